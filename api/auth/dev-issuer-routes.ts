@@ -1,0 +1,43 @@
+import type { Request } from 'express';
+import { z } from 'zod';
+import { AppError } from '#shared/errors.ts';
+import { publicRoute, type Route } from '../http/route.ts';
+import type { DevIssuer } from './dev-issuer.ts';
+
+/** Tokens for anybody who asks on this machine. */
+export function devIssuerRoutes(devIssuer: DevIssuer): Route[] {
+  return [
+    publicRoute({
+      method: 'get',
+      path: '/dev/jwks.json',
+      summary: 'The keys of the development issuer',
+      response: z.object({ keys: z.array(z.looseObject({})) }),
+
+      async handle() {
+        return { keys: devIssuer.jwks.keys.map((key) => ({ ...key })) };
+      },
+    }),
+
+    publicRoute({
+      method: 'post',
+      path: '/dev/token',
+      summary: 'A token for one hour, for the user with this address; on the machine itself only',
+      body: z.object({ email: z.email().max(320) }),
+      response: z.object({ token: z.string(), expiresAt: z.iso.datetime() }),
+
+      async handle({ body, request }) {
+        if (!isFromThisMachine(request))
+          throw new AppError('PERMISSION_DENIED', 'The development issuer answers only on the machine it runs on');
+        const { token, expiresAt } = await devIssuer.issue(body.email);
+        return { token, expiresAt: expiresAt.toISOString() };
+      },
+    }),
+  ];
+}
+
+/** The address decides. The rest refuses what comes through a proxy, or from a page whose name was pointed at this machine. */
+function isFromThisMachine({ socket, headers }: Request): boolean {
+  const isLoopback = /^(::1$|127\.|::ffff:127\.)/.test(socket.remoteAddress ?? '');
+  const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
+  return isLoopback && !isForwarded && /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(headers.host ?? '');
+}

@@ -1,0 +1,104 @@
+import { batched } from '#shared/batched.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import {
+  type Membership,
+  type Person,
+  readMemberships,
+  readStandings,
+  type Standing,
+  type StandingQuestion,
+  savePerson,
+} from '#shared/db/standing.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Identity } from './identity.ts';
+import { createRemoteIssuer, type TrustedIssuer } from './trusted-issuer.ts';
+import { createTokenVerifier, notFound, type VerifyToken } from './user-token.ts';
+
+export interface AuthConfig {
+  issuer: string | undefined;
+  audience: string | undefined;
+  jwksURL: string | undefined;
+}
+
+export interface Identified extends Identity {
+  /** In the tenant that was asked for; null for a stranger to it. */
+  membership: Membership | null;
+}
+
+/** Finds out who is there. A blocked user is nobody from the next request on: nothing about users is remembered here. */
+export interface Authenticator {
+  /** By the headers of a request, and in the same query what the user is in the tenant. */
+  identify(
+    authorization: string | undefined,
+    more?: { apiKey?: string | undefined; tenantID?: string | undefined },
+  ): Promise<Identified>;
+  /** By the bare token, as sockets bring it. */
+  identifyToken(token: unknown): Promise<Identity>;
+  /** What somebody who has been identified is in a tenant now. */
+  findMembership(userID: string, tenantID: string): Promise<Membership | null>;
+}
+
+interface Dependencies {
+  pool: Pool;
+  logger: Logger;
+  /** The embedded issuer, which takes the place of a provider. */
+  devIssuer?: TrustedIssuer | undefined;
+}
+
+export function createAuthenticator(config: AuthConfig, { pool, logger, devIssuer }: Dependencies): Authenticator {
+  const verify = createVerifier(config, { devIssuer, logger });
+  const findStanding = batched((questions: StandingQuestion[]) => readStandings(pool, questions));
+  const findMembership = batched((questions: { userID: string; tenantID: string }[]) =>
+    readMemberships(pool, questions),
+  );
+
+  async function identifyPerson(person: Person, tenantID: string | null): Promise<Identified> {
+    const question = { issuer: person.issuer, subject: person.subject, tenantID };
+    let standing = await findStanding(question);
+    if (!standing || (person.email !== null && person.email !== standing.email)) {
+      await savePerson(pool, newID(), person);
+      standing = await findStanding(question);
+    }
+    return present(standing);
+  }
+
+  return {
+    async identify(authorization, { apiKey, tenantID } = {}) {
+      const token = bearerOf(authorization, apiKey);
+      return identifyPerson(await verify(token), tenantID ?? null);
+    },
+    async identifyToken(token) {
+      if (typeof token !== 'string' || token === '') throw notFound('A token is required');
+      const { userID, email } = await identifyPerson(await verify(token), null);
+      return { userID, email };
+    },
+    findMembership: (userID, tenantID) => findMembership({ userID, tenantID }),
+  };
+}
+
+function createVerifier(
+  { issuer, audience, jwksURL }: AuthConfig,
+  { devIssuer, logger }: Pick<Dependencies, 'devIssuer' | 'logger'>,
+): VerifyToken {
+  if (devIssuer) return createTokenVerifier(devIssuer);
+  if (issuer && audience) return createTokenVerifier(createRemoteIssuer({ issuer, audience, jwksURL }, logger));
+  logger.warn('neither AUTH_ISSUER nor DEV_ISSUER_KEY_FILE is set: nobody can sign in');
+  return () => Promise.reject(notFound('No identity provider is configured'));
+}
+
+/** API keys come in `Authorization: api_key …` or in `x-api-key`. */
+function bearerOf(authorization: string | undefined, apiKey: string | undefined): string {
+  const [, scheme = '', credential = ''] = /^\s*(\S+)\s+(\S+)\s*$/.exec(authorization ?? '') ?? [];
+  if (scheme.toLowerCase() === 'bearer') return credential;
+  if (scheme.toLowerCase() === 'api_key' || (!authorization && apiKey !== undefined))
+    throw new AppError('INVALID_API_KEY', 'The API key is not valid');
+  throw notFound('A bearer token is required: Authorization: Bearer <token>');
+}
+
+function present(standing: Standing | null): Identified {
+  if (!standing || standing.isDisabled) throw notFound('This user is blocked');
+  const { userID, email, membership } = standing;
+  return { userID, email, membership };
+}

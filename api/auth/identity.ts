@@ -1,0 +1,5 @@
+/** The signed-in person behind a request. */
+export interface Identity {
+  userID: string;
+  email: string | null;
+}

@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto';
+import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { z } from 'zod';
+import type { Person } from '#shared/db/standing.ts';
+import { AppError } from '#shared/errors.ts';
+import type { TrustedIssuer } from './trusted-issuer.ts';
+
+/** Answers whom a token names; throws the contract's 401 for one that is expired or anything but right. */
+export type VerifyToken = (token: string) => Promise<Person>;
+
+/** Asymmetric only: with a shared secret, whoever checks tokens could make them. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+const clockSkewSeconds = 30;
+/** How long a signature once found good is not computed again; the times in the token are checked on every request. */
+const trustMs = 60_000;
+const mostRemembered = 10_000;
+
+interface Verified {
+  person: Person;
+  expiresAt: number;
+  trustedUntil: number;
+}
+
+export function createTokenVerifier({ issuer, audience, keys }: TrustedIssuer): VerifyToken {
+  const verified = new Map<string, Verified>();
+
+  return async (token) => {
+    const digest = hash('sha256', token, 'base64');
+    const known = verified.get(digest);
+    const now = Date.now();
+    if (known && known.trustedUntil > now) {
+      if (known.expiresAt + clockSkewSeconds * 1_000 <= now) throw expired();
+      return known.person;
+    }
+
+    const payload = await verify(token);
+    const person = readPerson(payload);
+    verified.delete(digest);
+    verified.set(digest, { person, expiresAt: (payload.exp ?? 0) * 1_000, trustedUntil: now + trustMs });
+    for (const oldest of verified.keys()) {
+      if (verified.size <= mostRemembered) break;
+      verified.delete(oldest);
+    }
+    return person;
+  };
+
+  async function verify(token: string): Promise<JWTPayload> {
+    const options = { issuer, audience, algorithms, clockTolerance: clockSkewSeconds, requiredClaims: ['sub', 'exp'] };
+    try {
+      return (await jwtVerify(token, keys, options)).payload;
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      throw error instanceof errors.JWTExpired ? expired(error) : notFound('The token is not valid', error);
+    }
+  }
+}
+
+export function notFound(message: string, cause?: unknown): AppError {
+  return new AppError('USER_AUTH_TOKEN_NOT_FOUND', message, { cause });
+}
+
+function expired(cause?: unknown): AppError {
+  return new AppError('USER_AUTH_TOKEN_EXPIRED', 'The token has expired', { cause });
+}
+
+/** Postgres keeps no zero bytes, and one such claim would fail the query it shares with other requests. */
+const Text = z
+  .string()
+  .min(1)
+  .max(1_024)
+  .regex(/^[^\0]*$/);
+const Optional = Text.nullish()
+  .transform((text) => text ?? null)
+  .catch(null);
+
+const Claims = z.object({
+  iss: Text,
+  sub: Text,
+  email: Optional,
+  email_verified: z.unknown().optional(),
+  given_name: Optional,
+  family_name: Optional,
+});
+
+function readPerson(payload: JWTPayload): Person {
+  const claims = Claims.safeParse(payload);
+  if (!claims.success) throw notFound('The token does not name a user', claims.error);
+  const { iss, sub, email, email_verified, given_name, family_name } = claims.data;
+  // Members are added by address: one that nobody has checked could be anybody's.
+  const isDoubtful = email_verified === false || email_verified === 'false';
+  return { issuer: iss, subject: sub, email: isDoubtful ? null : email, firstName: given_name, lastName: family_name };
+}

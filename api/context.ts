@@ -1,0 +1,98 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
+import type { Config } from '#shared/config.ts';
+import { reclaimLostConnections } from '#shared/db/lost-connections.ts';
+import { createOrm } from '#shared/db/orm.ts';
+import { createPool, type Pool } from '#shared/db/pool.ts';
+import { requireSchema } from '#shared/db/schema.ts';
+import type { Logger } from '#shared/logger.ts';
+import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
+import { createProducer } from '#shared/producer.ts';
+import { createRuns, type Runs } from '#shared/runs.ts';
+import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
+import { type Authenticator, createAuthenticator } from './auth/identify.ts';
+import { createRunWatch, type RunWatch } from './realtime/watch.ts';
+
+/** Everything a handler may use. */
+export interface ApiContext {
+  config: Config;
+  logger: Logger;
+  orm: MikroORM;
+  pool: Pool;
+  backplane: Backplane;
+  policy: Policy;
+  runs: Runs;
+  authenticator: Authenticator;
+  /** On a developer's machine only. */
+  devIssuer?: DevIssuer | undefined;
+  /** Answers when the run is terminal or `ms` have passed, whichever is first; at once when the process is to stop. */
+  waitForRun(instanceID: string, ms: number): Promise<void>;
+  /** Set once the process has begun to stop. */
+  readonly draining: AbortSignal;
+}
+
+/** The context with what only the process around it may touch. */
+export interface OwnedApiContext extends ApiContext, AsyncDisposable {
+  readonly watch: RunWatch;
+  /** No longer ready, and nobody waits any more: what comes before the listening ends. */
+  drain(): void;
+}
+
+/** What a test may bring along; the rest is built around it. */
+export type ApiOverrides = Partial<Pick<ApiContext, 'backplane' | 'policy' | 'runs' | 'authenticator' | 'waitForRun'>>;
+
+/** Opens everything from config alone; disposing it closes in reverse. */
+export async function createApiContext(
+  config: Config,
+  logger: Logger,
+  overrides: ApiOverrides = {},
+): Promise<OwnedApiContext> {
+  await using resources = new AsyncDisposableStack();
+  const pool = createPool(config.db, logger, { name: 'gantry.api' });
+  resources.defer(() => pool.end());
+  await requireSchema(pool);
+  const orm = createOrm(config.db, logger);
+  resources.defer(() => orm.close());
+  reclaimLostConnections(await orm.em.getConnection().getNativeClient());
+  const backplane = overrides.backplane ?? resources.use(createBackplane(config.backplane, logger));
+  const policy = overrides.policy ?? resources.use(createPolicy(pool, logger));
+  const { messages } = backplane;
+  const runs = overrides.runs ?? createRuns({ pool, producer: createProducer(backplane), messages, logger });
+  const devIssuer = await openDevIssuer(config);
+  const authenticator = overrides.authenticator ?? createAuthenticator(config.auth, { pool, logger, devIssuer });
+  const watch = resources.use(createRunWatch({ pool, backplane, logger }));
+
+  const drain = new AbortController();
+
+  const owned = resources.move();
+  return {
+    config,
+    logger,
+    orm,
+    pool,
+    backplane,
+    policy,
+    runs,
+    authenticator,
+    devIssuer,
+    waitForRun: overrides.waitForRun ?? ((instanceID, ms) => unless(drain.signal, watch.waitForRun(instanceID, ms))),
+    draining: drain.signal,
+    watch,
+    drain: () => drain.abort(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function openDevIssuer({ auth, production }: Config): Promise<DevIssuer | undefined> {
+  if (!auth.devIssuerKeyFile) return undefined;
+  return createDevIssuer({ keyFile: auth.devIssuerKeyFile, production, issuer: auth.issuer });
+}
+
+/** Waits for the one or the other, and leaves nothing behind at the signal. */
+async function unless(signal: AbortSignal, waiting: Promise<void>): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = () => resolve();
+  signal.addEventListener('abort', stop);
+  await Promise.race([waiting, promise]).finally(() => signal.removeEventListener('abort', stop));
+}

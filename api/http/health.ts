@@ -1,0 +1,38 @@
+import type { RequestHandler } from 'express';
+import { requireSchema } from '#shared/db/schema.ts';
+import { AppError } from '#shared/errors.ts';
+import type { ApiContext } from '../context.ts';
+
+/** The process is alive, whatever else may be away. */
+export const health: RequestHandler = (_request, response) => {
+  response.json({ success: true, status: 'ok', timestamp: new Date().toISOString() });
+};
+
+const patienceMs = 2_000;
+
+/** Whether this process should be sent requests: what it needs answers, and it is not about to stop. */
+export function readiness({
+  pool,
+  backplane,
+  draining,
+}: Pick<ApiContext, 'pool' | 'backplane' | 'draining'>): RequestHandler {
+  return async (_request, response) => {
+    const [postgres, queue] = await Promise.all([within(requireSchema(pool)), within(backplane.ping())]);
+    const checks = { postgres, backplane: queue, draining: draining.aborted };
+    const isReady = postgres === 'ok' && queue === 'ok' && !draining.aborted;
+    response.status(isReady ? 200 : 503).json({ success: isReady, status: isReady ? 'ready' : 'not ready', checks });
+  };
+}
+
+/** `ok`, or what is wrong, in words that name no host. */
+async function within(check: Promise<void>): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const timer = setTimeout(resolve, patienceMs, 'does not answer');
+  check.then(
+    () => resolve('ok'),
+    (error: unknown) => resolve(error instanceof AppError ? error.message : 'is away'),
+  );
+  const answer = await promise;
+  clearTimeout(timer);
+  return answer;
+}

@@ -1,0 +1,162 @@
+import type { IRouter, Request, Response } from 'express';
+import { z } from 'zod';
+import type { Caller } from '#shared/caller.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Identified } from '../auth/identify.ts';
+import type { ApiContext } from '../context.ts';
+import { createGate, denied } from './authorize.ts';
+import type { ReadBody } from './body.ts';
+import { ID } from './id.ts';
+import { answerOnce, noTenant, readClaim } from './idempotency.ts';
+import type { Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
+import { validate } from './validate.ts';
+
+interface Exchange {
+  context: ApiContext;
+  readBody: ReadBody;
+  request: Request;
+  response: Response;
+}
+
+type RouteOf<Realm extends Route['realm']> = Extract<Route, { realm: Realm }>;
+/** What the route's schemas have made of the request; its handler knows the types. */
+type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
+
+/** Mounts the table. Of several routes that match a path the first one answers. */
+export function mount(
+  router: IRouter,
+  routes: readonly Route[],
+  service: Pick<Exchange, 'context' | 'readBody'>,
+): void {
+  for (const route of routes)
+    router[route.method](route.path, async (request, response) => {
+      const answer = await serve(route, { ...service, request, response });
+      if (!response.headersSent) response.status(answer.status).json({ success: true, ...answer.response });
+    });
+}
+
+function serve(route: Route, exchange: Exchange): Promise<StoredAnswer> {
+  if (route.realm === 'tenant') return serveTenant(route, exchange);
+  if (route.realm === 'user') return serveUser(route, exchange);
+  return servePublic(route, exchange);
+}
+
+/** Who is it, are they a member, is the request well-formed, may they: in this order, so that a stranger learns nothing. */
+async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promise<StoredAnswer> {
+  const { context, request } = exchange;
+  const tenant = TenantID.safeParse(request.params);
+  const identity = await identify(exchange, tenant.data?.tenantID);
+  if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }]);
+  if (!tenant.success || !identity.membership) throw denied();
+  const { tenantID } = tenant.data;
+  const { userID, membership } = identity;
+
+  const parsed = await parse(route, exchange);
+  const gate = createGate(context.policy, { tenantID, version: membership.policyVersion, subjects: [userID] });
+  const access = route.access(parsed);
+  await (route.filter ? gate.requireSome(access) : gate.require(access));
+
+  const caller: Caller = { type: 'user', id: userID, userID, origin: 'direct' };
+  const idempotency = readClaim(route, userID, exchange);
+  const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });
+  const { visible, require } = gate;
+  const own = { tenantID, caller, identity, visible, require, idempotency };
+  const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
+  return handle(route, exchange, { input, tenantID, idempotency });
+}
+
+async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<StoredAnswer> {
+  const identity = await identify(exchange);
+  const parsed = await parse(route, exchange);
+  const idempotency = readClaim(route, identity.userID, exchange);
+  const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
+  const input: UserInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { identity });
+  return handle(route, exchange, { input, tenantID: noTenant, idempotency });
+}
+
+async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promise<StoredAnswer> {
+  const { request, response } = exchange;
+  const parsed = await parse(route, exchange);
+  const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
+  const input: PublicInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { request, response });
+  return handle(route, exchange, { input, tenantID: noTenant, idempotency: undefined });
+}
+
+const TenantID = z.object({ tenantID: ID });
+
+function identify({ context, request }: Exchange, tenantID?: string): Promise<Identified> {
+  const { authorization } = request.headers;
+  return context.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), tenantID });
+}
+
+/** Path ids before the body is read, then the rest at once. */
+async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
+  const { request, response, readBody } = exchange;
+  const [params] = validate([{ part: 'params', schema: route.params, value: request.params }]);
+  const value = route.body && (await readBody(request, response));
+  const [query, body] = validate([
+    { part: 'query', schema: route.query, value: route.query && request.query },
+    { part: 'body', schema: route.body, value },
+  ]);
+  return { params, query, body };
+}
+
+interface Work {
+  input: { em: EntityManager };
+  tenantID: string;
+  idempotency: IdempotencyClaim | undefined;
+}
+
+async function handle(
+  route: Route,
+  { context }: Exchange,
+  { input, tenantID, idempotency }: Work,
+): Promise<StoredAnswer> {
+  const work = async () => {
+    // What the schema does not declare does not leave; what it lets through is JSON.
+    const response = route.response.parse(await route.handle(input, context)) as JsonObject;
+    return { status: route.status ?? 200, response };
+  };
+  return route.idempotent === 'transaction' ? answerOnce(input.em, { tenantID, claim: idempotency }, work) : work();
+}
+
+interface Tools {
+  readonly em: EntityManager;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Made when a handler asks for them: most requests do without one or another, and each costs as much as a permission check. */
+function createTools({ context, response }: Exchange, own: { tenantID?: string; em(): EntityManager }): Tools {
+  let em: EntityManager | undefined;
+  let log: Logger | undefined;
+  let signal: AbortSignal | undefined;
+  return {
+    get em() {
+      em ??= own.em();
+      return em;
+    },
+    get log() {
+      const requestID = response.getHeader('x-request-id');
+      log ??= context.logger.child({ requestID, ...(own.tenantID && { tenantID: own.tenantID }) });
+      return log;
+    },
+    get signal() {
+      signal ??= whenGone(response);
+      return signal;
+    },
+  };
+}
+
+function whenGone(response: Response): AbortSignal {
+  const controller = new AbortController();
+  if (response.destroyed) controller.abort();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

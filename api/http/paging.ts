@@ -1,0 +1,108 @@
+import type { EntityManager, EntityName, FilterQuery, FindOptions, OrderDefinition } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+
+/** The query fields of a list: pages as the contract says, or `limit` and `cursor`, which need no counting. */
+export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) {
+  return {
+    page: z.coerce.number().int().min(1).max(1_000_000).default(1),
+    pageSize: z.coerce.number().int().min(1).max(max).default(pageSize),
+    limit: z.coerce.number().int().min(1).max(max).optional(),
+    cursor: Cursor.optional(),
+  };
+}
+
+/** The two regimes of the contract's lists. */
+export const standardPage = { pageSize: 20, max: 100 };
+export const explorerPage = { pageSize: 1000, max: 1000 };
+
+/** What a list answers beside its rows. */
+export const pageFields = {
+  totalCount: z.int().optional(),
+  totalPages: z.int().optional(),
+  page: z.int().optional(),
+  pageSize: z.int(),
+  /** For `cursor`; null at the end of the list. */
+  nextCursor: z.string().nullable(),
+};
+
+type PageFields = z.infer<z.ZodObject<typeof pageFields>>;
+
+interface PageQuery {
+  page: number;
+  pageSize: number;
+  limit?: number | undefined;
+  cursor?: Position | undefined;
+}
+
+interface Listed {
+  id: string;
+  createdAt: Date;
+}
+
+interface Position {
+  createdAt: Date;
+  id: string;
+}
+
+/** A page of what matches, newest first. */
+export async function findPage<E extends Listed>(
+  em: EntityManager,
+  entity: EntityName<E>,
+  { where, query, exclude }: { where: FilterQuery<E>; query: PageQuery; exclude?: readonly (keyof E & string)[] },
+): Promise<{ rows: E[]; fields: PageFields }> {
+  const { page, pageSize, limit, cursor } = query;
+  const orderBy = [{ createdAt: 'desc' }, { id: 'desc' }] as unknown as OrderDefinition<E>;
+  const options = { orderBy, exclude } as unknown as FindOptions<E>;
+
+  if (limit !== undefined || cursor) {
+    const size = limit ?? pageSize;
+    const rows = await em.find(entity, after(where, cursor), { ...options, limit: size + 1 });
+    const shown = rows.slice(0, size);
+    return { rows: shown, fields: { pageSize: size, nextCursor: rows.length > size ? cursorOf(shown) : null } };
+  }
+  const [rows, totalCount] = await em.findAndCount(entity, where, {
+    ...options,
+    limit: pageSize,
+    offset: (page - 1) * pageSize,
+  });
+  const totalPages = Math.ceil(totalCount / pageSize);
+  const nextCursor = page < totalPages ? cursorOf(rows) : null;
+  return { rows, fields: { totalCount, totalPages, page, pageSize, nextCursor } };
+}
+
+/**
+ * Only milliseconds of `createdAt` reach us, so within the position's own millisecond the id decides. Rows written by one
+ * statement share a moment, and their ids are in order.
+ */
+function after<E extends Listed>(where: FilterQuery<E>, position: Position | undefined): FilterQuery<E> {
+  if (!position) return where;
+  const { createdAt, id } = position;
+  const next = new Date(createdAt.getTime() + 1);
+  // `next` alone can use the index; the rest picks within it.
+  const later = { createdAt: { $lt: next }, $or: [{ createdAt: { $lt: createdAt } }, { id: { $lt: id } }] };
+  return { $and: [where, later] } as unknown as FilterQuery<E>;
+}
+
+function cursorOf(rows: readonly Listed[]): string | null {
+  const last = rows.at(-1);
+  return last ? Buffer.from(`${last.createdAt.getTime()}.${last.id}`).toString('base64url') : null;
+}
+
+/** Later dates are written in a form that Postgres does not read. */
+const YEAR_9999 = Date.UTC(9999, 0);
+
+const Cursor = z
+  .string()
+  .max(100)
+  .transform((text, check): Position => {
+    const [ms = '', id = ''] = Buffer.from(text, 'base64url').toString().split('.');
+    const isTime = /^\d+$/.test(ms) && Number(ms) < YEAR_9999;
+    if (isTime && z.uuid().safeParse(id).success) return { createdAt: new Date(Number(ms)), id };
+    check.addIssue({ code: 'custom', message: 'is not a cursor of this list' });
+    return z.NEVER;
+  });
+
+/** For `search`: the title contains it, whatever the case; `%` and `_` are themselves. */
+export function containing(text: string): { $ilike: string } {
+  return { $ilike: `%${text.replace(/[\\%_]/g, '\\$&')}%` };
+}

@@ -1,0 +1,11 @@
+import type { RequestHandler } from 'express';
+import { newID } from '#shared/ids.ts';
+
+const acceptable = /^[\w.:-]{1,128}$/;
+
+/** The caller's own id when it is fit for a log line, else one of ours; sent back with every answer. */
+export const requestID: RequestHandler = (request, response, next) => {
+  const given = request.get('x-request-id');
+  response.setHeader('x-request-id', given && acceptable.test(given) ? given : newID());
+  next();
+};

@@ -1,0 +1,173 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Request, Response } from 'express';
+import type { z } from 'zod';
+import type { Caller } from '#shared/caller.ts';
+import type { IdempotencyClaim } from '#shared/idempotency.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Permission } from '#shared/policy/permissions.ts';
+import type { Identity } from '../auth/identity.ts';
+import type { ApiContext } from '../context.ts';
+
+export type { Identity };
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** One thing that must be allowed: `permission` on `object` (`<type>:<id>`, `<type>:*`). All of a route's are required. */
+export interface Access {
+  permission: Permission;
+  object: string;
+}
+
+interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
+  method: Method;
+  /** Below the tenant for tenant routes, e.g. `/workflows/:workflowID`. */
+  path: string;
+  summary: string;
+  params?: P;
+  query?: Q;
+  body?: B;
+  /** What is sent beside `success: true`; parsed before it leaves, so nothing undeclared does. */
+  response: R;
+  /** 201 for what creates, else 200. */
+  status?: 200 | 201;
+  /**
+   * The route honours `Idempotency-Key`. `transaction`: the handler runs inside the transaction that writes the key.
+   * `handler`: the handler passes `idempotency` on to what opens its own transaction (`runs.accept`).
+   */
+  idempotent?: 'transaction' | 'handler';
+}
+
+export interface Parsed<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
+  params: z.output<P>;
+  query: z.output<Q>;
+  body: z.output<B>;
+}
+
+export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
+  tenantID: string;
+  caller: Caller;
+  identity: Identity;
+  /** Narrowed to the tenant: another tenant's rows are not there. */
+  em: EntityManager;
+  log: Logger;
+  /** What this caller may see of `<type>`: everything, or these ids; lists filter by it. */
+  visible(permission: Permission): Promise<'all' | string[]>;
+  /** Throws PERMISSION_DENIED unless every one is allowed: for what only the handler can know. */
+  require(access: readonly Access[]): Promise<void>;
+  idempotency: IdempotencyClaim | undefined;
+  /** Aborted when the client goes away. */
+  signal: AbortSignal;
+}
+
+export interface UserInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
+  identity: Identity;
+  em: EntityManager;
+  log: Logger;
+}
+
+export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
+  request: Request;
+  response: Response;
+  em: EntityManager;
+  log: Logger;
+}
+
+type Handler<I, R extends z.ZodType> = (input: I, context: ApiContext) => Promise<z.input<R>>;
+
+type Gate<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
+  | {
+      permission: Permission;
+      /** Absent for lists and creates: `<resource>:*`. */
+      object?: (request: Parsed<P, Q, B>) => string;
+      access?: never;
+    }
+  | { access: (request: Parsed<P, Q, B>) => readonly [Access, ...Access[]]; permission?: never; object?: never };
+
+export type TenantRouteDefinition<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  R extends z.ZodType,
+> = Shapes<P, Q, B, R> &
+  Gate<P, Q, B> & {
+    /** A list whose rows are narrowed to what the caller may read; it asks membership and the permission on anything. */
+    filter?: boolean;
+    handle: Handler<TenantInput<P, Q, B>, R>;
+  };
+
+export type UserRouteDefinition<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  R extends z.ZodType,
+> = Shapes<P, Q, B, R> & { handle: Handler<UserInput<P, Q, B>, R> };
+
+export type PublicRouteDefinition<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  R extends z.ZodType,
+> = Shapes<P, Q, B, R> & { handle: Handler<PublicInput<P, Q, B>, R> };
+
+/** A route as data. The input types are erased here; `mount.ts` parses with the route's own schemas before it calls. */
+export type Route =
+  | (ErasedShapes & {
+      realm: 'tenant';
+      permission?: Permission;
+      access: (request: ErasedParsed) => readonly Access[];
+      filter: boolean;
+      handle: ErasedHandler;
+    })
+  | (ErasedShapes & { realm: 'user'; handle: ErasedHandler })
+  | (ErasedShapes & { realm: 'public'; handle: ErasedHandler });
+
+type ErasedShapes = Shapes<z.ZodType, z.ZodType, z.ZodType, z.ZodType>;
+type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
+// biome-ignore lint/suspicious/noExplicitAny: the correlation between a route's schemas and its handler ends at the table
+type ErasedHandler = (input: any, context: ApiContext) => Promise<unknown>;
+
+export const TENANT_PREFIX = '/api/v1/tenants/:tenantID';
+
+/** A route under `/api/v1/tenants/{tenantID}`: membership, then the policy; it cannot be written without a permission. */
+export function tenantRoute<
+  P extends z.ZodType = z.ZodType<Record<string, never>>,
+  Q extends z.ZodType = z.ZodType<Record<string, never>>,
+  B extends z.ZodType = z.ZodType<undefined>,
+  R extends z.ZodType = z.ZodType,
+>(definition: TenantRouteDefinition<P, Q, B, R>): Route {
+  const { permission, object, access, filter, ...shapes } = definition;
+  const resource = permission?.slice(0, permission.indexOf('.'));
+  return {
+    ...(shapes as unknown as ErasedShapes & { handle: ErasedHandler }),
+    path: TENANT_PREFIX + definition.path,
+    realm: 'tenant',
+    filter: filter ?? false,
+    ...(permission && { permission }),
+    // Typed where it was written; here only handed through.
+    access:
+      (access as ((request: ErasedParsed) => readonly Access[]) | undefined) ??
+      ((request) => [
+        { permission: permission as Permission, object: object ? object(request as never) : `${resource}:*` },
+      ]),
+  };
+}
+
+/** A route for any signed-in user, outside every tenant. */
+export function userRoute<
+  P extends z.ZodType = z.ZodType<Record<string, never>>,
+  Q extends z.ZodType = z.ZodType<Record<string, never>>,
+  B extends z.ZodType = z.ZodType<undefined>,
+  R extends z.ZodType = z.ZodType,
+>(definition: UserRouteDefinition<P, Q, B, R>): Route {
+  return { ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }), realm: 'user' };
+}
+
+/** A route without credentials: the exception is visible in its name. */
+export function publicRoute<
+  P extends z.ZodType = z.ZodType<Record<string, never>>,
+  Q extends z.ZodType = z.ZodType<Record<string, never>>,
+  B extends z.ZodType = z.ZodType<undefined>,
+  R extends z.ZodType = z.ZodType,
+>(definition: PublicRouteDefinition<P, Q, B, R>): Route {
+  return { ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }), realm: 'public' };
+}

@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Config } from '#shared/config.ts';
+import type { Logger } from '#shared/logger.ts';
+import { type ApiContext, createApiContext } from './context.ts';
+import { createGateway } from './realtime/gateway.ts';
+import { routes } from './resources/index.ts';
+import { createServer } from './server.ts';
+
+export interface Api extends AsyncDisposable {
+  readonly port: number;
+  readonly context: ApiContext;
+}
+
+/** The API, listening; disposing it finishes the requests under way and closes everything. */
+export async function startApi({ config, logger }: { config: Config; logger: Logger }): Promise<Api> {
+  await using resources = new AsyncDisposableStack();
+  const context = resources.use(await createApiContext(config, logger));
+  const server = createServer(context, routes);
+  server.listen(config.http.port, config.http.host);
+  await once(server, 'listening');
+  // Some of the time to stop is kept for closing what the requests were using.
+  resources.defer(() => close(server, config.shutdownMs * 0.75));
+  resources.use(createGateway({ server, context, watch: context.watch }));
+  resources.defer(() => context.drain());
+
+  const owned = resources.move();
+  return {
+    // A TCP server's address is never a string.
+    port: (server.address() as AddressInfo).port,
+    context,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** No new connections, requests under way are answered, and a connection is closed as soon as it is idle. */
+async function close(server: Server, patienceMs: number): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const patience = setTimeout(() => server.closeAllConnections(), patienceMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(patience);
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { AppError, toAppError } from '#shared/errors.ts';
+import { rooms } from '#shared/realtime/rooms.ts';
+import type { RunStatus } from '#shared/workflow/status.ts';
+import type { ApiContext } from '../context.ts';
+import { ID } from '../http/id.ts';
+import { findJoinable, type Grant, refused, requireGrant } from './join.ts';
+import { type ClientSocket, sendTo } from './socket.ts';
+import type { RunWatch } from './watch.ts';
+
+export interface EventContext extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger'> {
+  watch: RunWatch;
+}
+
+const mostRooms = 500;
+
+/** Each answers by its acknowledgement: `{ success: true, … }`, or the error as over HTTP. */
+export function attachClientEvents(socket: ClientSocket, context: EventContext): void {
+  socket.on(
+    'workflow_run_join',
+    answer(context, (payload) => joinRun(socket, context, RunJoin.parse(payload))),
+  );
+  socket.on(
+    'join_room',
+    answer(context, (payload) => joinRoom(socket, context, Room.parse(payload))),
+  );
+  socket.on(
+    'leave_room',
+    answer(context, (payload) => leaveRoom(socket, Room.parse(payload))),
+  );
+  socket.on('disconnect', () => leaveAll(socket));
+}
+
+/** Older clients call a run's id `runId`. */
+const RunJoin = z
+  .object({ instanceID: ID.optional(), runId: ID.optional(), lastSeq: z.int().min(0).default(0) })
+  .transform(({ instanceID, runId, lastSeq }, check) => {
+    const id = instanceID ?? runId;
+    if (id) return { instanceID: id, lastSeq };
+    check.addIssue({ code: 'custom', path: ['instanceID'], message: 'is required' });
+    return z.NEVER;
+  });
+
+const Room = z.string().min(1).max(255);
+
+interface Joined {
+  answer: { instanceID: string; status: RunStatus; seq: number };
+  /** After the answer, so that a client knows what it is about to be sent. */
+  begin(): void;
+}
+
+/** Everything after `lastSeq`, then what happens. Joining again begins again. */
+async function joinRun(
+  socket: ClientSocket,
+  context: EventContext,
+  { instanceID, lastSeq }: z.output<typeof RunJoin>,
+): Promise<Joined> {
+  await stillSignedIn(socket, context);
+  const { grant, status, seq } = await findJoinable(context, socket.data.userID, instanceID);
+  requirePlace(socket, instanceID);
+  return {
+    answer: { instanceID, status, seq },
+    begin() {
+      // Beyond the end of the run nothing would ever come.
+      const after = Math.min(lastSeq, seq);
+      enter(socket, rooms.run(instanceID), grant, () => context.watch.watch(instanceID, after, sendTo(socket)));
+    },
+  };
+}
+
+async function joinRoom(socket: ClientSocket, context: EventContext, room: string) {
+  const tenantID = ID.safeParse(room.startsWith('tenant:') ? room.slice('tenant:'.length) : '').data;
+  if (!tenantID) throw refused();
+  await stillSignedIn(socket, context);
+  const grant: Grant = { tenantID };
+  await requireGrant(context, socket.data.userID, grant);
+  const name = rooms.tenant(tenantID);
+  requirePlace(socket, name);
+  return {
+    answer: { room: name },
+    begin() {
+      enter(socket, name, grant, () => {
+        void socket.join(name);
+        return () => void socket.leave(name);
+      });
+    },
+  };
+}
+
+async function leaveRoom(socket: ClientSocket, room: string) {
+  leave(socket, room);
+  return { answer: { room }, begin: () => undefined };
+}
+
+/** Throws as the handshake did when the token has expired or its user is blocked. */
+export async function stillSignedIn(
+  socket: ClientSocket,
+  { authenticator }: Pick<EventContext, 'authenticator'>,
+): Promise<void> {
+  await authenticator.identifyToken(socket.handshake.auth.token);
+}
+
+function enter(socket: ClientSocket, room: string, grant: Grant, begin: () => () => void): void {
+  if (!socket.connected) return;
+  leave(socket, room);
+  socket.data.rooms.set(room, { grant, leave: begin() });
+}
+
+function requirePlace(socket: ClientSocket, room: string): void {
+  const { rooms: joined } = socket.data;
+  if (joined.size >= mostRooms && !joined.has(room))
+    throw new AppError('QUOTA_EXCEEDED', `A socket may be in ${mostRooms} rooms`);
+}
+
+export function leave(socket: ClientSocket, room: string): void {
+  socket.data.rooms.get(room)?.leave();
+  socket.data.rooms.delete(room);
+}
+
+function leaveAll(socket: ClientSocket): void {
+  for (const room of [...socket.data.rooms.keys()]) leave(socket, room);
+}
+
+type Work = (payload: unknown) => Promise<{ answer: object; begin(): void }>;
+
+function answer({ logger }: EventContext, work: Work) {
+  return async (payload: unknown, acknowledge: unknown) => {
+    const reply = typeof acknowledge === 'function' ? acknowledge : () => undefined;
+    try {
+      const { answer: fields, begin } = await work(payload);
+      reply({ success: true, ...fields });
+      begin();
+    } catch (error) {
+      const { code, message } = error instanceof z.ZodError ? invalid(error) : toAppError(error);
+      if (code === 'INTERNAL_ERROR') logger.error({ err: error }, 'client event failed');
+      reply({ success: false, error: { code, message } });
+    }
+  };
+}
+
+function invalid(error: z.ZodError): AppError {
+  const text = error.issues.map(({ path, message }) => [...path.map(String), message].join(': ')).join('; ');
+  return new AppError('VALIDATION_ERROR', text, { cause: error });
+}

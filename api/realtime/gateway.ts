@@ -1,0 +1,87 @@
+import type { Server as HttpServer } from 'node:http';
+import { Server } from 'socket.io';
+import { toAppError } from '#shared/errors.ts';
+import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
+import type { ApiContext } from '../context.ts';
+import { attachClientEvents, leave, stillSignedIn } from './client-events.ts';
+import { requireGrant } from './join.ts';
+import type { ClientSocket, Gate } from './socket.ts';
+import type { RunWatch } from './watch.ts';
+
+interface Dependencies {
+  server: HttpServer;
+  context: ApiContext;
+  watch: RunWatch;
+}
+
+/** How long after it has lost its right to a room a socket may at most stay in it. */
+const RECHECK_MS = 10_000;
+const mostBytes = 64 * 1024;
+
+/** Socket.IO on the API's own server. It brings what `watch` delivers to those who may have it; it remembers nothing. */
+export function createGateway({ server, context, watch }: Dependencies): AsyncDisposable {
+  const { backplane, logger } = context;
+  const origins = context.config.http.corsOrigins;
+  const io: Gate = new Server(server, {
+    adapter: backplane.adapter(),
+    cors: { origin: origins, credentials: true },
+    // CORS does not stop a page from opening a WebSocket; this does. Only browsers send an origin.
+    allowRequest: ({ headers: { origin } }, done) => done(null, origin === undefined || origins.includes(origin)),
+    maxHttpBufferSize: mostBytes,
+    serveClient: false,
+  });
+
+  io.use(async (socket, next) => {
+    try {
+      const { userID } = await context.authenticator.identifyToken(socket.handshake.auth.token);
+      socket.data = { userID, rooms: new Map() };
+      next();
+    } catch (error) {
+      const { code, message } = toAppError(error);
+      next(Object.assign(new Error(message), { data: { code, message } }));
+    }
+  });
+  io.on('connection', (socket) => attachClientEvents(socket, { ...context, watch }));
+  io.on(RUN_BROADCAST, (broadcast) => watch.receive(broadcast));
+
+  let isChecking = false;
+  async function recheckAll(): Promise<void> {
+    if (isChecking) return;
+    isChecking = true;
+    await Promise.all([...io.of('/').sockets.values()].map((socket) => recheck(socket, context))).finally(() => {
+      isChecking = false;
+    });
+  }
+  const timer = setInterval(() => void recheckAll(), RECHECK_MS).unref();
+
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      // Not `io.close()`: the HTTP server is not ours, and the other processes' sockets are not either.
+      io.local.disconnectSockets(true);
+      io.engine.close();
+      await io.of('/').adapter.close();
+      logger.debug('gateway closed');
+    },
+  };
+}
+
+/** Whoever is no longer signed in is disconnected; a room that is no longer theirs is left. While nobody can tell, all stay. */
+async function recheck(socket: ClientSocket, context: ApiContext): Promise<void> {
+  if (await isRefused(stillSignedIn(socket, context))) {
+    socket.disconnect(true);
+    return;
+  }
+  for (const [room, { grant }] of socket.data.rooms) {
+    if (await isRefused(requireGrant(context, socket.data.userID, grant))) leave(socket, room);
+  }
+}
+
+async function isRefused(check: Promise<void>): Promise<boolean> {
+  try {
+    await check;
+    return false;
+  } catch (error) {
+    return toAppError(error).status < 500;
+  }
+}

@@ -1,0 +1,52 @@
+import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Permission } from '#shared/policy/permissions.ts';
+import { splitPermission } from '#shared/policy/permissions.ts';
+import type { RunStatus } from '#shared/workflow/status.ts';
+import type { ApiContext } from '../context.ts';
+
+/** What a socket was let into, and so what is asked again while it stays: membership, and a permission if one is named. */
+export interface Grant {
+  tenantID: string;
+  access?: { permission: Permission; object: string };
+}
+
+export interface JoinableRun {
+  grant: Grant;
+  status: RunStatus;
+  seq: number;
+}
+
+type Asking = Pick<ApiContext, 'authenticator' | 'policy' | 'orm'>;
+
+/** A run that the user may watch. One that is not there is refused as one that is somebody else's: nothing is learnt. */
+export async function findJoinable(context: Asking, userID: string, instanceID: string): Promise<JoinableRun> {
+  const run = await context.orm.em.fork().findOne(
+    WorkflowInstance,
+    { id: instanceID },
+    // The one place that looks across tenants: the client names no tenant, so the run has to.
+    { filters: { tenant: false }, fields: ['tenantID', 'workflowID', 'status', 'seq'] },
+  );
+  if (!run) throw refused();
+  const object = `workflow:${run.workflowID ?? '*'}`;
+  const grant: Grant = { tenantID: run.tenantID, access: { permission: 'workflow.read', object } };
+  await requireGrant(context, userID, grant);
+  return { grant, status: run.status, seq: run.seq };
+}
+
+export async function requireGrant(
+  { authenticator, policy }: Omit<Asking, 'orm'>,
+  userID: string,
+  { tenantID, access }: Grant,
+): Promise<void> {
+  const membership = await authenticator.findMembership(userID, tenantID);
+  if (!membership) throw refused();
+  if (!access) return;
+  const [, action] = splitPermission(access.permission);
+  const asker = { tenantID, version: membership.policyVersion, subjects: [userID] };
+  if (!(await policy.can({ ...asker, object: access.object, action }))) throw refused();
+}
+
+export function refused(): AppError {
+  return new AppError('PERMISSION_DENIED', 'You may not join this room');
+}

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DefaultEventsMap, Server, Socket } from 'socket.io';
+import type { ServerEvent, ServerMessage, ServerPayload } from '#shared/realtime/events.ts';
+import type { RUN_BROADCAST, RunBroadcast } from '#shared/realtime/publish.ts';
+import type { Grant } from './join.ts';
+import type { Deliver } from './watched-run.ts';
+
+type ServerToClient = { [E in ServerEvent]: (payload: ServerPayload<E>) => void };
+type Interserver = { [RUN_BROADCAST]: (broadcast: RunBroadcast) => void };
+
+interface SocketState {
+  userID: string;
+  /** By room: what has to hold for the socket to stay in it, and how it leaves. */
+  rooms: Map<string, { grant: Grant; leave(): void }>;
+}
+
+export type Gate = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
+export type ClientSocket = Socket<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
+
+const mostQueued = 500;
+
+/** Sends in order; a client that reads slowly is waited for, so that what it has not read stays in Postgres. */
+export function sendTo(socket: ClientSocket): Deliver {
+  const emit = socket.emit.bind(socket) as (event: string, payload: unknown) => boolean;
+  return (messages: ServerMessage[]) => {
+    // Event and payload belong together in the message; the union of pairs is what `emit` cannot express.
+    for (const { event, payload } of messages) emit(event, payload);
+    if (queuedFor(socket) > mostQueued) return drained(socket);
+  };
+}
+
+async function drained(socket: ClientSocket): Promise<void> {
+  while (socket.connected && queuedFor(socket) > 0) await sleep(20);
+}
+
+/** The engine says how much it holds back in a field that it does not declare. */
+function queuedFor({ conn }: ClientSocket): number {
+  return (conn as unknown as { writeBuffer: unknown[] }).writeBuffer.length;
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import type { Backplane } from '#shared/backplane/index.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { beginWatching, findMoved, keepWatching, readRunEvents } from '#shared/db/watched-runs.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { RunBroadcast } from '#shared/realtime/publish.ts';
+import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
+import { type Deliver, WatchedRun } from './watched-run.ts';
+
+export interface RunWatch extends AsyncDisposable {
+  /** Everything after `lastSeq`, in order and once, then what comes, until the run's end. Answers with what stops it. */
+  watch(instanceID: string, lastSeq: number, deliver: Deliver): () => void;
+  /** What another process has published. */
+  receive(broadcast: RunBroadcast): void;
+  /** Answers when the run is terminal or `ms` have passed, whichever is first. */
+  waitForRun(instanceID: string, ms: number): Promise<void>;
+}
+
+interface Dependencies {
+  pool: Pool;
+  /** Makes the end of a run that nobody held known at once; without it the comparison finds it within a second. */
+  backplane?: Pick<Backplane, 'messages'>;
+  logger: Logger;
+}
+
+const COMPARE_MS = 1_000;
+const RENEW_MS = 30_000;
+
+/** The runs somebody in this process watches. Messages wake, Postgres remembers: what is lost is missed within a second. */
+export function createRunWatch({ pool, backplane, logger }: Dependencies): RunWatch {
+  const runs = new Map<string, WatchedRun>();
+  const onFailure = (error: unknown) => logger.warn({ err: error }, 'watched runs not read; the next comparison will');
+
+  function open(instanceID: string): WatchedRun {
+    const known = runs.get(instanceID);
+    if (known) return known;
+    const run = new WatchedRun({
+      read: (after, limit) => readRunEvents(pool, instanceID, { after, limit }),
+      onIdle: () => runs.get(instanceID) === run && runs.delete(instanceID),
+      onFailure,
+    });
+    runs.set(instanceID, run);
+    begin(instanceID, run).catch(onFailure);
+    return run;
+  }
+
+  /** Marked first and read second: any later commit publishes, any earlier one is seen. */
+  async function begin(instanceID: string, run: WatchedRun): Promise<void> {
+    const isGoing = await beginWatching(pool, instanceID);
+    run.isOpen = true;
+    run.renewAt = performance.now() + RENEW_MS;
+    run.moved({ seq: 0, isOver: !isGoing });
+  }
+
+  async function renew(): Promise<void> {
+    const now = performance.now();
+    const due = [...runs].filter(([, run]) => !run.isOver && run.renewAt <= now).map(([id]) => id);
+    if (due.length === 0) return;
+    for (const id of await keepWatching(pool, due)) {
+      const run = runs.get(id);
+      if (!run) continue;
+      run.isOpen = true;
+      run.renewAt = now + RENEW_MS;
+    }
+  }
+
+  async function compare(among: Iterable<[string, WatchedRun]>): Promise<void> {
+    const going = [...among].filter(([, run]) => !run.isOver);
+    if (going.length === 0) return;
+    const moved = await findMoved(
+      pool,
+      going.map(([id]) => id),
+      going.map(([, run]) => run.head),
+    );
+    for (const { id, seq, isOver } of moved) {
+      const run = runs.get(id);
+      if (isOver && run) run.isOpen = true;
+      run?.moved({ seq, isOver });
+    }
+  }
+
+  let isTicking = false;
+  async function tick(): Promise<void> {
+    if (isTicking || runs.size === 0) return;
+    isTicking = true;
+    try {
+      await renew();
+      await compare(runs);
+      for (const run of runs.values()) run.fill();
+    } catch (error) {
+      onFailure(error);
+    } finally {
+      isTicking = false;
+    }
+  }
+
+  const timer = setInterval(() => void tick(), COMPARE_MS).unref();
+  const unsubscribe = backplane?.messages.subscribe(RUN_CHANNEL, (message) => {
+    const signals = RunSignals.safeParse(message).data ?? [];
+    const named = signals.flatMap(({ kind, instanceID }): [string, WatchedRun][] => {
+      const run = kind === 'woken' ? undefined : runs.get(instanceID);
+      return run ? [[instanceID, run]] : [];
+    });
+    compare(named).catch(onFailure);
+  });
+
+  return {
+    watch: (instanceID, lastSeq, deliver) => open(instanceID).watch(lastSeq, deliver),
+    receive(broadcast) {
+      for (const [instanceID, messages] of broadcast) runs.get(instanceID)?.receive(messages);
+    },
+    async waitForRun(instanceID, ms) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const forget = open(instanceID).onEnd(resolve);
+      const timeout = setTimeout(resolve, ms);
+      await promise;
+      clearTimeout(timeout);
+      forget();
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      unsubscribe?.();
+      for (const run of [...runs.values()]) run.close();
+    },
+  };
+}
+
+const RunSignals = z.array(RunSignal);

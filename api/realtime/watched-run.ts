@@ -1,0 +1,196 @@
+import { presentRunEvent, type RunEventRow, type ServerMessage } from '#shared/realtime/events.ts';
+import { isTerminal } from '#shared/workflow/status.ts';
+
+/** Takes messages in order, each once. Whoever answers with a promise is given the next ones when it has resolved. */
+export type Deliver = (messages: ServerMessage[]) => void | Promise<void>;
+
+interface Watcher {
+  /** The `seq` it is given next. */
+  next: number;
+  /** Has not yet read to the end of what was there when it came. */
+  isFresh: boolean;
+  isBusy: boolean;
+  readonly deliver: Deliver;
+}
+
+interface Sources {
+  read(after: number, limit: number): Promise<RunEventRow[]>;
+  onIdle(): void;
+  onFailure(error: unknown): void;
+}
+
+export const pageSize = 500;
+const mostRemembered = 2_000;
+
+/**
+ * One run that somebody in this process watches. Live messages come in any order, twice, or not at all; each watcher gets
+ * them in order of `seq`, once, and what is missing comes from Postgres. Pages are read once for all watchers.
+ */
+export class WatchedRun {
+  /** Set once `watched_until` is: from then on what is not read here will be published. */
+  isOpen = false;
+  /** When `watched_until` is to be moved on, by this process's clock. */
+  renewAt = 0;
+  readonly #sources: Sources;
+  readonly #watchers = new Set<Watcher>();
+  readonly #endings = new Set<() => void>();
+  readonly #live = new Map<number, ServerMessage[]>();
+  #known = 0;
+  #isOver = false;
+  #isFilling = false;
+
+  constructor(sources: Sources) {
+    this.#sources = sources;
+  }
+
+  /** The run has ended; nothing comes after what is in Postgres. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** What every watcher has. */
+  get head(): number {
+    let head = Number.MAX_SAFE_INTEGER;
+    for (const { next } of this.#watchers) head = Math.min(head, next - 1);
+    return head;
+  }
+
+  watch(lastSeq: number, deliver: Deliver): () => void {
+    const watcher: Watcher = { next: lastSeq + 1, isFresh: true, isBusy: false, deliver };
+    this.#watchers.add(watcher);
+    this.fill();
+    return () => this.#remove(watcher);
+  }
+
+  onEnd(ending: () => void): () => void {
+    this.#endings.add(ending);
+    if (this.#isOver) queueMicrotask(() => this.#callEndings());
+    return () => {
+      this.#endings.delete(ending);
+      this.#settle();
+    };
+  }
+
+  receive(messages: readonly ServerMessage[]): void {
+    const bySeq = Map.groupBy(messages, ({ payload }) => payload.seq);
+    // What is forgotten here is read from Postgres.
+    if (this.#live.size > mostRemembered) this.#live.clear();
+    for (const [seq, group] of bySeq) {
+      this.#known = Math.max(this.#known, seq);
+      this.#live.set(seq, group);
+      if (group.some(isEnd)) this.#end();
+    }
+    this.#advance();
+    this.fill();
+  }
+
+  /** What Postgres said of the run. */
+  moved({ seq, isOver }: { seq: number; isOver: boolean }): void {
+    this.#known = Math.max(this.#known, seq);
+    if (isOver) this.#end();
+    this.fill();
+  }
+
+  /** Reads what some watcher lacks, if any does; a failure is made up for at the next call. */
+  fill(): void {
+    if (!this.isOpen || this.#isFilling) return;
+    this.#isFilling = true;
+    this.#readPages().catch((error) => this.#sources.onFailure(error));
+  }
+
+  close(): void {
+    this.#watchers.clear();
+    this.#callEndings();
+  }
+
+  async #readPages(): Promise<void> {
+    try {
+      for (let behind = this.#behind(); behind.length > 0; behind = this.#behind()) {
+        const wasOver = this.#isOver;
+        const after = behind.reduce((least, { next }) => Math.min(least, next), Number.MAX_SAFE_INTEGER) - 1;
+        const rows = await this.#sources.read(after, pageSize);
+        this.#handPage(behind, rows, wasOver);
+        // Said to be there and not to be seen: the next comparison asks again.
+        if (rows.length === 0) this.#known = after;
+      }
+    } finally {
+      this.#isFilling = false;
+    }
+    this.#settle();
+  }
+
+  #handPage(behind: readonly Watcher[], rows: readonly RunEventRow[], wasOver: boolean): void {
+    const messages = rows.flatMap(presentRunEvent);
+    const isLast = rows.length < pageSize;
+    for (const watcher of behind) {
+      // A live message may have come first and be under way.
+      if (watcher.isBusy) continue;
+      if (isLast) watcher.isFresh = false;
+      this.#hand(
+        watcher,
+        messages.filter(({ payload }) => payload.seq >= watcher.next),
+      );
+      if (isLast && wasOver) this.#watchers.delete(watcher);
+    }
+  }
+
+  #behind(): Watcher[] {
+    this.#advance();
+    return [...this.#watchers].filter(({ isFresh, isBusy, next }) => !isBusy && (isFresh || next <= this.#known));
+  }
+
+  /** Hands on the live messages that follow what each watcher has. */
+  #advance(): void {
+    for (const watcher of this.#watchers) {
+      if (watcher.isBusy) continue;
+      const messages: ServerMessage[] = [];
+      for (let at = watcher.next; this.#live.has(at); at += 1) messages.push(...(this.#live.get(at) ?? []));
+      this.#hand(watcher, messages);
+    }
+    const { head } = this;
+    for (const seq of this.#live.keys()) if (seq <= head) this.#live.delete(seq);
+    this.#settle();
+  }
+
+  #hand(watcher: Watcher, messages: ServerMessage[]): void {
+    const last = messages.at(-1);
+    if (!last || !this.#watchers.has(watcher)) return;
+    watcher.next = last.payload.seq + 1;
+    const sending = watcher.deliver(messages);
+    if (isEnd(last)) this.#watchers.delete(watcher);
+    if (!(sending instanceof Promise)) return;
+    watcher.isBusy = true;
+    const resume = () => {
+      watcher.isBusy = false;
+      this.fill();
+    };
+    sending.then(resume, () => this.#remove(watcher));
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    // One more read lets everybody go, also those who have it all.
+    for (const watcher of this.#watchers) watcher.isFresh = true;
+    this.#callEndings();
+  }
+
+  #callEndings(): void {
+    const endings = [...this.#endings];
+    this.#endings.clear();
+    for (const ending of endings) ending();
+    this.#settle();
+  }
+
+  #remove(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#watchers.size === 0 && this.#endings.size === 0) this.#sources.onIdle();
+  }
+}
+
+function isEnd({ event, payload }: ServerMessage): boolean {
+  return event === 'workflow_status_update' && isTerminal(payload.status);
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { Membership } from '#shared/db/entities/membership.ts';
+import { Tenant } from '#shared/db/entities/tenant.ts';
+import { User as UserEntity } from '#shared/db/entities/user.ts';
+import { UserConfig as UserConfigEntity } from '#shared/db/entities/user-config.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { AppError } from '#shared/errors.ts';
+import { userRoute } from '../../http/route.ts';
+import { presentUser, presentUserConfig } from './present.ts';
+import { TenantID, User, UserConfig, UserConfigUpdate } from './schemas.ts';
+
+export const accountRoutes = [
+  userRoute({
+    method: 'get',
+    path: '/api/v1/auth',
+    summary: 'The current user',
+    response: z.object({ user: User }),
+
+    async handle({ identity, em }) {
+      return { user: presentUser(await em.findOneOrFail(UserEntity, { id: identity.userID })) };
+    },
+  }),
+
+  userRoute({
+    method: 'get',
+    path: '/api/v1/auth/config/:tenantID',
+    summary: "The current user's configuration for a tenant",
+    params: TenantID,
+    response: z.object({ userConfig: UserConfig }),
+
+    async handle({ params: { tenantID }, identity: { userID }, em }) {
+      const own = await findOwnTenant(em, { tenantID, userID });
+      const stored = await own.findOne(UserConfigEntity, { userID });
+      return { userConfig: presentUserConfig({ tenantID, userID }, stored) };
+    },
+  }),
+
+  userRoute({
+    method: 'post',
+    path: '/api/v1/auth/config/:tenantID',
+    summary: "Replace the current user's configuration for a tenant",
+    params: TenantID,
+    body: UserConfigUpdate,
+    response: z.object({ userConfig: UserConfig, tenantID: z.uuid(), message: z.string() }),
+
+    async handle({ params: { tenantID }, body: { config }, identity: { userID }, em }) {
+      const own = await findOwnTenant(em, { tenantID, userID });
+      const stored = await own.upsert(UserConfigEntity, { tenantID, userID, config, updatedAt: new Date() });
+      return {
+        userConfig: presentUserConfig({ tenantID, userID }, stored),
+        tenantID,
+        message: 'Configuration saved',
+      };
+    },
+  }),
+];
+
+/** The contract says 404 here, also to somebody who is no member: both learn the same. */
+async function findOwnTenant(
+  em: EntityManager,
+  { tenantID, userID }: { tenantID: string; userID: string },
+): Promise<EntityManager> {
+  const own = tenantEntityManager(em, tenantID);
+  const [membership, tenant] = await Promise.all([
+    own.findOne(Membership, { tenantID, userID }),
+    own.findOne(Tenant, { id: tenantID, deletingAt: null }),
+  ]);
+  if (!membership || !tenant) throw new AppError('NOT_FOUND', 'Tenant not found');
+  return own;
+}

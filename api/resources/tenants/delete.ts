@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { deleteTenant as deleteEverything, shutTenant } from '#shared/tenants.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { TenantID } from './schemas.ts';
+
+/** A tenant with millions of rows takes longer than a client waits. */
+const ANSWER_AFTER_MS = 10_000;
+
+export const deleteTenant = tenantRoute({
+  method: 'delete',
+  path: '',
+  summary: 'Delete a tenant with everything it owns',
+  permission: 'tenant.delete',
+  object: ({ params }) => `tenant:${params.tenantID}`,
+  params: TenantID,
+  response: z.object({ message: z.string() }),
+
+  async handle({ tenantID, log }, { pool }) {
+    // From here on it is as good as gone: what this process does not finish, the sweep does.
+    await shutTenant(pool, tenantID);
+    const deletion = deleteEverything(pool, tenantID).catch((error) =>
+      log.warn({ err: error }, 'deletion is left to the sweep'),
+    );
+    await Promise.race([deletion, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);
+    return { message: 'Tenant deleted' };
+  },
+});

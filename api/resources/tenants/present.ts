@@ -1,0 +1,17 @@
+import type { z } from 'zod';
+import type { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
+import type { Tenant } from './schemas.ts';
+
+export function presentTenant(tenant: TenantEntity): z.input<typeof Tenant> {
+  const { id, tenantTitle, creatorID } = tenant;
+  return {
+    id,
+    tenantID: id,
+    tenantTitle,
+    tenantDescription: tenant.tenantDescription ?? null,
+    tenantLogoURL: tenant.tenantLogoURL ?? null,
+    creatorID,
+    createdAt: tenant.createdAt.toISOString(),
+    updatedAt: tenant.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,76 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { Membership } from '#shared/db/entities/membership.ts';
+import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { tenantRoute, userRoute } from '../../http/route.ts';
+import { createTenant } from './create.ts';
+import { deleteTenant } from './delete.ts';
+import { presentTenant } from './present.ts';
+import { CountedTenant, OwnTenants, Tenant, TenantID, TenantList, TenantUpdate } from './schemas.ts';
+
+export const tenantRoutes = [
+  userRoute({
+    method: 'get',
+    path: '/api/v1/tenants',
+    summary: 'The tenants the current user belongs to, newest first',
+    query: TenantList,
+    response: OwnTenants,
+
+    async handle({ query, identity: { userID }, em }) {
+      const memberships = await em.find(Membership, { userID }, { filters: { tenant: false } });
+      const roles = new Map(memberships.map(({ tenantID, role }) => [tenantID, role]));
+      const where: FilterQuery<TenantEntity> = {
+        id: { $in: [...roles.keys()] },
+        deletingAt: null,
+        ...(query.search && { tenantTitle: containing(query.search) }),
+      };
+      const { rows, fields } = await findPage(em, TenantEntity, { where, query });
+      const tenants = rows.map((tenant) => ({
+        ...presentTenant(tenant),
+        role: roles.get(tenant.id) === 'ADMIN' ? ('ADMIN' as const) : ('MEMBER' as const),
+      }));
+      return { tenants, ...fields };
+    },
+  }),
+
+  createTenant,
+
+  tenantRoute({
+    method: 'get',
+    path: '',
+    summary: 'A tenant, with what it has of each kind',
+    permission: 'tenant.read',
+    object: ({ params }) => `tenant:${params.tenantID}`,
+    params: TenantID,
+    response: z.object({ tenant: CountedTenant }),
+
+    async handle({ tenantID, em }) {
+      const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
+      const tenantUserCount = await em.count(Membership, {});
+      const tenantWorkflowCount = await em.count(Workflow, {});
+      return { tenant: { ...presentTenant(tenant), tenantUserCount, tenantWorkflowCount } };
+    },
+  }),
+
+  tenantRoute({
+    method: 'patch',
+    path: '',
+    summary: 'Rename or describe a tenant',
+    permission: 'tenant.update',
+    object: ({ params }) => `tenant:${params.tenantID}`,
+    params: TenantID,
+    body: TenantUpdate,
+    response: z.object({ tenant: Tenant }),
+
+    async handle({ body, tenantID, em }) {
+      const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
+      em.assign(tenant, body, { ignoreUndefined: true });
+      await em.flush();
+      return { tenant: presentTenant(tenant) };
+    },
+  }),
+
+  deleteTenant,
+];

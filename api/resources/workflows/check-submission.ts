@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { CollectionField } from '#shared/nodes/data-collection.ts';
+import { type Issue, invalid } from '#shared/workflow/issues.ts';
+
+/** What a person sent, as the question's fields want it; what no field asks for is left out. Without fields everything passes. */
+export function checkSubmission(collectionConfig: JsonObject, submitted: JsonObject): JsonObject {
+  const fields = Fields.safeParse(collectionConfig.fields).data ?? [];
+  if (fields.length === 0) return submitted;
+
+  const answers = fields.map((field) => readAnswer(field, submitted));
+  const issues = answers.flatMap(({ issue }) => issue ?? []);
+  if (issues.length > 0) throw invalid(issues);
+  return Object.fromEntries(answers.map(({ key, value }) => [key, value ?? null]));
+}
+
+interface Answer {
+  key: string;
+  value?: Json;
+  issue?: Issue;
+}
+
+function readAnswer(field: CollectionField, submitted: JsonObject): Answer {
+  const { key, required, fieldType } = field;
+  const path = ['submittedData', key];
+  const given = Object.hasOwn(submitted, key) ? (submitted[key] ?? '') : '';
+  if (given === '') return required ? { key, issue: { path, message: 'is required' } } : { key };
+  const value = readers[fieldType](given, field);
+  return value === undefined ? { key, issue: { path, message: `must be ${wanted(field)}` } } : { key, value };
+}
+
+const Fields = z.array(CollectionField);
+
+/** The value in the field's type, undefined when it cannot be. */
+const readers: Record<CollectionField['fieldType'], (value: Json, field: CollectionField) => Json | undefined> = {
+  text: readText,
+  'long text': readText,
+  number: readNumber,
+  checkbox: (value) =>
+    value === 'true' || value === 'false' ? value === 'true' : typeof value === 'boolean' ? value : undefined,
+  dropdown: (value, field) => choicesOf(field).find((choice) => choice === value),
+};
+
+function readText(value: Json): Json | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function readNumber(value: Json): Json | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+function choicesOf({ options = [] }: CollectionField): string[] {
+  return options.map((option) => (typeof option === 'string' ? option : option.value));
+}
+
+function wanted(field: CollectionField): string {
+  const named = { text: 'a text', 'long text': 'a text', number: 'a number', checkbox: 'true or false' };
+  return field.fieldType === 'dropdown' ? `one of ${JSON.stringify(choicesOf(field))}` : named[field.fieldType];
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { createAsset } from '#shared/assets.ts';
+import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
+import { newID } from '#shared/ids.ts';
+import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { asStored, boundAccess, checkGraph, isDraft, writeVersion } from './graph.ts';
+import { presentWorkflow } from './present.ts';
+import { Workflow, WorkflowCreate } from './schemas.ts';
+
+export const createWorkflow = tenantRoute({
+  method: 'post',
+  path: '/workflows',
+  summary: 'Create a workflow; without nodes it is a draft, which can be saved and not executed',
+  status: 201,
+  access: ({ body }) => [{ permission: 'workflow.create', object: 'workflow:*' }, ...boundAccess(body.nodes)],
+  body: WorkflowCreate,
+  response: z.object({ workflow: Workflow }),
+  idempotent: 'transaction',
+
+  async handle({ body, caller, em, tenantID }) {
+    const graph = {
+      nodes: body.nodes ?? [],
+      edges: body.edges ?? [],
+      options: body.options ?? WorkflowOptions.parse({}),
+    };
+    if (!isDraft(graph)) await checkGraph(em, graph);
+
+    const id = newID();
+    const version = writeVersion(em, { tenantID, workflowID: id }, graph);
+    const workflow = await createAsset(em, caller, 'workflow', WorkflowEntity, {
+      id,
+      title: body.title,
+      workflowDescription: body.description,
+      workflowOptions: asStored(graph.options),
+      folderID: body.folderID,
+      versionID: version.id,
+    });
+    return { workflow: presentWorkflow(workflow, version) };
+  },
+});

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { deleteAsset } from '#shared/assets.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Runs } from '#shared/runs.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { WorkflowID } from './schemas.ts';
+
+export const deleteWorkflow = tenantRoute({
+  method: 'delete',
+  path: '/workflows/:workflowID',
+  summary: 'Delete a workflow and cancel its runs in flight; what its past runs recorded stays',
+  permission: 'workflow.delete',
+  object: ({ params }) => `workflow:${params.workflowID}`,
+  params: WorkflowID,
+  response: z.object({ message: z.string() }),
+
+  async handle({ params, em, tenantID }, { runs }) {
+    const workflow = await em.findOne(Workflow, { id: params.workflowID });
+    if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+
+    const which = { tenantID, workflowID: workflow.id };
+    // Before, so that a request broken off here can be repeated; and after, for what was accepted meanwhile.
+    await cancelRuns(em, runs, which);
+    await deleteAsset(em, 'workflow', workflow);
+    await cancelRuns(em, runs, which);
+    return { message: 'Workflow deleted' };
+  },
+});
+
+const AT_ONCE = 20;
+
+async function cancelRuns(
+  em: EntityManager,
+  runs: Runs,
+  which: { tenantID: string; workflowID: string },
+): Promise<void> {
+  const going = { workflowID: which.workflowID, completedAt: null };
+  for (;;) {
+    const found = await em.find(WorkflowInstance, going, { fields: ['id'], limit: AT_ONCE, disableIdentityMap: true });
+    if (found.length === 0) return;
+    await Promise.all(found.map(({ id }) => runs.stop(which.tenantID, id)));
+  }
+}

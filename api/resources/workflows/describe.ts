@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { AppError } from '#shared/errors.ts';
+import { type AnyNode, findNodeKind, nodes } from '#shared/nodes/index.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { SchemasQuery } from './schemas.ts';
+
+const NodeDescription = z.object({
+  nodeType: z.string(),
+  label: z.string(),
+  /** JSON Schema of the config. */
+  schema: z.looseObject({}),
+  /** JSONForms. */
+  uischema: z.looseObject({}),
+  defaultValue: z.looseObject({}),
+});
+
+export const describeNodes = tenantRoute({
+  method: 'get',
+  path: '/workflows/schemas',
+  summary: 'The node kinds, each with the schema of its config',
+  permission: 'workflow.list',
+  filter: true,
+  query: SchemasQuery,
+  response: z.object({ schemas: z.record(z.string(), NodeDescription), message: z.string() }),
+
+  async handle({ query: { nodeType } }) {
+    const wanted = nodeType === undefined ? nodes : [getNodeKind(nodeType)];
+    return { schemas: Object.fromEntries(wanted.map((node) => [node.kind, describe(node)])), message: 'Node schemas' };
+  },
+});
+
+function getNodeKind(kind: string): AnyNode {
+  const node = findNodeKind(kind);
+  if (!node) throw new AppError('SCHEMA_NOT_FOUND', `There is no node type "${kind}"`);
+  return node;
+}
+
+function describe({ kind, label, config, defaultValue }: AnyNode): z.input<typeof NodeDescription> {
+  const schema = z.toJSONSchema(config, { io: 'input', unrepresentable: 'any' });
+  const elements = Object.keys(schema.properties ?? {}).map((name) => ({
+    type: 'Control',
+    scope: `#/properties/${name}`,
+  }));
+  return { nodeType: kind, label, schema, uischema: { type: 'VerticalLayout', elements }, defaultValue };
+}

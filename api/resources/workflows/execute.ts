@@ -1,0 +1,64 @@
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import { compileGraph } from '#shared/workflow/graph.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { runTimeoutMs } from '#shared/workflow/options.ts';
+import { isTerminal } from '#shared/workflow/status.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { boundAccess, graphOf, isDraft } from './graph.ts';
+import { ExecuteQuery, Execution, WorkflowExecute, WorkflowID } from './schemas.ts';
+
+export const executeWorkflow = tenantRoute({
+  method: 'post',
+  path: '/workflows/:workflowID/execute',
+  summary: 'Start a run; with `wait`, answer with its outcome if it ends within so many seconds',
+  permission: 'workflow.execute',
+  object: ({ params }) => `workflow:${params.workflowID}`,
+  params: WorkflowID,
+  query: ExecuteQuery,
+  body: WorkflowExecute,
+  response: Execution,
+  idempotent: 'handler',
+
+  async handle({ params, query, body, caller, em, tenantID, require, idempotency }, { runs, waitForRun }) {
+    const { workflow, graph } = await findExecutable(em, params.workflowID);
+    await require(boundAccess(graph.nodes));
+
+    const { instanceID } = await runs.accept(
+      {
+        tenantID,
+        workflowID: workflow.id,
+        versionID: workflow.versionID,
+        caller: { ...caller, origin: 'direct' },
+        input: resolveInputs(graph.options.inputDefinitions, body.args),
+        timeoutMs: runTimeoutMs(graph.options),
+        class: caller.type === 'apiKey' ? 'batch' : 'interactive',
+      },
+      idempotency,
+    );
+    if (query.wait === 0) return { instanceID };
+
+    await waitForRun(instanceID, query.wait * 1_000);
+    return { instanceID, ...(await findOutcome(em, instanceID)) };
+  },
+});
+
+async function findExecutable(em: EntityManager, id: string) {
+  const workflow = await em.findOne(Workflow, { id });
+  if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+  if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
+
+  const graph = graphOf(await em.findOneOrFail(WorkflowVersion, { id: workflow.versionID }));
+  // Checked when it was saved, but for a draft: this says what it lacks.
+  if (isDraft(graph)) compileGraph(graph.nodes, graph.edges);
+  return { workflow, graph };
+}
+
+async function findOutcome(em: EntityManager, id: string) {
+  const run = await em.findOne(WorkflowInstance, { id }, { fields: ['status', 'output', 'error'] });
+  if (!run || !isTerminal(run.status)) return {};
+  return { status: run.status, output: run.output ?? null, error: run.error ?? null };
+}

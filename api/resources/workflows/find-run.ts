@@ -1,0 +1,37 @@
+import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
+import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Access } from '../../http/route.ts';
+
+interface Asking {
+  em: EntityManager;
+  require(access: readonly Access[]): Promise<void>;
+  permission: 'workflow.read' | 'workflow.execute';
+}
+
+/**
+ * A run, for whoever has the permission on the workflow it belongs to. Without an owner (the test of an unsaved graph), and
+ * without a run, it is asked on all workflows: so only those who may see any run learn that there is none.
+ */
+export async function findRun({ em, require, permission }: Asking, instanceID: string): Promise<WorkflowInstance> {
+  const run = await em.findOne(WorkflowInstance, { id: instanceID });
+  await require([{ permission, object: `workflow:${run?.workflowID ?? '*'}` }]);
+  if (!run) throw new AppError('NOT_FOUND', 'Run not found');
+  return run;
+}
+
+/** A question a run asks, under the same rule. */
+export async function findRequest(
+  { em, require, permission }: Asking,
+  requestID: string,
+): Promise<{ request: CollectionRequest; run: Owner }> {
+  const request = await em.findOne(CollectionRequest, { id: requestID });
+  const run: Owner | null =
+    request && (await em.findOne(WorkflowInstance, { id: request.instanceID }, { fields: ['workflowID', 'status'] }));
+  await require([{ permission, object: `workflow:${run?.workflowID ?? '*'}` }]);
+  if (!request || !run) throw new AppError('NOT_FOUND', 'Request not found');
+  return { request, run };
+}
+
+type Owner = Pick<WorkflowInstance, 'workflowID' | 'status'>;

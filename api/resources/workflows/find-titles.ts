@@ -1,0 +1,14 @@
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+
+/** Titles of the workflows these runs belong to, as far as they still exist. */
+export async function findTitles(
+  em: EntityManager,
+  runs: readonly Pick<WorkflowInstance, 'workflowID'>[],
+): Promise<Map<string, string>> {
+  const ids = [...new Set(runs.flatMap(({ workflowID }) => workflowID ?? []))];
+  if (ids.length === 0) return new Map();
+  const workflows = await em.find(Workflow, { id: { $in: ids } }, { fields: ['title'] });
+  return new Map(workflows.map(({ id, title }) => [id, title]));
+}

@@ -1,0 +1,40 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { findTitles } from './find-titles.ts';
+import { presentInstanceSummary } from './present.ts';
+import { InstanceList, Instances } from './schemas.ts';
+
+export const listInstances = tenantRoute({
+  method: 'get',
+  path: '/workflows/instances',
+  summary: 'Runs of the workflows the caller may read, newest first',
+  permission: 'workflow.read',
+  filter: true,
+  query: InstanceList,
+  response: Instances,
+
+  async handle({ query, em, visible }) {
+    const { workflowID, parentInstanceID, status, isTest } = query;
+    const ids = await visible('workflow.read');
+    const where: FilterQuery<WorkflowInstance> = {
+      ...(workflowID && { workflowID }),
+      // Tests of unsaved graphs belong to no workflow: only who may read all of them sees those.
+      ...(ids !== 'all' && { workflowID: { $in: workflowID ? ids.filter((id) => id === workflowID) : ids } }),
+      ...(parentInstanceID && { parentID: parentInstanceID }),
+      ...(status && { status }),
+      ...(isTest !== undefined && { isTest }),
+    };
+    const { rows, fields } = await findPage(em, WorkflowInstance, {
+      where,
+      query,
+      exclude: ['input', 'output', 'error', 'caller'],
+    });
+    const titles = await findTitles(em, rows);
+    return {
+      instances: rows.map((run) => presentInstanceSummary(run, titles.get(run.workflowID ?? '') ?? null)),
+      ...fields,
+    };
+  },
+});

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
+import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import { AppError } from '#shared/errors.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { cloneWorkflow } from './clone.ts';
+import { createWorkflow } from './create.ts';
+import { deleteWorkflow } from './delete.ts';
+import { describeNodes } from './describe.ts';
+import { executeWorkflow } from './execute.ts';
+import { findRequest, findRun } from './find-run.ts';
+import { listWorkflows } from './list.ts';
+import { listInstances } from './list-instances.ts';
+import { presentCollectionRequest, presentWorkflow } from './present.ts';
+import { readInstance } from './read-instance.ts';
+import { CollectionRequest, CollectionRequestID, InstanceID, Workflow, WorkflowID } from './schemas.ts';
+import { submitCollection } from './submit.ts';
+import { testWorkflow } from './test-workflow.ts';
+import { updateWorkflow } from './update.ts';
+
+/** Fixed words before `:workflowID`, which would take them for an id. */
+export const workflowRoutes = [
+  listWorkflows,
+  createWorkflow,
+  listInstances,
+  readInstance,
+
+  tenantRoute({
+    method: 'delete',
+    path: '/workflows/instances/:instanceID/stop',
+    summary: 'Cancel a run and the runs it has started',
+    permission: 'workflow.execute',
+    filter: true,
+    params: InstanceID,
+    response: z.object({ instanceID: z.uuid(), status: z.string() }),
+
+    async handle({ params, em, tenantID, require }, { runs }) {
+      const run = await findRun({ em, require, permission: 'workflow.execute' }, params.instanceID);
+      const status = await runs.stop(tenantID, run.id);
+      return { instanceID: run.id, status: status ?? run.status };
+    },
+  }),
+
+  testWorkflow,
+  describeNodes,
+
+  tenantRoute({
+    method: 'get',
+    path: '/workflows/data-collection/:collectionRequestID',
+    summary: 'What a run asks a person',
+    permission: 'workflow.read',
+    filter: true,
+    params: CollectionRequestID,
+    response: z.object({ request: CollectionRequest }),
+
+    async handle({ params, em, require }) {
+      const asking = { em, require, permission: 'workflow.read' } as const;
+      const { request, run } = await findRequest(asking, params.collectionRequestID);
+      return { request: presentCollectionRequest(request, run.workflowID ?? null) };
+    },
+  }),
+
+  submitCollection,
+
+  tenantRoute({
+    method: 'get',
+    path: '/workflows/:workflowID',
+    summary: 'A workflow with its graph',
+    permission: 'workflow.read',
+    object: ({ params }) => `workflow:${params.workflowID}`,
+    params: WorkflowID,
+    response: z.object({ workflow: Workflow }),
+
+    async handle({ params, em }) {
+      const workflow = await em.findOne(WorkflowEntity, { id: params.workflowID });
+      if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+      const version = await em.findOneOrFail(WorkflowVersion, { id: workflow.versionID });
+      return { workflow: presentWorkflow(workflow, version) };
+    },
+  }),
+
+  updateWorkflow,
+  deleteWorkflow,
+  cloneWorkflow,
+  executeWorkflow,
+];

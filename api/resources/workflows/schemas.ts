@@ -1,0 +1,251 @@
+import { z } from 'zod';
+import { JsonObject } from '#shared/json.ts';
+import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import { ID } from '../../http/id.ts';
+import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { storable } from '../../http/storable.ts';
+
+export const WorkflowID = z.object({ workflowID: ID });
+export const InstanceID = z.object({ instanceID: ID });
+export const CollectionRequestID = z.object({ collectionRequestID: ID });
+
+const Title = z.string().min(1).max(255);
+const Nodes = z.array(WorkflowNode).max(5_000);
+const Edges = z.array(WorkflowEdge).max(20_000);
+
+/** The contract names things differently from verb to verb: both spellings are accepted on all of them. */
+const spellings = {
+  title: Title.optional(),
+  workflowTitle: Title.optional(),
+  workflowNodes: Nodes.nullish(),
+  nodes: Nodes.nullish(),
+  workflowEdges: Edges.nullish(),
+  edges: Edges.nullish(),
+};
+
+const described = {
+  workflowDescription: z.string().max(10_000).nullish(),
+  workflowOptions: WorkflowOptions.nullish(),
+  folderID: ID.nullish(),
+};
+
+export const WorkflowCreate = z
+  .object({ ...spellings, ...described })
+  .superRefine(storable)
+  .transform((body, check) => {
+    const title = body.title ?? body.workflowTitle;
+    if (title === undefined) {
+      check.addIssue({ code: 'custom', path: ['title'], message: 'is required' });
+      return z.NEVER;
+    }
+    return { ...settingsOf(body), ...graphOf(body), title };
+  });
+
+/** Undefined leaves, null clears; a graph that is not mentioned stays as it is. */
+export const WorkflowUpdate = z
+  .object({ ...spellings, ...described, isDisabled: z.boolean().optional() })
+  .superRefine(storable)
+  .transform((body) => ({
+    ...settingsOf(body),
+    ...graphOf(body),
+    title: body.workflowTitle ?? body.title,
+    isDisabled: body.isDisabled,
+  }));
+
+const runInputs = { args: JsonObject.optional(), inputValues: JsonObject.optional() };
+
+/** No body at all is an execution without inputs. */
+export const WorkflowExecute = z
+  .object(runInputs)
+  .superRefine(storable)
+  .optional()
+  .transform((body) => ({ args: body?.args ?? body?.inputValues ?? {} }));
+
+export const ExecuteQuery = z.object({ wait: z.coerce.number().min(0).max(60).default(0) });
+
+export const WorkflowTest = z
+  .object({
+    nodes: Nodes.optional(),
+    workflowNodes: Nodes.optional(),
+    edges: Edges.optional(),
+    workflowEdges: Edges.optional(),
+    workflowOptions: WorkflowOptions.nullish(),
+    /** The saved workflow this is a test of. */
+    workflowID: ID.nullish(),
+    ...runInputs,
+  })
+  .superRefine(storable)
+  .transform((body, check) => {
+    const nodes = body.nodes ?? body.workflowNodes;
+    const edges = body.edges ?? body.workflowEdges;
+    if (!nodes) check.addIssue({ code: 'custom', path: ['nodes'], message: 'is required' });
+    if (!edges) check.addIssue({ code: 'custom', path: ['edges'], message: 'is required' });
+    if (!nodes || !edges) return z.NEVER;
+    const { workflowOptions: options, workflowID } = body;
+    return { nodes, edges, options, workflowID: workflowID ?? null, args: body.args ?? body.inputValues ?? {} };
+  });
+
+export const WorkflowList = z.object({
+  ...pageQuery(explorerPage),
+  search: z.string().max(255).superRefine(storable).optional(),
+  folderID: ID.optional(),
+  /** `summary` leaves the graphs out. */
+  fields: z.enum(['full', 'summary']).default('full'),
+});
+
+export const InstanceList = z.object({
+  ...pageQuery(standardPage),
+  workflowID: ID.optional(),
+  parentInstanceID: ID.optional(),
+  status: RunStatus.optional(),
+  isTest: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional(),
+});
+
+export const InstanceQuery = z.object({
+  /** The timeline begins after this event; `nextSeq` of an answer leads to the one after it. */
+  afterSeq: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  timelineLimit: z.coerce.number().int().min(1).max(5_000).default(1_000),
+});
+
+export const SchemasQuery = z.object({ nodeType: z.string().max(255).optional() });
+
+export const Submission = z.object({ submittedData: JsonObject }).superRefine(storable);
+
+/** Stored JSON leaves as it is: it was checked when it came. */
+const Stored = z.looseObject({});
+
+export const WorkflowSummary = z.object({
+  id: z.uuid(),
+  tenantID: z.uuid(),
+  title: z.string(),
+  workflowTitle: z.string(),
+  workflowDescription: z.string().nullable(),
+  workflowOptions: Stored,
+  folderID: z.uuid().nullable(),
+  creatorID: z.uuid(),
+  createdByApiKeyID: z.uuid().nullable(),
+  isDisabled: z.boolean(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+
+export const Workflow = WorkflowSummary.extend({ workflowNodes: z.array(Stored), workflowEdges: z.array(Stored) });
+
+export const Workflows = z.object({
+  workflows: z.array(Workflow.partial({ workflowNodes: true, workflowEdges: true })),
+  ...pageFields,
+});
+
+const RunError = z.object({
+  code: z.string(),
+  message: z.string(),
+  nodeID: z.string().nullable(),
+  attempt: z.int().nullable(),
+});
+
+export const InstanceSummary = z.object({
+  instanceID: z.uuid(),
+  workflowID: z.uuid().nullable(),
+  /** Null when the workflow was never saved or has been deleted. */
+  workflowTitle: z.string().nullable(),
+  status: RunStatus,
+  isTest: z.boolean(),
+  parentInstanceID: z.uuid().nullable(),
+  parentNodeID: z.string().nullable(),
+  createdAt: z.iso.datetime(),
+  startedAt: z.iso.datetime().nullable(),
+  completedAt: z.iso.datetime().nullable(),
+});
+
+export const Instances = z.object({ instances: z.array(InstanceSummary), ...pageFields });
+
+export const Waiting = z.object({
+  reason: z.enum(['delay', 'input', 'child', 'no-worker', 'queue']),
+  until: z.iso.datetime().optional(),
+  collectionRequestID: z.uuid().optional(),
+});
+
+export const Instance = InstanceSummary.extend({
+  /** Of the last visible change: the `lastSeq` for `workflow_run_join`. */
+  seq: z.int(),
+  input: Stored,
+  output: z.unknown(),
+  error: RunError.nullable(),
+  waiting: Waiting.optional(),
+  timeline: z.array(
+    z.object({
+      seq: z.int(),
+      nodeID: z.string(),
+      iteration: z.int(),
+      attempt: z.int(),
+      status: NodeStatus,
+      exit: z.string().nullable(),
+      output: z.unknown(),
+      error: z.object({ code: z.string(), message: z.string() }).nullable(),
+      at: z.iso.datetime(),
+    }),
+  ),
+  nextSeq: z.int().nullable(),
+  nodes: z.array(
+    z.object({
+      nodeID: z.string(),
+      iteration: z.int(),
+      attempt: z.int(),
+      status: NodeStatus,
+      exit: z.string().nullable(),
+      startedAt: z.iso.datetime().nullable(),
+      completedAt: z.iso.datetime().nullable(),
+    }),
+  ),
+});
+
+/** With `wait`, and when the run has ended in time, its outcome as well. */
+export const Execution = z.object({
+  instanceID: z.uuid(),
+  status: RunStatus.optional(),
+  output: z.unknown().optional(),
+  error: RunError.nullish(),
+});
+
+export const CollectionRequest = z.object({
+  collectionRequestID: z.uuid(),
+  instanceID: z.uuid(),
+  workflowID: z.uuid().nullable(),
+  nodeID: z.string(),
+  iteration: z.int(),
+  status: z.enum(['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELLED']),
+  collectionType: z.string(),
+  collectionConfig: Stored,
+  submittedData: Stored.nullable(),
+  submittedBy: z.uuid().nullable(),
+  expiresAt: z.iso.datetime().nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+
+interface Spellings {
+  workflowNodes?: WorkflowNode[] | null | undefined;
+  nodes?: WorkflowNode[] | null | undefined;
+  workflowEdges?: WorkflowEdge[] | null | undefined;
+  edges?: WorkflowEdge[] | null | undefined;
+}
+
+/** Null means cleared, as an empty list does. */
+function graphOf({ workflowNodes, nodes, workflowEdges, edges }: Spellings) {
+  return { nodes: cleared(workflowNodes, nodes), edges: cleared(workflowEdges, edges) };
+}
+
+function cleared<T>(...lists: (T[] | null | undefined)[]): T[] | undefined {
+  const list = lists.find((candidate) => candidate !== undefined);
+  return list === null ? [] : list;
+}
+
+function settingsOf(body: z.output<z.ZodObject<typeof described>>) {
+  const { workflowDescription: description, workflowOptions: options, folderID } = body;
+  return { description, options, folderID };
+}

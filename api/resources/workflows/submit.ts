@@ -1,0 +1,45 @@
+import { raw } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
+import { AppError } from '#shared/errors.ts';
+import { isTerminal } from '#shared/workflow/status.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { checkSubmission } from './check-submission.ts';
+import { findRequest } from './find-run.ts';
+import { CollectionRequestID, Submission } from './schemas.ts';
+
+export const submitCollection = tenantRoute({
+  method: 'post',
+  path: '/workflows/data-collection/:collectionRequestID/submit',
+  summary: 'Answer what a run asks; the first answer counts',
+  permission: 'workflow.execute',
+  filter: true,
+  params: CollectionRequestID,
+  body: Submission,
+  response: z.object({ collectionRequestID: z.uuid(), message: z.string() }),
+
+  async handle({ params, body, identity, em, require }, { runs }) {
+    const asking = { em, require, permission: 'workflow.execute' } as const;
+    const { request, run } = await findRequest(asking, params.collectionRequestID);
+    if (request.status !== 'PENDING' || isTerminal(run.status)) throw closed(request.status);
+
+    const submittedData = checkSubmission(request.collectionConfig, body.submittedData);
+    // By the database's clock, and with the row's own state as the judge between two submissions.
+    const inTime = { $or: [{ expiresAt: null }, { expiresAt: { $gt: raw<Date>('now()') } }] };
+    const won = await em.nativeUpdate(
+      CollectionRequest,
+      { id: request.id, status: 'PENDING', ...inTime },
+      { status: 'COMPLETED', submittedData, submittedBy: identity.userID, updatedAt: new Date() },
+    );
+    if (won === 0) throw closed('EXPIRED');
+
+    // The fact has committed: if this wake is lost, the sweep finds the fact.
+    await runs.wake([request.instanceID]);
+    return { collectionRequestID: request.id, message: 'Answer received' };
+  },
+});
+
+function closed(status: string): AppError {
+  const why = status === 'COMPLETED' ? 'has been answered already' : 'is no longer open';
+  return new AppError('CONFLICT', `This request ${why}`);
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { boundAccess, checkGraph, writeVersion } from './graph.ts';
+import { WorkflowTest } from './schemas.ts';
+
+export const testWorkflow = tenantRoute({
+  method: 'post',
+  path: '/workflows/test',
+  summary: 'Run a graph that is not saved',
+  access: ({ body }) => [
+    { permission: 'workflow.test', object: `workflow:${body.workflowID ?? '*'}` },
+    ...boundAccess(body.nodes),
+  ],
+  body: WorkflowTest,
+  response: z.object({ instanceID: z.uuid(), isTest: z.literal(true) }),
+  idempotent: 'handler',
+
+  async handle({ body, caller, em, tenantID, idempotency }, { runs }) {
+    const { nodes, edges, workflowID, args } = body;
+    if (workflowID && !(await em.findOne(Workflow, { id: workflowID }, { fields: ['id'] })))
+      throw invalid([{ path: ['workflowID'], message: 'there is no such workflow' }]);
+    await checkGraph(em, { nodes, edges }, workflowID ?? undefined);
+    const options = body.options ?? WorkflowOptions.parse({});
+    const input = resolveInputs(options.inputDefinitions, args);
+
+    const version = writeVersion(em, { tenantID, workflowID: null }, { nodes, edges, options });
+    await em.flush();
+    const run = { tenantID, workflowID, versionID: version.id, caller, input, timeoutMs: runTimeoutMs(options) };
+    const { instanceID } = await runs.accept({ ...run, isTest: true }, idempotency);
+    return { instanceID, isTest: true as const };
+  },
+});

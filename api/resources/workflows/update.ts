@@ -1,0 +1,53 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
+import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import { AppError } from '#shared/errors.ts';
+import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { asStored, boundAccess, checkGraph, type Graph, graphOf, isDraft, isSameGraph, writeVersion } from './graph.ts';
+import { presentWorkflow } from './present.ts';
+import { Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';
+
+export const updateWorkflow = tenantRoute({
+  method: 'patch',
+  path: '/workflows/:workflowID',
+  summary: 'Change a workflow; what is left out stays, and its runs in flight keep the graph they began with',
+  access: ({ params, body }) => [
+    { permission: 'workflow.update', object: `workflow:${params.workflowID}` },
+    ...boundAccess(body.nodes),
+  ],
+  params: WorkflowID,
+  body: WorkflowUpdate,
+  response: z.object({ workflow: Workflow }),
+
+  async handle({ params, body, em, tenantID }) {
+    return em.transactional(async (tx) => {
+      // Locked, so that of two changes at once each sees what the other made of the graph.
+      const lockMode = LockMode.PESSIMISTIC_WRITE;
+      const workflow = await tx.findOne(WorkflowEntity, { id: params.workflowID }, { lockMode });
+      if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+      const before = graphOf(await tx.findOneOrFail(WorkflowVersion, { id: workflow.versionID }));
+      const after = change(before, body);
+      if ((body.nodes || body.edges) && !isDraft(after)) await checkGraph(tx, after, workflow.id);
+      if (!isSameGraph(before, after))
+        workflow.versionID = writeVersion(tx, { tenantID, workflowID: workflow.id }, after).id;
+
+      const { title, description: workflowDescription, folderID, isDisabled } = body;
+      const workflowOptions = asStored(after.options);
+      const changes = { title, workflowDescription, workflowOptions, folderID, isDisabled };
+      tx.assign(workflow, changes, { ignoreUndefined: true });
+      await tx.flush();
+      return { workflow: presentWorkflow(workflow, after) };
+    });
+  },
+});
+
+/** Nodes that are cleared take their edges with them. */
+function change(before: Graph, { nodes, edges, options }: z.output<typeof WorkflowUpdate>): Graph {
+  return {
+    nodes: nodes ?? before.nodes,
+    edges: edges ?? (nodes?.length === 0 ? [] : before.edges),
+    options: options === undefined ? before.options : (options ?? WorkflowOptions.parse({})),
+  };
+}

@@ -1,0 +1,41 @@
+import type { z } from 'zod';
+import { RunEvent } from '#shared/db/entities/run-event.ts';
+import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { hasLiveWorker } from '#shared/db/worker-session.ts';
+import type { RunEventPayload } from '#shared/realtime/events.ts';
+import type { Waiting } from './schemas.ts';
+
+type Reason = z.input<typeof Waiting>;
+
+/** Why a run that is not running does not: what its nodes wait for, or that no worker has taken it. `latest` are its nodes' last events. */
+export async function findWaiting(
+  { em, pool }: { em: EntityManager; pool: Pool },
+  run: WorkflowInstance,
+  latest: readonly Pick<RunEvent, 'seq' | 'status'>[],
+): Promise<Reason | undefined> {
+  if (run.status !== 'PENDING' && run.status !== 'WAITING') return undefined;
+  if (run.readyAt) return { reason: (await hasLiveWorker(pool)) ? 'queue' : 'no-worker' };
+
+  // A failed node that is tried again later waits as a suspended one does.
+  const seqs = latest.filter(({ status }) => status === 'SUSPENDED' || status === 'FAILED').map(({ seq }) => seq);
+  const events = await em.find(RunEvent, { instanceID: run.id, seq: { $in: seqs } });
+  const reasons = events.flatMap(({ payload }) => reasonOf(payload));
+  return reasons.sort((one, other) => rank[one.reason] - rank[other.reason])[0];
+}
+
+function reasonOf(stored: RunEvent['payload']): Reason[] {
+  // Written by the engine, whose payloads these are.
+  const payload = stored as RunEventPayload | null | undefined;
+  if (payload?.wait === 'input')
+    return [{ reason: 'input', collectionRequestID: payload.request?.collectionRequestID }];
+  if (payload?.wait === 'child') return [{ reason: 'child' }];
+  return payload?.dueAt ? [{ reason: 'delay', until: payload.dueAt }] : [];
+}
+
+/** Of several, the one somebody can do something about. */
+const rank = { input: 0, child: 1, delay: 2, queue: 3, 'no-worker': 4 } as const satisfies Record<
+  Reason['reason'],
+  number
+>;

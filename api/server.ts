@@ -1,0 +1,39 @@
+import { createServer as createHTTPServer, type Server } from 'node:http';
+import express from 'express';
+import helmet from 'helmet';
+import { devIssuerRoutes } from './auth/dev-issuer-routes.ts';
+import type { ApiContext } from './context.ts';
+import { bodyReader } from './http/body.ts';
+import { crossOrigin } from './http/cors.ts';
+import { docs } from './http/docs.ts';
+import { answerErrors, unknownPath } from './http/errors.ts';
+import { health, readiness } from './http/health.ts';
+import { mount } from './http/mount.ts';
+import { describeRoutes } from './http/openapi.ts';
+import { requestID } from './http/request-id.ts';
+import type { Route } from './http/route.ts';
+
+/** The whole service on one screen. It is not listening yet. */
+export function createServer(context: ApiContext, routes: readonly Route[]): Server {
+  const { http } = context.config;
+  const table = context.devIssuer ? [...routes, ...devIssuerRoutes(context.devIssuer)] : routes;
+  const document = describeRoutes(table);
+
+  const app = express();
+  app.disable('x-powered-by');
+  // Answers are private and change; a digest of each would cost more than it saves.
+  app.disable('etag');
+  app.use(helmet());
+  app.use(requestID);
+  app.use(crossOrigin(http.corsOrigins));
+  app.get('/health', health);
+  app.get('/ready', readiness(context));
+  app.get('/openapi.json', (_request, response) => void response.json(document));
+  app.get('/docs', docs(document));
+  mount(app, table, { context, readBody: bodyReader({ limitBytes: http.bodyLimitBytes }) });
+  app.use(unknownPath);
+  app.use(answerErrors(context.logger));
+
+  // Longer than a load balancer keeps an idle connection: it must never send a request into one that we close.
+  return createHTTPServer({ keepAliveTimeout: 75_000, headersTimeout: 80_000 }, app);
+}

@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createBackplane } from '#shared/backplane/index.ts';
+import { readConfig } from '#shared/config.ts';
+import { createOrm } from '#shared/db/orm.ts';
+import { createPool, type Pool } from '#shared/db/pool.ts';
+import { migrate } from '#shared/db/schema.ts';
+import { newID } from '#shared/ids.ts';
+import { createLogger } from '#shared/logger.ts';
+import { createProducer } from '#shared/producer.ts';
+import { createRuns, type Runs } from '#shared/runs.ts';
+import { startPostgres } from '../embedded/postgres.ts';
+import { findRedis, startRedis } from '../embedded/redis.ts';
+
+export type BackplaneKind = 'redis' | 'postgres';
+
+/** A deployment for one measurement: Postgres with fsync on, the backplane asked for, one worker process of its own. */
+export interface BenchEnvironment extends AsyncDisposable {
+  kind: BackplaneKind;
+  env: Record<string, string>;
+  pool: Pool;
+  runs: Runs;
+  tenantID: string;
+  startWorker(settings?: Record<string, string>): Promise<void>;
+  /** Saves a graph and answers its version. */
+  saveGraph(nodes: object[], edges: object[]): Promise<string>;
+  settings(): Promise<Record<string, unknown>>;
+}
+
+export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnvironment> {
+  await using resources = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
+  resources.defer(() => rm(dir, { recursive: true, force: true }));
+  const postgres = resources.use(
+    await startPostgres({ dir: join(dir, 'postgres'), database: 'gantry', log: join(dir, 'postgres.log') }),
+  );
+  if (kind === 'redis') {
+    const found = await findRedis();
+    if (found.path === null) throw new Error(`No Redis server can be had on this machine: ${found.reason}`);
+  }
+  const redis = kind === 'redis' ? resources.use(await startRedis({ dir: join(dir, 'redis') })) : null;
+
+  const env: Record<string, string> = {
+    DATABASE_URL: postgres.url,
+    ...(redis && { REDIS_URL: redis.url }),
+    LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
+    WORKER_SLOTS: '50',
+    NODE_ENV: 'development',
+  };
+  const config = readConfig(env);
+  const logger = createLogger({ level: 'warn' });
+  const pool = createPool(config.db, logger);
+  resources.defer(() => pool.end());
+  const backplane = resources.use(createBackplane(config.backplane, logger));
+  const orm = createOrm(config.db, logger);
+  await migrate(orm, pool, logger);
+  await backplane.migrate();
+  await orm.close();
+  const runs = createRuns({ pool, producer: createProducer(backplane), messages: backplane.messages, logger });
+
+  const tenantID = newID();
+  await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $3)', [
+    tenantID,
+    'bench',
+    newID(),
+  ]);
+  const workers: ChildProcess[] = [];
+  resources.defer(async () => {
+    for (const worker of workers) {
+      if (worker.exitCode !== null) continue;
+      worker.kill('SIGTERM');
+      await once(worker, 'exit');
+    }
+  });
+
+  const owned = resources.move();
+  return {
+    kind,
+    env,
+    pool,
+    runs,
+    tenantID,
+    async startWorker(settings = {}) {
+      const worker = spawn(process.execPath, [...(process.env.BENCH_NODE_ARGS?.split(' ') ?? []), 'workers/main.ts'], {
+        env: { ...env, ...settings, PATH: process.env.PATH ?? '' },
+        stdio: 'inherit',
+      });
+      workers.push(worker);
+      const began = Date.now();
+      for (;;) {
+        const { rows } = await pool.query('select 1 from worker_session where ended_at is null');
+        if (rows.length >= workers.length) return;
+        if (worker.exitCode !== null || Date.now() - began > 20_000) throw new Error('The worker did not start');
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    },
+    async saveGraph(nodes, edges) {
+      const id = newID();
+      await pool.query('insert into workflow_version (id, tenant_id, nodes, edges) values ($1, $2, $3, $4)', [
+        id,
+        tenantID,
+        JSON.stringify(nodes),
+        JSON.stringify(edges),
+      ]);
+      return id;
+    },
+    async settings() {
+      const { rows } = await pool.query<{ name: string; setting: string }>(
+        `select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'server_version')`,
+      );
+      return {
+        ...Object.fromEntries(rows.map(({ name, setting }) => [name, setting])),
+        backplane: kind,
+        cores: availableParallelism(),
+        clientSharesCores: true,
+      };
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** `count` conditions in a row between start and end: nodes that do nothing but decide. */
+export function noopChain(count: number): { nodes: object[]; edges: object[] } {
+  const names = ['start', ...Array.from({ length: count }, (_, i) => `n${i + 1}`)];
+  const nodes = names.map((id, index) =>
+    index === 0
+      ? { id, type: 'start', data: {} }
+      : {
+          id,
+          type: 'condition',
+          data: { branches: [{ id: 'yes', conditions: [{ operator: 'equals', leftValue: 1, rightValue: 1 }] }] },
+        },
+  );
+  const edges = names.slice(1).map((id, index) => ({
+    id: `e${index}`,
+    source: names[index],
+    target: id,
+    sourceHandle: index === 0 ? 'output' : 'yes',
+  }));
+  return { nodes, edges };
+}
+
+export function percentile(values: readonly number[], p: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((p / 100) * sorted.length))] ?? Number.NaN;
+}

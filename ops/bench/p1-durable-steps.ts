@@ -1,0 +1,174 @@
+import pg from 'pg';
+import { newID } from '#shared/ids.ts';
+import { COMMIT } from '#workers/engine/commit.ts';
+import { type BenchEnvironment, noopChain } from './environment.ts';
+import type { Row } from './row.ts';
+
+const RUNS = 3000;
+const STEPS = 10;
+const AT_ONCE = 50;
+
+/** 3,000 runs of 10 serial no-op nodes, 50 at a time; each outcome durable before the next node starts. */
+export const p1: Row = async (environment) => {
+  const { pool, runs, tenantID } = environment;
+  const graph = noopChain(STEPS);
+  const versionID = await environment.saveGraph(graph.nodes, graph.edges);
+  await environment.startWorker({ WORKER_SLOTS: String(AT_ONCE) });
+
+  async function measure(count: number): Promise<number> {
+    const began = performance.now();
+    await runs.acceptMany(
+      Array.from({ length: count }, () => ({
+        tenantID,
+        workflowID: null,
+        versionID,
+        caller: { type: 'system' as const, id: tenantID, origin: 'direct' as const },
+        input: {},
+        timeoutMs: 3_600_000,
+      })),
+    );
+    for (;;) {
+      const { rows } = await pool.query('select 1 from workflow_instance where completed_at is null limit 1');
+      if (rows.length === 0) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return (performance.now() - began) / 1000;
+  }
+
+  await measure(500);
+  const seconds =
+    [await measure(RUNS), await measure(RUNS), await measure(RUNS)].sort((a, b) => a - b)[1] ?? Number.NaN;
+  const completed = await pool.query<{ n: number }>(
+    `select count(*) as n from workflow_instance where status = 'COMPLETED'`,
+  );
+  if (completed.rows[0]?.n !== RUNS * 3 + 500) throw new Error(`Only ${completed.rows[0]?.n} runs completed`);
+  const bare = await bareInsert(environment);
+  const fenced = await fencedCommit(environment, versionID);
+  const value = Math.round((RUNS * STEPS) / seconds);
+  return [
+    {
+      value,
+      unit: 'steps/s',
+      floor: fenced,
+      ratio: Number((value / fenced).toFixed(3)),
+      settings: {
+        ...(await environment.settings()),
+        runs: RUNS,
+        steps: STEPS,
+        atOnce: AT_ONCE,
+        bareGroupedInsert: bare,
+      },
+    },
+  ];
+};
+
+/** Drives `AT_ONCE` loops whose steps are grouped into statements, two in flight, like the engine's committer. */
+async function grouped(
+  total: number,
+  write: (lane: pg.Client, members: number[]) => Promise<void>,
+  url: string,
+): Promise<number> {
+  const lanes = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })];
+  for (const lane of lanes) lane.on('error', () => undefined);
+  await Promise.all(lanes.map((lane) => lane.connect()));
+  let left = total;
+  let idle = Array.from({ length: AT_ONCE }, (_, i) => i);
+  const began = performance.now();
+  await Promise.all(
+    lanes.map(async (lane) => {
+      while (left > 0) {
+        const members = idle.splice(0, Math.max(1, Math.min(idle.length, AT_ONCE / 2)));
+        if (members.length === 0) {
+          await new Promise((resolve) => setImmediate(resolve));
+          continue;
+        }
+        left -= members.length;
+        await write(lane, members);
+        idle = idle.concat(members);
+      }
+    }),
+  );
+  const rate = Math.round((total - left) / ((performance.now() - began) / 1000));
+  await Promise.all(lanes.map((lane) => lane.end()));
+  return rate;
+}
+
+async function bareInsert({ pool, env }: BenchEnvironment): Promise<number> {
+  await pool.query('create table bare_step (run uuid, seq bigint, payload jsonb, primary key (run, seq))');
+  const ids = Array.from({ length: AT_ONCE }, () => newID());
+  const seqs = new Array<number>(AT_ONCE).fill(0);
+  return grouped(
+    60_000,
+    async (lane, members) => {
+      await lane.query({
+        name: 'bare',
+        text: `insert into bare_step select * from unnest($1::uuid[], $2::bigint[], $3::jsonb[])`,
+        values: [
+          members.map((m) => ids[m]),
+          members.map((m) => {
+            seqs[m] = (seqs[m] ?? 0) + 1;
+            return seqs[m];
+          }),
+          members.map(() => '{"output":{}}'),
+        ],
+      });
+    },
+    env.DATABASE_URL ?? '',
+  );
+}
+
+/** The commit statement on the engine's own tables, with the rows the engine writes, and no engine. */
+async function fencedCommit({ pool, env, tenantID }: BenchEnvironment, versionID: string): Promise<number> {
+  const session = newID();
+  const ids = Array.from({ length: AT_ONCE }, () => newID());
+  await pool.query(
+    `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 0, 'floor')`,
+    [session],
+  );
+  await pool.query(
+    `insert into workflow_instance (id, tenant_id, version_id, status, epoch, held_by, deadline_at, caller)
+     select id, $2, $3, 'RUNNING', 1, $4, now() + interval '1 hour', '{}' from unnest($1::uuid[]) as id`,
+    [ids, tenantID, versionID, session],
+  );
+  const seqs = new Array<number>(AT_ONCE).fill(0);
+  const output = '{"output":{"matched":"yes","label":null,"success":true}}';
+  const rate = await grouped(
+    30_000,
+    async (lane, members) => {
+      const from = members.map((m) => seqs[m] ?? 0);
+      for (const m of members) seqs[m] = (seqs[m] ?? 0) + 2;
+      const twice = members.flatMap((m, i) => [
+        [ids[m], (from[i] ?? 0) + 1, `n${from[i]}`, 'SUCCESS', 'yes', output],
+        [ids[m], (from[i] ?? 0) + 2, `n${(from[i] ?? 0) + 2}`, 'RUNNING', null, null],
+      ]);
+      const { rowCount } = await lane.query({
+        name: 'floor',
+        text: COMMIT,
+        values: [
+          session,
+          members.map((m) => ids[m]),
+          members.map(() => 1),
+          from,
+          from.map((seq) => seq + 2),
+          members.map(() => 'RUNNING'),
+          members.map(() => 0),
+          members.map(() => 0),
+          members.map(() => null),
+          members.map(() => null),
+          twice.map((e) => e[0]),
+          twice.map((e) => e[1]),
+          twice.map((e) => e[2]),
+          twice.map(() => 0),
+          twice.map(() => 1),
+          twice.map((e) => e[3]),
+          twice.map((e) => e[4]),
+          twice.map((e) => e[5]),
+        ],
+      });
+      if (rowCount !== members.length) throw new Error('The floor did not commit');
+    },
+    env.DATABASE_URL ?? '',
+  );
+  await pool.query('update workflow_instance set completed_at = now(), held_by = null where held_by = $1', [session]);
+  return rate;
+}

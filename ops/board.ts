@@ -1,0 +1,94 @@
+/**
+ * bull-board: every queue, for people on call. Until operators can sign in it answers loopback only, and only to a browser
+ * that asked for it by a loopback name, so that a page elsewhere can neither read it nor press its buttons.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { ExpressAdapter } from '@bull-board/express';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { createBackplane } from '#shared/backplane/index.ts';
+import { type Config, readConfig } from '#shared/config.ts';
+import { createPool } from '#shared/db/pool.ts';
+import { requireSchema } from '#shared/db/schema.ts';
+import { createLogger, type Logger } from '#shared/logger.ts';
+import { queues } from '#shared/queues/index.ts';
+import { stopSignal } from '#shared/stop-signal.ts';
+
+export interface Board extends AsyncDisposable {
+  readonly port: number;
+}
+
+export async function startBoard({ config, logger }: { config: Config; logger: Logger }): Promise<Board> {
+  await using resources = new AsyncDisposableStack();
+  const pool = createPool(config.db, logger, { max: 1, name: 'gantry.board' });
+  resources.defer(() => pool.end());
+  await requireSchema(pool);
+  const backplane = resources.use(createBackplane(config.backplane, logger));
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.get('/health', (_request, response) => {
+    response.json({ success: true, status: 'ok', timestamp: new Date().toISOString() });
+  });
+  app.get('/ready', async (_request, response) => {
+    const checks = await Promise.allSettled([pool.query('select 1'), backplane.ping()]);
+    const ready = checks.every(({ status }) => status === 'fulfilled');
+    response
+      .status(ready ? 200 : 503)
+      .json({ success: ready, postgres: checks[0].status, backplane: checks[1].status });
+  });
+  const serverAdapter = new ExpressAdapter();
+  serverAdapter.setBasePath('/');
+  createBullBoard({
+    queues: queues.map(
+      ({ name }) =>
+        new BullMQAdapter(backplane.queue(name), { description: 'Jobs carry ids only; the rows are in Postgres' }),
+    ),
+    serverAdapter,
+    options: { uiConfig: { boardTitle: 'Gantry' } },
+  });
+  app.use(onlyLoopback, serverAdapter.getRouter());
+
+  const server = createServer(app);
+  server.listen(config.board.port, config.board.host);
+  await once(server, 'listening');
+  resources.defer(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  });
+
+  const owned = resources.move();
+  return {
+    // A TCP server's address is never a string.
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function onlyLoopback(request: Request, response: Response, next: NextFunction): void {
+  const { host = '', origin } = request.headers;
+  const local = /^(::1|127\.|::ffff:127\.)/.test(request.socket.remoteAddress ?? '');
+  if (local && isLoopbackName(host) && (origin === undefined || isLoopbackName(origin.replace(/^https?:\/\//, ''))))
+    return next();
+  response.status(403).json({
+    success: false,
+    error: { code: 'PERMISSION_DENIED', message: 'The board answers only on the machine it runs on' },
+  });
+}
+
+function isLoopbackName(host: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host);
+}
+
+if (import.meta.main) {
+  const config = readConfig();
+  const logger = createLogger(config.log, { process: 'board' });
+  const stop = stopSignal(config.shutdownMs, logger);
+  await using board = await startBoard({ config, logger });
+  logger.info({ port: board.port }, 'board is listening');
+  await stop;
+}

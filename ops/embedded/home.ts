@@ -1,0 +1,97 @@
+/** The folder of an embedded Gantry (`.gantry`): one process at a time, and what it generated once and must not lose. */
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { readIfThere, syncFolder } from './files.ts';
+
+export interface Home extends AsyncDisposable {
+  /** Absolute. */
+  readonly dir: string;
+  /** The key for `SECRETS_KEYS`. Losing it is losing every stored secret. */
+  readonly secretsKeys: string;
+  /** 32 random bytes in base64, made on first use and kept in a file of that name. */
+  secret(name: string): Promise<string>;
+}
+
+export async function openHome(folder: string): Promise<Home> {
+  const dir = resolve(folder);
+  const lock = join(dir, 'lock');
+  let release: (() => void) | undefined;
+  try {
+    await makeDir(dir);
+    release = await take(lock);
+    const secretsKeys = await readOrMake(join(dir, 'secrets-keys'));
+    return {
+      dir,
+      secretsKeys,
+      secret: (name) => readOrMake(join(dir, name)),
+      [Symbol.asyncDispose]: async () => release?.(),
+    };
+  } catch (error) {
+    release?.();
+    if (error instanceof AlreadyRunning) throw new Error(`${error.message}: ${dir}`);
+    throw new Error(`Gantry cannot keep its files in ${dir}: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    });
+  }
+}
+
+class AlreadyRunning extends Error {}
+
+/** As root, the folder goes to the owner of the project, who can then start without root. Nobody else gets in. */
+async function makeDir(dir: string): Promise<void> {
+  const created = await mkdir(dir, { recursive: true, mode: 0o700 });
+  if (created !== undefined) await giveTo(dirname(created), dir);
+  await chmod(dir, 0o700);
+}
+
+/**
+ * The kernel holds SQLite's lock for as long as the process lives, however that ends: it cannot go stale, and no pid
+ * can be mistaken for ours. Nothing else here may open the file, because closing it anywhere would drop the lock.
+ */
+async function take(path: string): Promise<() => void> {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    const busy = error instanceof Error && 'errcode' in error && error.errcode === 5;
+    if (!busy) throw error;
+    const pid = (await readIfThere(`${path}.pid`))?.trim() ?? 'unknown';
+    throw new AlreadyRunning(`Gantry is already running on this folder (pid ${pid})`);
+  }
+  await chmod(path, 0o600);
+  await giveTo(dirname(path), path);
+  await writeOwned(`${path}.pid`, `${process.pid}\n`);
+  return () => database.close();
+}
+
+/** A half-written key would seal secrets that nobody can open again, so it appears whole and on disk, or not at all. */
+async function readOrMake(path: string): Promise<string> {
+  const existing = await readIfThere(path);
+  if (existing !== undefined) return existing.trim();
+
+  const value = randomBytes(32).toString('base64');
+  await writeOwned(`${path}.new`, `${value}\n`);
+  await rename(`${path}.new`, path);
+  await syncFolder(dirname(path));
+  return value;
+}
+
+async function writeOwned(path: string, text: string): Promise<void> {
+  await rm(path, { force: true });
+  await writeFile(path, text, { mode: 0o600, flush: true });
+  await giveTo(dirname(path), path);
+}
+
+/** What root makes belongs to whoever the folder around it belongs to. */
+async function giveTo(folder: string, path: string): Promise<void> {
+  if (!isRoot()) return;
+  const { uid, gid } = await stat(folder);
+  await chown(path, uid, gid);
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}

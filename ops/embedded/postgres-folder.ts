@@ -1,0 +1,97 @@
+/** The folder of an embedded Postgres: `data/` is the cluster, `password` the key to it, `port` where it was last found. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { codeOf, readIfThere, syncFolder } from './files.ts';
+import type { ServiceUser } from './service-user.ts';
+
+export const role = 'gantry';
+const major = '18';
+
+export interface Binaries {
+  readonly postgres: string;
+  readonly initdb: string;
+}
+
+/** A missing folder and an empty one are the same: there is nothing in them to lose. */
+export async function isFresh(dir: string): Promise<boolean> {
+  try {
+    return (await readdir(dir)).length === 0;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return true;
+    throw error;
+  }
+}
+
+/** Leaves a complete folder or none: it is made beside its place and renamed once everything is in it. */
+export async function createFolder(dir: string, user: ServiceUser, binaries: Binaries, fsync: string): Promise<void> {
+  const draft = `${dir}.new`;
+  const data = join(draft, 'data');
+  const password = randomBytes(24).toString('hex');
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { mode: 0o700 });
+  await user.own(draft);
+
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  const options = [
+    '--username=postgres',
+    '--auth=trust',
+    '--no-instructions',
+    ...(fsync === 'off' ? ['--no-sync'] : []),
+  ];
+  await runAs(user, [binaries.initdb, '-D', data, ...options, ...locale]);
+  await runAs(
+    user,
+    [binaries.postgres, '--single', '-D', data, '-c', `fsync=${fsync}`, 'postgres'],
+    createRole(password),
+  );
+  await write(user, join(data, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
+  await write(user, join(draft, 'password'), password);
+
+  await rename(draft, dir);
+  await syncFolder(dirname(dir));
+}
+
+/** Refuses a folder that is not one of ours, or that this Postgres cannot open. */
+export async function checkFolder(dir: string): Promise<void> {
+  const version = (await readIfThere(join(dir, 'data', 'PG_VERSION')))?.trim();
+  const advice = 'or move it away to start afresh';
+  if (version === undefined) {
+    throw new Error(`${dir} is broken: data/PG_VERSION is missing; restore it from a backup, ${advice}.`);
+  }
+  if (version !== major) {
+    throw new Error(
+      `${dir} was written by PostgreSQL ${version}, and this Gantry brings PostgreSQL ${major}; dump and restore it, ${advice}.`,
+    );
+  }
+  if ((await readIfThere(join(dir, 'password'))) === undefined) {
+    throw new Error(
+      `${dir} is broken: the file 'password', without which its data cannot be read, is missing; restore it, ${advice}.`,
+    );
+  }
+}
+
+/**
+ * The superuser has no password, so nobody ever connects as one: were our role a superuser,
+ * an injected COPY … TO PROGRAM would run with whatever rights the server process was lent.
+ */
+function createRole(password: string): string {
+  return `CREATE ROLE ${role} LOGIN CREATEDB CREATEROLE PASSWORD '${password}'\n`;
+}
+
+async function runAs(user: ServiceUser, command: readonly string[], input = ''): Promise<void> {
+  const [program = '', ...args] = user.command('KILL', command);
+  const running = promisify(execFile)(program, args, { cwd: '/', env: serverEnvironment });
+  running.child.stdin?.end(input);
+  await running;
+}
+
+async function write(user: ServiceUser, path: string, text: string): Promise<void> {
+  await writeFile(path, text, { mode: 0o600, flush: true });
+  await user.own(path);
+}
+
+/** Nothing of ours: a PGPORT or PGOPTIONS in our environment must not reach the server. */
+export const serverEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };

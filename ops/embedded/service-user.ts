@@ -1,0 +1,108 @@
+/**
+ * Whom Postgres runs as. It refuses uid 0, and a bare machine is often used as root.
+ *
+ * As root we hand it to the owner of the folder if that is an ordinary user (who can then delete what it leaves),
+ * else to a system user. That user may be unable to walk to the binaries and the data, because the clone lies in /root
+ * or in a `mktemp -d`: then the process keeps one capability of root's, the least that will do.
+ */
+import { execFile } from 'node:child_process';
+import { chown, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { tiedToParent } from './processes.ts';
+
+const exec = promisify(execFile);
+
+export interface ServiceUser {
+  /** Turns a command into one that runs as this user and gets the signal when we are gone. */
+  command(deathSignal: 'INT' | 'KILL', command: readonly string[]): string[];
+  /** Makes a file or folder of ours theirs. */
+  own(path: string): Promise<void>;
+}
+
+export async function serviceUserFor(folder: string, program: string): Promise<ServiceUser> {
+  if (process.getuid?.() !== 0) return ourselves();
+
+  const account = await accountFor(folder);
+  const parent = dirname(folder);
+  for (const capability of [undefined, 'dac_read_search', 'dac_override']) {
+    const user = switched(account, capability);
+    if (await canReach(user, parent, program)) return user;
+  }
+  throw new Error(
+    `The user '${account.name}', whom Postgres would run as because it refuses root, cannot reach ${program} and ${parent}, ` +
+      'and this system does not let root lend it the right; move the project out of the closed folder, or start as an ordinary user.',
+  );
+}
+
+interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+function ourselves(): ServiceUser {
+  return { command: tiedToParent, own: async () => {} };
+}
+
+function switched({ uid, gid }: Account, capability: string | undefined): ServiceUser {
+  const become = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...(capability ? lend(capability) : [])];
+  return {
+    command: (signal, command) => ['setpriv', ...become, '--pdeathsig', signal, '--', ...command],
+    own: (path) => chown(path, uid, gid),
+  };
+}
+
+/** access(2), by which initdb looks for its sibling, ignores a capability of an ordinary user unless no_setuid_fixup is set. */
+function lend(capability: string): string[] {
+  return [`--inh-caps=-all,+${capability}`, `--ambient-caps=-all,+${capability}`, '--securebits=+no_setuid_fixup'];
+}
+
+async function accountFor(folder: string): Promise<Account> {
+  const owner = await ownerOfNearest(folder);
+  const wanted = owner === 0 ? ['postgres', 'gantry'] : [String(owner), 'postgres', 'gantry'];
+  for (const key of wanted) {
+    const account = await lookUp(key);
+    if (account) return account;
+  }
+  await exec('useradd', [
+    '--system',
+    '--user-group',
+    '--no-create-home',
+    '--shell',
+    '/usr/sbin/nologin',
+    'gantry',
+  ]).catch(() => {});
+  const account = (await lookUp('gantry')) ?? (await lookUp('nobody'));
+  if (!account) throw new Error('Postgres refuses to run as root, and this system has no other user to run it as.');
+  return account;
+}
+
+async function ownerOfNearest(folder: string): Promise<number> {
+  for (let path = folder; ; path = dirname(path)) {
+    const found = await stat(path).catch(() => undefined);
+    if (found) return found.uid;
+  }
+}
+
+/** initdb insists that its user has a name, so a bare uid will not do. */
+async function lookUp(key: string): Promise<Account | undefined> {
+  const entry = await exec('getent', ['passwd', key]).catch(() => undefined);
+  const [name, , uid, gid] = entry?.stdout.split(':') ?? [];
+  return name && uid && gid ? { name, uid: Number(uid), gid: Number(gid) } : undefined;
+}
+
+async function canReach(user: ServiceUser, folder: string, program: string): Promise<boolean> {
+  const [command = '', ...args] = user.command('KILL', [
+    'sh',
+    '-c',
+    'cd "$1" && exec "$2" --version',
+    'sh',
+    folder,
+    program,
+  ]);
+  return exec(command, args).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,20 @@
+import type { Backplane } from '#shared/backplane/index.ts';
+import type { Config } from '#shared/config.ts';
+import { createOrm } from '#shared/db/orm.ts';
+import { createPool } from '#shared/db/pool.ts';
+import { migrate } from '#shared/db/schema.ts';
+import type { Logger } from '#shared/logger.ts';
+
+/** The tables of ours, then what the queues need; names of the migrations that ran. */
+export async function migrateAll(config: Config, backplane: Backplane, logger: Logger): Promise<string[]> {
+  const orm = createOrm({ ...config.db, poolSize: 2 }, logger);
+  const pool = createPool(config.db, logger, { max: 1, name: 'gantry.migrate' });
+  try {
+    const applied = await migrate(orm, pool, logger);
+    await backplane.migrate();
+    return applied;
+  } finally {
+    await orm.close();
+    await pool.end();
+  }
+}

@@ -1,0 +1,14 @@
+/** `npm run migrate`: brings the schema and the queues' storage up to date. Safe to run from several places at once. */
+import { createBackplane } from '#shared/backplane/index.ts';
+import { readConfig } from '#shared/config.ts';
+import { createLogger } from '#shared/logger.ts';
+import { migrateAll } from './migrate-all.ts';
+
+const config = readConfig();
+const logger = createLogger(config.log, { process: 'migrate' });
+await using backplane = createBackplane(config.backplane, logger);
+const applied = await migrateAll(config, backplane, logger);
+logger.info(
+  { applied: applied.length },
+  applied.length > 0 ? 'the schema is up to date now' : 'the schema was up to date',
+);

@@ -1,0 +1,113 @@
+/**
+ * `npm start`: Gantry on one machine with nothing to set. Postgres, the API and the board live in or under this process, the
+ * workers in a second one. `--watch` (`npm run dev`) restarts the API and the workers when a file changes.
+ */
+import { mkdir, open } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { startApi } from '#api/listen.ts';
+import { createBackplane } from '#shared/backplane/index.ts';
+import { type Config, readConfig, readEmbeddedConfig } from '#shared/config.ts';
+import { createLogger, type Logger } from '#shared/logger.ts';
+import { stopSignal } from '#shared/stop-signal.ts';
+import { startBoard } from './board.ts';
+import { superviseChild } from './embedded/child.ts';
+import { openHome } from './embedded/home.ts';
+import { isFree } from './embedded/ports.ts';
+import { startPostgres } from './embedded/postgres.ts';
+import { migrateAll } from './migrate-all.ts';
+import { runSample } from './sample.ts';
+
+const watch = process.argv.includes('--watch');
+try {
+  await start();
+} catch (error) {
+  // One sentence for a person; the stack only when somebody asks for it.
+  console.error(
+    `\n${process.env.LOG_LEVEL === 'debug' && error instanceof Error ? error.stack : `Gantry did not start: ${(error as Error).message}`}\n`,
+  );
+  process.exitCode = 1;
+}
+
+async function start(): Promise<void> {
+  const began = Date.now();
+  const { home: folder, port, boardPort } = readEmbeddedConfig();
+  await requireFree(port, 'PORT');
+  await requireFree(boardPort, 'BOARD_PORT');
+
+  await using resources = new AsyncDisposableStack();
+  const home = resources.use(await openHome(resolve(folder)));
+  const logs = join(home.dir, 'logs');
+  await mkdir(logs, { recursive: true, mode: 0o700 });
+  say('Starting Postgres …');
+  const postgres = resources.use(
+    await startPostgres({ dir: join(home.dir, 'postgres'), database: 'gantry', log: join(logs, 'postgres.log') }),
+  );
+
+  const env = environment(home.dir, { databaseURL: postgres.url, port, boardPort });
+  const config = readConfig(env);
+  const apiLog = resources.adopt(await open(join(logs, 'api.log'), 'a'), (file) => file.close());
+  const logger = createLogger(config.log, { process: 'api' }, apiLog.fd);
+  say('Bringing the schema up to date …');
+  await bringUpToDate(config, logger);
+
+  const stop = stopSignal(config.shutdownMs + 10_000, logger);
+  say('Starting the API and the workers …');
+  resources.use(await startBoard({ config, logger }));
+  resources.use(
+    watch
+      ? await superviseChild({ name: 'api', args: ['--watch', 'api/main.ts'], env, log: 'inherit' })
+      : await startApi({ config, logger }),
+  );
+  const workerArgs = [...(watch ? ['--watch'] : []), 'workers/main.ts'];
+  resources.use(
+    await superviseChild({ name: 'worker', args: workerArgs, env, log: watch ? 'inherit' : join(logs, 'worker.log') }),
+  );
+
+  const baseURL = `http://127.0.0.1:${port}`;
+  const withSample = !watch && config.auth.issuer === undefined;
+  const sample = withSample ? await Promise.race([runSample(baseURL, say), stop.then(() => null)]) : null;
+  say(`
+Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
+
+  API reference    ${baseURL}/docs
+  OpenAPI          ${baseURL}/openapi.json
+  Queues           http://127.0.0.1:${boardPort}/
+  Data and logs    ${home.dir}
+`);
+  if (sample)
+    say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
+  say('Ctrl-C stops it; the data stays.');
+  await Promise.race([stop, postgres.lost.then((error) => Promise.reject(error))]);
+  say('\nStopping: work in progress is handed back …');
+}
+
+async function requireFree(port: number, variable: string): Promise<void> {
+  if (!(await isFree(port)))
+    throw new Error(`port ${port} is taken by another program; choose another with ${variable}=…`);
+}
+
+function environment(
+  home: string,
+  { databaseURL, port, boardPort }: { databaseURL: string; port: number; boardPort: number },
+) {
+  return {
+    ...process.env,
+    DATABASE_URL: databaseURL,
+    // Embedded means one database and nothing else, whatever the shell has.
+    REDIS_URL: '',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    BOARD_PORT: String(boardPort),
+    DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
+    ...(!process.env.AUTH_ISSUER && { DEV_ISSUER_KEY_FILE: join(home, 'issuer-key.json') }),
+  };
+}
+
+async function bringUpToDate(config: Config, logger: Logger): Promise<void> {
+  await using backplane = createBackplane(config.backplane, logger);
+  await migrateAll(config, backplane, logger);
+}
+
+function say(line: string): void {
+  console.log(line);
+}

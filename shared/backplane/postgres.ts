@@ -1,0 +1,172 @@
+import { createAdapter } from '@socket.io/postgres-adapter';
+import { createPostgresBackend, type PgPool, type Queue, runMigrations, type Worker, withBackend } from 'bullmq';
+import pg from 'pg';
+import type { BackplaneConfig } from '../config.ts';
+import type { Logger } from '../logger.ts';
+import { createSubscriptions } from './subscriptions.ts';
+import type { Backplane } from './types.ts';
+
+// A pool lent to BullMQ always means its default schema, so the workers' own connections name the same one.
+const schema = 'bullmq';
+
+/** One database and nothing else: queues in a schema of their own, sockets and messages by NOTIFY. */
+export function createPostgresBackplane(config: BackplaneConfig, logger: Logger): Backplane {
+  const { prefix, databaseURL: connectionString } = config;
+  const classes = withBackend(createPostgresBackend);
+  const pools: pg.Pool[] = [];
+  const queues = new Map<string, Queue>();
+
+  function open(max: number, options: pg.PoolConfig = {}): pg.Pool {
+    const pool = new pg.Pool({
+      connectionString,
+      max,
+      keepAlive: true,
+      connectionTimeoutMillis: 5000,
+      application_name: `gantry.${prefix}`,
+      ...options,
+    });
+    pool.on('error', (error) => logger.debug({ err: error }, 'idle backplane connection lost'));
+    pools.push(pool);
+    return pool;
+  }
+
+  // The schema must be on its path: BullMQ sets that only on pools it makes itself.
+  const producers = open(5, { options: `-c search_path=${schema}` });
+  const messages = createChannels(connectionString, `gantry.${prefix}`, producers, logger);
+
+  return {
+    kind: 'postgres',
+    queue(name) {
+      let queue = queues.get(name);
+      if (!queue) {
+        queue = new classes.Queue(name, { connection: producers as unknown as PgPool }) as unknown as Queue;
+        queue.on('error', (error) => logger.debug({ err: error, queue: name }, 'queue connection'));
+        queues.set(name, queue);
+      }
+      return queue;
+    },
+    worker(name, process, { concurrency, maxStalledCount, leaseMs }) {
+      const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
+        connection: { connectionString, schema, max: 2, application_name: `gantry.${prefix}.worker` },
+        concurrency,
+        maxStalledCount,
+        lockDuration: leaseMs,
+        stalledInterval: Math.max(1000, leaseMs / 3),
+        autorun: false,
+      }) as unknown as Worker;
+      worker.on('error', (error) => logger.debug({ err: error, queue: name }, 'worker connection'));
+      return worker;
+    },
+    adapter() {
+      return createAdapter(open(2), {
+        channelPrefix: `${prefix}.io`,
+        tableName: 'socket_io_attachments',
+        errorHandler: (error) => logger.debug({ err: error }, 'socket adapter'),
+      });
+    },
+    messages,
+    async ping() {
+      await producers.query('select 1');
+    },
+    async sentinel() {
+      const { rows } = await producers.query<{ value: string }>(
+        `select value #>> '{}' as value from public.service_state where key = 'queues'`,
+      );
+      return rows[0]?.value ?? null;
+    },
+    async markAlive(sentinel) {
+      await producers.query(
+        `insert into public.service_state (key, value) values ('queues', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
+        [sentinel],
+      );
+    },
+    async migrate() {
+      const client = await producers.connect();
+      try {
+        await runMigrations(client as never, schema);
+      } finally {
+        client.release();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await messages.close();
+      await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+      await Promise.allSettled(pools.map(endPool));
+    },
+  };
+}
+
+/**
+ * Ends a pool even when somebody never gives a connection back: the socket adapter forgets one that it is still opening when
+ * it is closed, and the pool would wait for it for ever.
+ */
+async function endPool(pool: pg.Pool): Promise<void> {
+  const taken = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => taken.add(client));
+  pool.on('release', (_error, client) => taken.delete(client));
+  const ended = pool.end();
+  const timer = setTimeout(() => {
+    for (const client of taken) client.release(true);
+  }, 500);
+  await ended;
+  clearTimeout(timer);
+}
+
+/** LISTEN on a connection of its own, made again when it breaks. */
+function createChannels(connectionString: string, prefix: string, publisher: pg.Pool, logger: Logger) {
+  const subscriptions = createSubscriptions(logger);
+  let client: pg.Client | undefined;
+  let opening: Promise<void> | undefined;
+  let closed = false;
+
+  function listen(): Promise<void> {
+    opening ??= connect().finally(() => {
+      opening = undefined;
+    });
+    return opening;
+  }
+
+  async function connect(): Promise<void> {
+    const next = new pg.Client({ connectionString, keepAlive: true, application_name: `${prefix}.listen` });
+    next.on('error', () => retry(next));
+    next.on('end', () => retry(next));
+    next.on('notification', ({ channel, payload }) =>
+      subscriptions.deliver(channel.slice(prefix.length + 1), payload ?? 'null'),
+    );
+    await next.connect();
+    for (const channel of subscriptions.channels()) await next.query(`listen "${prefix}.${channel}"`);
+    client = next;
+  }
+
+  function retry(broken: pg.Client): void {
+    if (client === broken) client = undefined;
+    if (closed) return;
+    setTimeout(() => void reopen(), 500).unref();
+  }
+
+  async function reopen(): Promise<void> {
+    if (closed || client) return;
+    await listen().catch((error) => {
+      logger.debug({ err: error }, 'cannot listen yet');
+      setTimeout(() => void reopen(), 1000).unref();
+    });
+  }
+
+  return {
+    async publish(channel: string, message: unknown) {
+      await publisher.query('select pg_notify($1, $2)', [`${prefix}.${channel}`, JSON.stringify(message)]);
+    },
+    subscribe(channel: string, listener: (message: unknown) => void) {
+      if (subscriptions.add(channel, listener)) {
+        if (client) client.query(`listen "${prefix}.${channel}"`).catch(() => undefined);
+        else void reopen();
+      }
+      return () => subscriptions.remove(channel, listener);
+    },
+    async close() {
+      closed = true;
+      await opening?.catch(() => undefined);
+      await client?.end().catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { createAdapter } from '@socket.io/redis-adapter';
+import { Queue, Worker } from 'bullmq';
+import { Redis, type RedisOptions } from 'ioredis';
+import type { BackplaneConfig } from '../config.ts';
+import type { Logger } from '../logger.ts';
+import { createSubscriptions } from './subscriptions.ts';
+import type { Backplane } from './types.ts';
+
+type RedisConfig = NonNullable<BackplaneConfig['redis']>;
+
+/** The production path: standalone Redis or Sentinel. */
+export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
+  const clients: Redis[] = [];
+  const queues = new Map<string, Queue>();
+  const { prefix } = config;
+
+  function connect(options: RedisOptions): Redis {
+    const client = openRedis(redis, options);
+    client.on('error', (error) => logger.debug({ err: error }, 'redis connection'));
+    clients.push(client);
+    return client;
+  }
+
+  // A command of the producer fails soon after Redis is gone; the row it stood for is in Postgres.
+  const producer = connect({ maxRetriesPerRequest: 1, connectTimeout: 2000 });
+  const subscriber = connect({ maxRetriesPerRequest: null });
+  const subscriptions = createSubscriptions(logger);
+  subscriber.on('message', (channel: string, text: string) =>
+    subscriptions.deliver(channel.slice(prefix.length + 1), text),
+  );
+
+  return {
+    kind: 'redis',
+    queue(name) {
+      let queue = queues.get(name);
+      if (!queue) {
+        queue = new Queue(name, {
+          connection: producer,
+          prefix,
+          skipWaitingForReady: true,
+          streams: { events: { maxLen: 100 } },
+        });
+        queue.on('error', (error) => logger.debug({ err: error, queue: name }, 'queue connection'));
+        queues.set(name, queue);
+      }
+      return queue;
+    },
+    worker(name, process, { concurrency, maxStalledCount, leaseMs }) {
+      const worker = new Worker(name, (job, _token, signal) => process(job, signal), {
+        connection: connect({ maxRetriesPerRequest: null }),
+        prefix,
+        concurrency,
+        maxStalledCount,
+        lockDuration: leaseMs,
+        stalledInterval: Math.max(1000, leaseMs / 3),
+        autorun: false,
+      });
+      worker.on('error', (error) => logger.debug({ err: error, queue: name }, 'worker connection'));
+      return worker;
+    },
+    adapter() {
+      return createAdapter(connect({ maxRetriesPerRequest: null }), connect({ maxRetriesPerRequest: null }), {
+        key: `${prefix}.io`,
+        requestsTimeout: 5000,
+      });
+    },
+    messages: {
+      async publish(channel, message) {
+        await producer.publish(`${prefix}.${channel}`, JSON.stringify(message));
+      },
+      subscribe(channel, listener) {
+        if (subscriptions.add(channel, listener)) subscriber.subscribe(`${prefix}.${channel}`).catch(() => undefined);
+        return () => subscriptions.remove(channel, listener);
+      },
+    },
+    async ping() {
+      await producer.ping();
+    },
+    sentinel: () => producer.get(`${prefix}.alive`),
+    async markAlive(sentinel) {
+      await producer.set(`${prefix}.alive`, sentinel);
+    },
+    async migrate() {},
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+      for (const client of clients) client.disconnect();
+    },
+  };
+}
+
+function openRedis(redis: RedisConfig, options: RedisOptions): Redis {
+  const common: RedisOptions = { retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 6), 1000), ...options };
+  if (redis.sentinels.length === 0) return new Redis(redis.url, common);
+  const { username, password, pathname } = new URL(redis.url);
+  return new Redis({
+    ...common,
+    sentinels: redis.sentinels,
+    name: redis.sentinelMaster,
+    ...(username && { username: decodeURIComponent(username) }),
+    ...(password && { password: decodeURIComponent(password) }),
+    db: Number(pathname.slice(1) || 0),
+  });
+}

@@ -1,0 +1,39 @@
+import type { Job, Queue, Worker } from 'bullmq';
+import type { ServerOptions } from 'socket.io';
+
+export type JobQueue = Queue;
+export type JobWorker = Worker;
+export type ProcessJob = (job: Job, signal: AbortSignal | undefined) => Promise<unknown>;
+
+/** Small messages between processes of one deployment. At most once: whoever relies on one also has a poll. */
+export interface Messages {
+  publish(channel: string, message: unknown): Promise<void>;
+  /** Answers with the function that ends the subscription. */
+  subscribe(channel: string, listener: (message: unknown) => void): () => void;
+}
+
+/** Queues, sockets, messages: over Redis or over Postgres, and nothing else in the code asks which. */
+export interface Backplane extends AsyncDisposable {
+  readonly kind: 'redis' | 'postgres';
+  /** The producer's side of a queue; one per name, closed with the backplane. */
+  queue(name: string): JobQueue;
+  /** A consumer; whoever makes it closes it. A job whose consumer is silent for `leaseMs` is given to another. */
+  worker(
+    name: string,
+    process: ProcessJob,
+    options: { concurrency: number; maxStalledCount: number; leaseMs: number },
+  ): JobWorker;
+  /** For `new Server({ adapter })`. */
+  adapter(): NonNullable<ServerOptions['adapter']>;
+  readonly messages: Messages;
+  /** Rejects when the backplane does not answer. */
+  ping(): Promise<void>;
+  /**
+   * The uuid written by `markAlive`, or null when the backplane has lost its memory. On Postgres the queues live and die
+   * with the rows, so the answer is whatever was marked.
+   */
+  sentinel(): Promise<string | null>;
+  markAlive(sentinel: string): Promise<void>;
+  /** Prepares what the queues need in storage; idempotent. */
+  migrate(): Promise<void>;
+}

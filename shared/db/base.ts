@@ -1,0 +1,31 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { newID } from '../ids.ts';
+
+export { defineEntity, p };
+
+/** Columns of every stored resource. */
+export const identified = {
+  id: p
+    .uuid()
+    .primary()
+    .onCreate(() => newID()),
+  createdAt: p.datetime().onCreate(() => new Date()),
+  updatedAt: p
+    .datetime()
+    .onCreate(() => new Date())
+    .onUpdate(() => new Date()),
+};
+
+/** Columns of everything a tenant owns; entities that have them declare `tenantFilter` as well. */
+export const owned = {
+  ...identified,
+  tenantID: p.uuid(),
+  creatorID: p.uuid(),
+  createdByApiKeyID: p.uuid().nullable(),
+  folderID: p.uuid().nullable(),
+};
+
+/** On by default and fed by `tenantEntityManager`: a query of another tenant's row finds nothing. */
+export const tenantFilter = {
+  tenant: { name: 'tenant', cond: (args: { tenantID?: string }) => ({ tenantID: args.tenantID }), default: true },
+};

@@ -1,0 +1,27 @@
+import type { JsonObject } from '../../json.ts';
+import { defineEntity, p, tenantFilter } from '../base.ts';
+
+/** A question a run asks a person, and the answer. */
+export const CollectionRequestSchema = defineEntity({
+  name: 'CollectionRequest',
+  tableName: 'collection_request',
+  filters: tenantFilter,
+  properties: {
+    id: p.uuid().primary(),
+    tenantID: p.uuid(),
+    instanceID: p.uuid(),
+    nodeID: p.text(),
+    iteration: p.integer(),
+    status: p.string().$type<'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELLED'>(),
+    collectionType: p.string(),
+    collectionConfig: p.json().$type<JsonObject>(),
+    submittedData: p.json().$type<JsonObject>().nullable(),
+    submittedBy: p.uuid().nullable(),
+    expiresAt: p.datetime().nullable(),
+    createdAt: p.datetime(),
+    updatedAt: p.datetime(),
+  },
+});
+
+export class CollectionRequest extends CollectionRequestSchema.class {}
+CollectionRequestSchema.setClass(CollectionRequest);

@@ -1,0 +1,24 @@
+import { CollectionRequest } from './collection-request.ts';
+import { Membership } from './membership.ts';
+import { PolicyRule } from './policy-rule.ts';
+import { RunEvent } from './run-event.ts';
+import { Tenant } from './tenant.ts';
+import { User } from './user.ts';
+import { UserConfig } from './user-config.ts';
+import { Workflow } from './workflow.ts';
+import { WorkflowInstance } from './workflow-instance.ts';
+import { WorkflowVersion } from './workflow-version.ts';
+
+/** Every table the entity manager knows. */
+export const entities = [
+  Tenant,
+  User,
+  Membership,
+  UserConfig,
+  PolicyRule,
+  Workflow,
+  WorkflowVersion,
+  WorkflowInstance,
+  RunEvent,
+  CollectionRequest,
+];

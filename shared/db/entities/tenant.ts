@@ -1,0 +1,17 @@
+import { defineEntity, identified, p } from '../base.ts';
+
+export const TenantSchema = defineEntity({
+  name: 'Tenant',
+  tableName: 'tenant',
+  properties: {
+    ...identified,
+    tenantTitle: p.string(),
+    tenantDescription: p.text().nullable(),
+    tenantLogoURL: p.text().nullable().fieldName('tenant_logo_url'),
+    deletingAt: p.datetime().nullable(),
+    creatorID: p.uuid(),
+  },
+});
+
+export class Tenant extends TenantSchema.class {}
+TenantSchema.setClass(Tenant);

@@ -1,0 +1,44 @@
+import type { Caller } from '../../caller.ts';
+import type { Json, JsonObject } from '../../json.ts';
+import { defineEntity, p, tenantFilter } from '../base.ts';
+
+export interface RunError {
+  code: string;
+  message: string;
+  nodeID: string | null;
+  attempt: number | null;
+}
+
+/** A run. Written by `shared/runs.ts` and the engine in SQL; handlers only read it here. */
+export const WorkflowInstanceSchema = defineEntity({
+  name: 'WorkflowInstance',
+  tableName: 'workflow_instance',
+  filters: tenantFilter,
+  properties: {
+    id: p.uuid().primary(),
+    tenantID: p.uuid(),
+    workflowID: p.uuid().nullable(),
+    versionID: p.uuid(),
+    status: p.string().$type<'PENDING' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'CANCELLED'>(),
+    isTest: p.boolean(),
+    class: p.string(),
+    heldBy: p.uuid().nullable(),
+    readyAt: p.datetime().nullable(),
+    wakeAt: p.datetime().nullable(),
+    seq: p.bigint('number'),
+    deadlineAt: p.datetime(),
+    parentID: p.uuid().nullable(),
+    parentNodeID: p.text().nullable(),
+    createdAt: p.datetime(),
+    startedAt: p.datetime().nullable(),
+    completedAt: p.datetime().nullable(),
+    updatedAt: p.datetime(),
+    caller: p.json().$type<Caller>(),
+    input: p.json().$type<JsonObject>(),
+    output: p.json().$type<Json>().nullable(),
+    error: p.json().$type<RunError>().nullable(),
+  },
+});
+
+export class WorkflowInstance extends WorkflowInstanceSchema.class {}
+WorkflowInstanceSchema.setClass(WorkflowInstance);

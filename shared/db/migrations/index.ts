@@ -1,0 +1,9 @@
+import { Migration20261121000000_Foundation } from './Migration20261121000000_Foundation.ts';
+
+/** In order; only ever appended to. */
+export const migrations = [
+  { name: 'Migration20261121000000_Foundation', class: Migration20261121000000_Foundation },
+] as const;
+
+/** The schema this code needs: a process refuses to start on an older one. */
+export const requiredMigration = migrations[migrations.length - 1]?.name ?? '';

@@ -1,0 +1,42 @@
+import { Migrator } from '@mikro-orm/migrations';
+import { MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
+import type { Logger } from '../logger.ts';
+import { entities } from './entities/index.ts';
+import { migrations } from './migrations/index.ts';
+import type { DatabaseConfig } from './pool.ts';
+
+export type { EntityManager } from '@mikro-orm/postgresql';
+
+/** Opens the entity manager's own pool. The schema is checked elsewhere (`schema.ts`); nothing is discovered from disk. */
+export function createOrm(config: DatabaseConfig, logger: Logger): MikroORM {
+  return new MikroORM({
+    clientUrl: config.url,
+    entities,
+    namingStrategy: Naming,
+    pool: { min: 0, max: config.poolSize },
+    extensions: [Migrator],
+    migrations: {
+      migrationsList: [...migrations],
+      snapshot: false,
+      transactional: true,
+      allOrNothing: true,
+      tableName: 'schema_migration',
+    },
+    forceUtcTimezone: true,
+    ignoreUndefinedInQuery: false,
+    logger: (message) => logger.debug(message),
+    debug: false,
+  });
+}
+
+/** `tenantID` is `tenant_id`: the default strategy would write `tenant_i_d`. */
+class Naming extends UnderscoreNamingStrategy {
+  override propertyToColumnName(name: string): string {
+    return super.propertyToColumnName(
+      name
+        .replace(/ID$/, 'Id')
+        .replace(/ID(?=[A-Z])/g, 'Id')
+        .replace(/URL$/, 'Url'),
+    );
+  }
+}

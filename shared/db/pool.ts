@@ -1,0 +1,59 @@
+import pg from 'pg';
+import type { Logger } from '../logger.ts';
+
+export type { Pool, PoolClient } from 'pg';
+
+// int8 arrives as text by default; every bigint of ours (seq, policy_version) stays far below 2^53.
+pg.types.setTypeParser(20, Number);
+
+/**
+ * Every statement of ours finds its rows by index. On a table that has grown since its last ANALYZE the planner believes it
+ * small, reads it whole, and a prepared statement keeps that plan: measured, the engine's steps then slow down with every
+ * run there ever was. Plain index scans, unlike bitmap scans, also mark the dead entries that a queue leaves behind, so the
+ * next scan passes over them.
+ */
+const PLANNER = '-c enable_seqscan=off -c enable_bitmapscan=off -c enable_mergejoin=off -c jit=off';
+
+export interface DatabaseConfig {
+  url: string;
+  poolSize: number;
+}
+
+/** A pool for statements of our own, beside the entity manager's. */
+export function createPool(
+  config: DatabaseConfig,
+  logger: Logger,
+  options: { max?: number; name?: string } = {},
+): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: config.url,
+    max: options.max ?? config.poolSize,
+    connectionTimeoutMillis: 5000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: options.name ?? 'gantry',
+    options: PLANNER,
+  });
+  // An idle connection that breaks must not end the process: the next query opens another.
+  pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'));
+  return pool;
+}
+
+/** Runs `work` in a transaction of its own on one connection. */
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}

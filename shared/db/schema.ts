@@ -1,0 +1,38 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { AppError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { migrations, requiredMigration } from './migrations/index.ts';
+import type { Pool } from './pool.ts';
+
+const MIGRATION_LOCK = 7_265_001;
+
+/** Brings the schema up to date; of several processes at once one migrates and the others wait. */
+export async function migrate(orm: MikroORM, pool: Pool, logger: Logger): Promise<string[]> {
+  const client = await pool.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const done = await orm.migrator.up();
+    for (const { name } of done) logger.info({ migration: name }, 'migrated');
+    return done.map(({ name }) => name);
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
+    client.release();
+  }
+}
+
+/** Refuses a schema older than this code needs; a newer one is fine, since migrations only add. */
+export async function requireSchema(pool: Pool): Promise<void> {
+  const { rows } = await pool
+    .query<{ name: string }>(`select name from schema_migration`)
+    .catch((error: { code?: string }) => {
+      if (error.code === '42P01') return { rows: [] };
+      throw error;
+    });
+  const applied = new Set(rows.map(({ name }) => name));
+  const missing = migrations.filter(({ name }) => !applied.has(name));
+  if (missing.length > 0)
+    throw new AppError(
+      'UNAVAILABLE',
+      `The database schema is older than this version needs (${requiredMigration}): run "npm run migrate"`,
+    );
+}

@@ -1,0 +1,102 @@
+/** Every error a client or a run can see: its HTTP status and whether trying again may help. */
+const table = {
+  VALIDATION_ERROR: { status: 400, retry: false },
+  INVALID_REQUEST: { status: 400, retry: false },
+  USER_AUTH_TOKEN_NOT_FOUND: { status: 401, retry: false },
+  USER_AUTH_TOKEN_EXPIRED: { status: 401, retry: false },
+  INVALID_API_KEY: { status: 401, retry: false },
+  INVALID_LOGIN: { status: 401, retry: false },
+  PERMISSION_DENIED: { status: 403, retry: false },
+  NOT_FOUND: { status: 404, retry: false },
+  SCHEMA_NOT_FOUND: { status: 404, retry: false },
+  CONFLICT: { status: 409, retry: false },
+  PAYLOAD_TOO_LARGE: { status: 413, retry: false },
+  RATE_LIMITED: { status: 429, retry: false },
+  QUOTA_EXCEEDED: { status: 429, retry: false },
+  UNAVAILABLE: { status: 503, retry: true },
+  NODE_FAILED: { status: 500, retry: true },
+  NODE_TIMEOUT: { status: 500, retry: true },
+  RUN_TIMEOUT: { status: 500, retry: false },
+  OUTPUT_TOO_LARGE: { status: 500, retry: false },
+  INVALID_OUTPUT: { status: 500, retry: false },
+  WORKER_LOST: { status: 500, retry: false },
+  UPSTREAM_FAILED: { status: 502, retry: true },
+  UPSTREAM_TIMEOUT: { status: 504, retry: true },
+  INTERNAL_ERROR: { status: 500, retry: false },
+} as const;
+
+export type ErrorCode = keyof typeof table;
+
+export interface ErrorOptions {
+  cause?: unknown;
+  /** Overrides the table, e.g. 404 for an unknown path. */
+  status?: number;
+  /** Overrides the table: whether the same attempt may succeed later. */
+  retry?: boolean;
+  /** Seconds, sent as `Retry-After`. */
+  retryAfter?: number;
+  /** For the client, beside the message. */
+  details?: unknown;
+}
+
+/** The one error class. The message is for the client, the cause for the log. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly retry: boolean;
+  readonly retryAfter: number | undefined;
+  readonly details: unknown;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.status = options.status ?? table[code].status;
+    this.retry = options.retry ?? table[code].retry;
+    this.retryAfter = options.retryAfter;
+    this.details = options.details;
+  }
+}
+
+/** Anything thrown, as an AppError; what nobody foresaw becomes INTERNAL_ERROR without its message. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (isConnectionError(error))
+    return new AppError('UNAVAILABLE', 'The service is temporarily unavailable', { cause: error, retryAfter: 2 });
+  return new AppError('INTERNAL_ERROR', 'Something went wrong on our side', { cause: error });
+}
+
+/** `CODE: message`, readable on the board. */
+export function toFailedReason(error: unknown): string {
+  const known = toAppError(error);
+  return `${known.code}: ${known.message}`;
+}
+
+const connectionCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '08006',
+  '08003',
+  '08001',
+]);
+
+/** Whether Postgres or the backplane is away, as opposed to having said no. */
+export function isConnectionError(error: unknown): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
+    if ('code' in at && typeof at.code === 'string' && connectionCodes.has(at.code)) return true;
+    if (
+      /Connection terminated|is not queryable|timeout exceeded when trying to connect|Connection is closed/.test(
+        at.message,
+      )
+    )
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,44 @@
+import { type Logger, type LoggerOptions, pino } from 'pino';
+
+export type { Logger };
+
+const secretNames = [
+  'authorization',
+  'cookie',
+  'token',
+  'password',
+  'secret',
+  'apiKey',
+  'key',
+  'connectionString',
+  'tenantDBURL',
+];
+
+export interface LogConfig {
+  level: 'silent' | 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
+}
+
+/** One JSON line per event on standard output, or to an open file; secret-bearing fields are replaced by name, one level deep and at the top. */
+export function createLogger(config: LogConfig, bindings: Record<string, unknown> = {}, fd = 1): Logger {
+  const options: LoggerOptions = {
+    level: config.level,
+    base: bindings,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: describeError },
+    formatters: { level: (level) => ({ level }) },
+    redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[REDACTED]' },
+  };
+  return pino(options, pino.destination({ fd, sync: true }));
+}
+
+/** What a person on call needs of an error; a driver's error carries its whole connection as fields. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  return {
+    type: error.name,
+    message: error.message,
+    ...('code' in error && { code: error.code }),
+    stack: error.stack,
+    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
+  };
+}

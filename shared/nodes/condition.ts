@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { Json } from '../json.ts';
+import { working } from './common.ts';
+import { defineNode } from './define-node.ts';
+
+export const Operator = z.enum([
+  'equals',
+  'not_equals',
+  'contains',
+  'not_contains',
+  'starts_with',
+  'ends_with',
+  'greater_than',
+  'less_than',
+  'greater_or_equal',
+  'less_or_equal',
+  'is_empty',
+  'is_not_empty',
+  'matches_regex',
+  'expression',
+]);
+export type Operator = z.infer<typeof Operator>;
+
+export const Comparison = z.object({ operator: Operator, leftValue: Json, rightValue: Json.optional() });
+export type Comparison = z.infer<typeof Comparison>;
+
+export const Branch = z.object({
+  id: z.string().min(1),
+  label: z.string().optional(),
+  name: z.string().optional(),
+  conditionLogic: z.enum(['AND', 'OR']).default('AND'),
+  conditions: z.array(Comparison).min(1),
+});
+export type Branch = z.infer<typeof Branch>;
+
+/** Leaves by the first branch that holds, else by `defaultBranch`. */
+export const condition = defineNode({
+  kind: 'condition',
+  label: 'Condition',
+  config: z
+    .object({
+      ...working,
+      branches: z.array(Branch).min(1),
+      defaultBranch: z.string().min(1).default('default'),
+      evaluationMode: z.literal('first_match').default('first_match'),
+    })
+    .refine(({ branches }) => new Set(branches.map((branch) => branch.id)).size === branches.length, {
+      path: ['branches'],
+      message: 'branch ids must be unique',
+    }),
+  exits: (config) => [...config.branches.map((branch) => branch.id), config.defaultBranch, 'error'],
+  timeoutSeconds: 60,
+  defaultValue: {
+    title: 'Condition',
+    branches: [
+      { id: 'yes', conditions: [{ operator: 'equals', leftValue: '{{ctx.input.value}}', rightValue: 'yes' }] },
+    ],
+  },
+});

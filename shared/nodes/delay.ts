@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { working } from './common.ts';
+import { defineNode } from './define-node.ts';
+
+/** Waits: a fixed time, a number of milliseconds from a template, or until a moment. At most 24 hours. */
+export const delay = defineNode({
+  kind: 'delay',
+  label: 'Delay',
+  config: z
+    .object({
+      ...working,
+      delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed'),
+      delayMinutes: z.number().min(0).max(1440).default(0),
+      delaySeconds: z.number().min(0).max(59).default(0),
+      delayMs: z.number().min(0).max(999).default(0),
+      delayVariable: z.union([z.string(), z.number()]).optional(),
+      untilTime: z.string().optional(),
+    })
+    .refine((c) => c.delayType !== 'dynamic' || c.delayVariable !== undefined, {
+      path: ['delayVariable'],
+      message: 'is required when delayType is "dynamic"',
+    })
+    .refine((c) => c.delayType !== 'until' || c.untilTime !== undefined, {
+      path: ['untilTime'],
+      message: 'is required when delayType is "until"',
+    }),
+  exits: ['output', 'error'],
+  timeoutSeconds: 60,
+  defaultValue: { title: 'Delay', delayType: 'fixed', delaySeconds: 5 },
+});

@@ -1,0 +1,99 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { inEntityTransaction, onEntities } from '../db/query.ts';
+import { newID } from '../ids.ts';
+
+/** What a subject may do, or a role that it has. */
+export type RuleSpec =
+  | { subject: string; object: string; action: string; effect?: 'allow' | 'deny' }
+  | { subject: string; role: string };
+
+/** Every rule that has all of these: a whole subject, a whole object, one role of a subject, one rule. */
+export interface RuleMatch {
+  subject?: string;
+  object?: string;
+  action?: string;
+  role?: string;
+}
+
+export interface RuleChange {
+  remove?: readonly RuleMatch[];
+  add?: readonly RuleSpec[];
+}
+
+/**
+ * Writes what is pending, then removes and adds rules, all in the transaction the entity manager is in or else in one of its own.
+ * What changed is also written down, one row for each version it raises the tenant by, so that every process notices.
+ */
+export async function changeRules(em: EntityManager, tenantID: string, change: RuleChange): Promise<void> {
+  const { remove = [], add = [] } = change;
+  if (remove.length + add.length === 0) return;
+  await inEntityTransaction(em, async () => {
+    await em.flush();
+    const query = onEntities(em);
+    if (remove.length > 0) {
+      // One change of a tenant's rules at a time, and a statement of its own: the next one sees what the change before has added.
+      await query('select id from tenant where id = $1 for no key update', [tenantID]);
+      const { where, params } = matching(remove);
+      await query(removeStatement(where), [tenantID, ...params]);
+    }
+    if (add.length > 0) await query(ADD, [tenantID, JSON.stringify(add.map(toRow))]);
+  });
+}
+
+function toRow(spec: RuleSpec) {
+  const isGrouping = 'role' in spec;
+  return {
+    id: newID(),
+    kind: isGrouping ? 'grouping' : 'rule',
+    subject: spec.subject,
+    object: isGrouping ? '' : spec.object,
+    action: isGrouping ? '' : spec.action,
+    effect: isGrouping ? 'allow' : (spec.effect ?? 'allow'),
+    role: isGrouping ? spec.role : '',
+  };
+}
+
+/** Each changed rule gets a version of its own, the last of which is the tenant's. */
+const record = (op: 'add' | 'remove') => `
+raised as (
+  update tenant set policy_version = policy_version + (select count(*) from changed)
+  where id = $1 and exists (select from changed) returning policy_version
+)
+insert into policy_change (tenant_id, version, op, rule)
+select $1, policy_version - row_number() over (order by changed.subject, changed.object) + 1, '${op}',
+  jsonb_build_object('kind', kind, 'subject', subject, 'object', object, 'action', action, 'effect', effect, 'role', role)
+from changed, raised`;
+
+const columns = 'kind, subject, object, action, effect, role';
+
+const ADD = `
+with locked as (select id from tenant where id = $1 for no key update),
+changed as (
+  insert into policy_rule (id, tenant_id, ${columns})
+  select r.id, locked.id, r.kind, r.subject, r.object, r.action, r.effect, r.role
+  from locked, jsonb_to_recordset($2::jsonb)
+    as r(id uuid, kind text, subject text, object text, action text, effect text, role text)
+  on conflict do nothing
+  returning ${columns}
+),${record('add')}`;
+
+const removeStatement = (where: string) => `
+with changed as (
+  delete from policy_rule where tenant_id = $1 and kind in ('rule', 'grouping') and (${where}) returning ${columns}
+),${record('remove')}`;
+
+const matchable = ['subject', 'object', 'action', 'role'] as const satisfies (keyof RuleMatch)[];
+
+/** Conditions on the columns that are given, so that an index finds the rows; `$1` is the tenant. */
+function matching(matches: readonly RuleMatch[]): { where: string; params: string[] } {
+  const params: string[] = [];
+  const where = matches.map((match) => {
+    const conditions = matchable.flatMap((column) => {
+      const value = match[column];
+      return value === undefined ? [] : [`${column} = $${params.push(value) + 1}`];
+    });
+    if (conditions.length === 0) throw new Error('A match without conditions would remove every rule of the tenant');
+    return `(${conditions.join(' and ')})`;
+  });
+  return { where: where.join(' or '), params };
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+
+/** Every permission there is, by resource. The resource is also the type in a rule's object, `<resource>:<id>`. */
+export const catalogue = {
+  ai: ['execute', 'chat', 'read', 'delete'],
+  apikey: ['list', 'create', 'read', 'update', 'delete'],
+  appPage: ['list', 'create', 'read', 'update', 'delete', 'export'],
+  audit: ['list'],
+  bundle: ['preview', 'execute'],
+  cronjob: ['list', 'create', 'read', 'update', 'delete'],
+  dashboard: ['list', 'create', 'read', 'update', 'delete'],
+  database: [
+    'metadata',
+    'execute',
+    ...(['schemaList', 'schemaCreate', 'schemaRead', 'schemaUpdate', 'schemaDelete'] as const),
+    ...(['tableList', 'tableCreate', 'tableRead', 'tableUpdate', 'tableDelete'] as const),
+    ...(['rowList', 'rowCreate', 'rowRead', 'rowUpdate', 'rowDelete'] as const),
+    ...(['triggerList', 'triggerCreate', 'triggerRead', 'triggerUpdate', 'triggerDelete'] as const),
+  ],
+  dataquery: ['list', 'create', 'read', 'update', 'delete', 'test', 'execute', 'export'],
+  datasource: ['list', 'create', 'read', 'update', 'delete', 'test'],
+  folder: ['list', 'create', 'update', 'delete'],
+  listener: ['list', 'create', 'read', 'update', 'delete', 'execute', 'export'],
+  permission: ['list'],
+  role: ['list', 'create', 'read', 'update', 'delete'],
+  tenant: ['read', 'update', 'delete'],
+  user: ['list', 'create', 'read', 'update', 'delete'],
+  widget: ['list', 'create', 'read', 'update', 'delete', 'execute', 'export'],
+  widgetLibrary: ['list', 'publish', 'unpublish', 'install'],
+  workflow: ['list', 'create', 'read', 'update', 'delete', 'execute', 'test', 'export'],
+} as const;
+
+export type Resource = keyof typeof catalogue;
+
+/** `<resource>.<action>`. */
+export type Permission = { [R in Resource]: `${R}.${(typeof catalogue)[R][number]}` }[Resource];
+
+/** The contract writes some resources with other capitals (`cronJob.create`): any are taken, one form is kept. */
+export const Permission = z.string().transform((text, check): Permission => {
+  const [resource, action] = splitPermission(text);
+  const permission = byName.get(`${objectType(resource)}.${action}`);
+  if (permission) return permission;
+  check.addIssue({ code: 'custom', message: 'is not a permission' });
+  return z.NEVER;
+});
+
+/** The type in the objects of a resource (`cronjob` of `cronJob`); undefined when there is no such resource. */
+export function objectType(resource: string): Resource | undefined {
+  return byLetters.get(resource.toLowerCase());
+}
+
+export function splitPermission(permission: string): [resource: string, action: string] {
+  const [resource = '', ...action] = permission.split('.');
+  return [resource, action.join('.')];
+}
+
+/** `Object.entries` forgets that the keys are resources. */
+const entries = Object.entries(catalogue) as [Resource, readonly string[]][];
+
+const byLetters = new Map(entries.map(([resource]) => [resource.toLowerCase(), resource]));
+
+/** In the catalogue's order. Made of the catalogue, so they are what the type says. */
+export const permissions = entries.flatMap(([resource, actions]) =>
+  actions.map((action) => `${resource}.${action}`),
+) as readonly Permission[];
+
+const byName = new Map<string, Permission>(permissions.map((permission) => [permission, permission]));

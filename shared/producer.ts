@@ -1,0 +1,54 @@
+import type { z } from 'zod';
+import type { Backplane } from './backplane/index.ts';
+import { AppError } from './errors.ts';
+import type { AnyQueue } from './queues/index.ts';
+
+/** The queue does not answer for longer than this: give up. What was to be done is a row, and the sweep finds it. */
+const ENQUEUE_PATIENCE_MS = 250;
+
+export interface Producer {
+  enqueue<D extends AnyQueue>(queue: D, payloads: readonly z.input<D['payload']>[]): Promise<void>;
+}
+
+/** Puts jobs into queues: payloads parsed, ids, attempts and what is kept taken from the queue's definition. */
+export function createProducer(backplane: Backplane): Producer {
+  return {
+    async enqueue(definition, payloads) {
+      if (payloads.length === 0) return;
+      const jobs = payloads.map((raw) => {
+        const payload = definition.payload.parse(raw);
+        const { keepFailed } = definition;
+        return {
+          name: definition.name,
+          data: payload,
+          opts: {
+            attempts: definition.attempts,
+            ...(definition.backoffMs > 0 && {
+              backoff: { type: 'exponential', delay: definition.backoffMs, jitter: 0.5 },
+            }),
+            ...(definition.jobID && { jobId: definition.jobID(payload) }),
+            removeOnComplete: true,
+            removeOnFail: keepFailed === 'nothing' ? true : { age: keepFailed.ageSeconds, count: keepFailed.count },
+          },
+        };
+      });
+      await withPatience(backplane.queue(definition.name).addBulk(jobs));
+    },
+  };
+}
+
+async function withPatience<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new AppError('UNAVAILABLE', 'The queue does not answer', { retryAfter: 1 })),
+      ENQUEUE_PATIENCE_MS,
+    );
+  });
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

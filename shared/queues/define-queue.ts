@@ -1,0 +1,31 @@
+import type { z } from 'zod';
+
+/**
+ * What a queue carries and how it fails. A payload is a wire format: fields are only ever added, optional.
+ * Two jobs with the same id are one job: this is what makes a double submit harmless.
+ */
+export interface QueueDefinition<
+  Name extends string = string,
+  Payload extends z.ZodType = z.ZodType,
+  Result extends z.ZodType = z.ZodType,
+> {
+  readonly name: Name;
+  readonly payload: Payload;
+  readonly result: Result;
+  /** Tries in all; what a failed one waits before the next grows from `backoffMs`. */
+  readonly attempts: number;
+  readonly backoffMs: number;
+  /** How often a job whose worker vanished is given to another before it fails. */
+  readonly maxStalledCount: number;
+  /** `nothing` where the row is the record; else how long a failure stays readable on the board. */
+  readonly keepFailed: 'nothing' | { ageSeconds: number; count: number };
+  /** The queue that receives a job after its last failure. */
+  readonly deadLetters: string | null;
+  jobID?(payload: z.output<Payload>): string;
+}
+
+export function defineQueue<const Name extends string, Payload extends z.ZodType, Result extends z.ZodType>(
+  definition: QueueDefinition<Name, Payload, Result>,
+): QueueDefinition<Name, Payload, Result> {
+  return definition;
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { Json, JsonObject } from '../json.ts';
+import { NodeStatus, RunStatus } from '../workflow/status.ts';
+
+const RunErrorShape = z.object({ code: z.string(), message: z.string() });
+
+/**
+ * What the server tells clients. Every event of a run carries the run's `seq`, which counts its visible changes from 1
+ * without a hole. An output above `inlineLimit` bytes is left out and `outputOmitted` says so: read it with
+ * `GET …/workflows/instances/{instanceID}`.
+ */
+export const serverEvents = {
+  workflow_node_update: z.object({
+    instanceID: z.uuid(),
+    seq: z.int(),
+    nodeID: z.string(),
+    iteration: z.int(),
+    attempt: z.int(),
+    status: NodeStatus,
+    output: Json,
+    outputOmitted: z.boolean().optional(),
+    error: RunErrorShape.nullable(),
+  }),
+  workflow_status_update: z.object({
+    instanceID: z.uuid(),
+    seq: z.int(),
+    status: RunStatus,
+    output: Json,
+    outputOmitted: z.boolean().optional(),
+    error: RunErrorShape.extend({ nodeID: z.string().nullable(), attempt: z.int().nullable() }).nullable(),
+  }),
+  workflow_data_collection_request: z.object({
+    instanceID: z.uuid(),
+    seq: z.int(),
+    nodeID: z.string(),
+    collectionRequestID: z.uuid(),
+    collectionType: z.string(),
+    collectionConfig: JsonObject,
+  }),
+} as const;
+
+export type ServerEvent = keyof typeof serverEvents;
+export type ServerPayload<E extends ServerEvent> = z.input<(typeof serverEvents)[E]>;
+export type ServerMessage = { [E in ServerEvent]: { event: E; payload: ServerPayload<E> } }[ServerEvent];
+
+/** A row of `run_event`, as the engine writes it and the gateway reads it. */
+export interface RunEventRow {
+  instanceID: string;
+  seq: number;
+  nodeID: string | null;
+  iteration: number;
+  attempt: number;
+  status: string;
+  payload: RunEventPayload | null;
+}
+
+export interface RunEventPayload {
+  output?: Json;
+  error?: { code: string; message: string; nodeID?: string | null; attempt?: number | null };
+  /** Set on SUSPENDED: what the node waits for. */
+  wait?: 'time' | 'input' | 'child';
+  request?: { collectionRequestID: string; collectionType: string; collectionConfig: JsonObject };
+  childInstanceID?: string;
+  dueAt?: string;
+}
+
+const inlineLimit = 16 * 1024;
+
+/** The messages a client gets for one row, in order. */
+export function presentRunEvent(row: RunEventRow): ServerMessage[] {
+  const { instanceID, seq, nodeID, iteration, attempt, payload } = row;
+  const result = inlineOutput(payload?.output ?? null);
+  if (nodeID === null) {
+    const error = payload?.error;
+    return [
+      {
+        event: 'workflow_status_update',
+        payload: {
+          instanceID,
+          seq,
+          status: row.status as RunStatus,
+          ...result,
+          error: error
+            ? { code: error.code, message: error.message, nodeID: error.nodeID ?? null, attempt: error.attempt ?? null }
+            : null,
+        },
+      },
+    ];
+  }
+  const error = payload?.error ? { code: payload.error.code, message: payload.error.message } : null;
+  const messages: ServerMessage[] = [
+    {
+      event: 'workflow_node_update',
+      payload: { instanceID, seq, nodeID, iteration, attempt, status: row.status as NodeStatus, ...result, error },
+    },
+  ];
+  if (payload?.request)
+    messages.push({
+      event: 'workflow_data_collection_request',
+      payload: { instanceID, seq, nodeID, ...payload.request },
+    });
+  return messages;
+}
+
+function inlineOutput(output: Json): { output: Json; outputOmitted?: boolean } {
+  if (output === null || typeof output === 'boolean' || typeof output === 'number') return { output };
+  return JSON.stringify(output).length > inlineLimit ? { output: null, outputOmitted: true } : { output };
+}

@@ -1,0 +1,37 @@
+import { Server } from 'socket.io';
+import type { Backplane } from '../backplane/index.ts';
+import { presentRunEvent, type RunEventRow, type ServerMessage } from './events.ts';
+
+/** What goes from a worker to every gateway: the run's id, and its messages in order of `seq`. */
+export type RunBroadcast = [instanceID: string, messages: ServerMessage[]][];
+
+export const RUN_BROADCAST = 'run_messages';
+
+export interface Publisher extends AsyncDisposable {
+  /** Tells the gateways of committed changes; they put them in order and pass them on to whoever watches. */
+  runEvents(rows: readonly RunEventRow[]): void;
+}
+
+/** A process without sockets of its own speaks to the gateways through the adapter, so it needs no HTTP server. */
+export function createPublisher(backplane: Backplane): Publisher {
+  const io = new Server({ adapter: backplane.adapter() });
+  // The adapter is made with the namespace, and the namespace when first asked for.
+  const namespace = io.of('/');
+
+  return {
+    runEvents(rows) {
+      if (rows.length === 0) return;
+      const byRun = new Map<string, ServerMessage[]>();
+      for (const row of rows) {
+        const messages = byRun.get(row.instanceID);
+        if (messages) messages.push(...presentRunEvent(row));
+        else byRun.set(row.instanceID, presentRunEvent(row));
+      }
+      namespace.serverSideEmit(RUN_BROADCAST, [...byRun] satisfies RunBroadcast);
+    },
+    async [Symbol.asyncDispose]() {
+      // Closing the server would throw (it has no HTTP engine); the adapter's connections end with the backplane.
+      await namespace.adapter.close();
+    },
+  };
+}

@@ -1,0 +1,255 @@
+import type { Messages } from './backplane/index.ts';
+import { batched } from './batched.ts';
+import type { Caller } from './caller.ts';
+import { inTransaction, type Pool } from './db/pool.ts';
+import { onClient } from './db/query.ts';
+import { READY_BY_ID } from './db/ready.ts';
+import { claimKey, type IdempotencyClaim } from './idempotency.ts';
+import { newID } from './ids.ts';
+import type { JsonObject } from './json.ts';
+import type { Logger } from './logger.ts';
+import type { Producer } from './producer.ts';
+import { workflowRuns } from './queues/workflow-runs.ts';
+import { RUN_CHANNEL, type RunSignal } from './run-signals.ts';
+
+export interface NewRun {
+  tenantID: string;
+  /** Null for the test of an unsaved graph. */
+  workflowID: string | null;
+  versionID: string;
+  caller: Caller;
+  input: JsonObject;
+  /** From acceptance to the end, waiting included. */
+  timeoutMs: number;
+  isTest?: boolean;
+  class?: 'interactive' | 'webhook' | 'cron' | 'batch';
+}
+
+export interface Runs {
+  /** One run, durable when this returns; a repeated key answers with the run it first made. */
+  accept(run: NewRun, idempotency?: IdempotencyClaim): Promise<{ instanceID: string }>;
+  /** Many runs in one statement; ids in order. */
+  acceptMany(runs: readonly NewRun[]): Promise<string[]>;
+  /** Hands READY runs to the queue while the window has room; the sweep hands over the rest. Never throws. */
+  handOver(ids: readonly string[]): Promise<void>;
+  /** Fills the window from everything READY; one process at a time. Answers how many were handed over. */
+  refill(): Promise<number>;
+  /** Cancels the run and its descendants. Answers the status it has now, or null when the tenant has no such run. */
+  stop(tenantID: string, instanceID: string): Promise<string | null>;
+  /** After a fact has committed: makes the run ready, or tells its holder. */
+  wake(ids: readonly string[]): Promise<void>;
+}
+
+interface Dependencies {
+  pool: Pool;
+  producer: Producer;
+  messages: Messages;
+  logger: Logger;
+}
+
+/** Accepting, handing over, waking and cancelling runs: what the API and the workers do to a run they do not hold. */
+export function createRuns({ pool, producer, messages, logger }: Dependencies): Runs {
+  const accepts = batched((runs: NewRun[]) => insertRuns(pool, runs));
+  const handOvers = batched(async (ids: string[]) => {
+    await dispatch(ids);
+    return ids;
+  });
+
+  async function dispatch(ids: readonly string[] | null): Promise<number> {
+    const { rows } = await pool.query<{ id: string; epoch: number }>(ids ? HAND_OVER : REFILL, ids ? [ids] : []);
+    // Committed above: a job is added only for a row that says so. If this add fails, the sweep adds it again.
+    await producer.enqueue(
+      workflowRuns,
+      rows.map(({ id, epoch }) => ({ instanceID: id, epoch: epoch + 1 })),
+    );
+    return rows.length;
+  }
+
+  async function signal(signals: RunSignal[]): Promise<void> {
+    if (signals.length === 0) return;
+    await messages.publish(RUN_CHANNEL, signals).catch((error) => logger.debug({ err: error }, 'run signal not sent'));
+  }
+
+  const runs: Runs = {
+    async accept(run, idempotency) {
+      const instanceID = idempotency ? await insertOnce(pool, run, idempotency) : await accepts(run);
+      void runs.handOver([instanceID]);
+      return { instanceID };
+    },
+    async acceptMany(all) {
+      const ids = await insertRuns(pool, all);
+      void runs.refill().catch(() => undefined);
+      return ids;
+    },
+    async handOver(ids) {
+      try {
+        await Promise.all(ids.map((id) => handOvers(id)));
+      } catch (error) {
+        logger.warn({ err: error }, 'runs left to the sweep');
+      }
+    },
+    refill: () => dispatch(null),
+    async stop(tenantID, instanceID) {
+      const stopped = await endTree(pool, { tenantID, ids: [instanceID], status: 'CANCELLED', error: null });
+      await signal(stopped.map((id) => ({ kind: 'cancelled', instanceID: id })));
+      const { rows } = await pool.query<{ status: string; parent_id: string | null }>(
+        'select status, parent_id from workflow_instance where id = $1 and tenant_id = $2',
+        [instanceID, tenantID],
+      );
+      const row = rows[0];
+      if (row?.parent_id && stopped.length > 0) await runs.wake([row.parent_id]);
+      return row?.status ?? null;
+    },
+    async wake(ids) {
+      const { rows } = await pool.query<{ id: string; held: boolean }>(WAKE, [ids]);
+      const ready = rows.filter(({ held }) => !held).map(({ id }) => id);
+      await signal(rows.filter(({ held }) => held).map(({ id }) => ({ kind: 'woken', instanceID: id })));
+      if (ready.length > 0) await runs.handOver(ready);
+    },
+  };
+  return runs;
+}
+
+const ROOM = `
+  select greatest(0, ceil(1.25 * (select coalesce(sum(slots), 0) from worker_session where ended_at is null and expires_at > now()))::int
+    - (select count(*) from workflow_instance where dispatched_at is not null)::int
+    - (select count(*) from workflow_instance where held_by is not null)::int) as free`;
+
+const HAND_OVER = `
+with room as (${ROOM}),
+picked as (
+  select id from workflow_instance i
+  where id = any($1::uuid[]) and ${READY_BY_ID} and coalesce(dispatched_at, 'infinity') = 'infinity'
+  order by ready_at limit (select free from room) for update skip locked
+)
+update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;
+
+const REFILL = `
+with turn as (select pg_try_advisory_xact_lock(7265002) as mine),
+room as (select case when (select mine from turn) then (${ROOM}) else 0 end as free),
+picked as (
+  select id from workflow_instance
+  where ready_at is not null and held_by is null and dispatched_at is null
+  order by ready_at limit (select free from room) for update skip locked
+)
+update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;
+
+const WAKE = `
+update workflow_instance
+set wake_seq = wake_seq + 1, ready_at = case when held_by is null then coalesce(ready_at, now()) end
+where id = any($1::uuid[]) and completed_at is null
+returning id, held_by is not null as held`;
+
+const INSERT = `
+insert into workflow_instance (id, tenant_id, workflow_id, version_id, is_test, class, ready_at, deadline_at, caller, input)
+select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class, now(), now() + make_interval(secs => r.timeout_s), r.caller, r.input
+from jsonb_to_recordset($1::jsonb) as r(
+  id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb)`;
+
+function toRow(run: NewRun, id: string) {
+  return {
+    id,
+    tenant_id: run.tenantID,
+    workflow_id: run.workflowID,
+    version_id: run.versionID,
+    is_test: run.isTest ?? false,
+    class: run.class ?? 'interactive',
+    timeout_s: run.timeoutMs / 1000,
+    caller: run.caller,
+    input: run.input,
+  };
+}
+
+async function insertRuns(pool: Pool, runs: readonly NewRun[]): Promise<string[]> {
+  const rows = runs.map((run) => toRow(run, newID()));
+  await pool.query(INSERT, [JSON.stringify(rows)]);
+  return rows.map(({ id }) => id);
+}
+
+/** The key and the run in one transaction. A second holder of the key waits for the first, then reads its answer. */
+async function insertOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Promise<string> {
+  return inTransaction(pool, async (client) => {
+    const id = newID();
+    const earlier = await claimKey(onClient(client), run.tenantID, claim, {
+      status: 200,
+      response: { instanceID: id },
+    });
+    if (earlier) return String(earlier.response.instanceID);
+    await client.query(INSERT, [JSON.stringify([toRow(run, id)])]);
+    return id;
+  });
+}
+
+/**
+ * Ends runs and everything below them, parents first, one level per transaction, so that nothing ever locks a parent and
+ * a child at once. The epoch bump fences whoever holds a run at that instant. Answers the ids that were ended.
+ */
+export async function endTree(
+  pool: Pool,
+  what: { tenantID: string | null; ids: readonly string[]; status: 'CANCELLED' | 'FAILED'; error: JsonObject | null },
+): Promise<string[]> {
+  const ended: string[] = [];
+  let level = [...what.ids];
+  let { status, error } = what;
+  while (level.length > 0) {
+    ended.push(...(await endLevel(pool, { ...what, ids: level, status, error })));
+    const children = await pool.query<{ id: string }>(
+      'select id from workflow_instance where parent_id = any($1::uuid[]) and completed_at is null',
+      [level],
+    );
+    level = children.rows.map(({ id }) => id);
+    status = 'CANCELLED';
+    error = null;
+  }
+  return ended;
+}
+
+/** Locked first and read second: a commit of the holder that slips in before the lock is seen by the statement after it. */
+function endLevel(pool: Pool, what: Parameters<typeof endTree>[1]): Promise<string[]> {
+  return inTransaction(pool, async (client) => {
+    const live = await client.query<{ id: string }>(LOCK_LIVE, [what.ids, what.tenantID]);
+    const ids = live.rows.map(({ id }) => id);
+    if (ids.length > 0) await client.query(END, [ids, what.status, what.error && JSON.stringify(what.error)]);
+    return ids;
+  });
+}
+
+const LOCK_LIVE = `
+select id from workflow_instance
+where id = any($1::uuid[]) and ($2::uuid is null or tenant_id = $2) and completed_at is null
+order by id for no key update`;
+
+// A node in flight gets a CANCELLED event (its side effect may have happened), then the run gets its own.
+const END = `
+with open_node as (
+  select e.instance_id, e.node_id, e.iteration, e.attempt,
+         row_number() over (partition by e.instance_id order by e.node_id, e.iteration) as n
+  from (
+    select distinct on (instance_id, node_id, iteration) instance_id, node_id, iteration, attempt, status from run_event
+    where instance_id = any($1::uuid[]) and node_id is not null
+    order by instance_id, node_id, iteration, seq desc
+  ) e
+  where e.status in ('RUNNING', 'SUSPENDED')
+),
+ended as (
+  update workflow_instance i
+  set status = $2, epoch = epoch + 1, held_by = null, ready_at = null, dispatched_at = null, wake_at = null,
+      seq = i.seq + 1 + (select count(*) from open_node o where o.instance_id = i.id),
+      error = $3::jsonb, completed_at = now(), updated_at = now()
+  where id = any($1::uuid[])
+  returning id, seq, (select count(*) from open_node o where o.instance_id = i.id) as nodes
+),
+node_events as (
+  insert into run_event (instance_id, seq, node_id, iteration, attempt, status)
+  select e.id, e.seq - 1 - e.nodes + o.n, o.node_id, o.iteration, o.attempt, 'CANCELLED'
+  from ended e join open_node o on o.instance_id = e.id
+),
+run_events as (
+  insert into run_event (instance_id, seq, status, payload)
+  select id, seq, $2, case when $3::jsonb is not null then jsonb_build_object('error', $3::jsonb) end from ended
+),
+waits as (delete from run_wait where instance_id = any($1::uuid[])),
+requests as (
+  update collection_request set status = 'CANCELLED', updated_at = now() where instance_id = any($1::uuid[]) and status = 'PENDING'
+)
+select id from ended`;

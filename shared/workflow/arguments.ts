@@ -1,0 +1,100 @@
+import type { z } from 'zod';
+import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import type { GraphNode } from './graph.ts';
+import { fromZod, invalid } from './issues.ts';
+import { isReservedKey } from './reserved.ts';
+import { evaluate, findTemplate, type Template, textsOf } from './templates.ts';
+
+/**
+ * What an executor gets: the node's config with its templates resolved, parsed by the kind's own schema.
+ * Without templates it is the config parsed when the graph was compiled, shared by all runs: nobody may change it.
+ */
+export function resolveConfig(node: GraphNode, scope: JsonObject): unknown {
+  if (!node.hasTemplates) return node.config;
+
+  const schema: z.ZodType = node.definition.config;
+  const parsed = schema.safeParse(resolveTemplates(node.data, scope, { raw: node.definition.raw }));
+  if (!parsed.success) throw invalid(fromZod(parsed.error));
+  return parsed.data;
+}
+
+export interface ResolveOptions {
+  /** The one root that paths may begin with. */
+  root?: string | undefined;
+  /** Top-level fields left as they are. */
+  raw?: readonly string[] | undefined;
+}
+
+/**
+ * A value with every `{{path}}` replaced. A text that is one template takes the value with its type, null when there is none;
+ * in other texts values are written out. What a template brings in is not searched for templates again.
+ */
+export function resolveTemplates(value: Json, scope: JsonObject, options: ResolveOptions = {}): Json {
+  const { root = 'ctx', raw = [] } = options;
+  if (raw.length === 0 || !isJsonObject(value)) return resolve(value, scope, root);
+
+  const resolved: JsonObject = { ...value };
+  for (const key of Object.keys(value)) {
+    if (!raw.includes(key)) resolved[key] = resolve(value[key] ?? null, scope, root);
+  }
+  return resolved;
+}
+
+/** Parts without templates are returned as they are, so that a large literal costs nothing. */
+function resolve(value: Json, scope: JsonObject, root: string): Json {
+  if (typeof value === 'string') {
+    const template = findTemplate(value);
+    return template ? fill(template, scope, root) : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Array.isArray(value) ? resolveList(value, scope, root) : resolveObject(value, scope, root);
+}
+
+function resolveList(list: Json[], scope: JsonObject, root: string): Json {
+  const resolved = list.map((item) => resolve(item, scope, root));
+  return resolved.every((item, index) => item === list[index]) ? list : resolved;
+}
+
+function resolveObject(object: JsonObject, scope: JsonObject, root: string): Json {
+  let resolved = object;
+  for (const key of Object.keys(object)) {
+    const before = object[key] ?? null;
+    const after = resolve(before, scope, root);
+    if (after === before) continue;
+    // The spread makes every key an own property first, so that assigning to "__proto__" cannot reach the prototype.
+    if (resolved === object) resolved = { ...object };
+    resolved[key] = after;
+  }
+  return resolved;
+}
+
+function fill(template: Template, scope: JsonObject, root: string): Json {
+  if (template.whole) return evaluate(template.whole, scope, root) ?? null;
+  let text = '';
+  for (const part of template.parts) text += typeof part === 'string' ? part : written(evaluate(part, scope, root));
+  return text;
+}
+
+function written(value: Json | undefined): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+export function hasTemplate(value: Json, raw?: readonly string[]): boolean {
+  for (const { text } of textsOf(value, raw)) if (findTemplate(text)) return true;
+  return false;
+}
+
+/** What a node's output adds to `ctx`, or null when it adds nothing. Keys of the engine are never written. */
+export function contextPatch(node: GraphNode, config: unknown, output: JsonObject): JsonObject | null {
+  const name = isJsonObject(config) ? config.outputVariable : undefined;
+  if (typeof name !== 'string' || !Object.hasOwn(output, name)) return null;
+
+  const value = output[name] ?? null;
+  const patch: JsonObject = {};
+  if (node.kind === 'subWorkflow' && isJsonObject(config) && config.mergeOutputs === true && isJsonObject(value)) {
+    for (const key of Object.keys(value)) if (!isReservedKey(key)) patch[key] = value[key] ?? null;
+  }
+  if (!isReservedKey(name)) patch[name] = value;
+  return Object.keys(patch).length > 0 ? patch : null;
+}

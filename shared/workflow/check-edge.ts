@@ -1,0 +1,67 @@
+import { isJsonObject } from '../json.ts';
+import type { CheckedNode } from './check-node.ts';
+import type { Issue } from './issues.ts';
+
+interface Edge {
+  id: string;
+  source: string;
+  target: string;
+  sourceHandle?: string | null | undefined;
+}
+
+export interface CheckedEdge {
+  /** Absent when an end of the edge is missing. The exit is '' when the node has none of that name. */
+  readonly link: { id: string; source: number; target: number; exit: string } | undefined;
+  readonly issues: readonly Issue[];
+}
+
+export interface EdgeContext {
+  readonly nodes: readonly CheckedNode[];
+  readonly indexOf: ReadonlyMap<string, number>;
+}
+
+/** Whether an edge leads from an exit its node has to a node that can be entered. */
+export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedEdge {
+  const source = indexOf.get(edge.source) ?? -1;
+  const target = indexOf.get(edge.target) ?? -1;
+  const from = nodes[source];
+  const to = nodes[target];
+  const issues: Issue[] = [];
+  if (!from) issues.push({ path: ['source'], message: `there is no node "${edge.source}"` });
+  if (!to) issues.push({ path: ['target'], message: `there is no node "${edge.target}"` });
+  if (from?.definition?.kind === 'end') issues.push({ path: ['source'], message: 'nothing can follow an end node' });
+  if (to?.definition?.kind === 'start')
+    issues.push({ path: ['target'], message: 'nothing can lead to the start node' });
+
+  const exit = from && findExit(from, edge.sourceHandle);
+  if (exit === undefined && from?.exits?.length) issues.push(undeclared(from.exits, edge.sourceHandle));
+  return { link: from && to ? { id: edge.id, source, target, exit: exit ?? '' } : undefined, issues };
+}
+
+/**
+ * The exit an edge means, undefined when the node has none of that name. Editors leave the handle out or call it `output`
+ * where there is one plain way on, and call a condition's default branch `else`.
+ */
+function findExit(
+  { definition, config, exits = [] }: CheckedNode,
+  handle: string | null | undefined,
+): string | undefined {
+  const wanted = handle || 'output';
+  if (exits.includes(wanted)) return wanted;
+  if (wanted === 'output' && typeof definition?.exits !== 'function') return exits[0];
+  return wanted === 'else' ? defaultBranchOf(config) : undefined;
+}
+
+/** The exit for whatever no other exit is for. */
+export function defaultBranchOf(config: unknown): string | undefined {
+  return isJsonObject(config) && typeof config.defaultBranch === 'string' ? config.defaultBranch : undefined;
+}
+
+const mostNamed = 20;
+
+function undeclared(exits: readonly string[], handle: string | null | undefined): Issue {
+  const known = exits.slice(0, mostNamed).map((exit) => `"${exit}"`);
+  if (exits.length > mostNamed) known.push('…');
+  const message = handle ? `there is no exit "${handle}", only` : 'must name an exit:';
+  return { path: ['sourceHandle'], message: `${message} ${known.join(', ')}` };
+}

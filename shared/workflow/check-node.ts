@@ -1,0 +1,162 @@
+import type { z } from 'zod';
+import type { JsonObject } from '../json.ts';
+import { type AnyNode, exitsOf, findNodeKind, type NodeKind } from '../nodes/index.ts';
+import { fromZod, type Issue, within } from './issues.ts';
+import { isReservedKey } from './reserved.ts';
+import { faultsOf, findTemplate, isBarePath, type Text, textsOf } from './templates.ts';
+
+/** What one node is by itself. Paths of issues begin inside the node: `type`, or `data` and a field. */
+export interface CheckedNode {
+  readonly id: string;
+  readonly data: JsonObject;
+  /** Absent when the kind is unknown. */
+  readonly definition: AnyNode | undefined;
+  readonly config: unknown;
+  readonly hasTemplates: boolean;
+  /** Absent when they depend on a config that is wrong. */
+  readonly exits: readonly string[] | undefined;
+  readonly issues: readonly Issue[];
+}
+
+export function checkNode({ id, type, data }: { id: string; type: string; data: JsonObject }): CheckedNode {
+  const definition = findNodeKind(type);
+  if (!definition) {
+    const issues: Issue[] = [{ path: ['type'], message: `unknown node kind "${type}"` }];
+    return { id, data, definition, config: undefined, hasTemplates: false, exits: undefined, issues };
+  }
+
+  const texts = [...textsOf(data, definition.raw)];
+  const { config, issues: configIssues } = parseConfig(definition, data);
+  const { exits, issues: exitIssues } =
+    configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, texts);
+  const issues = [
+    ...templateIssues(texts),
+    ...bracelessIssues(definition.kind, texts),
+    ...fixedIssues(data),
+    ...configIssues,
+    ...exitIssues,
+  ];
+  const hasTemplates = texts.some(({ text }) => findTemplate(text));
+  return { id, data, definition, config, hasTemplates, exits, issues: within(['data'], issues) };
+}
+
+function templateIssues(texts: readonly Text[]): Issue[] {
+  return texts.flatMap(({ path, text }) => faultsOf(text, 'ctx').map((message) => ({ path, message })));
+}
+
+/** Fields that are nearly always a template, where a path without braces would quietly be taken as text. */
+const templated: { readonly [Kind in NodeKind]?: readonly (readonly string[])[] } = {
+  delay: [['delayVariable'], ['untilTime']],
+  subWorkflow: [['inputMapping', '*']],
+  end: [['outputParameters', '*', 'sourceVariable']],
+};
+
+function bracelessIssues(kind: NodeKind, texts: readonly Text[]): Issue[] {
+  const fields = templated[kind] ?? [];
+  return texts
+    .filter(({ path, text }) => isBarePath(text, 'ctx') && fields.some((field) => isWithin(path, field)))
+    .map(({ path, text }) => ({ path, message: `a path needs braces: write {{${text.trim()}}}` }));
+}
+
+function isWithin(path: readonly (string | number)[], field: readonly string[]): boolean {
+  return field.every((key, at) => at < path.length && (key === '*' || key === path[at]));
+}
+
+/** Fields read from the saved graph before there is a `ctx`, and the one that must not shadow the engine's own keys. */
+const fixed = ['isDisabled', 'joinMode', 'timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'errorHandling'];
+
+function fixedIssues(data: JsonObject): Issue[] {
+  const issues: Issue[] = fixed
+    .filter((field) => isTemplate(data[field]))
+    .map((field) => ({ path: [field], message: 'cannot be a template: it is read before the run begins' }));
+  const { outputVariable } = data;
+  if (typeof outputVariable === 'string' && isReservedKey(outputVariable))
+    issues.push({ path: ['outputVariable'], message: `"${outputVariable}" is a reserved name` });
+  return issues;
+}
+
+function isTemplate(value: unknown): boolean {
+  return typeof value === 'string' && Boolean(findTemplate(value)?.whole);
+}
+
+interface ParsedConfig {
+  config: unknown;
+  issues: Issue[];
+}
+
+/**
+ * The config, with templates allowed where the schema wants something else: the executor's parse sees their values.
+ * Stand-ins take their place meanwhile, so that the rest is checked and defaults are filled in.
+ */
+function parseConfig(definition: AnyNode, saved: JsonObject): ParsedConfig {
+  const schema: z.ZodType = definition.config;
+  const strict = schema.safeParse(saved);
+  if (strict.success) return { config: strict.data, issues: [] };
+
+  const issues = fromZod(strict.error);
+  const isResolved = ({ path }: Issue) =>
+    isTemplate(valueAt(saved, path)) && !definition.raw?.includes(String(path[0]));
+  const wrong = issues.filter((issue) => !isResolved(issue));
+  if (wrong.length > 0) return { config: undefined, issues: wrong };
+
+  const standIn = structuredClone(saved);
+  for (const { path } of issues) putAt(standIn, path, valueAt(definition.defaultValue, path));
+  const lenient = schema.safeParse(standIn);
+  const config = lenient.success ? lenient.data : standIn;
+  for (const { path } of issues) putAt(config, path, valueAt(saved, path));
+  return { config, issues: lenient.success ? [] : fromZod(lenient.error).filter((issue) => !isResolved(issue)) };
+}
+
+function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  let found = value;
+  for (const key of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = Reflect.get(found, key);
+  }
+  return found;
+}
+
+function putAt(value: unknown, path: readonly (string | number)[], child: unknown): void {
+  const parent = valueAt(value, path.slice(0, -1));
+  const key = path.at(-1);
+  if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, child);
+}
+
+interface CheckedExits {
+  exits: readonly string[] | undefined;
+  issues: Issue[];
+}
+
+function staticExits({ exits }: AnyNode): CheckedExits {
+  return { exits: typeof exits === 'function' ? undefined : exits, issues: [] };
+}
+
+function checkExits(definition: AnyNode, config: unknown, texts: readonly Text[]): CheckedExits {
+  const exits = findExits(definition, config);
+  if (!exits)
+    return { exits: undefined, issues: [{ path: [], message: 'the exits of a node cannot depend on a template' }] };
+
+  const seen = new Set<string>();
+  const repeated = new Set(exits.filter((exit) => seen.size === seen.add(exit).size));
+  const issues = [...repeated].map((exit): Issue => {
+    return { path: placeOf(exit, texts), message: `two exits are called "${exit}"` };
+  });
+  return { exits, issues };
+}
+
+/** Undefined when a template stands where an exit is named, or where the function looks for names. */
+function findExits(definition: AnyNode, config: unknown): readonly string[] | undefined {
+  try {
+    const exits = exitsOf(definition, config);
+    return exits.every((exit) => typeof exit === 'string' && !findTemplate(exit)) ? exits : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The field that names an exit, as far as names of fields can tell. */
+function placeOf(exit: string, texts: readonly Text[]): (string | number)[] {
+  return (
+    texts.find(({ path, text }) => text === exit && /^id$|(?:Branch|Handle)$/.test(String(path.at(-1))))?.path ?? []
+  );
+}

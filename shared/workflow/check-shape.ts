@@ -1,0 +1,68 @@
+import type { Issue } from './issues.ts';
+
+/** A graph as numbers: which nodes follow which. */
+export interface Shape {
+  readonly ids: readonly string[];
+  /** Where runs begin. */
+  readonly roots: Iterable<number>;
+  readonly next: readonly (readonly number[])[];
+}
+
+/** What is wrong with the graph as a whole: nodes no run can reach, and cycles. */
+export function checkShape(shape: Shape): Issue[] {
+  return [...unreachable(shape), ...cycles(shape)];
+}
+
+function unreachable({ ids, roots, next }: Shape): Issue[] {
+  const reached = new Set(roots);
+  // A Set is walked in order of insertion, also of what is added on the way.
+  for (const node of reached) for (const target of next[node] ?? []) reached.add(target);
+  return ids.flatMap((id, node) => {
+    if (reached.has(node)) return [];
+    return [{ path: ['workflowNodes', node], message: `node "${id}" cannot be reached from the start node` }];
+  });
+}
+
+/** One issue for each edge that leads back to a node on the way to it. */
+function cycles(shape: Shape): Issue[] {
+  const issues: Issue[] = [];
+  const left = new Set<number>();
+  for (const node of shape.ids.keys()) if (!left.has(node)) walk(shape, node, { left, issues });
+  return issues;
+}
+
+/** Depth first, with the way to the current node on `way`; no recursion, since a chain may be thousands of nodes long. */
+function walk({ ids, next }: Shape, from: number, { left, issues }: { left: Set<number>; issues: Issue[] }): void {
+  const way = [from];
+  const depthOf = new Map([[from, 0]]);
+  const upcoming = [0];
+  while (way.length > 0) {
+    const depth = way.length - 1;
+    const node = way[depth] ?? from;
+    const at = upcoming[depth] ?? 0;
+    const target = next[node]?.[at];
+    upcoming[depth] = at + 1;
+    if (target === undefined) {
+      left.add(node);
+      depthOf.delete(node);
+      way.pop();
+      upcoming.pop();
+    } else if (depthOf.has(target)) issues.push(cycle(way.slice(depthOf.get(target)), ids));
+    else if (!left.has(target)) {
+      depthOf.set(target, way.length);
+      way.push(target);
+      upcoming.push(0);
+    }
+  }
+}
+
+const mostNamed = 20;
+
+function cycle(nodes: readonly number[], ids: readonly string[]): Issue {
+  const names = nodes.slice(0, mostNamed).map((node) => `"${ids[node]}"`);
+  if (nodes.length > mostNamed) names.push(`${nodes.length - mostNamed} more`);
+  return {
+    path: ['workflowNodes', nodes[0] ?? 0],
+    message: `these nodes form a cycle, which no node kind allows: ${[...names, names[0]].join(' → ')}`,
+  };
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { isJsonObject, Json, type JsonObject } from '../json.ts';
+import { type Issue, invalid } from './issues.ts';
+
+/**
+ * Values as the definitions want them: default, then type, then whether one is missing. Without definitions all pass.
+ * Null is a value somebody chose, not a missing one: what was resolved once is resolved to the same again.
+ */
+export function resolveInputs(definitions: readonly InputDefinition[], values: JsonObject): JsonObject {
+  if (definitions.length === 0) return values;
+
+  const issues: Issue[] = [];
+  const resolved: [string, Json][] = [];
+  for (const definition of definitions) {
+    const { key } = definition;
+    const value = coerce(definition, Object.hasOwn(values, key) ? (values[key] ?? null) : defaultOf(definition));
+    if (value === undefined)
+      issues.push({ path: ['args', key], message: `must be ${wanted[definition.type ?? 'string']}` });
+    else if (value === null && definition.required) issues.push({ path: ['args', key], message: 'is required' });
+    else resolved.push([key, value]);
+  }
+  if (issues.length > 0) throw invalid(issues);
+  return Object.fromEntries(resolved);
+}
+
+const InputType = z.enum(['string', 'number', 'boolean', 'object', 'array']);
+type InputType = z.infer<typeof InputType>;
+
+/** A declared input of a workflow or a query. Without a type the value stays as it comes. */
+export const InputDefinition = z.looseObject({
+  key: z.string().min(1).max(255),
+  type: InputType.optional(),
+  required: z.boolean().default(false),
+  default: Json.optional(),
+  defaultValue: Json.optional(),
+});
+export type InputDefinition = z.infer<typeof InputDefinition>;
+
+function defaultOf(definition: InputDefinition): Json {
+  return definition.default ?? definition.defaultValue ?? null;
+}
+
+const wanted: Readonly<Record<InputType, string>> = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object, or one as JSON text',
+  array: 'a list, or one as JSON text',
+};
+
+/** The value in its declared type, null when it is empty, undefined when it cannot be. */
+function coerce({ type }: InputDefinition, value: Json): Json | undefined {
+  if (value === null || type === undefined) return value;
+  if (type === 'string') return toText(value);
+  if (type === 'number') return toNumber(value);
+  if (type === 'boolean') return toBoolean(value);
+  const parsed = typeof value === 'string' ? fromJsonText(value) : value;
+  if (parsed === null || parsed === undefined) return parsed;
+  return Array.isArray(parsed) === (type === 'array') && typeof parsed === 'object' ? parsed : undefined;
+}
+
+function toText(value: Json): string {
+  if (typeof value === 'string') return value;
+  return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
+}
+
+function toNumber(value: Json): number | null | undefined {
+  if (typeof value === 'string' && value.trim() === '') return null;
+  const number = typeof value === 'string' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+const truths: ReadonlyMap<Json, boolean> = new Map<Json, boolean>([
+  [true, true],
+  [false, false],
+  [1, true],
+  [0, false],
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+  ['', false],
+]);
+
+function toBoolean(value: Json): boolean | undefined {
+  return truths.get(typeof value === 'string' ? value.trim().toLowerCase() : value);
+}
+
+function fromJsonText(text: string): Json | undefined {
+  if (text.trim() === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

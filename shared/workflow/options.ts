@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { AppError } from '../errors.ts';
+import { isJsonObject } from '../json.ts';
+import { ErrorHandling } from '../nodes/common.ts';
+import type { GraphNode } from './graph.ts';
+import { InputDefinition } from './inputs.ts';
+import { faultsOf } from './templates.ts';
+
+const durationHint = 'must be seconds, or a text such as "30 s", "2h" or "7 days", above 0 and at most 3650 days';
+
+/** Seconds, or a text with a unit. */
+const Duration = z
+  .union([z.number(), z.string()], { error: durationHint })
+  .refine((value) => toMs(value) !== undefined, { message: durationHint });
+
+const timeoutSeconds = z.int().min(1).max(3600).optional();
+const retryLimit = z.int().min(0).max(10).optional();
+const retryDelaySeconds = z.number().min(0).max(300).optional();
+
+/** What a workflow says for all its nodes. Keys we do not know are kept. */
+export const WorkflowOptions = z.looseObject({
+  inputDefinitions: z
+    .array(InputDefinition)
+    .default([])
+    .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, { message: 'keys must be unique' }),
+  workflowRunTimeout: Duration.optional(),
+  workflowTaskTimeout: Duration.optional(),
+  humanInLoopTimeout: Duration.optional(),
+  defaultNodeTimeoutSeconds: timeoutSeconds,
+  defaultRetryLimit: retryLimit,
+  defaultRetryDelaySeconds: retryDelaySeconds,
+  nodeDefaults: z.record(z.string(), z.looseObject({ timeoutSeconds, retryLimit, retryDelaySeconds })).default({}),
+  /** At most `limit` runs whose `key`, a template over the input, has the same value. */
+  concurrency: z
+    .object({
+      key: z
+        .string()
+        .min(1)
+        .superRefine((key, check) => {
+          for (const message of faultsOf(key, 'ctx')) check.addIssue({ code: 'custom', message });
+        }),
+      limit: z.int().min(1),
+      onLimit: z.enum(['queue', 'drop', 'cancel-old', 'fail']).default('queue'),
+    })
+    .optional(),
+});
+export type WorkflowOptions = z.infer<typeof WorkflowOptions>;
+
+const sevenDays = '7 days';
+
+export function runTimeoutMs(options: WorkflowOptions): number {
+  return parseDuration(options.workflowRunTimeout ?? sevenDays);
+}
+
+/** Milliseconds. */
+export function parseDuration(value: number | string): number {
+  const ms = toMs(value);
+  if (ms === undefined)
+    throw new AppError('VALIDATION_ERROR', `${JSON.stringify(value)} is not a duration: it ${durationHint}`);
+  return ms;
+}
+
+const unitMs: ReadonlyMap<string, number> = new Map([
+  ['', 1_000],
+  ...named(1, 'ms', 'millisecond', 'milliseconds'),
+  ...named(1_000, 's', 'sec', 'secs', 'second', 'seconds'),
+  ...named(60_000, 'm', 'min', 'mins', 'minute', 'minutes'),
+  ...named(3_600_000, 'h', 'hr', 'hrs', 'hour', 'hours'),
+  ...named(86_400_000, 'd', 'day', 'days'),
+  ...named(604_800_000, 'w', 'week', 'weeks'),
+]);
+
+function named(ms: number, ...names: string[]): [string, number][] {
+  return names.map((name) => [name, ms]);
+}
+
+// A deadline has to fit a date of JavaScript and of Postgres.
+const longestMs = 3_650 * 86_400_000;
+
+function toMs(value: number | string): number | undefined {
+  const [, amount, unit] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
+  const factor = unit === undefined ? undefined : unitMs.get(unit.toLowerCase());
+  if (amount === undefined || factor === undefined) return undefined;
+  const ms = Math.round(Number(amount) * factor);
+  return ms > 0 && ms <= longestMs ? ms : undefined;
+}
+
+export interface NodePolicy {
+  timeoutMs: number;
+  /** Tries after the first. */
+  retryLimit: number;
+  retryDelayMs: number;
+  /** Undefined: the `error` exit when something is connected to it, else the run fails. */
+  errorHandling: z.infer<typeof ErrorHandling> | undefined;
+}
+
+/** How long, how often, and what an error does: the node says, else the workflow for its kind, else for all, else the platform. */
+export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolicy {
+  const own = isJsonObject(node.config) ? node.config : {};
+  const kind = Object.hasOwn(options.nodeDefaults, node.kind) ? options.nodeDefaults[node.kind] : undefined;
+  const timeout = numeric(own.timeoutSeconds) ?? kind?.timeoutSeconds ?? options.defaultNodeTimeoutSeconds;
+  const delay = numeric(own.retryDelaySeconds) ?? kind?.retryDelaySeconds ?? options.defaultRetryDelaySeconds;
+  return {
+    timeoutMs: (timeout ?? node.definition.timeoutSeconds) * 1_000,
+    retryLimit: numeric(own.retryLimit) ?? kind?.retryLimit ?? options.defaultRetryLimit ?? 0,
+    retryDelayMs: (delay ?? 5) * 1_000,
+    errorHandling: ErrorHandling.options.find((option) => option === own.errorHandling),
+  };
+}
+
+function numeric(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Authenticator, createAuthenticator } from '#api/auth/identify.ts';
+import { createPool, type Pool } from '#shared/db/pool.ts';
+import { newID } from '#shared/ids.ts';
+import { type FreshDatabase, freshDatabase } from '#test/support/database.ts';
+import { testLogger } from '#test/support/environment.ts';
+import { type IdentityProvider, startIdentityProvider } from '#test/support/identity-provider.ts';
+
+const audience = 'gantry';
+
+describe('who is there', () => {
+  let database: FreshDatabase;
+  let pool: Pool;
+  let provider: IdentityProvider;
+  let authenticator: Authenticator;
+  let sub: string;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    pool = createPool({ url: database.url, poolSize: 5 }, testLogger);
+    provider = await startIdentityProvider({ audience });
+    authenticator = createAuthenticator(
+      { issuer: provider.issuer, audience, jwksURL: undefined },
+      { pool, logger: testLogger },
+    );
+  });
+  afterAll(async () => {
+    await provider[Symbol.asyncDispose]();
+    await pool.end();
+    await database[Symbol.asyncDispose]();
+  });
+  beforeEach(() => {
+    sub = newID();
+  });
+
+  async function users(): Promise<{ id: string; email: string | null; first_name: string | null }[]> {
+    const { rows } = await pool.query('select id, email, first_name from app_user where subject = $1', [sub]);
+    return rows;
+  }
+
+  const bearer = async (claims = {}) => `Bearer ${await provider.token({ sub, ...claims })}`;
+
+  test('somebody new is stored once, however many requests come first', async () => {
+    const header = await bearer({ given_name: 'Ada' });
+
+    const identities = await Promise.all(Array.from({ length: 20 }, () => authenticator.identify(header)));
+
+    const stored = await users();
+    expect(stored).toEqual([{ id: identities[0]?.userID, email: 'ada@example.com', first_name: 'Ada' }]);
+    expect(new Set(identities.map(({ userID }) => userID)).size).toBe(1);
+  });
+
+  test('their address is the one of their last token that has one', async () => {
+    const { userID } = await authenticator.identify(await bearer());
+
+    expect(await authenticator.identify(await bearer({ email: 'new@example.com' }))).toMatchObject({
+      userID,
+      email: 'new@example.com',
+    });
+    expect(await authenticator.identify(await bearer({ email: undefined }))).toMatchObject({
+      userID,
+      email: 'new@example.com',
+    });
+    expect(await users()).toMatchObject([{ email: 'new@example.com' }]);
+  });
+
+  test('a blocked user is nobody at once, also with a token that was good a moment ago', async () => {
+    const header = await bearer();
+    const { userID } = await authenticator.identify(header);
+    await pool.query('update app_user set is_disabled = true where id = $1', [userID]);
+
+    await expect(authenticator.identify(header)).rejects.toMatchObject({ status: 401 });
+    await expect(authenticator.identifyToken(header.slice('Bearer '.length))).rejects.toMatchObject({ status: 401 });
+  });
+
+  test('what they are in the tenant they ask for comes along', async () => {
+    const tenantID = newID();
+    const { userID } = await authenticator.identify(await bearer());
+    await pool.query('insert into tenant (id, tenant_title, creator_id, policy_version) values ($1, $2, $3, 7)', [
+      tenantID,
+      'T',
+      userID,
+    ]);
+    expect(await authenticator.identify(await bearer(), { tenantID })).toMatchObject({ membership: null });
+    expect(await authenticator.findMembership(userID, tenantID)).toBeNull();
+
+    await pool.query(`insert into membership (tenant_id, user_id, role) values ($1, $2, 'ADMIN')`, [tenantID, userID]);
+    const membership = { role: 'ADMIN', policyVersion: 7 };
+    expect(await authenticator.identify(await bearer(), { tenantID })).toMatchObject({ userID, membership });
+    expect(await authenticator.findMembership(userID, tenantID)).toEqual(membership);
+
+    await pool.query('update app_user set is_disabled = true where id = $1', [userID]);
+    expect(await authenticator.findMembership(userID, tenantID)).toBeNull();
+  });
+
+  test('a socket brings the bare token', async () => {
+    const token = await provider.token({ sub });
+
+    expect(await authenticator.identifyToken(token)).toEqual({
+      userID: (await users())[0]?.id,
+      email: 'ada@example.com',
+    });
+    for (const nothing of [undefined, null, '', 7, { token }, 'nonsense'])
+      await expect(authenticator.identifyToken(nothing)).rejects.toMatchObject({ code: 'USER_AUTH_TOKEN_NOT_FOUND' });
+  });
+
+  test('a header is a bearer token, an API key, or nothing', async () => {
+    const token = await provider.token({ sub });
+    await expect(authenticator.identify(`bearer  ${token} `)).resolves.toMatchObject({ email: 'ada@example.com' });
+
+    for (const header of [undefined, '', 'Bearer', 'Bearer ', `Basic ${token}`, token, `Bearer ${token} extra`])
+      await expect(authenticator.identify(header), header).rejects.toMatchObject({ code: 'USER_AUTH_TOKEN_NOT_FOUND' });
+    await expect(authenticator.identify('api_key 0123')).rejects.toMatchObject({
+      code: 'INVALID_API_KEY',
+      status: 401,
+    });
+    await expect(authenticator.identify(undefined, { apiKey: '0123' })).rejects.toMatchObject({
+      code: 'INVALID_API_KEY',
+    });
+  });
+
+  test('without a provider nobody can sign in', async () => {
+    const nobody = createAuthenticator(
+      { issuer: undefined, audience: undefined, jwksURL: undefined },
+      { pool, logger: testLogger },
+    );
+
+    await expect(nobody.identify(await bearer())).rejects.toMatchObject({ code: 'USER_AUTH_TOKEN_NOT_FOUND' });
+  });
+});

@@ -1,0 +1,160 @@
+import { SignJWT } from 'jose';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createRemoteIssuer } from '#api/auth/trusted-issuer.ts';
+import { createTokenVerifier, type VerifyToken } from '#api/auth/user-token.ts';
+import type { ErrorCode } from '#shared/errors.ts';
+import { testLogger } from '#test/support/environment.ts';
+import { type IdentityProvider, startIdentityProvider } from '#test/support/identity-provider.ts';
+
+const audience = 'gantry';
+
+describe('a user token', () => {
+  let provider: IdentityProvider;
+  let verify: VerifyToken;
+  beforeEach(async () => {
+    provider = await startIdentityProvider({ audience });
+    verify = verifier();
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    await provider[Symbol.asyncDispose]();
+  });
+
+  function verifier(more: { jwksURL?: string; issuer?: string } = {}): VerifyToken {
+    return createTokenVerifier(createRemoteIssuer({ issuer: provider.issuer, audience, ...more }, testLogger));
+  }
+
+  function refused(code: ErrorCode) {
+    return expect.objectContaining({ code });
+  }
+
+  const seconds = (offset: number) => Math.floor(Date.now() / 1_000) + offset;
+
+  test('names a person, as the provider does', async () => {
+    const token = await provider.token({ given_name: 'Ada', family_name: 'L' });
+
+    expect(await verify(token)).toEqual({
+      issuer: provider.issuer,
+      subject: 'ada',
+      email: 'ada@example.com',
+      firstName: 'Ada',
+      lastName: 'L',
+    });
+    expect(await verify(token)).toMatchObject({ subject: 'ada' });
+    expect(provider.fetches).toBe(1);
+  });
+
+  test('is expired half a minute after its end, and that is said', async () => {
+    await verify(await provider.token({ exp: seconds(-20) }));
+
+    await expect(verify(await provider.token({ exp: seconds(-31) }))).rejects.toEqual(
+      refused('USER_AUTH_TOKEN_EXPIRED'),
+    );
+  });
+
+  test('expires also when it was seen before', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const token = await provider.token({ exp: seconds(10) });
+    await verify(token);
+
+    vi.setSystemTime(Date.now() + 39_000);
+    await verify(token);
+    vi.setSystemTime(Date.now() + 2_000);
+    await expect(verify(token)).rejects.toEqual(refused('USER_AUTH_TOKEN_EXPIRED'));
+  });
+
+  test('that is anything but right is as good as none', async () => {
+    const good = await provider.token();
+    const [head = '', body = '', signature = ''] = good.split('.');
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const claims = { iss: provider.issuer, aud: audience, sub: 'ada', exp: seconds(600) };
+    const secret = new TextEncoder().encode(await provider.publicKeyText());
+    const bad = {
+      'another issuer': await provider.token({ iss: 'https://evil.example.com' }),
+      'another audience': await provider.token({ aud: 'other' }),
+      'no subject': await provider.token({ sub: undefined }),
+      'an empty subject': await provider.token({ sub: '' }),
+      'a subject Postgres cannot hold': await provider.token({ sub: 'a\0b' }),
+      'no end': await provider.token({ exp: undefined }),
+      'not yet': await provider.token({ nbf: seconds(60) }),
+      'expired, and another audience': await provider.token({ exp: seconds(-600), aud: 'other' }),
+      'no signature': `${encode({ alg: 'none' })}.${body}.`,
+      'a shared secret': await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'key-1' }).sign(secret),
+      'another body': `${head}.${encode({ ...claims, sub: 'root' })}.${signature}`,
+      'a changed signature': `${head}.${body}.${signature.slice(0, -6)}AAAAAA`,
+      'an unknown key': `${encode({ alg: 'RS256', kid: 'other' })}.${body}.${signature}`,
+      nonsense: 'nonsense',
+      'three parts of nonsense': 'a.b.c',
+    };
+
+    for (const [what, token] of Object.entries(bad))
+      await expect(verify(token), what).rejects.toEqual(refused('USER_AUTH_TOKEN_NOT_FOUND'));
+  });
+
+  test('does not make an address ours that its provider has not checked', async () => {
+    expect(await verify(await provider.token({ email_verified: false }))).toMatchObject({ email: null });
+    expect(await verify(await provider.token({ email_verified: true }))).toMatchObject({ email: 'ada@example.com' });
+    expect(await verify(await provider.token({ email: 7 }))).toMatchObject({ email: null });
+  });
+
+  test('of a new key is found, but not by asking for keys again and again', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    await verify(await provider.token());
+    await provider.rotate();
+    const token = await provider.token();
+    await expect(verify(token)).rejects.toEqual(refused('USER_AUTH_TOKEN_NOT_FOUND'));
+    await expect(verify(token)).rejects.toEqual(refused('USER_AUTH_TOKEN_NOT_FOUND'));
+    expect(provider.fetches).toBe(1);
+
+    vi.setSystemTime(Date.now() + 31_000);
+    await verify(await provider.token());
+    expect(provider.fetches).toBe(2);
+  });
+
+  test('of a key that was withdrawn is refused after the next refresh', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const token = await provider.token({ exp: seconds(86_400) });
+    await verify(token);
+    await provider.rotate();
+
+    vi.setSystemTime(Date.now() + 601_000);
+    await verify(token);
+    // The refresh goes on behind the request, and what was found good stays so for a minute.
+    await vi.waitFor(async () => {
+      vi.setSystemTime(Date.now() + 61_000);
+      await expect(verify(token)).rejects.toEqual(refused('USER_AUTH_TOKEN_NOT_FOUND'));
+    });
+  });
+
+  test('cannot be judged while the provider is away and we have no keys of it, and can be once it is back', async () => {
+    const token = await provider.token();
+    provider.setAway(true);
+    await expect(verify(token)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      status: 503,
+      retryAfter: expect.any(Number),
+    });
+
+    provider.setAway(false);
+    expect(await verify(token)).toMatchObject({ subject: 'ada' });
+  });
+
+  test('is judged by the keys we have while the provider is away', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    await verify(await provider.token());
+    provider.setAway(true);
+
+    vi.setSystemTime(Date.now() + 3_600_000);
+    expect(await verify(await provider.token({ sub: 'ben' }))).toMatchObject({ subject: 'ben' });
+    expect(await verify(await provider.token({ sub: 'cleo' }))).toMatchObject({ subject: 'cleo' });
+  });
+
+  test('is not judged by the keys of somebody else than its issuer', async () => {
+    provider.setDiscovery({ issuer: 'https://evil.example.com', jwks_uri: `${provider.issuer}/keys` });
+
+    await expect(verify(await provider.token())).rejects.toEqual(refused('UNAVAILABLE'));
+    expect(await verifier({ jwksURL: `${provider.issuer}/keys` })(await provider.token())).toMatchObject({
+      subject: 'ada',
+    });
+  });
+});

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Access, Route } from '#api/http/route.ts';
+import { routes } from '#api/resources/index.ts';
+import { newID } from '#shared/ids.ts';
+import type { Answer } from '../support/client.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { aMember, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
+import { bodyFixture, paramFixture } from '../support/route-fixtures.ts';
+
+/** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
+let cluster: Cluster;
+let tenant: TestTenant;
+let elsewhere: TestTenant;
+let stranger: TestUser;
+/** A member who may do nothing. */
+let bystander: TestUser;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: false });
+  [tenant, elsewhere] = [await aTenant(cluster), await aTenant(cluster)];
+  [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+test('no two routes are the same', () => {
+  expect(new Set(routes.map(nameOf)).size).toBe(routes.length);
+});
+
+test('a path of fixed words is not taken for one with an id', () => {
+  for (const [index, { method, path }] of routes.entries()) {
+    const pattern = new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`);
+    const hidden = routes.slice(index + 1).filter((later) => later.method === method && pattern.test(later.path));
+    expect(hidden.map(nameOf)).toEqual([]);
+  }
+});
+
+describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_name, route) => {
+  test('answers the permitted with what its schema says', async () => {
+    const own = await aTenant(cluster);
+
+    const answer = await send(own.creator, route, await fixtures(route, own));
+
+    expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
+    const { success, ...fields } = answer.body;
+    // Parsing again takes nothing away: nothing undeclared has left.
+    expect(route.response.parse(fields)).toEqual(fields);
+  });
+});
+
+describe.each(select((route) => route.realm !== 'public'))('%s', (_name, route) => {
+  test('needs a token', async () => {
+    for (const body of badBodies(route)) {
+      const answer = await send(undefined, route, await fixtures(route, tenant), body);
+      expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
+    }
+  });
+});
+
+describe.each(select((route) => route.realm !== 'public' && paramsOf(route).length > 0))('%s', (_name, route) => {
+  test('refuses a malformed id', async () => {
+    for (const name of paramsOf(route)) {
+      const params = { ...(await fixtures(route, tenant)), [name]: 'not-an-id' };
+      const answer = await send(tenant.creator, route, params);
+      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    }
+  });
+});
+
+describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
+  test('tells a stranger nothing: no member, no such tenant, whatever the body', async () => {
+    const there = await fixtures(route, tenant);
+    const answers = [];
+    for (const params of [there, { ...there, tenantID: newID() }])
+      for (const body of badBodies(route)) answers.push(await send(stranger, route, params, body));
+
+    for (const answer of answers) expectDenied(answer);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  });
+
+  test('refuses a member without the permission, whether or not there is such a thing', async () => {
+    expectDenied(await send(bystander, route, await fixtures(route, tenant)));
+    expectDenied(await send(bystander, route, unknown(route)));
+  });
+});
+
+describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length > 0))('%s', (_name, route) => {
+  test('refuses whoever has the permission on something else, whether or not there is such a thing', async () => {
+    const there = await fixtures(route, tenant);
+    const rules = accessOf(route, there).map(onSomethingElse);
+    const member = await aMember(cluster, { tenant, rules });
+
+    expectDenied(await send(member, route, there));
+    expectDenied(await send(member, route, unknown(route)));
+  });
+
+  test("finds nothing by another tenant's ids, nor by unknown ones", async () => {
+    const theirs = { ...(await fixtures(route, elsewhere)), tenantID: tenant.id };
+
+    for (const params of [theirs, unknown(route)]) {
+      const answer = await send(tenant.creator, route, params);
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+    }
+  });
+});
+
+function select(isWanted: (route: Route) => boolean): (readonly [string, Route])[] {
+  return routes.filter(isWanted).map((route) => [nameOf(route), route]);
+}
+
+function paramsOf({ path }: Route): string[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+}
+
+function idsOf(route: Route): string[] {
+  return paramsOf(route).filter((name) => name !== 'tenantID');
+}
+
+async function fixtures(route: Route, where: TestTenant): Promise<Record<string, string>> {
+  const made: Record<string, string> = {};
+  for (const name of paramsOf(route)) made[name] = await paramFixture(name)(cluster, where);
+  return made;
+}
+
+/** Well-formed, in the tenant, and naming nothing. */
+function unknown(route: Route): Record<string, string> {
+  return { ...Object.fromEntries(idsOf(route).map((id) => [id, newID()])), tenantID: tenant.id };
+}
+
+/** One that will do, one that is no JSON, and one that is wrong. */
+function badBodies({ method }: Route): unknown[] {
+  return method === 'get' ? [undefined] : [undefined, '{"', { wrong: true }];
+}
+
+function nameOf({ method, path }: Route): string {
+  return `${method} ${path}`;
+}
+
+/** With a body that will do, unless one is given. */
+function send(
+  user: TestUser | undefined,
+  route: Route,
+  params: Record<string, string>,
+  given?: unknown,
+): Promise<Answer> {
+  const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
+  const body = given ?? bodyOf(route);
+  return cluster.as(user).request(route.method, path, body);
+}
+
+function bodyOf(route: Route): unknown {
+  const { body } = route;
+  return body && bodyFixture({ name: nameOf(route), takes: (candidate) => body.safeParse(candidate).success });
+}
+
+function accessOf(route: Route, given: Record<string, string>): readonly Access[] {
+  if (route.realm !== 'tenant') return [];
+  const params = route.params?.parse(given) as never;
+  const query = route.query?.parse({}) as never;
+  const body = route.body?.parse(bodyOf(route)) as never;
+  return route.access({ params, query, body });
+}
+
+function onSomethingElse({ permission, object }: Access) {
+  const [type = ''] = object.split(':');
+  return { object: `${type}:${newID()}`, action: permission.slice(permission.indexOf('.') + 1) };
+}
+
+function expectDenied(answer: Answer): void {
+  expect(answer).toMatchObject({ status: 403, body: { success: false, error: { code: 'PERMISSION_DENIED' } } });
+}

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { tenantRoute, userRoute } from '#api/http/route.ts';
+import { createAsset } from '#shared/assets.ts';
+import { Tenant } from '#shared/db/entities/tenant.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
+
+let calls = 0;
+let beforeAnswer = async () => {};
+
+const routes = [
+  tenantRoute({
+    method: 'post',
+    path: '/workflows',
+    summary: 'Create',
+    status: 201,
+    permission: 'workflow.create',
+    body: z.object({ title: z.string() }),
+    response: z.object({ workflow: z.object({ id: z.uuid(), title: z.string() }) }),
+    idempotent: 'transaction',
+    async handle({ body, em, caller }) {
+      calls += 1;
+      const data = { title: body.title, workflowOptions: {}, versionID: newID() };
+      const { id, title } = await createAsset(em, caller, 'workflow', Workflow, data);
+      await beforeAnswer();
+      return { workflow: { id, title } };
+    },
+  }),
+  tenantRoute({
+    method: 'post',
+    path: '/workflows/:workflowID/touch',
+    summary: 'Has ids in its path and no body',
+    permission: 'workflow.create',
+    params: z.object({ workflowID: z.uuid() }),
+    response: z.object({ touched: z.uuid() }),
+    idempotent: 'transaction',
+    handle: async ({ params }) => ({ touched: params.workflowID }),
+  }),
+  tenantRoute({
+    method: 'post',
+    path: '/runs',
+    summary: 'Opens its own transaction',
+    permission: 'workflow.create',
+    body: z.object({ n: z.number() }),
+    response: z.object({ instanceID: z.uuid() }),
+    idempotent: 'handler',
+    async handle({ tenantID, caller, idempotency }, { runs }) {
+      const run = { tenantID, workflowID: null, versionID: newID(), caller, input: {}, timeoutMs: 60_000 };
+      return runs.accept(run, idempotency);
+    },
+  }),
+  userRoute({
+    method: 'post',
+    path: '/api/v1/tenants',
+    summary: 'Create outside every tenant',
+    status: 201,
+    body: z.object({ tenantTitle: z.string() }),
+    response: z.object({ id: z.uuid() }),
+    idempotent: 'transaction',
+    async handle({ body, em, identity }) {
+      const tenant = em.create(Tenant, { tenantTitle: body.tenantTitle, creatorID: identity.userID });
+      await em.flush();
+      return { id: tenant.id };
+    },
+  }),
+];
+
+describe('an Idempotency-Key', () => {
+  let api: SmallApi;
+  let ada: Client;
+  let tenantID: string;
+  let path: string;
+  beforeAll(async () => {
+    api = await startSmallApi(routes);
+    ada = await api.as('ada@example.com');
+  });
+  afterAll(() => api[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    calls = 0;
+    beforeAnswer = async () => {};
+    ({ tenantID, path } = await api.tenant(ada));
+    await api.grant(tenantID, { subject: ada.userID, object: '*', action: '*' });
+  });
+
+  function create(title: string, key: string, client = ada) {
+    return client.send('POST', `${path}/workflows`, { title }, { 'idempotency-key': key });
+  }
+
+  async function count(table = 'workflow'): Promise<number> {
+    const { rows } = await api.context.pool.query(`select count(*) as n from ${table} where tenant_id = $1`, [
+      tenantID,
+    ]);
+    return rows[0].n;
+  }
+
+  test('without one every request is its own', async () => {
+    await ada.send('POST', `${path}/workflows`, { title: 'One' });
+    await ada.send('POST', `${path}/workflows`, { title: 'One' });
+
+    expect(await count()).toBe(2);
+  });
+
+  test('the same key and request have one effect and the same answer', async () => {
+    const first = await create('One', 'k1');
+    const again = await create('One', 'k1');
+
+    expect(first.status).toBe(201);
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    expect(again.status).toBe(201);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+    expect([calls, await count()]).toEqual([1, 1]);
+  });
+
+  test('the same key with another request is a conflict', async () => {
+    await create('One', 'k1');
+
+    expect(await create('Two', 'k1')).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+    expect(await count()).toBe(1);
+  });
+
+  test('a request that comes while the first is under way waits for its answer', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    beforeAnswer = () => promise;
+    const requests = Array.from({ length: 4 }, () => create('One', 'k1'));
+    setTimeout(resolve, 150);
+
+    const answers = await Promise.all(requests);
+
+    expect(new Set(answers.map(({ body }) => body.workflow.id)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(3);
+    expect([calls, await count()]).toEqual([1, 1]);
+  });
+
+  test('an error is not kept, and what it had written is gone', async () => {
+    beforeAnswer = () => Promise.reject(new AppError('UPSTREAM_FAILED', 'Not today'));
+    expect((await create('One', 'k1')).status).toBe(502);
+    expect([await count(), await count('idempotency'), await count('policy_change')]).toEqual([0, 0, 1]);
+
+    beforeAnswer = async () => {};
+    const answer = await create('One', 'k1');
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('idempotency-replayed')).toBeNull();
+  });
+
+  test('it belongs to one person, one tenant and one path', async () => {
+    const ben = await api.as('ben@example.com');
+    await api.context.pool.query('insert into membership (tenant_id, user_id) values ($1, $2)', [tenantID, ben.userID]);
+    await api.grant(tenantID, { subject: ben.userID, object: '*', action: '*' });
+    await create('One', 'k1');
+    expect((await create('One', 'k1', ben)).headers.get('idempotency-replayed')).toBeNull();
+
+    const [one, two] = [newID(), newID()];
+    const touch = (id: string) =>
+      ada.send('POST', `${path}/workflows/${id}/touch`, undefined, { 'idempotency-key': 'k1' });
+    expect((await touch(one)).body.touched).toBe(one);
+    expect((await touch(two)).status).toBe(409);
+  });
+
+  test('somebody who may no longer do it gets no old answer', async () => {
+    await create('One', 'k1');
+    await api.context.pool.query('delete from policy_rule where tenant_id = $1', [tenantID]);
+    await api.context.pool.query('update tenant set policy_version = policy_version + 1 where id = $1', [tenantID]);
+
+    expect((await create('One', 'k1')).status).toBe(403);
+  });
+
+  test('a day later it may be used again', async () => {
+    await create('One', 'k1');
+    await api.context.pool.query(`update idempotency set expires_at = now() - interval '1 second'`);
+
+    expect((await create('Two', 'k1')).status).toBe(201);
+    expect(await count()).toBe(2);
+  });
+
+  test('it has a length', async () => {
+    expect((await create('One', 'x'.repeat(255))).status).toBe(201);
+    expect(await create('One', 'x'.repeat(256))).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_ERROR' } },
+    });
+    expect((await create('One', '')).status).toBe(400);
+  });
+
+  test('a handler with a transaction of its own answers once, too', async () => {
+    const send = (n: number) => ada.send('POST', `${path}/runs`, { n }, { 'idempotency-key': 'k1' });
+    const [one, other] = await Promise.all([send(1), send(1)]);
+
+    expect(one.body).toEqual(other.body);
+    expect([one, other].map(({ headers }) => headers.get('idempotency-replayed')).sort()).toEqual(
+      ['true', null].sort(),
+    );
+    expect((await send(2)).status).toBe(409);
+    expect(await count('workflow_instance')).toBe(1);
+  });
+
+  test('it works outside every tenant', async () => {
+    const send = () => ada.send('POST', '/api/v1/tenants', { tenantTitle: 'T' }, { 'idempotency-key': 'k1' });
+
+    expect((await send()).body).toEqual((await send()).body);
+  });
+});

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ID } from '#api/http/id.ts';
+import { describeRoutes, type OpenAPI } from '#api/http/openapi.ts';
+import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
+import { routes as ownRoutes } from '#api/resources/index.ts';
+import { Json, JsonObject } from '#shared/json.ts';
+import { type SmallApi, startSmallApi } from '#test/support/small-api.ts';
+
+interface Tree {
+  name: string;
+  children: Tree[];
+}
+const Tree: z.ZodType<Tree> = z.object({ name: z.string(), children: z.lazy(() => z.array(Tree)) });
+
+const routes = [
+  tenantRoute({
+    method: 'get',
+    path: '/things/:thingID',
+    summary: 'A thing <b>& more</b>',
+    permission: 'workflow.read',
+    object: ({ params }) => `workflow:${params.thingID}`,
+    params: z.object({ thingID: ID }),
+    query: z.object({ page: z.coerce.number().int().min(1).default(1), search: z.string() }),
+    response: z.object({ thing: z.object({ id: z.uuid(), tree: Tree }) }),
+    handle: () => Promise.reject(new Error('not called')),
+  }),
+  tenantRoute({
+    method: 'post',
+    path: '/things',
+    summary: 'Create',
+    status: 201,
+    permission: 'workflow.create',
+    body: z
+      .object({ title: z.string().max(255), config: JsonObject, any: Json.optional() })
+      .transform((body) => ({ ...body, more: 1 })),
+    response: z.object({ id: z.uuid(), tree: Tree.optional() }),
+    idempotent: 'transaction',
+    handle: () => Promise.reject(new Error('not called')),
+  }),
+  userRoute({
+    method: 'post',
+    path: '/api/v1/maybe',
+    summary: 'Optional body',
+    body: z.object({ n: z.number() }).optional(),
+    response: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+    handle: () => Promise.reject(new Error('not called')),
+  }),
+  publicRoute({
+    method: 'get',
+    path: '/webhooks/v1/open',
+    summary: 'Open',
+    response: z.object({}),
+    handle: () => Promise.reject(new Error('not called')),
+  }),
+];
+
+describe('the OpenAPI document', () => {
+  const document = describeRoutes(routes);
+  const things = document.paths['/api/v1/tenants/{tenantID}/things'];
+  const thing = document.paths['/api/v1/tenants/{tenantID}/things/{thingID}'];
+
+  test('says what a request needs', () => {
+    expect(thing?.get).toMatchObject({
+      operationId: 'getThingsByThingID',
+      tags: ['things'],
+      'x-permission': 'workflow.read',
+      security: [{ idToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
+      parameters: [
+        { name: 'tenantID', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } },
+        { name: 'thingID', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } },
+        { name: 'page', in: 'query', required: false, schema: { type: 'integer', minimum: 1, default: 1 } },
+        { name: 'search', in: 'query', required: true, schema: { type: 'string' } },
+      ],
+    });
+    expect(things?.post?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
+    expect(things?.post?.requestBody).toMatchObject({
+      required: true,
+      content: {
+        'application/json': { schema: { required: ['title', 'config'], properties: { title: { maxLength: 255 } } } },
+      },
+    });
+    expect(document.paths['/api/v1/maybe']?.post?.requestBody?.required).toBe(false);
+    expect(document.paths['/webhooks/v1/open']?.get?.security).toEqual([]);
+  });
+
+  test('says what is answered, in its envelope', () => {
+    expect(things?.post?.responses['201']).toMatchObject({
+      content: {
+        'application/json': {
+          schema: { properties: { success: { const: true }, id: { format: 'uuid' } }, required: ['success', 'id'] },
+        },
+      },
+    });
+    expect(document.paths['/api/v1/maybe']?.post?.responses['200']).toMatchObject({
+      content: {
+        'application/json': { schema: { anyOf: [{ required: ['success', 'a'] }, { required: ['success', 'b'] }] } },
+      },
+    });
+    expect(Object.keys(thing?.get?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '503']);
+  });
+
+  test.each([
+    ['of these routes', document],
+    ['of the service', describeRoutes(ownRoutes)],
+  ])('%s is whole: references lead somewhere, names are unique, path parameters are declared', (_whose, whole) => {
+    for (const [reference = ''] of JSON.stringify(whole).matchAll(/(?<="\$ref":")[^"]+/g))
+      expect(follow(whole, reference), reference).toBeDefined();
+    expect(JSON.stringify(whole)).not.toContain('$defs');
+
+    const operations = Object.entries(whole.paths).flatMap(([path, methods]) =>
+      Object.values(methods).map((operation) => ({ path, operation })),
+    );
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { path, operation } of operations) {
+      const declared = operation.parameters
+        .filter((parameter) => parameter.in === 'path')
+        .map(({ name }) => `{${name}}`);
+      expect(declared).toEqual(path.match(/\{\w+\}/g) ?? []);
+    }
+  });
+
+  function follow(whole: OpenAPI, reference: string): unknown {
+    return reference
+      .slice('#/'.length)
+      .split('/')
+      .reduce((at: unknown, key) => (at as Record<string, unknown> | undefined)?.[key], whole);
+  }
+});
+
+describe('the reference', () => {
+  let api: SmallApi;
+  beforeAll(async () => {
+    api = await startSmallApi(routes);
+  });
+  afterAll(() => api[Symbol.asyncDispose]());
+
+  test('the document is served', async () => {
+    const { body } = await api.send('GET', '/openapi.json');
+
+    expect(body.openapi).toBe('3.1.0');
+    expect(Object.keys(body.paths)).toContain('/dev/token');
+  });
+
+  test('is a page of its own, and its policy lets in what is on it and nothing else', async () => {
+    const { status, body, headers } = await api.send('GET', '/docs');
+
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('text/html');
+    expect(body).not.toMatch(/(src|href)="(https?:)?\/\//);
+    const policy = headers.get('content-security-policy') ?? '';
+    for (const tag of ['script', 'style']) {
+      const [, inside = ''] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(body) ?? [];
+      const digest = Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(inside))).toString(
+        'base64',
+      );
+      expect(policy).toContain(`${tag}-src 'sha256-${digest}'`);
+    }
+    expect(policy).not.toContain('unsafe');
+  });
+
+  test('shows each endpoint with its fields and an example', async () => {
+    const { body } = await api.send('GET', '/docs');
+
+    for (const id of ['getThingsByThingID', 'postThings', 'postMaybe', 'getHealth'])
+      expect(body).toContain(`id="${id}"`);
+    expect(body).toContain('A thing &#60;b&#62;');
+    expect(body).not.toContain('<b>& more');
+    expect(body).toContain('workflow.create');
+    expect(body).toContain('integer ≥ 1 = 1');
+    expect(body).toContain('TOKEN=$(curl -s http://localhost:8080/dev/token');
+    expect(body).toContain('curl -X POST &#34;http://localhost:8080/api/v1/tenants/$tenantID/things&#34;');
+  });
+});

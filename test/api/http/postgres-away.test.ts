@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { tenantRoute, userRoute } from '#api/http/route.ts';
+import { startPostgres } from '#ops/embedded/postgres.ts';
+import { migrateAll } from '#ops/migrate-all.ts';
+import { createBackplane } from '#shared/backplane/index.ts';
+import { readConfig } from '#shared/config.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { testLogger } from '#test/support/environment.ts';
+import { eventually } from '#test/support/settle.ts';
+import { startSmallApi } from '#test/support/small-api.ts';
+
+const routes = [
+  userRoute({
+    method: 'get',
+    path: '/api/v1/whoami',
+    summary: 'Who',
+    response: z.object({}),
+    handle: async () => ({}),
+  }),
+  tenantRoute({
+    method: 'get',
+    path: '/workflows',
+    summary: 'Count',
+    permission: 'workflow.list',
+    response: z.object({ n: z.int() }),
+    handle: async ({ em }) => ({ n: await em.count(Workflow, {}) }),
+  }),
+];
+
+test('while Postgres is away requests are told to come again, and served when it is back', async () => {
+  await using resources = new AsyncDisposableStack();
+  const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-away-')), (path) =>
+    rm(path, { recursive: true, force: true }),
+  );
+  const postgres = resources.use(
+    await startPostgres({
+      dir: join(dir, 'postgres'),
+      database: 'gantry',
+      log: join(dir, 'log'),
+      settings: { fsync: 'off' },
+    }),
+  );
+  const config = readConfig({ NODE_ENV: 'test', DATABASE_URL: postgres.url });
+  await using backplane = createBackplane(config.backplane, testLogger);
+  await migrateAll(config, backplane, testLogger);
+  const api = resources.use(await startSmallApi(routes, { DATABASE_URL: postgres.url }));
+  const ada = await api.as('ada@example.com');
+  const { tenantID, path } = await api.tenant(ada);
+  await api.grant(tenantID, { subject: ada.userID, object: '*', action: '*' });
+  expect((await ada.send('GET', `${path}/workflows`)).status).toBe(200);
+
+  await postgres.kill9();
+
+  for (const where of ['/api/v1/whoami', `${path}/workflows`]) {
+    const answer = await ada.send('GET', where);
+    expect(answer).toMatchObject({ status: 503, body: { success: false, error: { code: 'UNAVAILABLE' } } });
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  expect((await api.send('GET', '/health')).status).toBe(200);
+  expect((await api.send('GET', '/ready')).body).toMatchObject({ success: false, checks: { postgres: 'is away' } });
+
+  await postgres.restart();
+  await eventually(async () => expect((await ada.send('GET', `${path}/workflows`)).status).toBe(200));
+  expect((await api.send('GET', '/ready')).status).toBe(200);
+});

@@ -1,0 +1,228 @@
+import { once } from 'node:events';
+import { request as rawRequest } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
+import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
+
+const routes = [
+  publicRoute({
+    method: 'post',
+    path: '/webhooks/v1/echo',
+    summary: 'Echo',
+    body: z.object({ text: z.string() }),
+    response: z.object({ text: z.string() }),
+    handle: async ({ body }) => ({ text: body.text }),
+  }),
+  userRoute({
+    method: 'post',
+    path: '/api/v1/anything',
+    summary: 'Takes any JSON',
+    status: 201,
+    body: z.json().optional(),
+    response: z.object({ received: z.json().optional() }),
+    handle: async ({ body }) => ({ received: body }),
+  }),
+  userRoute({
+    method: 'get',
+    path: '/api/v1/broken',
+    summary: 'Throws',
+    response: z.object({}),
+    handle: () => Promise.reject(new Error('password=hunter2')),
+  }),
+  userRoute({
+    method: 'get',
+    path: '/api/v1/undeclared',
+    summary: 'Answers something else than it declares',
+    response: z.object({ n: z.number() }),
+    // @ts-expect-error a handler's answer is what the route declares
+    handle: async () => ({ n: 'one' }),
+  }),
+  tenantRoute({
+    method: 'get',
+    path: '/wait',
+    summary: 'Ends when the client goes away',
+    permission: 'workflow.list',
+    response: z.object({}),
+    async handle({ signal }) {
+      await once(signal, 'abort');
+      gone();
+      return {};
+    },
+  }),
+];
+let gone = () => {};
+
+describe('the server', () => {
+  let api: SmallApi;
+  let ada: Client;
+  beforeAll(async () => {
+    api = await startSmallApi(routes, { CORS_ORIGINS: 'https://admin.example.com', BODY_LIMIT_BYTES: '100000' });
+    ada = await api.as('ada@example.com');
+  });
+  afterAll(() => api[Symbol.asyncDispose]());
+
+  test('it is alive and ready', async () => {
+    const health = await api.send('GET', '/health');
+    expect(health.body).toEqual({ success: true, status: 'ok', timestamp: expect.stringMatching(/^\d{4}-.*Z$/) });
+    const ready = await api.send('GET', '/ready');
+    expect(ready.status).toBe(200);
+    expect(ready.body).toEqual({
+      success: true,
+      status: 'ready',
+      checks: { postgres: 'ok', backplane: 'ok', draining: false },
+    });
+  });
+
+  test('an unknown path, and another method of a known one, are the same', async () => {
+    for (const [method, path] of [
+      ['GET', '/nothing'],
+      ['GET', '/api/v1/nothing'],
+      ['DELETE', '/api/v1/anything'],
+      ['PUT', '/health'],
+    ] as const) {
+      const answer = await ada.send(method, path);
+      expect(answer.status).toBe(404);
+      expect(answer.body).toMatchObject({ success: false, error: { code: 'INVALID_REQUEST' } });
+    }
+  });
+
+  test('every answer has a request id, the caller’s own if it is one', async () => {
+    const own = await api.send('GET', '/health', undefined, { 'x-request-id': 'abc-123' });
+    expect(own.headers.get('x-request-id')).toBe('abc-123');
+    const odd = await api.send('GET', '/nothing', undefined, { 'x-request-id': 'a b{}' });
+    expect(odd.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('a body that is not JSON, or said to be something else, is a malformed request', async () => {
+    const malformed = await ada.send('POST', '/api/v1/anything', '{"a": ');
+    expect(malformed).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
+    const plain = await ada.send('POST', '/api/v1/anything', '{"a":1}', { 'content-type': 'text/plain' });
+    expect(plain).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
+    const charset = await ada.send('POST', '/api/v1/anything', '{"a":1}', {
+      'content-type': 'application/json; charset=klingon',
+    });
+    expect(charset).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
+    const encoded = await ada.send('POST', '/api/v1/anything', '{"a":1}', { 'content-encoding': 'gzip' });
+    expect(encoded).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
+  });
+
+  test('a body that is too large is refused, also when it is zipped', async () => {
+    const large = await ada.send('POST', '/api/v1/anything', { a: 'x'.repeat(100_000) });
+    expect(large).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
+    const under = await ada.send('POST', '/api/v1/anything', { a: 'x'.repeat(99_000) });
+    expect(under.status).toBe(201);
+  });
+
+  test('a body nested without end does not hurt', async () => {
+    const answer = await ada.send('POST', '/api/v1/anything', `${'['.repeat(49_000)}${']'.repeat(49_000)}`);
+
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+  });
+
+  test('no body, and a form, are bodies too', async () => {
+    expect((await ada.send('POST', '/api/v1/anything')).body).toEqual({ success: true });
+    const form = await ada.send('POST', '/api/v1/anything', 'a=1&b=two', {
+      'content-type': 'application/x-www-form-urlencoded',
+    });
+    expect(form.body).toEqual({ success: true, received: { a: '1', b: 'two' } });
+  });
+
+  test('a path that cannot be decoded is a malformed request', async () => {
+    expect(await ada.send('GET', '/api/v1/tenants/%zz/wait')).toMatchObject({
+      status: 400,
+      body: { error: { code: 'INVALID_REQUEST' } },
+    });
+  });
+
+  test('what went wrong inside stays inside', async () => {
+    for (const path of ['/api/v1/broken', '/api/v1/undeclared']) {
+      const answer = await ada.send('GET', path);
+      expect(answer.status).toBe(500);
+      expect(answer.body).toEqual({
+        success: false,
+        error: { code: 'INTERNAL_ERROR', message: expect.not.stringContaining('hunter2') },
+      });
+    }
+  });
+
+  test('only listed origins may read answers, with credentials; webhooks are open', async () => {
+    const listed = await api.send('GET', '/health', undefined, { origin: 'https://admin.example.com' });
+    expect(listed.headers.get('access-control-allow-origin')).toBe('https://admin.example.com');
+    expect(listed.headers.get('access-control-allow-credentials')).toBe('true');
+
+    for (const origin of [
+      'https://evil.example.com',
+      'null',
+      'https://admin.example.com.evil.com',
+      'http://admin.example.com',
+    ]) {
+      const other = await api.send('GET', '/health', undefined, { origin });
+      expect(other.headers.get('access-control-allow-origin')).toBeNull();
+      const asked = await api.send('OPTIONS', '/api/v1/anything', undefined, {
+        origin,
+        'access-control-request-method': 'POST',
+      });
+      expect(asked.headers.get('access-control-allow-origin')).toBeNull();
+    }
+
+    const webhook = await api.send(
+      'POST',
+      '/webhooks/v1/echo',
+      { text: 'hi' },
+      { origin: 'https://anywhere.example.com' },
+    );
+    expect(webhook.body).toEqual({ success: true, text: 'hi' });
+    expect(webhook.headers.get('access-control-allow-origin')).toBe('*');
+    expect(webhook.headers.get('access-control-allow-credentials')).toBeNull();
+  });
+
+  test('a listed origin may send what the API takes', async () => {
+    const asked = await api.send('OPTIONS', '/api/v1/anything', undefined, {
+      origin: 'https://admin.example.com',
+      'access-control-request-method': 'PATCH',
+      'access-control-request-headers': 'authorization,content-type,idempotency-key',
+    });
+
+    expect(asked.status).toBe(204);
+    expect(asked.headers.get('access-control-allow-methods')).toContain('PATCH');
+    expect(asked.headers.get('access-control-allow-headers')).toContain('idempotency-key');
+  });
+
+  test('security headers are on every answer', async () => {
+    const { headers } = await api.send('GET', '/nothing');
+
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+    expect(headers.get('x-powered-by')).toBeNull();
+  });
+
+  test('a handler hears that its client has gone', async () => {
+    const { tenantID, path } = await api.tenant(ada);
+    await api.grant(tenantID, { subject: ada.userID, object: '*', action: '*' });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gone = resolve;
+
+    const request = rawRequest(`${api.url}${path}/wait`, { headers: { authorization: `Bearer ${ada.token}` } });
+    request.on('error', () => {});
+    request.end();
+    setTimeout(() => request.destroy(), 100);
+
+    await promise;
+  });
+});
+
+describe('a server whose process is about to stop', () => {
+  test('it is alive but not ready, and nobody waits for a run any more', async () => {
+    await using api = await startSmallApi(routes);
+    const waiting = api.context.waitForRun('018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89', 60_000);
+
+    api.context.drain();
+
+    await waiting;
+    expect((await api.send('GET', '/health')).status).toBe(200);
+    const ready = await api.send('GET', '/ready');
+    expect(ready.status).toBe(503);
+    expect(ready.body.checks.draining).toBe(true);
+  });
+});

@@ -1,0 +1,234 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { io } from 'socket.io-client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aMember, aTenant, aUser, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
+import { code, noop } from '../../support/graphs.ts';
+import { eventually } from '../../support/settle.ts';
+import { openSocket, type SocketMessage, type TestSocket } from '../../support/socket.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: true, apis: 2, settings: { CORS_ORIGINS: 'https://ui.test' } });
+  tenant = await aTenant(cluster);
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+test('without a token that names somebody there is no socket', async () => {
+  for (const token of [undefined, '', 'api_key abcdefgh', 'a.b.c'])
+    await expect(openSocket(cluster.baseURL, token)).rejects.toMatchObject({
+      data: { code: 'USER_AUTH_TOKEN_NOT_FOUND' },
+    });
+});
+
+test('a page of an origin that is not on the list gets no socket', async () => {
+  const auth = { token: await cluster.tokenFor(tenant.creator) };
+  const connect = (origin: string) =>
+    new Promise<boolean>((resolve) => {
+      const options = {
+        auth,
+        transports: ['websocket'],
+        reconnection: false,
+        forceNew: true,
+        extraHeaders: { origin },
+      };
+      const socket = io(cluster.baseURL, options);
+      const finish = (isConnected: boolean) => {
+        socket.disconnect();
+        resolve(isConnected);
+      };
+      socket.once('connect', () => finish(true));
+      socket.once('connect_error', () => finish(false));
+    });
+
+  expect(await connect('https://ui.test')).toBe(true);
+  expect(await connect('https://evil.test')).toBe(false);
+  expect(await connect('null')).toBe(false);
+});
+
+test('a run is watched from its first event to its end, each event once and in order, on whichever process', async () => {
+  const graph = chain(Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, noop])), { done: true });
+  const workflow = await aWorkflow(cluster, { tenant, ...graph });
+  const sockets = await Promise.all(
+    cluster.apis.flatMap((api) => [0, 1].map(() => cluster.socket(tenant.creator, { baseURL: api.baseURL }))),
+  );
+  const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute`)).body;
+
+  const answers = await Promise.all(sockets.map((socket) => socket.ask('workflow_run_join', { instanceID })));
+  await eventually(() => expect(sockets.every((socket) => endOf(socket))).toBe(true));
+
+  for (const answer of answers) expect(answer).toMatchObject({ success: true, instanceID, seq: expect.any(Number) });
+  for (const socket of sockets) {
+    const seqs = socket.messages.map(({ payload }) => payload.seq);
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+    expect(endOf(socket)?.payload).toMatchObject({ status: 'COMPLETED', output: { done: true }, error: null });
+    expect(socket.messages[0]).toMatchObject({ event: 'workflow_node_update', payload: { nodeID: 'start' } });
+  }
+  for (const socket of sockets) await socket[Symbol.asyncDispose]();
+});
+
+test('whoever comes back is told what came after lastSeq and nothing else', async () => {
+  const workflow = await aWorkflow(cluster, { tenant, ...chain({ step: noop }) });
+  const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute?wait=20`)).body;
+  await using socket = await cluster.socket(tenant.creator);
+
+  const { seq, status } = await socket.ask('workflow_run_join', { instanceID, lastSeq: 3 });
+  await eventually(() => expect(endOf(socket)).toBeDefined());
+
+  expect(status).toBe('COMPLETED');
+  expect(socket.messages.map(({ payload }) => payload.seq)).toEqual(Array.from({ length: seq - 3 }, (_, n) => n + 4));
+});
+
+test('the older word for a run still works, and no answer need be wanted', async () => {
+  const workflow = await aWorkflow(cluster, { tenant });
+  const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute`)).body;
+  await using socket = await cluster.socket(tenant.creator);
+
+  socket.raw.emit('workflow_run_join', { runId: instanceID });
+
+  await eventually(() => expect(endOf(socket)).toBeDefined());
+});
+
+test('a question that a run asks arrives with what is needed to answer it', async () => {
+  const graph = chain(
+    { ask: { type: 'dataCollection', title: 'Who?', fields: [{ key: 'name', required: true }] } },
+    { who: '{{ctx.collectedData.name}}' },
+  );
+  const workflow = await aWorkflow(cluster, { tenant, ...graph });
+  const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute`)).body;
+  await using socket = await cluster.socket(tenant.creator);
+  await socket.ask('workflow_run_join', { instanceID });
+
+  const question = await eventuallyFind(socket, ({ event }) => event === 'workflow_data_collection_request');
+  const path = `T/workflows/data-collection/${question.payload.collectionRequestID}/submit`;
+  const submitted = await api().post(path, { submittedData: { name: 'Ada' } });
+  await eventually(() => expect(endOf(socket)).toBeDefined());
+
+  expect(question.payload).toMatchObject({
+    nodeID: 'ask',
+    collectionType: 'form',
+    collectionConfig: { title: 'Who?' },
+  });
+  expect(submitted.status).toBe(200);
+  expect(endOf(socket)?.payload.output).toEqual({ who: 'Ada' });
+});
+
+test('a run that is stopped says so to whoever watches, within a second or so', async () => {
+  const workflow = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 5 } }) });
+  const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute`)).body;
+  await using socket = await cluster.socket(tenant.creator);
+  await socket.ask('workflow_run_join', { instanceID });
+
+  await api().delete(`T/workflows/instances/${instanceID}/stop`);
+
+  await eventually(() => expect(endOf(socket)?.payload.status).toBe('CANCELLED'), 3_000);
+});
+
+test('an output too large for a message is left out, and read over HTTP', async () => {
+  const graph = chain({ big: code('return "x".repeat(20_000);', { outputVariable: 'text' }) });
+  const workflow = await aWorkflow(cluster, { tenant, ...graph });
+  const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute?wait=20`)).body;
+  await using socket = await cluster.socket(tenant.creator);
+  await socket.ask('workflow_run_join', { instanceID });
+
+  const update = await eventuallyFind(
+    socket,
+    ({ payload }) => payload.nodeID === 'big' && payload.status === 'SUCCESS',
+  );
+  const { body } = await api().get(`T/workflows/instances/${instanceID}`);
+  const read = body.timeline.find(({ seq }: { seq: number }) => seq === update.payload.seq);
+
+  expect(update.payload).toMatchObject({ output: null, outputOmitted: true });
+  expect(read.output.text).toHaveLength(20_000);
+});
+
+test("another tenant's run, one that may not be read and one that is not there are refused in the same words", async () => {
+  const [own, foreign] = [await aWorkflow(cluster, { tenant }), await aWorkflow(cluster)];
+  const member = await aMember(cluster, { tenant, rules: [{ object: `workflow:${newID()}`, action: 'read' }] });
+  const ownRun = (await api().post(`T/workflows/${own.id}/execute`)).body.instanceID;
+  const foreignTenant = { id: foreign.tenantID };
+  const insider = await aMember(cluster, { tenant: foreignTenant, can: ['workflow.execute'] });
+  const foreignRun = (await cluster.as(insider).in(foreignTenant).post(`T/workflows/${foreign.id}/execute`)).body
+    .instanceID;
+  await using socket = await cluster.socket(member);
+
+  const answers = [];
+  for (const instanceID of [ownRun, foreignRun, newID()])
+    answers.push(await socket.ask('workflow_run_join', { instanceID }));
+  await sleep(100);
+
+  for (const answer of answers)
+    expect(answer).toEqual({ success: false, error: { code: 'PERMISSION_DENIED', message: expect.any(String) } });
+  expect(new Set(answers.map(({ error }) => error.message)).size).toBe(1);
+  expect(socket.messages).toEqual([]);
+});
+
+test('a payload that makes no sense is refused', async () => {
+  await using socket = await cluster.socket(tenant.creator);
+
+  for (const payload of [null, {}, { instanceID: 'x' }, { instanceID: newID(), lastSeq: -1 }, 'text', [1]])
+    expect(await socket.ask('workflow_run_join', payload)).toMatchObject({
+      success: false,
+      error: { code: 'VALIDATION_ERROR' },
+    });
+});
+
+test('the room of a tenant is for its members; other rooms are for nobody yet', async () => {
+  const stranger = await aUser(cluster);
+  await using inside = await cluster.socket(tenant.creator);
+  await using outside = await cluster.socket(stranger);
+  const room = `tenant:${tenant.id}`;
+
+  expect(await inside.ask('join_room', room)).toEqual({ success: true, room });
+  expect(await inside.ask('leave_room', room)).toEqual({ success: true, room });
+  for (const [socket, name] of [
+    [outside, room],
+    [outside, `tenant:${newID()}`],
+    [inside, `listener:${newID()}`],
+    [inside, `listener_test:${newID()}`],
+    [inside, newID()],
+    [inside, 'tenant:*'],
+  ] as const)
+    expect(await socket.ask('join_room', name)).toMatchObject({ success: false, error: { code: 'PERMISSION_DENIED' } });
+});
+
+test('a user who is blocked is disconnected, and one who has left a tenant hears no more of its runs', async () => {
+  const workflow = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delaySeconds: 30 } }) });
+  const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute`)).body;
+  const [leaver, blocked] = [await aMember(cluster, { tenant, can: ['workflow.read'] }), await aUser(cluster)];
+  await using left = await cluster.socket(leaver);
+  await using cut = await cluster.socket(blocked);
+  expect(await left.ask('workflow_run_join', { instanceID })).toMatchObject({ success: true });
+  await eventually(() => expect(left.messages.length).toBeGreaterThan(0));
+
+  await cluster.pool.query('delete from membership where user_id = $1', [leaver.id]);
+  await cluster.pool.query('update app_user set is_disabled = true where id = $1', [blocked.id]);
+  await eventually(() => expect(cut.raw.connected).toBe(false), 15_000);
+  await sleep(500);
+  const heard = left.messages.length;
+  await api().delete(`T/workflows/instances/${instanceID}/stop`);
+  await sleep(1_500);
+
+  expect(left.messages).toHaveLength(heard);
+  expect(await left.ask('workflow_run_join', { instanceID })).toMatchObject({ error: { code: 'PERMISSION_DENIED' } });
+  await expect(cluster.socket(blocked)).rejects.toThrow();
+});
+
+const api = () => cluster.as(tenant.creator).in(tenant);
+
+function endOf({ messages }: TestSocket): SocketMessage | undefined {
+  return messages.find(({ event }) => event === 'workflow_status_update');
+}
+
+async function eventuallyFind(socket: TestSocket, wanted: (message: SocketMessage) => boolean): Promise<SocketMessage> {
+  let found: SocketMessage | undefined;
+  await eventually(() => {
+    found = socket.messages.find(wanted);
+    expect(found).toBeDefined();
+  });
+  return found as SocketMessage;
+}

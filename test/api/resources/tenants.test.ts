@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aMember, aTenant, aUser, aWorkflow, type TestTenant } from '../../support/factories.ts';
+
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: false });
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+test('whoever creates a tenant is its admin and may do everything in it', async () => {
+  const user = await aUser(cluster);
+
+  const created = await cluster
+    .as(user)
+    .post('/api/v1/tenants', { tenantTitle: 'Mine', tenantDescription: 'all of it' });
+  const { id } = created.body.tenant;
+  const read = await cluster.as(user).in({ id }).get('T/');
+  const workflow = await cluster.as(user).in({ id }).post('T/workflows', { title: 'First' });
+
+  expect(created.status).toBe(201);
+  expect(created.body.tenant).toMatchObject({
+    tenantTitle: 'Mine',
+    tenantDescription: 'all of it',
+    creatorID: user.id,
+  });
+  expect(read.body.tenant).toMatchObject({ id, tenantUserCount: 1, tenantWorkflowCount: 0 });
+  expect(workflow.status).toBe(201);
+});
+
+test('the list holds the tenants one belongs to, newest first, and says as what', async () => {
+  const user = await aUser(cluster);
+  const own = await aTenant(cluster, { creator: user });
+  const other = await aTenant(cluster);
+  await aMember(cluster, { tenant: other, user });
+  await aTenant(cluster);
+
+  const { body } = await cluster.as(user).get('/api/v1/tenants');
+
+  expect(body.tenants.map(({ id, role }: { id: string; role: string }) => [id, role])).toEqual([
+    [other.id, 'MEMBER'],
+    [own.id, 'ADMIN'],
+  ]);
+  expect(body).toMatchObject({ totalCount: 2, totalPages: 1, page: 1 });
+});
+
+test('pages and cursors walk through the same list', async () => {
+  const user = await aUser(cluster);
+  for (let n = 0; n < 5; n += 1) await aTenant(cluster, { creator: user });
+  const api = cluster.as(user);
+  const idsOf = (body: { tenants: { id: string }[] }) => body.tenants.map(({ id }) => id);
+  const all = idsOf((await api.get('/api/v1/tenants')).body);
+
+  const pages = [];
+  for (const page of [1, 2, 3]) pages.push(...idsOf((await api.get(`/api/v1/tenants?pageSize=2&page=${page}`)).body));
+  const steps = [];
+  for (let cursor = ''; ; ) {
+    const { body } = await api.get(`/api/v1/tenants?limit=2${cursor && `&cursor=${cursor}`}`);
+    steps.push(...idsOf(body));
+    if (body.nextCursor === null) break;
+    cursor = body.nextCursor;
+  }
+
+  expect(all).toHaveLength(5);
+  expect(pages).toEqual(all);
+  expect(steps).toEqual(all);
+});
+
+test('an update leaves what it does not mention and clears what it says is null', async () => {
+  const tenant = await aTenant(cluster, { tenantTitle: 'Before' });
+  const api = cluster.as(tenant.creator).in(tenant);
+
+  await api.patch('T/', { tenantDescription: 'words' });
+  const renamed = await api.patch('T/', { tenantTitle: 'After' });
+  const cleared = await api.patch('T/', { tenantDescription: null });
+
+  expect(renamed.body.tenant).toMatchObject({ tenantTitle: 'After', tenantDescription: 'words' });
+  expect(cleared.body.tenant).toMatchObject({ tenantTitle: 'After', tenantDescription: null });
+});
+
+test('a title must have 1 to 255 characters', async () => {
+  const api = cluster.as(await aUser(cluster));
+
+  for (const tenantTitle of ['', 'x'.repeat(256), 7, null, undefined])
+    expect((await api.post('/api/v1/tenants', { tenantTitle })).status).toBe(400);
+});
+
+test('deleting a tenant leaves no row of it in any table', async () => {
+  const tenant = await aFullTenant();
+  const api = cluster.as(tenant.creator).in(tenant);
+
+  const deleted = await api.delete('T/');
+
+  expect(deleted).toMatchObject({ status: 200, body: { success: true, message: expect.any(String) } });
+  expect(await rowsOf(tenant.id)).toEqual({});
+  expect((await api.get('T/')).status).toBe(403);
+  expect((await cluster.as(tenant.creator).get('/api/v1/tenants')).body.tenants).toEqual([]);
+});
+
+test('another tenant keeps everything', async () => {
+  const [kept, gone] = [await aFullTenant(), await aFullTenant()];
+  const before = await rowsOf(kept.id);
+  // A new table wants a row in `aFullTenant`, so that these tests see that it is emptied.
+  expect(Object.keys(before).sort()).toEqual(['tenant', ...(await tenantTables())].sort());
+
+  await deleteTenant(cluster.context.pool, gone.id);
+
+  expect(await rowsOf(kept.id)).toEqual(before);
+});
+
+test('runs in flight are cancelled and many rows are no obstacle', async () => {
+  const tenant = await aTenant(cluster);
+  const workflow = await aWorkflow(cluster, { tenant });
+  const run = {
+    tenantID: tenant.id,
+    workflowID: workflow.id,
+    versionID: workflow.versionID,
+    input: {},
+    timeoutMs: 60_000,
+  };
+  const caller = { type: 'user', id: tenant.creator.id, userID: tenant.creator.id, origin: 'direct' } as const;
+  await cluster.context.runs.acceptMany(Array.from({ length: 2_300 }, () => ({ ...run, caller })));
+
+  await deleteTenant(cluster.context.pool, tenant.id);
+
+  expect(await rowsOf(tenant.id)).toEqual({});
+});
+
+test('what is begun and broken off is finished later, and the tenant is shut meanwhile', async () => {
+  const tenant = await aFullTenant();
+  const { pool } = cluster.context;
+  await pool.query(`update tenant set deleting_at = now() - interval '5 minutes' where id = $1`, [tenant.id]);
+
+  const meanwhile = await cluster.as(tenant.creator).in(tenant).get('T/workflows');
+  await resumeDeletions(pool);
+
+  expect(meanwhile.status).toBe(403);
+  expect(await rowsOf(tenant.id)).toEqual({});
+});
+
+test('two processes may delete the same tenant at once', async () => {
+  const tenant = await aFullTenant();
+  const { pool } = cluster.context;
+
+  await Promise.all([deleteTenant(pool, tenant.id), deleteTenant(pool, tenant.id)]);
+
+  expect(await rowsOf(tenant.id)).toEqual({});
+});
+
+/** With a row in every table that has a tenant. */
+async function aFullTenant(): Promise<TestTenant> {
+  const tenant = await aTenant(cluster);
+  const workflow = await aWorkflow(cluster, { tenant });
+  const api = cluster.as(tenant.creator).in(tenant);
+  const { body } = await api.post(`T/workflows/${workflow.id}/execute`, {}, { 'Idempotency-Key': newID() });
+  await cluster.as(tenant.creator).post(`/api/v1/auth/config/${tenant.id}`, { config: { a: 1 } });
+  const { pool } = cluster.context;
+  await pool.query(
+    `insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)
+     values ($1, $2, $3, 'ask', 'form', '{}')`,
+    [newID(), tenant.id, body.instanceID],
+  );
+  await pool.query('insert into tenant_dispatch (tenant_id) values ($1) on conflict do nothing', [tenant.id]);
+  await pool.query(
+    `with e as (insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING'))
+     update workflow_instance set seq = 1 where id = $1`,
+    [body.instanceID],
+  );
+  return tenant;
+}
+
+async function tenantTables(): Promise<string[]> {
+  const { rows } = await cluster.context.pool.query<{ table_name: string }>(
+    `select table_name from information_schema.columns where table_schema = 'public' and column_name = 'tenant_id'`,
+  );
+  return rows.map(({ table_name }) => table_name);
+}
+
+/** How many rows of a tenant each table has, where it has any. */
+async function rowsOf(tenantID: string): Promise<Record<string, number>> {
+  const { pool } = cluster.context;
+  const counts: Record<string, number> = {};
+  const count = async (name: string, sql: string) => {
+    const { rows } = await pool.query<{ n: number }>(sql, [tenantID]);
+    if (rows[0]?.n) counts[name] = rows[0].n;
+  };
+  for (const name of await tenantTables()) await count(name, `select count(*) as n from ${name} where tenant_id = $1`);
+  await count('tenant', 'select count(*) as n from tenant where id = $1');
+  await count(
+    'events without a run',
+    'select count(*) as n from run_event e where $1::uuid is not null and not exists (select from workflow_instance i where i.id = e.instance_id)',
+  );
+  return counts;
+}

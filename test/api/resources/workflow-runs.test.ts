@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
+import { code } from '../../support/graphs.ts';
+import { eventually } from '../../support/settle.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: true });
+  tenant = await aTenant(cluster);
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const api = () => cluster.as(tenant.creator).in(tenant);
+
+test('execute waits when it is asked to, and answers with the outcome', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({}, { echo: '{{ctx.input.word}}' }) });
+
+  const done = await api().post(`T/workflows/${id}/execute?wait=30`, { args: { word: 'hi' } });
+
+  expect(done.body).toEqual({
+    success: true,
+    instanceID: expect.any(String),
+    status: 'COMPLETED',
+    output: { echo: 'hi' },
+    error: null,
+  });
+});
+
+test('a run that fails while one waits says with what', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ bad: code('throw new Error("no luck")') }) });
+
+  const { status, body } = await api().post(`T/workflows/${id}/execute?wait=30`);
+
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    status: 'FAILED',
+    output: null,
+    error: { code: 'NODE_FAILED', nodeID: 'bad', attempt: 1 },
+  });
+});
+
+test('a run that takes longer than one waits is answered as if one had not', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 1 } }) });
+
+  const { body } = await api().post(`T/workflows/${id}/execute?wait=0.2`);
+
+  expect(body).toEqual({ success: true, instanceID: expect.any(String) });
+});
+
+test('one waits between 0 and 60 seconds', async () => {
+  const { id } = await aWorkflow(cluster, { tenant });
+
+  for (const wait of ['61', '-1', 'long'])
+    expect((await api().post(`T/workflows/${id}/execute?wait=${wait}`)).status).toBe(400);
+});
+
+test('the record of a run says what each node did and when', async () => {
+  const graph = chain(
+    { double: code('return ctx.input.n * 2;', { outputVariable: 'twice' }) },
+    { twice: '{{ctx.twice}}' },
+  );
+  const { id } = await aWorkflow(cluster, { tenant, title: 'Doubling', ...graph });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute?wait=30`, { args: { n: 21 } })).body;
+
+  const { body } = await api().get(`T/workflows/instances/${instanceID}`);
+
+  expect(body).toMatchObject({
+    success: true,
+    instanceID,
+    workflowID: id,
+    workflowTitle: 'Doubling',
+    status: 'COMPLETED',
+    isTest: false,
+    parentInstanceID: null,
+    input: { n: 21 },
+    output: { twice: 42 },
+    error: null,
+    startedAt: expect.any(String),
+    completedAt: expect.any(String),
+  });
+  expect(body).not.toHaveProperty('waiting');
+  expect(body.nodes.map(({ nodeID, status }: { nodeID: string; status: string }) => [nodeID, status])).toEqual([
+    ['start', 'SUCCESS'],
+    ['double', 'SUCCESS'],
+    ['end', 'SUCCESS'],
+  ]);
+  for (const node of body.nodes)
+    expect(Date.parse(node.completedAt)).toBeGreaterThanOrEqual(Date.parse(node.startedAt));
+  const outcome = body.timeline.find(
+    ({ nodeID, status }: Record<string, string>) => nodeID === 'double' && status === 'SUCCESS',
+  );
+  expect(outcome).toMatchObject({ iteration: 0, attempt: 1, exit: 'success', output: { twice: 42 }, error: null });
+});
+
+test('a long timeline is read page by page', async () => {
+  const { id } = await aWorkflow(cluster, {
+    tenant,
+    ...chain({ a: code('return 1'), b: code('return 2'), c: code('return 3') }),
+  });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute?wait=30`)).body;
+  const path = `T/workflows/instances/${instanceID}`;
+  const whole = (await api().get(path)).body.timeline;
+
+  const pages = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const { body } = await api().get(`${path}?timelineLimit=2&afterSeq=${after}`);
+    pages.push(...body.timeline);
+    after = body.nextSeq;
+  }
+
+  expect(pages).toEqual(whole);
+});
+
+test('a run that waits says for what', async () => {
+  const ask = { type: 'dataCollection', fields: [{ key: 'name' }] };
+  const child = await aWorkflow(cluster, { tenant, ...chain({ ask }) });
+  const graphs = {
+    delay: chain({ wait: { type: 'delay', delayMinutes: 3 } }),
+    input: chain({ ask }),
+    child: chain({ child: { type: 'subWorkflow', childWorkflowID: child.id } }),
+  };
+
+  for (const [reason, graph] of Object.entries(graphs)) {
+    const { id } = await aWorkflow(cluster, { tenant, ...graph });
+    const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+    await eventually(async () => {
+      const { body } = await api().get(`T/workflows/instances/${instanceID}`);
+      expect(body).toMatchObject({ status: 'WAITING', waiting: { reason } });
+      if (reason === 'delay') expect(Date.parse(body.waiting.until) - Date.now()).toBeGreaterThan(170_000);
+      if (reason === 'input') expect(body.waiting.collectionRequestID).toEqual(expect.any(String));
+    });
+  }
+});
+
+test('a node that will be tried again is waited for as a delay', async () => {
+  const graph = chain({ bad: code('throw new Error("not yet")', { retryLimit: 2, retryDelaySeconds: 60 }) });
+  const { id } = await aWorkflow(cluster, { tenant, ...graph });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+
+  await eventually(async () => {
+    const { body } = await api().get(`T/workflows/instances/${instanceID}`);
+    expect(body).toMatchObject({ status: 'WAITING', waiting: { reason: 'delay', until: expect.any(String) } });
+  });
+});
+
+test('children are found by their parent, and end with it', async () => {
+  const child = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 3 } }) });
+  const parent = await aWorkflow(cluster, {
+    tenant,
+    ...chain({ child: { type: 'subWorkflow', childWorkflowID: child.id } }),
+  });
+  const { instanceID } = (await api().post(`T/workflows/${parent.id}/execute`)).body;
+  const children = async () => (await api().get(`T/workflows/instances?parentInstanceID=${instanceID}`)).body.instances;
+  await eventually(async () =>
+    expect(await children()).toMatchObject([{ workflowID: child.id, parentNodeID: 'child' }]),
+  );
+
+  await api().delete(`T/workflows/instances/${instanceID}/stop`);
+
+  expect(await children()).toMatchObject([{ status: 'CANCELLED', parentInstanceID: instanceID }]);
+});
+
+test('deleting a workflow ends what runs of it, wherever it was called', async () => {
+  const child = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 3 } }) });
+  const parent = await aWorkflow(cluster, {
+    tenant,
+    ...chain({ child: { type: 'subWorkflow', childWorkflowID: child.id } }),
+  });
+  const { instanceID } = (await api().post(`T/workflows/${parent.id}/execute`)).body;
+  await eventually(async () => {
+    const { body } = await api().get(`T/workflows/instances?workflowID=${child.id}&status=WAITING`);
+    expect(body.totalCount).toBe(1);
+  });
+
+  await api().delete(`T/workflows/${child.id}`);
+
+  await eventually(async () => {
+    const { body } = await api().get(`T/workflows/instances/${instanceID}`);
+    expect(body).toMatchObject({ status: 'FAILED' });
+  });
+});

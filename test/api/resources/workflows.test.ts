@@ -1,0 +1,664 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { nodes as nodeKinds } from '#shared/nodes/index.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
+import { code, noop } from '../../support/graphs.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: false });
+  tenant = await aTenant(cluster);
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+/** The admin of the tenant. */
+const admin = () => cluster.as(tenant.creator).in(tenant);
+
+describe('creating', () => {
+  test('answers 201 with the workflow as it was stored', async () => {
+    const { nodes, edges } = chain({ step: noop });
+
+    const created = await admin().post('T/workflows', {
+      title: 'First',
+      workflowDescription: 'words',
+      workflowNodes: nodes,
+      workflowEdges: edges,
+      workflowOptions: { inputDefinitions: [{ key: 'n', type: 'number' }], ours: 1 },
+    });
+    const read = await admin().get(`T/workflows/${created.body.workflow.id}`);
+
+    expect(created.status).toBe(201);
+    expect(created.body.workflow).toMatchObject({
+      tenantID: tenant.id,
+      title: 'First',
+      workflowTitle: 'First',
+      workflowDescription: 'words',
+      workflowNodes: nodes,
+      workflowEdges: edges,
+      workflowOptions: { inputDefinitions: [{ key: 'n', type: 'number', required: false }], ours: 1 },
+      creatorID: tenant.creator.id,
+      createdByApiKeyID: null,
+      isDisabled: false,
+      folderID: null,
+    });
+    expect(read.body.workflow).toEqual(created.body.workflow);
+  });
+
+  test('both spellings mean the same', async () => {
+    const { nodes, edges } = chain();
+
+    const { body } = await admin().post('T/workflows', { workflowTitle: 'Other words', nodes, edges });
+
+    expect(body.workflow).toMatchObject({ title: 'Other words', workflowNodes: nodes, workflowEdges: edges });
+  });
+
+  test('without a graph it is a draft, which says what it lacks when it is executed', async () => {
+    const { body } = await admin().post('T/workflows', { title: 'Draft' });
+
+    const execution = await admin().post(`T/workflows/${body.workflow.id}/execute`);
+
+    expect(body.workflow).toMatchObject({ workflowNodes: [], workflowEdges: [] });
+    expect(execution).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    expect(execution.body.error.message).toContain('start node');
+  });
+
+  test('a wrong graph is refused with the place of each fault', async () => {
+    const nodes = [
+      { id: 'a', type: 'start' },
+      { id: 'b', type: 'unheardOf' },
+      { id: 'c', type: 'javascript', data: {} },
+    ];
+    const edges = [{ id: 'e', source: 'a', target: 'nowhere' }];
+
+    const { status, body } = await admin().post('T/workflows', { title: 'Wrong', nodes, edges });
+
+    expect(status).toBe(400);
+    const paths = body.error.details.issues.map(({ path }: { path: unknown[] }) => path.slice(0, 2).join('.'));
+    expect(paths).toEqual(expect.arrayContaining(['workflowNodes.1', 'workflowNodes.2', 'workflowEdges.0']));
+  });
+
+  test('the same Idempotency-Key makes one workflow', async () => {
+    const headers = { 'Idempotency-Key': newID() };
+    const title = `Once ${newID()}`;
+
+    const answers = await Promise.all([1, 2, 3].map(() => admin().post('T/workflows', { title }, headers)));
+    const list = await admin().get(`T/workflows?search=${encodeURIComponent(title)}`);
+    const other = await admin().post('T/workflows', { title: 'Other' }, headers);
+
+    expect(new Set(answers.map(({ body }) => body.workflow.id)).size).toBe(1);
+    expect(list.body.totalCount).toBe(1);
+    expect(other.status).toBe(409);
+  });
+
+  test('text that Postgres cannot hold is refused, not an error of ours', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    for (const text of ['nul \u0000 inside', 'half \ud83d'])
+      for (const answer of [
+        await admin().post('T/workflows', { title: text }),
+        await admin().post('T/workflows', { title: 'x', ...chain({ step: code(text) }) }),
+        await admin().post(`T/workflows/${id}/execute`, { args: { [text]: 1 } }),
+        await admin().get(`T/workflows?search=${encodeURIComponent(text.toWellFormed())}`),
+      ])
+        expect(answer.status).toBeLessThan(500);
+    expect((await admin().post('T/workflows', { title: 'nul \u0000' })).status).toBe(400);
+    expect((await admin().post('T/workflows', { title: 'half \ud83d' })).status).toBe(400);
+    expect((await admin().post('T/workflows', { title: 'written out: \\u0000 and \\ud83d, whole: 😀' })).status).toBe(
+      201,
+    );
+  });
+});
+
+describe('creating what is nested very deeply', () => {
+  test.each([300, 3_000, 200_000])('%i levels are refused, wherever they are', async (levels) => {
+    const deep = '['.repeat(levels) + ']'.repeat(levels);
+    const node = `{"id":"start","type":"start","position":${deep}}`;
+
+    for (const body of [`"nodes":[${node}],"edges":[]`, `"workflowOptions":{"x":${deep}}`]) {
+      const answer = await admin().post('T/workflows', `{"title":"x",${body}}`);
+      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    }
+  });
+});
+
+describe('updating', () => {
+  test('without nodes and edges the graph stays', async () => {
+    const { id, versionID } = await aWorkflow(cluster, { tenant, ...chain({ step: noop }) });
+
+    const { status, body } = await admin().patch(`T/workflows/${id}`, { workflowTitle: 'Renamed' });
+
+    expect(status).toBe(200);
+    expect(body.workflow.title).toBe('Renamed');
+    expect(body.workflow.workflowNodes).toHaveLength(3);
+    expect(await versionOf(id)).toBe(versionID);
+  });
+
+  test('null clears: description, folder, and the graph back to a draft', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    const folderID = newID();
+    await admin().patch(`T/workflows/${id}`, { workflowDescription: 'words', folderID });
+
+    const { body } = await admin().patch(`T/workflows/${id}`, {
+      workflowDescription: null,
+      folderID: null,
+      nodes: null,
+    });
+
+    expect(body.workflow).toMatchObject({
+      workflowDescription: null,
+      folderID: null,
+      workflowNodes: [],
+      workflowEdges: [],
+    });
+  });
+
+  test('a changed graph is a new version; a run that has begun keeps its own', async () => {
+    const { id, versionID } = await aWorkflow(cluster, { tenant });
+    const run = await admin().post(`T/workflows/${id}/execute`);
+
+    const { nodes, edges } = chain({ added: noop });
+    await admin().patch(`T/workflows/${id}`, { nodes, edges });
+
+    expect(await versionOf(id)).not.toBe(versionID);
+    expect(await versionOfRun(run.body.instanceID)).toBe(versionID);
+  });
+
+  test('the same graph again is no new version', async () => {
+    const { nodes, edges } = chain({ step: noop });
+    const { id, versionID } = await aWorkflow(cluster, { tenant, nodes, edges });
+
+    await admin().patch(`T/workflows/${id}`, { workflowNodes: nodes, workflowEdges: edges });
+
+    expect(await versionOf(id)).toBe(versionID);
+  });
+
+  test('edges alone are checked against the nodes that are there', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+
+    const answer = await admin().patch(`T/workflows/${id}`, { edges: [{ id: 'e', source: 'start', target: 'gone' }] });
+
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+  });
+
+  test('of two changes at once neither undoes the other', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    const { nodes, edges } = chain({ step: noop });
+
+    await Promise.all([
+      admin().patch(`T/workflows/${id}`, { nodes, edges }),
+      admin().patch(`T/workflows/${id}`, { workflowOptions: { workflowRunTimeout: '1 h' } }),
+      admin().patch(`T/workflows/${id}`, { workflowDescription: 'words' }),
+    ]);
+    const { body } = await admin().get(`T/workflows/${id}`);
+
+    expect(body.workflow).toMatchObject({
+      workflowDescription: 'words',
+      workflowNodes: nodes,
+      workflowOptions: { workflowRunTimeout: '1 h' },
+    });
+  });
+});
+
+describe('children', () => {
+  const calling = (childWorkflowID: string) => chain({ child: { type: 'subWorkflow', childWorkflowID } });
+
+  test('must be there, in the same tenant, and be another workflow', async () => {
+    const elsewhere = await aWorkflow(cluster);
+    const own = await aWorkflow(cluster, { tenant });
+
+    const answers = [
+      await admin().post('T/workflows', { title: 'x', ...calling(newID()) }),
+      await admin().post('T/workflows', { title: 'x', ...calling(elsewhere.id) }),
+      await admin().patch(`T/workflows/${own.id}`, calling(own.id)),
+      await admin().post('T/workflows/test', calling(elsewhere.id)),
+    ];
+
+    for (const { status, body } of answers) {
+      expect(status).toBe(400);
+      expect(body.error.details.issues).toMatchObject([{ path: ['workflowNodes', 1, 'data', 'childWorkflowID'] }]);
+    }
+  });
+
+  test('whoever may not execute a child can neither save, copy, test nor execute a graph that calls it', async () => {
+    const child = await aWorkflow(cluster, { tenant });
+    const parent = await aWorkflow(cluster, { tenant, ...calling(child.id) });
+    const can = ['workflow.create', 'workflow.update', 'workflow.read', 'workflow.test'] as const;
+    const rules = [{ object: `workflow:${parent.id}`, action: 'execute' }];
+    const member = cluster.as(await aMember(cluster, { tenant, can, rules })).in(tenant);
+
+    const answers = [
+      await member.post('T/workflows', { title: 'x', ...calling(child.id) }),
+      await member.post('T/workflows', { title: 'x', ...calling(child.id.toUpperCase()) }),
+      await member.patch(`T/workflows/${parent.id}`, calling(child.id)),
+      await member.post(`T/workflows/${parent.id}/clone`),
+      await member.post('T/workflows/test', calling(child.id)),
+      await member.post(`T/workflows/${parent.id}/execute`),
+    ];
+    const renamed = await member.patch(`T/workflows/${parent.id}`, { workflowTitle: 'Allowed' });
+
+    for (const answer of answers)
+      expect(answer).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION_DENIED' } } });
+    expect(renamed.status).toBe(200);
+  });
+});
+
+describe('listing', () => {
+  test('newest first, with graphs unless a summary is enough', async () => {
+    const own = await aTenant(cluster);
+    const api = cluster.as(own.creator).in(own);
+    const [first, second] = [await aWorkflow(cluster, { tenant: own }), await aWorkflow(cluster, { tenant: own })];
+
+    const full = await api.get('T/workflows');
+    const summary = await api.get('T/workflows?fields=summary');
+
+    expect(full.body).toMatchObject({ totalCount: 2, totalPages: 1, page: 1, pageSize: 1000, nextCursor: null });
+    expect(full.body.workflows.map(({ id }: { id: string }) => id)).toEqual([second.id, first.id]);
+    expect(full.body.workflows[0].workflowNodes).toHaveLength(2);
+    expect(summary.body.workflows[0]).not.toHaveProperty('workflowNodes');
+  });
+
+  test('search finds part of a title whatever its case, and takes no wildcards', async () => {
+    const own = await aTenant(cluster);
+    const api = cluster.as(own.creator).in(own);
+    await aWorkflow(cluster, { tenant: own, title: 'Monthly 100% report' });
+    await aWorkflow(cluster, { tenant: own, title: 'Nightly backup' });
+    const found = async (text: string) =>
+      (await api.get(`T/workflows?search=${encodeURIComponent(text)}`)).body.totalCount;
+
+    expect(await found('MONTHLY')).toBe(1);
+    expect(await found('100%')).toBe(1);
+    expect(await found('ly')).toBe(2);
+    expect(await found('%')).toBe(1);
+    expect(await found('_')).toBe(0);
+  });
+
+  test('only what the member may read is there', async () => {
+    const own = await aTenant(cluster);
+    const [seen, hidden] = [await aWorkflow(cluster, { tenant: own }), await aWorkflow(cluster, { tenant: own })];
+    const everywhere = await aMember(cluster, {
+      tenant: own,
+      can: ['workflow.list', 'workflow.read'],
+      rules: [{ object: `workflow:${hidden.id}`, action: 'read', effect: 'deny' }],
+    });
+    const one = await aMember(cluster, {
+      tenant: own,
+      can: ['workflow.list'],
+      rules: [{ object: `workflow:${seen.id}`, action: 'read' }],
+    });
+
+    for (const user of [everywhere, one]) {
+      const { body } = await cluster.as(user).in(own).get('T/workflows');
+      expect(body.workflows.map(({ id }: { id: string }) => id)).toEqual([seen.id]);
+      expect(body.totalCount).toBe(1);
+    }
+  });
+
+  test('a page may have 1000 workflows and not one more', async () => {
+    expect((await admin().get('T/workflows?pageSize=1000')).status).toBe(200);
+    const tooLate = `cursor=${Buffer.from(`8640000000000000.${newID()}`).toString('base64url')}`;
+    for (const query of ['pageSize=1001', 'pageSize=0', 'page=0', 'limit=1001', 'cursor=x', tooLate, 'page=x'])
+      expect((await admin().get(`T/workflows?${query}`)).status).toBe(400);
+  });
+});
+
+describe('cloning', () => {
+  test('copies everything under a new title, and leaves the original alone', async () => {
+    const original = await aWorkflow(cluster, { tenant, title: 'x'.repeat(255), ...chain({ step: noop }) });
+
+    const { status, body } = await admin().post(`T/workflows/${original.id}/clone`);
+    await admin().patch(`T/workflows/${body.workflow.id}`, { nodes: null });
+    const after = await admin().get(`T/workflows/${original.id}`);
+
+    expect(status).toBe(201);
+    expect(body.workflow.title).toBe(`${'x'.repeat(248)} (Copy)`);
+    expect(body.workflow.workflowNodes).toHaveLength(3);
+    expect(after.body.workflow.workflowNodes).toHaveLength(3);
+  });
+
+  test('whoever copies owns the copy', async () => {
+    const original = await aWorkflow(cluster, { tenant });
+    const member = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.create'] });
+    const api = cluster.as(member).in(tenant);
+
+    const { body } = await api.post(`T/workflows/${original.id}/clone`);
+
+    expect((await api.delete(`T/workflows/${body.workflow.id}`)).status).toBe(200);
+    expect((await api.delete(`T/workflows/${original.id}`)).status).toBe(403);
+  });
+});
+
+describe('deleting', () => {
+  test('ends its runs in flight, keeps the record of them, and takes its rules away', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    const run = await admin().post(`T/workflows/${id}/execute`);
+
+    const { status, body } = await admin().delete(`T/workflows/${id}`);
+    const read = await admin().get(`T/workflows/instances/${run.body.instanceID}`);
+    const rules = await cluster.context.pool.query('select from policy_rule where object = $1', [`workflow:${id}`]);
+
+    expect(status).toBe(200);
+    expect(body.message).toEqual(expect.any(String));
+    expect((await admin().get(`T/workflows/${id}`)).status).toBe(404);
+    expect(read.body).toMatchObject({ workflowID: id, workflowTitle: null, status: 'CANCELLED' });
+    expect(rules.rowCount).toBe(0);
+  });
+});
+
+describe('executing', () => {
+  const inputDefinitions = [
+    { key: 'n', type: 'number' as const, required: true },
+    { key: 'note', type: 'string' as const },
+  ];
+
+  test('accepts a run with the inputs as they are declared', async () => {
+    const { id } = await aWorkflow(cluster, { tenant, options: { inputDefinitions } });
+
+    const byArgs = await admin().post(`T/workflows/${id}/execute`, { args: { n: '7', other: true } });
+    const byInputs = await admin().post(`T/workflows/${id}/execute`, { inputValues: { n: 8 } });
+
+    expect(byArgs.status).toBe(200);
+    expect(byArgs.body).toEqual({ success: true, instanceID: expect.any(String) });
+    expect((await instance(byArgs.body.instanceID)).body).toMatchObject({
+      status: 'PENDING',
+      input: { n: 7, note: null },
+    });
+    expect((await instance(byInputs.body.instanceID)).body).toMatchObject({ input: { n: 8, note: null } });
+  });
+
+  test('wrong inputs are refused and nothing is started', async () => {
+    const { id } = await aWorkflow(cluster, { tenant, options: { inputDefinitions } });
+
+    for (const args of [{}, { n: 'seven' }, { n: null }])
+      expect(await admin().post(`T/workflows/${id}/execute`, { args })).toMatchObject({
+        status: 400,
+        body: { error: { code: 'VALIDATION_ERROR' } },
+      });
+    expect((await admin().get(`T/workflows/instances?workflowID=${id}`)).body.totalCount).toBe(0);
+  });
+
+  test('the same Idempotency-Key is one run; with another body it is a conflict', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    const headers = { 'Idempotency-Key': newID() };
+
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => admin().post(`T/workflows/${id}/execute`, { args: { a: 1 } }, headers)),
+    );
+    const other = await admin().post(`T/workflows/${id}/execute`, { args: { a: 2 } }, headers);
+
+    expect(new Set(answers.map(({ body }) => body.instanceID)).size).toBe(1);
+    expect(other).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+  });
+
+  test('a disabled workflow is not executed', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    await admin().patch(`T/workflows/${id}`, { isDisabled: true });
+
+    expect((await admin().post(`T/workflows/${id}/execute`)).status).toBe(409);
+  });
+
+  test('a test runs a graph that is not saved', async () => {
+    const { nodes, edges } = chain({ step: noop });
+
+    const { status, body } = await admin().post('T/workflows/test', { nodes, edges, args: { a: 1 } });
+    const read = await instance(body.instanceID);
+
+    expect(status).toBe(200);
+    expect(body).toEqual({ success: true, instanceID: expect.any(String), isTest: true });
+    expect(read.body).toMatchObject({ isTest: true, workflowID: null, workflowTitle: null, input: { a: 1 } });
+  });
+
+  test('a test may be of a saved workflow, but not of one that is not there', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+
+    const { body } = await admin().post('T/workflows/test', { ...chain(), workflowID: id });
+    const wrong = await admin().post('T/workflows/test', { ...chain(), workflowID: newID() });
+
+    expect((await instance(body.instanceID)).body).toMatchObject({ isTest: true, workflowID: id });
+    expect(wrong.body.error.details.issues).toMatchObject([{ path: ['workflowID'] }]);
+  });
+});
+
+describe('instances', () => {
+  test('the list is filtered by workflow, status, test and parent, newest first', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    const runs = [];
+    for (let n = 0; n < 3; n += 1) runs.push((await admin().post(`T/workflows/${id}/execute`)).body.instanceID);
+    await admin().delete(`T/workflows/instances/${runs[0]}/stop`);
+    const found = async (query: string) => {
+      const { body } = await admin().get(`T/workflows/instances?workflowID=${id}&${query}`);
+      return body.instances.map(({ instanceID }: { instanceID: string }) => instanceID);
+    };
+
+    expect(await found('')).toEqual([...runs].reverse());
+    expect(await found('status=CANCELLED')).toEqual([runs[0]]);
+    expect(await found('isTest=true')).toEqual([]);
+    expect(await found('isTest=false&pageSize=1&page=2')).toEqual([runs[1]]);
+    expect(await found(`parentInstanceID=${runs[0]}`)).toEqual([]);
+    expect((await admin().get('T/workflows/instances?pageSize=101')).status).toBe(400);
+  });
+
+  test('cursors walk through runs that were accepted in one moment', async () => {
+    const own = await aTenant(cluster);
+    const workflow = await aWorkflow(cluster, { tenant: own });
+    const caller = { type: 'system', id: own.id, origin: 'direct' } as const;
+    const run = {
+      tenantID: own.id,
+      workflowID: workflow.id,
+      versionID: workflow.versionID,
+      caller,
+      input: {},
+      timeoutMs: 60_000,
+    };
+    const ids = await cluster.context.runs.acceptMany(Array.from({ length: 25 }, () => run));
+
+    const seen: string[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await cluster
+        .as(own.creator)
+        .in(own)
+        .get(`T/workflows/instances?limit=4${cursor && `&cursor=${cursor}`}`);
+      seen.push(...body.instances.map(({ instanceID }: { instanceID: string }) => instanceID));
+      if (body.nextCursor === null) break;
+      cursor = body.nextCursor;
+    }
+
+    expect(seen).toEqual([...ids].reverse());
+  });
+
+  test('stopping cancels, and a second time says what it already is', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    const { instanceID } = (await admin().post(`T/workflows/${id}/execute`)).body;
+
+    const first = await admin().delete(`T/workflows/instances/${instanceID}/stop`);
+    const second = await admin().delete(`T/workflows/instances/${instanceID}/stop`);
+
+    for (const { status, body } of [first, second]) {
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ instanceID, status: 'CANCELLED' });
+    }
+  });
+
+  test('belong to their workflow: who may not read it sees neither them nor whether they are there', async () => {
+    const [mine, theirs] = [await aWorkflow(cluster, { tenant }), await aWorkflow(cluster, { tenant })];
+    const rules = ['read', 'execute'].map((action) => ({ object: `workflow:${mine.id}`, action }));
+    const member = cluster.as(await aMember(cluster, { tenant, rules })).in(tenant);
+    const own = (await admin().post(`T/workflows/${mine.id}/execute`)).body.instanceID;
+    const other = (await admin().post(`T/workflows/${theirs.id}/execute`)).body.instanceID;
+    const unsaved = (await admin().post('T/workflows/test', chain())).body.instanceID;
+
+    const list = await member.get('T/workflows/instances');
+    const filtered = await member.get(`T/workflows/instances?workflowID=${theirs.id}`);
+
+    expect(list.body.instances.map(({ instanceID }: { instanceID: string }) => instanceID)).toEqual([own]);
+    expect(filtered.body.totalCount).toBe(0);
+    expect((await member.get(`T/workflows/instances/${own}`)).status).toBe(200);
+    for (const id of [other, unsaved, newID()]) {
+      expect((await member.get(`T/workflows/instances/${id}`)).status).toBe(403);
+      expect((await member.delete(`T/workflows/instances/${id}/stop`)).status).toBe(403);
+    }
+    expect((await admin().get(`T/workflows/instances/${newID()}`)).status).toBe(404);
+    expect((await admin().delete(`T/workflows/instances/${newID()}/stop`)).status).toBe(404);
+  });
+
+  test('one that nobody takes says so', async () => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    const { instanceID } = (await admin().post(`T/workflows/${id}/execute`)).body;
+
+    expect((await instance(instanceID)).body).toMatchObject({
+      status: 'PENDING',
+      waiting: { reason: 'no-worker' },
+      timeline: [],
+      nodes: [],
+      nextSeq: null,
+      output: null,
+      error: null,
+    });
+  });
+});
+
+describe('schemas', () => {
+  test('describe every node kind', async () => {
+    const { body } = await admin().get('T/workflows/schemas');
+
+    expect(Object.keys(body.schemas)).toEqual(nodeKinds.map(({ kind }) => kind));
+    expect(body.schemas.javascript).toMatchObject({
+      nodeType: 'javascript',
+      label: 'JavaScript',
+      schema: { type: 'object', required: ['code'] },
+      uischema: { type: 'VerticalLayout' },
+      defaultValue: { code: expect.any(String) },
+    });
+  });
+
+  test('describe one kind, and say when there is no such one', async () => {
+    const one = await admin().get('T/workflows/schemas?nodeType=delay');
+    const none = await admin().get('T/workflows/schemas?nodeType=unheardOf');
+
+    expect(Object.keys(one.body.schemas)).toEqual(['delay']);
+    expect(none).toMatchObject({ status: 404, body: { error: { code: 'SCHEMA_NOT_FOUND' } } });
+  });
+});
+
+describe('data collection', () => {
+  const fields = [
+    { key: 'name', fieldType: 'text', required: true },
+    { key: 'age', fieldType: 'number' },
+    { key: 'agreed', fieldType: 'checkbox', required: true },
+    { key: 'colour', fieldType: 'dropdown', options: ['red', { label: 'Blue', value: 'blue' }] },
+  ];
+
+  test('a question can be read and answered once', async () => {
+    const { id, instanceID } = await aRequest({ fields });
+
+    const read = await admin().get(`T/workflows/data-collection/${id}`);
+    const answers = await Promise.all(
+      [1, 2, 3].map((n) => submit(id, { name: `${n}`, age: '41', agreed: true, colour: 'blue', more: 1 })),
+    );
+    const after = await admin().get(`T/workflows/data-collection/${id}`);
+
+    expect(read.body.request).toMatchObject({
+      collectionRequestID: id,
+      instanceID,
+      status: 'PENDING',
+      submittedData: null,
+    });
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    expect(after.body.request).toMatchObject({
+      status: 'COMPLETED',
+      submittedData: { name: expect.any(String), age: 41, agreed: true, colour: 'blue' },
+      submittedBy: tenant.creator.id,
+    });
+    expect(after.body.request.submittedData).not.toHaveProperty('more');
+  });
+
+  test('answering makes the run ready', async () => {
+    const { id, instanceID } = await aRequest({ fields: [] });
+
+    await submit(id, { anything: [1] });
+
+    const { rows } = await cluster.context.pool.query(
+      'select ready_at, wake_seq from workflow_instance where id = $1',
+      [instanceID],
+    );
+    expect(rows[0]).toMatchObject({ ready_at: expect.any(Date), wake_seq: 1 });
+  });
+
+  test('an answer must fit the fields', async () => {
+    const { id } = await aRequest({ fields });
+    const good = { name: 'x', agreed: false };
+
+    for (const [key, value] of [
+      ['name', ''],
+      ['name', 7],
+      ['age', 'old'],
+      ['agreed', 'maybe'],
+      ['colour', 'green'],
+    ] as const) {
+      const { status, body } = await submit(id, { ...good, [key]: value });
+      expect(status).toBe(400);
+      expect(body.error.details.issues).toMatchObject([{ path: ['submittedData', key] }]);
+    }
+    expect((await submit(id, good)).status).toBe(200);
+  });
+
+  test('too late is too late', async () => {
+    const { id } = await aRequest({ fields: [], expiresAt: new Date(Date.now() - 1_000) });
+    const cancelled = await aRequest({ fields: [] });
+    await admin().delete(`T/workflows/instances/${cancelled.instanceID}/stop`);
+
+    for (const one of [id, cancelled.id])
+      expect(await submit(one, {})).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+  });
+
+  test('follows the permissions on the workflow that asks', async () => {
+    const { id, workflowID } = await aRequest({ fields: [] });
+    const readers = await aMember(cluster, { tenant, rules: [{ object: `workflow:${workflowID}`, action: 'read' }] });
+    const others = await aMember(cluster, { tenant, rules: [{ object: `workflow:${newID()}`, action: 'read' }] });
+
+    expect((await cluster.as(readers).in(tenant).get(`T/workflows/data-collection/${id}`)).status).toBe(200);
+    const submission = { submittedData: {} };
+    expect(
+      (await cluster.as(readers).in(tenant).post(`T/workflows/data-collection/${id}/submit`, submission)).status,
+    ).toBe(403);
+    for (const one of [id, newID()])
+      expect((await cluster.as(others).in(tenant).get(`T/workflows/data-collection/${one}`)).status).toBe(403);
+    expect((await submit(newID(), {})).status).toBe(404);
+  });
+
+  const submit = (id: string, submittedData: JsonObject) =>
+    admin().post(`T/workflows/data-collection/${id}/submit`, { submittedData });
+
+  /** A run that waits for an answer, as the engine leaves it. */
+  async function aRequest({ fields: wanted, expiresAt = null }: { fields: object[]; expiresAt?: Date | null }) {
+    const workflow = await aWorkflow(cluster, { tenant });
+    const { instanceID } = (await admin().post(`T/workflows/${workflow.id}/execute`)).body;
+    const id = newID();
+    const { pool } = cluster.context;
+    await pool.query(
+      `update workflow_instance set status = 'WAITING', ready_at = null, dispatched_at = null, started_at = now() where id = $1`,
+      [instanceID],
+    );
+    await pool.query(
+      `insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config, expires_at)
+       values ($1, $2, $3, 'ask', 'form', $4, $5)`,
+      [id, tenant.id, instanceID, JSON.stringify({ collectionType: 'form', fields: wanted }), expiresAt],
+    );
+    return { id, instanceID, workflowID: workflow.id };
+  }
+});
+
+const instance = (id: string) => admin().get(`T/workflows/instances/${id}`);
+
+async function versionOf(id: string): Promise<unknown> {
+  const { rows } = await cluster.context.pool.query('select version_id from workflow where id = $1', [id]);
+  return rows[0]?.version_id;
+}
+
+async function versionOfRun(id: string): Promise<unknown> {
+  const { rows } = await cluster.context.pool.query('select version_id from workflow_instance where id = $1', [id]);
+  return rows[0]?.version_id;
+}

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { entities } from '#shared/db/entities/index.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import { createOrm } from '#shared/db/orm.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { newID } from '#shared/ids.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { testLogger } from '#test/support/environment.ts';
+import { noops } from '#test/support/graphs.ts';
+
+let deployment: Deployment;
+let orm: ReturnType<typeof createOrm>;
+beforeAll(async () => {
+  deployment = await startDeployment();
+  orm = createOrm(deployment.config.db, testLogger);
+});
+afterAll(async () => {
+  await orm.close();
+  await deployment[Symbol.asyncDispose]();
+});
+
+/** By name: the union of all entities is no entity to the compiler. */
+function metadataOf(name: string) {
+  const meta = [...orm.getMetadata().getAll().values()].find(({ className }) => className === name);
+  if (!meta) throw new Error(`${name} is not mapped`);
+  return meta;
+}
+
+test('every entity that belongs to a tenant is narrowed to it by default', () => {
+  for (const entity of entities) {
+    const meta = metadataOf(entity.name);
+    if (!('tenantID' in meta.properties)) continue;
+    expect(meta.filters.tenant, meta.className).toMatchObject({ default: true });
+  }
+});
+
+test('every mapped column exists under the name the migrations gave it', async () => {
+  for (const entity of entities) {
+    const meta = metadataOf(entity.name);
+    const { rows } = await deployment.pool.query<{ column_name: string }>(
+      'select column_name from information_schema.columns where table_name = $1',
+      [meta.tableName],
+    );
+    const columns = new Set(rows.map(({ column_name }) => column_name));
+    for (const property of meta.props)
+      for (const name of property.fieldNames) expect(columns, `${meta.tableName}.${name}`).toContain(name);
+  }
+});
+
+test('an entity manager of one tenant neither finds nor changes what another owns', async () => {
+  const { workflowID, versionID } = await deployment.saveWorkflow(noops(1));
+  const em = tenantEntityManager(orm.em, newID());
+
+  expect(await em.findOne(Workflow, { id: workflowID })).toBeNull();
+  expect(await em.count(WorkflowVersion)).toBe(0);
+  expect(await em.nativeUpdate(Workflow, { id: workflowID }, { title: 'Mine now' })).toBe(0);
+  expect(await em.nativeDelete(WorkflowVersion, { id: versionID })).toBe(0);
+
+  const owner = tenantEntityManager(orm.em, deployment.tenantID);
+  expect((await owner.findOneOrFail(Workflow, { id: workflowID })).title).toBe('A workflow');
+});
+
+test('every table that grows is named by the sweep or belongs to what somebody made', async () => {
+  const kept = [
+    'tenant',
+    'app_user',
+    'membership',
+    'user_config',
+    'policy_rule',
+    'workflow',
+    'tenant_dispatch',
+    'service_state',
+    'schema_migration',
+  ];
+  const retired = [
+    'idempotency',
+    'worker_session',
+    'policy_change',
+    'workflow_instance',
+    'run_event',
+    'run_wait',
+    'collection_request',
+    'workflow_version',
+    'socket_io_attachments',
+  ];
+  const { rows } = await deployment.pool.query<{ tablename: string }>(
+    `select tablename from pg_tables where schemaname = 'public'`,
+  );
+
+  expect(rows.map(({ tablename }) => tablename).sort()).toEqual([...kept, ...retired].sort());
+});

@@ -1,0 +1,233 @@
+/** The bootstrap in a project of its own, with an npm that installs only what it needs: a Node. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+let project: string;
+
+beforeEach(async () => {
+  project = await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`));
+  for (const folder of ['ops', 'bin']) await mkdir(join(project, folder));
+  for (const file of ['bootstrap.mjs', 'libatomic.mjs'])
+    await copyFile(join(root, 'ops', file), join(project, 'ops', file));
+  await writeLock('1.0.0');
+  await writeNpm('install');
+  await writeFile(
+    join(project, 'hello.ts'),
+    'const words: string[] = process.argv.slice(2);\nconsole.log(words.join(" "));\n',
+  );
+});
+afterEach(() => rm(project, { recursive: true, force: true }));
+
+test('the first start installs, the second does not', async () => {
+  const first = await run('hello.ts', 'hello', 'big world');
+  const second = await run('hello.ts', 'again');
+
+  expect(first).toMatchObject({ code: 0, stdout: 'hello big world\n' });
+  expect(first.stderr).toContain('gantry: installing the packages of package-lock.json');
+  expect(second).toEqual({ code: 0, stdout: 'again\n', stderr: '' });
+  expect(await npmCalls()).toBe(1);
+});
+
+test('without a script it only installs', async () => {
+  expect(await run()).toMatchObject({ code: 0, stdout: '' });
+  expect(await npmCalls()).toBe(1);
+});
+
+test('another lockfile is installed again', async () => {
+  await run('hello.ts');
+  await writeLock('1.0.1');
+
+  await run('hello.ts');
+
+  expect(await npmCalls()).toBe(2);
+});
+
+test('an npm install by hand is not repeated', async () => {
+  await run('hello.ts');
+  await writeLock('1.0.1');
+  await copyFile(join(project, 'package-lock.json'), join(project, 'node_modules/.package-lock.json'));
+
+  await run('hello.ts');
+
+  expect(await npmCalls()).toBe(1);
+});
+
+test('an install that was interrupted is begun again', async () => {
+  await writeNpm('install', 'rm node_modules/.package-lock.json; kill -9 $$');
+  expect(await run('hello.ts')).toMatchObject({ code: 137, stdout: '' });
+  await writeNpm('install');
+
+  expect(await run('hello.ts', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
+  expect(await npmCalls()).toBe(2);
+});
+
+test('an install that fails leaves the one before it alone', async () => {
+  await run('hello.ts');
+  await writeLock('1.0.1');
+  await writeNpm('install', 'exit 3');
+
+  expect(await run('hello.ts')).toMatchObject({ code: 1 });
+  await writeLock('1.0.0');
+
+  expect(await run('hello.ts', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
+  expect(await npmCalls()).toBe(2);
+});
+
+test('nothing is left of the places where npm worked', async () => {
+  await writeNpm('install', 'kill -9 $$');
+  await run('hello.ts');
+  await writeNpm('install');
+  await run('hello.ts');
+
+  expect(await readdir(project)).not.toContain('.gantry');
+});
+
+test('two starts at once install once', async () => {
+  await writeNpm('sleep 0.5', 'install');
+
+  const [one, two] = await Promise.all([run('hello.ts', 'one'), run('hello.ts', 'two')]);
+
+  expect([one.stdout, two.stdout]).toEqual(['one\n', 'two\n']);
+  expect(one.stderr + two.stderr).toContain('another process is installing the packages of this folder');
+  expect(await npmCalls()).toBe(1);
+});
+
+test('a failed install is told and not remembered', async () => {
+  await writeNpm('exit 3');
+
+  expect(await run('hello.ts')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('npm ci failed (exit code 3)'),
+  });
+  await run('hello.ts');
+  expect(await npmCalls()).toBe(2);
+});
+
+test('an npm that is not there is told', async () => {
+  const tools = join(project, 'tools');
+  await mkdir(tools);
+  for (const tool of ['dirname', 'readlink']) await symlink(`/usr/bin/${tool}`, join(tools, tool)); // Node may be a script.
+  const child = start([], ['hello.ts'], { PATH: tools });
+
+  expect(await outcome(child)).toMatchObject({ code: 1, stderr: expect.stringContaining('npm is not on the PATH') });
+});
+
+test('a Node that does not work is told', async () => {
+  await writeNpm(
+    'install',
+    'rm node_modules/.bin/node',
+    'echo "echo v18.0.0" > node_modules/.bin/node',
+    'chmod +x node_modules/.bin/node',
+  );
+
+  expect(await run('hello.ts')).toMatchObject({ code: 1, stderr: expect.stringContaining('no working Node 26') });
+});
+
+describe.each([
+  { how: 'a Node that can become the script', flags: [] },
+  { how: 'a Node that has to stay its parent', flags: ['--import', 'data:text/javascript,delete process.execve'] },
+])('on $how', ({ flags }) => {
+  beforeEach(() => run());
+
+  test('the exit code is the script’s', async () => {
+    await writeFile(join(project, 'ends.ts'), 'process.exitCode = 7;');
+
+    expect(await outcome(start(flags, ['ends.ts']))).toMatchObject({ code: 7 });
+  });
+
+  test('the signal that ended the script is told as a shell tells it', async () => {
+    await writeFile(join(project, 'dies.ts'), "process.kill(process.pid, 'SIGKILL');");
+
+    expect((await outcome(start(flags, ['dies.ts']))).code).toBe(137);
+  });
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s reaches the script, which is waited for', async (signal) => {
+    await writeFile(
+      join(project, 'drains.ts'),
+      `process.once('${signal}', () => setTimeout(() => { console.log('drained'); process.exit(5); }, 200));
+       setInterval(() => {}, 1000);
+       console.log('ready');`,
+    );
+    const child = start(flags, ['drains.ts']);
+    await once(child.stdout ?? child, 'data');
+
+    child.kill(signal);
+
+    expect(await outcome(child)).toMatchObject({ code: 5, stdout: 'drained\n' });
+  });
+});
+
+test('the programs of node_modules come first on the PATH', async () => {
+  await writeFile(join(project, 'path.ts'), "console.log(process.env.PATH?.split(':')[0]);");
+
+  expect(await run('path.ts')).toMatchObject({ stdout: `${join(project, 'node_modules/.bin')}\n` });
+});
+
+test('package-lock.json has every platform’s packages, without which npm ci refuses it', async () => {
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
+
+  const missing = Object.entries<{ optionalDependencies?: object }>(packages).flatMap(
+    ([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+      ),
+  );
+
+  expect(missing, 'node ops/complete-lockfile.mjs adds them').toEqual([]);
+});
+
+async function writeLock(version: string): Promise<void> {
+  const packages = {
+    '': { name: 'tiny', dependencies: { node: '*' } },
+    'node_modules/node': { version, integrity: `sha512-${version}` },
+    'node_modules/elsewhere': { version: '1.0.0', optional: true },
+  };
+  await writeFile(join(project, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
+}
+
+/** A shell script that counts its calls; `install` does what npm ci would. */
+async function writeNpm(...steps: string[]): Promise<void> {
+  const script = [
+    '#!/bin/sh',
+    `echo call >> ${join(project, 'calls')}`,
+    'install() {',
+    '  rm -rf node_modules && mkdir -p node_modules/.bin',
+    `  ln -s ${process.execPath} node_modules/.bin/node`,
+    '  cp package-lock.json node_modules/.package-lock.json',
+    '}',
+    ...steps,
+  ];
+  await writeFile(join(project, 'bin/npm'), `${script.join('\n')}\n`);
+  await chmod(join(project, 'bin/npm'), 0o755);
+}
+
+async function npmCalls(): Promise<number> {
+  return (await readFile(join(project, 'calls'), 'utf8')).trim().split('\n').length;
+}
+
+function run(script?: string, ...args: string[]) {
+  return outcome(start([], [script, ...args]));
+}
+
+function start(flags: string[], command: (string | undefined)[], overrides: NodeJS.ProcessEnv = {}): ChildProcess {
+  // Where the bootstrap of this very run has put a library that the machine lacks.
+  const LD_LIBRARY_PATH = join(root, 'node_modules/.cache/libatomic');
+  const env = { HOME: project, LD_LIBRARY_PATH, PATH: `${join(project, 'bin')}:/usr/bin:/bin`, ...overrides };
+  const args = [...flags, 'ops/bootstrap.mjs', ...command.filter((word) => word !== undefined)];
+  return spawn(process.execPath, args, { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+async function outcome(child: ChildProcess): Promise<{ code: number; stdout: string; stderr: string }> {
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    child.stdout ? text(child.stdout) : '',
+    child.stderr ? text(child.stderr) : '',
+    once(child, 'exit'),
+  ]);
+  return { code: code ?? (signal === 'SIGKILL' ? 137 : -1), stdout, stderr };
+}

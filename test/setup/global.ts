@@ -1,0 +1,24 @@
+import { createBackplane } from '#shared/backplane/index.ts';
+import { createOrm } from '#shared/db/orm.ts';
+import { createPool } from '#shared/db/pool.ts';
+import { migrate } from '#shared/db/schema.ts';
+import { onServer, TEMPLATE } from '../support/database.ts';
+import { testLogger, testServers } from '../support/environment.ts';
+
+/** One migrated database, of which every test file makes copies. */
+export default async function setup(): Promise<void> {
+  await onServer(`drop database if exists ${TEMPLATE} with (force)`);
+  await onServer(`create database ${TEMPLATE}`);
+  const url = new URL(testServers.databaseURL);
+  url.pathname = `/${TEMPLATE}`;
+  const db = { url: url.href, poolSize: 2 };
+  const pool = createPool(db, testLogger);
+  const orm = createOrm(db, testLogger);
+  // Both passes share the template, so the queues' own schema is always in it.
+  const backplane = createBackplane({ prefix: 'gantry', databaseURL: url.href }, testLogger);
+  await migrate(orm, pool, testLogger);
+  await backplane.migrate();
+  await backplane[Symbol.asyncDispose]();
+  await orm.close();
+  await pool.end();
+}

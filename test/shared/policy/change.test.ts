@@ -1,0 +1,198 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createAsset, deleteAsset } from '#shared/assets.ts';
+import type { Caller } from '#shared/caller.ts';
+import { Tenant } from '#shared/db/entities/tenant.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { createOrm } from '#shared/db/orm.ts';
+import { createPool, type Pool } from '#shared/db/pool.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { newID } from '#shared/ids.ts';
+import { changeRules } from '#shared/policy/change.ts';
+import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
+import { type FreshDatabase, freshDatabase } from '#test/support/database.ts';
+import { testLogger } from '#test/support/environment.ts';
+
+describe('changes of the rules', () => {
+  let database: FreshDatabase;
+  let pool: Pool;
+  let orm: MikroORM;
+  let policy: Policy;
+  let tenantID: string;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    pool = createPool({ url: database.url, poolSize: 5 }, testLogger);
+    orm = createOrm({ url: database.url, poolSize: 5 }, testLogger);
+    policy = createPolicy(pool, testLogger);
+  });
+  afterAll(async () => {
+    await orm.close();
+    await pool.end();
+    await database[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    tenantID = newID();
+    await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $3)', [
+      tenantID,
+      'A tenant',
+      newID(),
+    ]);
+  });
+
+  async function versionOf(id = tenantID): Promise<number> {
+    const { rows } = await pool.query<{ policy_version: number }>('select policy_version from tenant where id = $1', [
+      id,
+    ]);
+    return rows[0]?.policy_version ?? -1;
+  }
+
+  async function rules(): Promise<string[]> {
+    const { rows } = await pool.query<Record<string, string>>('select * from policy_rule where tenant_id = $1', [
+      tenantID,
+    ]);
+    return rows
+      .map(({ kind, subject, object, action, effect, role }) => [kind, subject, object, action, effect, role].join(' '))
+      .sort();
+  }
+
+  async function changes(): Promise<{ version: number; op: string; rule: Record<string, string> }[]> {
+    const { rows } = await pool.query(
+      'select version, op, rule from policy_change where tenant_id = $1 order by version',
+      [tenantID],
+    );
+    return rows;
+  }
+
+  async function can(subject: string, object: string, action: string): Promise<boolean> {
+    return policy.can({ tenantID, version: await versionOf(), subjects: [subject], object, action });
+  }
+
+  test('each changed rule is a version of the tenant, and the last one is its own', async () => {
+    const em = orm.em.fork();
+    await changeRules(em, tenantID, {
+      add: [
+        { subject: 'u', object: 'workflow:*', action: 'read' },
+        { subject: 'u', role: 'role:a' },
+      ],
+    });
+    await changeRules(em, tenantID, { add: [{ subject: 'u', object: 'workflow:*', action: 'read' }] });
+    await changeRules(em, tenantID, { remove: [{ subject: 'u', role: 'role:a' }] });
+
+    expect(await versionOf()).toBe(3);
+    expect((await changes()).map(({ version, op, rule }) => `${version} ${op} ${rule.kind}`).sort()).toEqual([
+      expect.stringMatching(/^1 add/),
+      expect.stringMatching(/^2 add/),
+      '3 remove grouping',
+    ]);
+    expect(await rules()).toEqual(['rule u workflow:* read allow ']);
+  });
+
+  test('what is removed and added again in one change stays', async () => {
+    const em = orm.em.fork();
+    const kept = { subject: 'role:a', object: 'workflow:*', action: 'read' };
+    await changeRules(em, tenantID, { add: [kept, { ...kept, action: 'update' }] });
+
+    await changeRules(em, tenantID, { remove: [{ subject: 'role:a' }], add: [kept] });
+
+    expect(await rules()).toEqual(['rule role:a workflow:* read allow ']);
+  });
+
+  test('a change that is rolled back has not happened', async () => {
+    const change = orm.em.fork().transactional(async (em) => {
+      await changeRules(em, tenantID, { add: [{ subject: 'u', object: '*', action: '*' }] });
+      throw new Error('no');
+    });
+
+    await expect(change).rejects.toThrow('no');
+    expect(await versionOf()).toBe(0);
+    expect(await rules()).toEqual([]);
+  });
+
+  test('what is pending is written with the rules: a tenant and what its creator may do', async () => {
+    const em = orm.em.fork();
+    const tenant = em.create(Tenant, { tenantTitle: 'Another', creatorID: newID() });
+    await em.flush();
+    const id = newID();
+    em.create(Tenant, { id, tenantTitle: 'A third', creatorID: newID() });
+
+    await changeRules(em, id, { add: [{ subject: 'u', object: '*', action: '*' }] });
+
+    expect(await versionOf(id)).toBe(1);
+    expect(await versionOf(tenant.id)).toBe(0);
+  });
+
+  test('text of any kind arrives as it was', async () => {
+    const odd = `it's "odd" \\ $1 ? ?? % ${'é'}`;
+    await changeRules(orm.em.fork(), tenantID, { add: [{ subject: odd, object: odd, action: odd }] });
+
+    expect(await rules()).toEqual([`rule ${odd} ${odd} ${odd} allow `]);
+    await changeRules(orm.em.fork(), tenantID, { remove: [{ subject: odd, object: odd }] });
+    expect(await rules()).toEqual([]);
+  });
+
+  test('a removal without conditions is refused', async () => {
+    await changeRules(orm.em.fork(), tenantID, { add: [{ subject: 'u', object: '*', action: '*' }] });
+
+    await expect(changeRules(orm.em.fork(), tenantID, { remove: [{}] })).rejects.toThrow('every rule');
+    expect(await rules()).toHaveLength(1);
+  });
+
+  test('changes at the same time each get versions of their own', async () => {
+    const at = (n: number) => ({ subject: `u${n}`, object: `workflow:${n}`, action: '*' });
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        changeRules(orm.em.fork(), tenantID, { add: [at(n)], remove: [{ subject: `u${n - 1}` }] }),
+      ),
+    );
+
+    const all = await changes();
+    expect(all.map(({ version }) => version)).toEqual(all.map((_, index) => index + 1));
+    expect(await versionOf()).toBe(all.length);
+    const left = new Set<string>();
+    for (const { op, rule } of all)
+      if (op === 'add') left.add(rule.subject ?? '');
+      else left.delete(rule.subject ?? '');
+    expect((await rules()).map((rule) => rule.split(' ')[1])).toEqual([...left].sort());
+  });
+
+  test('an asset comes with what its creators may do, and goes with every rule on it', async () => {
+    const em = tenantEntityManager(orm.em, tenantID);
+    const [userID, apiKeyID] = [newID(), newID()];
+    const caller: Caller = { type: 'apiKey', id: apiKeyID, userID, origin: 'direct' };
+    const data = { id: newID(), title: 'A workflow', workflowOptions: {}, versionID: newID() };
+
+    const workflow = await createAsset(em, caller, 'workflow', Workflow, data);
+    await em.flush();
+
+    expect(workflow).toMatchObject({ tenantID, creatorID: userID, createdByApiKeyID: apiKeyID });
+    expect(await can(userID, `workflow:${workflow.id}`, 'delete')).toBe(true);
+    expect(await can(apiKeyID, `workflow:${workflow.id}`, 'delete')).toBe(true);
+    expect(await can(userID, 'workflow:*', 'read')).toBe(false);
+
+    await changeRules(em, tenantID, {
+      add: [{ subject: 'role:a', object: `workflow:${workflow.id}`, action: 'read' }],
+    });
+    await deleteAsset(em, 'workflow', workflow);
+    await em.flush();
+
+    expect(await rules()).toEqual([]);
+    expect(await can(userID, `workflow:${workflow.id}`, 'delete')).toBe(false);
+    expect(await tenantEntityManager(orm.em, tenantID).count(Workflow, {})).toBe(0);
+  });
+
+  test('an asset whose caller rolls back leaves neither row nor rule', async () => {
+    const work = tenantEntityManager(orm.em, tenantID).transactional(async (em) => {
+      const caller: Caller = { type: 'user', id: newID(), origin: 'direct' };
+      await createAsset(em, caller, 'workflow', Workflow, {
+        title: 'A workflow',
+        workflowOptions: {},
+        versionID: newID(),
+      });
+      throw new Error('no');
+    });
+
+    await expect(work).rejects.toThrow('no');
+    expect(await rules()).toEqual([]);
+    expect(await tenantEntityManager(orm.em, tenantID).count(Workflow, {})).toBe(0);
+  });
+});

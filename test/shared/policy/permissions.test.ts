@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { catalogue, objectType, Permission, permissions, splitPermission } from '#shared/policy/permissions.ts';
+
+describe('the catalogue of permissions', () => {
+  test('every permission the contract names is in it', () => {
+    const named = [
+      'ai.execute',
+      'audit.list',
+      'dataquery.execute',
+      'workflow.execute',
+      'workflow.create',
+      'cronjob.create',
+    ];
+
+    for (const name of named) expect(permissions).toContain(name);
+  });
+
+  test('every resource the contract names is in it', () => {
+    const named =
+      'ai apikey appPage audit bundle cronjob dataquery datasource folder listener permission role tenant user widget widgetLibrary workflow';
+
+    for (const resource of named.split(' ')) expect(Object.keys(catalogue)).toContain(resource);
+  });
+
+  test('a permission has a resource and an action, and comes once', () => {
+    for (const permission of permissions) expect(permission).toMatch(/^[a-zA-Z]+\.[a-zA-Z]+$/);
+    expect(new Set(permissions).size).toBe(permissions.length);
+  });
+
+  test('a resource is taken in any capitals and kept in one form', () => {
+    expect(Permission.parse('cronJob.create')).toBe('cronjob.create');
+    expect(Permission.parse('cronjob.create')).toBe('cronjob.create');
+    expect(Permission.parse('dataQuery.execute')).toBe('dataquery.execute');
+    expect(objectType('cronJob')).toBe('cronjob');
+    expect(objectType('spaceship')).toBeUndefined();
+  });
+
+  test('what is not in it is refused', () => {
+    for (const text of [
+      '',
+      'workflow',
+      'workflow.',
+      '.create',
+      'workflow.fly',
+      'workflow.create.x',
+      'spaceship.list',
+      'workflow.Create',
+      'toString.x',
+    ])
+      expect(Permission.safeParse(text).success, text).toBe(false);
+  });
+
+  test('a permission splits at its dot', () => {
+    expect(splitPermission('workflow.create')).toEqual(['workflow', 'create']);
+  });
+});

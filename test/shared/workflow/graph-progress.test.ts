@@ -1,0 +1,322 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '#shared/json.ts';
+import {
+  begin,
+  compileGraph,
+  createProgress,
+  type Graph,
+  isFinished,
+  settle,
+  type WorkflowNode,
+} from '#shared/workflow/graph.ts';
+
+/** A graph written as `from:exit>to` (`from>to` for the plain exit). Ids beginning with `c` are conditions, `e` ends, `any` joins. */
+function draw(...arrows: string[]): Graph {
+  const edges = arrows.map((arrow) => {
+    const [, source = '', sourceHandle, target = ''] = /^(\w+)(?::(\w+))?>(\w+)$/.exec(arrow) ?? [];
+    return { id: arrow, source, sourceHandle, target };
+  });
+  const ids = new Set(['s', ...edges.flatMap(({ source, target }) => [source, target])]);
+  return compileGraph([...ids].map(nodeCalled), edges);
+}
+
+function nodeCalled(id: string): WorkflowNode {
+  const join: JsonObject = id.startsWith('any') ? { joinMode: 'any' } : {};
+  if (id === 's') return { id, type: 'start', data: {} };
+  if (id.startsWith('e')) return { id, type: 'end', data: join };
+  if (!id.startsWith('c')) return { id, type: 'javascript', data: { code: 'return 1;', ...join } };
+  const branches = ['x', 'y', 'z'].map((branch) => ({
+    id: branch,
+    conditions: [{ operator: 'is_empty', leftValue: 1 }],
+  }));
+  return { id, type: 'condition', data: { branches } };
+}
+
+/** One run through a graph, by names. */
+function run(graph: Graph) {
+  const progress = createProgress(graph);
+  const names = (indices: number[]) => indices.map((index) => graph.nodes[index]?.id);
+  return {
+    begin: () => names(begin(graph, progress)),
+    settle: (id: string, exit: string | null) => names(settle(graph, progress, graph.indexOf.get(id) ?? -1, exit)),
+    isFinished: () => isFinished(graph, progress),
+  };
+}
+
+function started(...arrows: string[]) {
+  const one = run(draw(...arrows));
+  one.begin();
+  return one;
+}
+
+describe('a run', () => {
+  test('begins at the start node and ends when nothing is left', () => {
+    const one = run(draw('s>a', 'a>e'));
+
+    expect(one.begin()).toEqual(['s']);
+    expect(one.isFinished()).toBe(false);
+    expect(one.settle('s', 'output')).toEqual(['a']);
+    expect(one.settle('a', 'success')).toEqual(['e']);
+    expect(one.isFinished()).toBe(false);
+    expect(one.settle('e', null)).toEqual([]);
+    expect(one.isFinished()).toBe(true);
+  });
+
+  test('begins once', () => {
+    const one = started('s>a');
+
+    expect(one.begin()).toEqual([]);
+    one.settle('s', 'output');
+    expect(one.begin()).toEqual([]);
+  });
+
+  test('is not changed by settling a node again', () => {
+    const one = started('s>a', 's>b', 'a>any1', 'b>any1');
+    one.settle('s', 'output');
+    expect(one.settle('a', 'success')).toEqual(['any1']);
+
+    expect(one.settle('a', 'success')).toEqual([]);
+    expect(one.settle('a', 'error')).toEqual([]);
+
+    one.settle('b', 'success');
+    expect(one.isFinished()).toBe(false);
+    one.settle('any1', 'success');
+    expect(one.isFinished()).toBe(true);
+  });
+
+  test('does not let a node settle before it is ready, nor one that does not exist', () => {
+    const one = started('s>a', 'a>b');
+
+    expect(() => one.settle('b', 'success')).toThrow('settled before it is ready');
+    expect(() => one.settle('nobody', 'success')).toThrow('settled before it is ready');
+  });
+
+  test('shares nothing with another run of the same graph', () => {
+    const graph = draw('s>a');
+    const [one, other] = [run(graph), run(graph)];
+    one.begin();
+    one.settle('s', 'output');
+
+    expect(other.begin()).toEqual(['s']);
+  });
+});
+
+describe('leaving a node', () => {
+  test('starts all nodes behind the exit, in the order of the edges', () => {
+    const one = started('s>b', 's>a', 's>d', 'a>e');
+
+    expect(one.settle('s', 'output')).toEqual(['b', 'a', 'd']);
+  });
+
+  test('by one exit does not start what is behind another', () => {
+    const one = started('s>a', 'a:success>b', 'a:error>d');
+    one.settle('s', 'output');
+
+    expect(one.settle('a', 'error')).toEqual(['d']);
+    one.settle('d', 'success');
+    expect(one.isFinished()).toBe(true);
+  });
+
+  test('by an exit that leads nowhere ends only that branch', () => {
+    const one = started('s>a', 's>b', 'a:error>d', 'b>f');
+    one.settle('s', 'output');
+
+    expect(one.settle('a', 'success')).toEqual([]);
+    expect(one.isFinished()).toBe(false);
+    expect(one.settle('b', 'success')).toEqual(['f']);
+  });
+
+  test('by no exit ends the branch and lets joins go on without it', () => {
+    const one = started('s>a', 's>b', 'a>j', 'b>j');
+    one.settle('s', 'output');
+
+    expect(one.settle('a', null)).toEqual([]);
+    expect(one.settle('b', 'success')).toEqual(['j']);
+  });
+
+  test('a condition by a branch without an edge goes on by its default', () => {
+    const one = started('s>c', 'c:x>a', 'c:default>b');
+    one.settle('s', 'output');
+
+    expect(one.settle('c', 'y')).toEqual(['b']);
+  });
+
+  test('a condition without an edge for the branch or the default ends there, and its error never goes by the default', () => {
+    const none = started('s>c', 'c:x>a');
+    none.settle('s', 'output');
+    expect(none.settle('c', 'y')).toEqual([]);
+    expect(none.isFinished()).toBe(true);
+
+    const failed = started('s>c', 'c:default>a');
+    failed.settle('s', 'output');
+    expect(failed.settle('c', 'error')).toEqual([]);
+    expect(failed.isFinished()).toBe(true);
+  });
+});
+
+describe('a join of all', () => {
+  test('waits for every branch', () => {
+    const one = started('s>a', 's>b', 'a>j', 'b>j');
+    one.settle('s', 'output');
+
+    expect(one.settle('b', 'success')).toEqual([]);
+    expect(one.settle('a', 'success')).toEqual(['j']);
+  });
+
+  test('does not wait for a branch that was not chosen', () => {
+    const one = started('s>c', 'c:x>a', 'c:y>b', 'a>j', 'b>j', 'j>e');
+    one.settle('s', 'output');
+
+    expect(one.settle('c', 'x')).toEqual(['a']);
+    expect(one.settle('a', 'success')).toEqual(['j']);
+  });
+
+  test('does not wait for a branch that died far away', () => {
+    const one = started('s>c', 's>a', 'c:x>b1', 'b1>b2', 'b2>b3', 'b3>j', 'a>j', 'c:y>e');
+    one.settle('s', 'output');
+    one.settle('a', 'success');
+
+    expect(one.settle('c', 'y')).toEqual(['e', 'j']);
+  });
+
+  test('counts two edges from one node', () => {
+    const one = started('s>c', 'c:x>j', 'c:y>j', 'c:default>j');
+    one.settle('s', 'output');
+
+    expect(one.settle('c', 'y')).toEqual(['j']);
+  });
+
+  test('dies when all branches died, and takes what follows with it', () => {
+    const one = started('s>c', 'c:x>a', 'c:x>b', 'a>j', 'b>j', 'j>k', 'c:y>k');
+    one.settle('s', 'output');
+
+    expect(one.settle('c', 'y')).toEqual(['k']);
+  });
+});
+
+describe('a join of any', () => {
+  test('starts at the first branch, once', () => {
+    const one = started('s>a', 's>b', 'a>any1', 'b>any1');
+    one.settle('s', 'output');
+
+    expect(one.settle('b', 'success')).toEqual(['any1']);
+    expect(one.settle('a', 'success')).toEqual([]);
+    one.settle('any1', 'success');
+    expect(one.isFinished()).toBe(true);
+  });
+
+  test('does not start at a dead branch, and dies when all are dead', () => {
+    const one = started('s>c', 's>a', 'c:x>b', 'b>any1', 'a:success>any1', 'any1>j', 'c:y>j');
+    one.settle('s', 'output');
+
+    expect(one.settle('c', 'y')).toEqual([]);
+    expect(one.settle('a', 'error')).toEqual(['j']);
+  });
+
+  test('that has run stays as it is when a late branch dies', () => {
+    const one = started('s>a', 's>b', 'a>any1', 'b>any1', 'any1>e');
+    one.settle('s', 'output');
+    one.settle('a', 'success');
+    one.settle('any1', 'success');
+
+    expect(one.settle('b', 'error')).toEqual([]);
+    one.settle('e', null);
+    expect(one.isFinished()).toBe(true);
+  });
+});
+
+test('a dead chain of 50,000 nodes does not overflow the stack', () => {
+  const chain = Array.from({ length: 50_000 }, (_, index) => `n${index}`);
+  const links = chain.slice(1).map((id, index) => `${chain[index]}>${id}`);
+  const one = started('s>c', 'c:x>n0', ...links, 'n49999>j', 'c:y>j');
+  one.settle('s', 'output');
+
+  expect(one.settle('c', 'y')).toEqual(['j']);
+});
+
+interface Drawn {
+  joinModes: ('all' | 'any')[];
+  edges: { from: number; to: number; exit: string }[];
+}
+
+const size = 9;
+const exits = ['x', 'y', 'z', 'default', 'error'];
+
+/** Acyclic, everything reachable: node 0 is the start, the others are conditions, and edges lead to greater numbers. */
+const drawn: fc.Arbitrary<Drawn> = fc
+  .record({
+    joinModes: fc.array(fc.constantFrom('all' as const, 'any' as const), { minLength: size, maxLength: size }),
+    firsts: fc.array(fc.nat(), { minLength: size, maxLength: size }),
+    firstExits: fc.array(fc.constantFrom(...exits), { minLength: size, maxLength: size }),
+    more: fc.array(fc.record({ a: fc.nat(size - 1), b: fc.nat(size - 1), exit: fc.constantFrom(...exits) }), {
+      maxLength: 16,
+    }),
+  })
+  .map(({ joinModes, firsts, firstExits, more }) => {
+    const tree = firsts.flatMap((pick, to) => (to === 0 ? [] : [{ from: pick % to, to, exit: firstExits[to] ?? 'x' }]));
+    const others = more.flatMap(({ a, b, exit }) => (a < b ? [{ from: a, to: b, exit }] : []));
+    const edges = [...tree, ...others].map((edge) => (edge.from === 0 ? { ...edge, exit: 'output' } : edge));
+    return { joinModes, edges };
+  });
+
+function compileDrawn({ joinModes, edges }: Drawn): Graph {
+  const nodes = joinModes.map((joinMode, index): WorkflowNode => {
+    const { type, data } = nodeCalled(index === 0 ? 's' : 'c');
+    return { id: `n${index}`, type, data: { ...data, joinMode } };
+  });
+  const links = edges.map(({ from, to, exit }, index) => ({
+    id: `e${index}`,
+    source: `n${from}`,
+    target: `n${to}`,
+    sourceHandle: exit,
+  }));
+  return compileGraph(nodes, links);
+}
+
+/** What ought to have run, told from the end: which exit each node takes decides everything for joins of all. */
+function expected({ joinModes, edges }: Drawn, choices: readonly string[]): Set<number> {
+  const ran = new Set([0]);
+  for (const node of joinModes.keys()) {
+    const incoming = edges.filter(({ to }) => to === node);
+    if (incoming.some(({ from, exit }) => ran.has(from) && exit === chosen(edges, from, choices))) ran.add(node);
+  }
+  return ran;
+}
+
+function chosen(edges: Drawn['edges'], node: number, choices: readonly string[]): string {
+  const choice = node === 0 ? 'output' : (choices[node] ?? 'x');
+  const has = edges.some(({ from, exit }) => from === node && exit === choice);
+  return has || choice === 'error' || node === 0 ? choice : 'default';
+}
+
+test('whatever the graph, the exits and the order: the same nodes run, each once, each after what it waits for, to the end', () => {
+  const choicesOf = fc.array(fc.constantFrom(...exits), { minLength: size, maxLength: size });
+  const orders = fc.array(fc.nat(), { minLength: size, maxLength: size });
+  fc.assert(
+    fc.property(drawn, choicesOf, orders, (picture, choices, order) => {
+      const graph = compileDrawn(picture);
+      const progress = createProgress(graph);
+      const ready = begin(graph, progress);
+      const settled: number[] = [];
+      while (ready.length > 0) {
+        const [node = -1] = ready.splice((order[settled.length] ?? 0) % ready.length, 1);
+        checkBarrier(picture, { node, settled, choices });
+        settled.push(node);
+        ready.push(...settle(graph, progress, node, node === 0 ? 'output' : (choices[node] ?? 'x')));
+      }
+
+      expect(isFinished(graph, progress)).toBe(true);
+      expect(new Set(settled).size).toBe(settled.length);
+      expect(new Set(settled)).toEqual(expected(picture, choices));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+/** A join of all runs after every node before it that runs at all. */
+function checkBarrier({ joinModes, edges }: Drawn, at: { node: number; settled: number[]; choices: string[] }): void {
+  if (joinModes[at.node] === 'any') return;
+  const runs = expected({ joinModes, edges }, at.choices);
+  for (const { from, to } of edges) if (to === at.node && runs.has(from)) expect(at.settled).toContain(from);
+}

@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { AppError } from '#shared/errors.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { InputDefinition, resolveInputs } from '#shared/workflow/inputs.ts';
+
+/** One input of a type, given a value: what becomes of it, or the message. */
+function given(type: string | undefined, value: Json): unknown {
+  try {
+    return resolveInputs([InputDefinition.parse({ key: 'a', type })], { a: value }).a;
+  } catch (error) {
+    return error instanceof AppError ? error.message : error;
+  }
+}
+
+function resolve(definitions: unknown[], values: JsonObject): JsonObject {
+  return resolveInputs(
+    definitions.map((definition) => InputDefinition.parse(definition)),
+    values,
+  );
+}
+
+describe('inputs', () => {
+  test('all pass when none are declared', () => {
+    expect(resolve([], { a: 1, b: { c: 2 } })).toEqual({ a: 1, b: { c: 2 } });
+  });
+
+  test('that are not declared are dropped', () => {
+    expect(resolve([{ key: 'a' }], { a: 1, b: 2 })).toEqual({ a: 1 });
+  });
+
+  test('that are missing and optional are null', () => {
+    expect(resolve([{ key: 'a', type: 'string' }, { key: 'b' }], {})).toEqual({ a: null, b: null });
+  });
+
+  test('that are missing have their default, by either name, in its declared type', () => {
+    const definitions = [
+      { key: 'a', type: 'number', default: '5' },
+      { key: 'b', defaultValue: [1] },
+      { key: 'c', required: true, default: 1, defaultValue: 2 },
+    ];
+
+    expect(resolve(definitions, {})).toEqual({ a: 5, b: [1], c: 1 });
+    expect(resolve(definitions, { b: 0, c: false })).toEqual({ a: 5, b: 0, c: false });
+  });
+
+  test('that are null are null, default or not, and then required ones are missing', () => {
+    expect(resolve([{ key: 'a', default: 5 }], { a: null })).toEqual({ a: null });
+    expect(() => resolve([{ key: 'a', default: 5, required: true }], { a: null })).toThrow('args.a: is required');
+  });
+
+  test('that are missing and required are all named', () => {
+    const missing = () =>
+      resolve([{ key: 'a', required: true }, { key: 'b', type: 'number', required: true }, { key: 'c' }], { b: ' ' });
+
+    expect(missing).toThrow(
+      expect.objectContaining({
+        code: 'VALIDATION_ERROR',
+        message: 'args.a: is required; args.b: is required',
+        details: {
+          issues: [
+            { path: ['args', 'a'], message: 'is required' },
+            { path: ['args', 'b'], message: 'is required' },
+          ],
+        },
+      }),
+    );
+  });
+
+  test('that are wrong are named together with those that are missing', () => {
+    const wrong = () =>
+      resolve(
+        [
+          { key: 'a', type: 'number' },
+          { key: 'b', required: true },
+        ],
+        { a: 'many' },
+      );
+
+    expect(wrong).toThrow('args.a: must be a number; args.b: is required');
+  });
+
+  test('are own properties, whatever they are called', () => {
+    expect(resolve([{ key: 'toString' }, { key: '__proto__' }], {})).toEqual(
+      Object.fromEntries([
+        ['toString', null],
+        ['__proto__', null],
+      ]),
+    );
+  });
+});
+
+describe('a value becomes', () => {
+  test('a number from a text, null from an empty one', () => {
+    expect(given('number', '4.5')).toBe(4.5);
+    expect(given('number', 4)).toBe(4);
+    expect(given('number', ' 7 ')).toBe(7);
+    expect(given('number', '')).toBeNull();
+    expect(given('number', '  ')).toBeNull();
+    for (const wrong of ['four', 'NaN', 'Infinity', true, [], {}])
+      expect(given('number', wrong)).toBe('args.a: must be a number');
+  });
+
+  test('true or false', () => {
+    for (const yes of [true, 'true', 'TRUE', 1, '1']) expect(given('boolean', yes)).toBe(true);
+    for (const no of [false, 'false', 0, '0', '']) expect(given('boolean', no)).toBe(false);
+    for (const wrong of ['yes', 2, [], {}]) expect(given('boolean', wrong)).toBe('args.a: must be true or false');
+  });
+
+  test('an object or a list from JSON text, null from an empty one', () => {
+    expect(given('object', '{"b": 1}')).toEqual({ b: 1 });
+    expect(given('object', { b: 1 })).toEqual({ b: 1 });
+    expect(given('array', '[1]')).toEqual([1]);
+    expect(given('array', [1])).toEqual([1]);
+    for (const type of ['object', 'array']) {
+      expect(given(type, '')).toBeNull();
+      expect(given(type, 'null')).toBeNull();
+      for (const wrong of ['{', '5', '"x"', 5, true]) expect(given(type, wrong)).toMatch(/^args\.a: must be/);
+    }
+    expect(given('object', [1])).toMatch(/^args\.a: must be an object/);
+    expect(given('array', '{}')).toMatch(/^args\.a: must be a list/);
+  });
+
+  test('a text', () => {
+    expect(given('string', 'x')).toBe('x');
+    expect(given('string', '')).toBe('');
+    expect(given('string', 5)).toBe('5');
+    expect(given('string', false)).toBe('false');
+    expect(given('string', { b: [1] })).toBe('{"b":[1]}');
+  });
+
+  test('nothing else when no type is declared', () => {
+    for (const value of ['5', 5, true, [1], { b: 1 }, '']) expect(given(undefined, value)).toEqual(value);
+  });
+});
+
+test('resolved inputs are resolved already', () => {
+  const definition = fc.record({
+    key: fc.constantFrom('a', 'b', 'c'),
+    type: fc.constantFrom(undefined, 'string', 'number', 'boolean', 'object', 'array'),
+    default: fc.constantFrom(undefined, 5, 'x', '[]', null),
+  });
+  const definitions = fc.uniqueArray(definition, { selector: ({ key }) => key, minLength: 1 });
+  const values = fc.dictionary(
+    fc.constantFrom('a', 'b', 'c', 'd'),
+    fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<Json>,
+  );
+  fc.assert(
+    fc.property(definitions, values, (declared, args) => {
+      let once: JsonObject;
+      try {
+        once = resolve(declared, args);
+      } catch (error) {
+        expect(error).toBeInstanceOf(AppError);
+        return;
+      }
+      expect(resolve(declared, once)).toEqual(once);
+      expect(Object.keys(once)).toEqual(declared.map(({ key }) => key));
+    }),
+    { numRuns: 1_000 },
+  );
+});

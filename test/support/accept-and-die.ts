@@ -1,0 +1,34 @@
+/** Accepts a run and is killed at the given point, as an API process may be: argv is the point and the run. */
+import { createBackplane } from '#shared/backplane/index.ts';
+import { readConfig } from '#shared/config.ts';
+import { createPool } from '#shared/db/pool.ts';
+import { createLogger } from '#shared/logger.ts';
+import { createProducer, type Producer } from '#shared/producer.ts';
+import { createRuns, type NewRun } from '#shared/runs.ts';
+
+const [point, run] = process.argv.slice(2) as [string, string];
+const config = readConfig();
+const logger = createLogger({ level: 'silent' });
+const pool = createPool(config.db, logger);
+const backplane = createBackplane(config.backplane, logger);
+const real = createProducer(backplane);
+
+const producer: Producer = {
+  async enqueue(queue, payloads) {
+    // The rows say "handed over", the job does not exist yet.
+    if (point === 'before-enqueue') process.kill(process.pid, 'SIGKILL');
+    await real.enqueue(queue, payloads);
+    if (point === 'after-enqueue') process.kill(process.pid, 'SIGKILL');
+  },
+};
+const runs = createRuns({ pool, producer, messages: backplane.messages, logger });
+const input = JSON.parse(run) as NewRun;
+if (point === 'before-hand-over') {
+  const handOver = runs.handOver;
+  runs.handOver = async (ids) => {
+    process.kill(process.pid, 'SIGKILL');
+    await handOver(ids);
+  };
+}
+await runs.accept(input);
+await new Promise((resolve) => setTimeout(resolve, 10_000));

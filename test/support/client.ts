@@ -1,0 +1,54 @@
+/** An answer as a client sees it. The body is whatever the service sent, so tests read it freely. */
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any;
+  headers: Headers;
+}
+
+type Send = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+
+export interface Client {
+  get: (path: string, headers?: Record<string, string>) => Promise<Answer>;
+  post: Send;
+  put: Send;
+  patch: Send;
+  delete: Send;
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** The same person, with paths that begin with `T` meaning this tenant. */
+  in(tenant: { id: string }): Client;
+}
+
+/** `token` is asked for with every request; undefined sends none. */
+export function createClient(baseURL: string, token: () => Promise<string | undefined>, tenantID?: string): Client {
+  async function request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const bearer = await token();
+    const response = await fetch(baseURL + path.replace(/^T(?=\/|\?|$)/, `/api/v1/tenants/${tenantID}`), {
+      method: method.toUpperCase(),
+      headers: {
+        ...(bearer && { authorization: `Bearer ${bearer}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJSON = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, body: isJSON ? JSON.parse(text) : text, headers: response.headers };
+  }
+
+  return {
+    request,
+    get: (path, headers) => request('get', path, undefined, headers),
+    post: (path, body, headers) => request('post', path, body, headers),
+    put: (path, body, headers) => request('put', path, body, headers),
+    patch: (path, body, headers) => request('patch', path, body, headers),
+    delete: (path, body, headers) => request('delete', path, body, headers),
+    in: ({ id }) => createClient(baseURL, token, id),
+  };
+}

@@ -1,0 +1,71 @@
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ApiContext } from '#api/context.ts';
+import { type Api, startApi } from '#api/listen.ts';
+import { readConfig } from '#shared/config.ts';
+import { newID } from '#shared/ids.ts';
+import { type Client, createClient } from './client.ts';
+import { type Deployment, startDeployment } from './deployment.ts';
+import { testLogger } from './environment.ts';
+import { openSocket, type TestSocket } from './socket.ts';
+
+/** The real API and real workers in this process, on a database of their own. */
+export interface Cluster extends Deployment {
+  readonly baseURL: string;
+  readonly context: ApiContext;
+  /** Every API process, the first included. */
+  readonly apis: readonly { baseURL: string; context: ApiContext }[];
+  /** Undefined: somebody without a token. */
+  as(user: { email: string } | undefined, options?: { baseURL?: string }): Client;
+  tokenFor(user: { email: string }): Promise<string>;
+  socket(user: { email: string }, options?: { baseURL?: string }): Promise<TestSocket>;
+}
+
+export interface ClusterOptions {
+  /** How many worker processes' worth of workers; true means one. */
+  workers?: boolean | number;
+  apis?: number;
+  settings?: Record<string, string>;
+}
+
+export async function startCluster({ workers = true, apis = 1, settings = {} }: ClusterOptions = {}): Promise<Cluster> {
+  await using resources = new AsyncDisposableStack();
+  const keyFile = join(tmpdir(), `gantry-test-issuer-${newID()}.json`);
+  resources.defer(() => rm(keyFile, { force: true }));
+  const deployment = resources.use(await startDeployment({ PORT: '0', DEV_ISSUER_KEY_FILE: keyFile, ...settings }));
+  const started: { api: Api; baseURL: string }[] = [];
+  for (let n = 0; n < apis; n += 1) {
+    const api = resources.use(await startApi({ config: readConfig(deployment.env), logger: testLogger }));
+    started.push({ api, baseURL: `http://127.0.0.1:${api.port}` });
+  }
+  for (let n = 0; n < Number(workers); n += 1) await deployment.startWorker();
+  const [first] = started;
+  if (!first) throw new Error('A cluster has at least one API');
+
+  const tokens = new Map<string, string>();
+  async function tokenFor({ email }: { email: string }): Promise<string> {
+    const known = tokens.get(email);
+    if (known) return known;
+    const response = await fetch(`${first?.baseURL}/dev/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email }),
+    });
+    const { token } = (await response.json()) as { token: string };
+    tokens.set(email, token);
+    return token;
+  }
+
+  const owned = resources.move();
+  return {
+    ...deployment,
+    baseURL: first.baseURL,
+    context: first.api.context,
+    apis: started.map(({ api, baseURL }) => ({ baseURL, context: api.context })),
+    tokenFor,
+    as: (user, { baseURL = first.baseURL } = {}) => createClient(baseURL, async () => user && tokenFor(user)),
+    socket: async (user, { baseURL = first.baseURL } = {}) => openSocket(baseURL, await tokenFor(user)),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

@@ -1,0 +1,142 @@
+import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
+import { type Config, readConfig } from '#shared/config.ts';
+import { createPool, type Pool } from '#shared/db/pool.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { createProducer, type Producer } from '#shared/producer.ts';
+import { createRuns, type NewRun, type Runs } from '#shared/runs.ts';
+import { createWorker, type WorkerContext } from '#workers/context.ts';
+import { freshDatabase } from './database.ts';
+import { testLogger, testServers } from './environment.ts';
+import { settle } from './settle.ts';
+
+/** A database, a backplane and as many workers as asked for, without an API: for tests of what a run does. */
+export interface Deployment extends AsyncDisposable {
+  config: Config;
+  env: Record<string, string>;
+  pool: Pool;
+  backplane: Backplane;
+  producer: Producer;
+  runs: Runs;
+  tenantID: string;
+  startWorker(settings?: Record<string, string>): Promise<WorkerContext>;
+  saveVersion(graph: { nodes: object[]; edges: object[] }, options?: JsonObject): Promise<string>;
+  saveWorkflow(
+    graph: { nodes: object[]; edges: object[] },
+    options?: JsonObject,
+  ): Promise<{ workflowID: string; versionID: string }>;
+  newRun(versionID: string, input?: JsonObject, more?: Partial<NewRun>): NewRun;
+  settle(): Promise<void>;
+  read(instanceID: string): Promise<RunRow>;
+  events(instanceID: string): Promise<EventRow[]>;
+}
+
+export interface RunRow {
+  status: string;
+  epoch: number;
+  held_by: string | null;
+  ready_at: Date | null;
+  wake_at: Date | null;
+  wake_seq: number;
+  seq: number;
+  losses: number;
+  output: JsonObject | null;
+  error: { code: string; message: string; nodeID: string | null; attempt: number | null } | null;
+}
+
+export interface EventRow {
+  seq: number;
+  node_id: string | null;
+  attempt: number;
+  status: string;
+  exit: string | null;
+  payload: JsonObject | null;
+}
+
+export async function startDeployment(settings: Record<string, string> = {}): Promise<Deployment> {
+  await using resources = new AsyncDisposableStack();
+  const database = resources.use(await freshDatabase());
+  const env: Record<string, string> = {
+    NODE_ENV: 'test',
+    DATABASE_URL: database.url,
+    ...(testServers.redisURL && { REDIS_URL: testServers.redisURL }),
+    // One Redis serves every file of the run: each has its own prefix.
+    BACKPLANE_PREFIX: `t${newID().replaceAll('-', '').slice(-20)}`,
+    LOG_LEVEL: 'silent',
+    DATABASE_POOL: '5',
+    SANDBOX_PROCESSES: '1',
+    STALE_WORKFLOW_WINDOW: '0',
+    ...settings,
+  };
+  const config = readConfig(env);
+  const pool = createPool(config.db, testLogger);
+  resources.defer(() => pool.end());
+  const backplane = resources.use(createBackplane(config.backplane, testLogger));
+  const producer = createProducer(backplane);
+  const runs = createRuns({ pool, producer, messages: backplane.messages, logger: testLogger });
+  const tenantID = newID();
+  await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $3)', [
+    tenantID,
+    'A tenant',
+    newID(),
+  ]);
+
+  const owned = resources.move();
+  async function saveVersion(
+    graph: { nodes: object[]; edges: object[] },
+    options: JsonObject = {},
+    workflowID: string | null = null,
+  ) {
+    const id = newID();
+    await pool.query(
+      'insert into workflow_version (id, tenant_id, workflow_id, nodes, edges, options) values ($1, $2, $3, $4, $5, $6)',
+      [id, tenantID, workflowID, JSON.stringify(graph.nodes), JSON.stringify(graph.edges), JSON.stringify(options)],
+    );
+    return id;
+  }
+
+  return {
+    config,
+    env,
+    pool,
+    backplane,
+    producer,
+    runs,
+    tenantID,
+    async startWorker(more = {}) {
+      return owned.use(await createWorker({ config: readConfig({ ...env, ...more }), logger: testLogger }));
+    },
+    saveVersion: (graph, options) => saveVersion(graph, options),
+    async saveWorkflow(graph, options = {}) {
+      const workflowID = newID();
+      const versionID = await saveVersion(graph, options, workflowID);
+      await pool.query(
+        'insert into workflow (id, tenant_id, title, workflow_options, version_id, creator_id) values ($1, $2, $3, $4, $5, $6)',
+        [workflowID, tenantID, 'A workflow', JSON.stringify(options), versionID, newID()],
+      );
+      return { workflowID, versionID };
+    },
+    newRun: (versionID, input = {}, more = {}) => ({
+      tenantID,
+      workflowID: null,
+      versionID,
+      caller: { type: 'system', id: tenantID, origin: 'direct' },
+      input,
+      timeoutMs: 3_600_000,
+      ...more,
+    }),
+    settle: () => settle(pool),
+    async read(instanceID) {
+      const { rows } = await pool.query<RunRow>('select * from workflow_instance where id = $1', [instanceID]);
+      if (!rows[0]) throw new Error(`No run ${instanceID}`);
+      return rows[0];
+    },
+    async events(instanceID) {
+      const { rows } = await pool.query<EventRow>('select * from run_event where instance_id = $1 order by seq', [
+        instanceID,
+      ]);
+      return rows;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

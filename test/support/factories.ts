@@ -1,0 +1,138 @@
+import type { z } from 'zod';
+import type { ApiContext } from '#api/context.ts';
+import { createAsset } from '#shared/assets.ts';
+import { Membership } from '#shared/db/entities/membership.ts';
+import { Tenant } from '#shared/db/entities/tenant.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
+import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { graph } from './graphs.ts';
+
+/** What factories need of a cluster. */
+interface Place {
+  context: Pick<ApiContext, 'orm' | 'authenticator' | 'devIssuer'>;
+}
+
+export interface TestUser {
+  id: string;
+  email: string;
+}
+
+export interface TestTenant {
+  id: string;
+  /** Its admin. */
+  creator: TestUser;
+}
+
+export interface TestWorkflow {
+  id: string;
+  tenantID: string;
+  versionID: string;
+}
+
+let users = 0;
+
+export async function aUser(place: Place, { email }: { email?: string } = {}): Promise<TestUser> {
+  users += 1;
+  const user = { email: email ?? `user-${users}-${newID()}@example.test` };
+  const { authenticator, devIssuer } = place.context;
+  const { token } = (await devIssuer?.issue(user.email)) ?? {};
+  const { userID } = await authenticator.identifyToken(token);
+  return { ...user, id: userID };
+}
+
+export async function aTenant(
+  place: Place,
+  more: { creator?: TestUser; tenantTitle?: string } = {},
+): Promise<TestTenant> {
+  const creator = more.creator ?? (await aUser(place));
+  const id = newID();
+  const em = tenantEntityManager(place.context.orm.em, id);
+  em.create(Tenant, { id, tenantTitle: more.tenantTitle ?? 'A tenant', creatorID: creator.id });
+  await em.flush();
+  em.create(Membership, { tenantID: id, userID: creator.id, role: 'ADMIN' });
+  await changeRules(em, id, { add: [{ subject: creator.id, object: '*', action: '*' }] });
+  return { id, creator };
+}
+
+interface MemberOptions {
+  tenant?: { id: string };
+  user?: TestUser;
+  /** On everything of their type. */
+  can?: readonly Permission[];
+  /** On these objects only. */
+  rules?: readonly Omit<Extract<RuleSpec, { object: string }>, 'subject'>[];
+}
+
+export async function aMember(
+  place: Place,
+  { tenant, user, can = [], rules = [] }: MemberOptions = {},
+): Promise<TestUser> {
+  const member = user ?? (await aUser(place));
+  const { id: tenantID } = tenant ?? (await aTenant(place));
+  const em = tenantEntityManager(place.context.orm.em, tenantID);
+  em.create(Membership, { tenantID, userID: member.id, role: 'MEMBER' });
+  await em.flush();
+  const granted = can.map((permission) => {
+    const [type, action] = splitPermission(permission);
+    return { object: `${type}:*`, action };
+  });
+  await changeRules(em, tenantID, { add: [...granted, ...rules].map((rule) => ({ ...rule, subject: member.id })) });
+  return member;
+}
+
+interface WorkflowSettings {
+  tenant?: TestTenant;
+  creator?: TestUser;
+  title?: string;
+  nodes?: object[];
+  edges?: object[];
+  options?: z.input<typeof WorkflowOptions>;
+}
+
+export async function aWorkflow(place: Place, settings: WorkflowSettings = {}): Promise<TestWorkflow> {
+  const tenant = settings.tenant ?? (await aTenant(place));
+  const creator = settings.creator ?? tenant.creator;
+  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  const { nodes, edges } = settings.nodes ? { nodes: settings.nodes, edges: settings.edges ?? [] } : chain();
+  const options = WorkflowOptions.parse(settings.options ?? {}) as JsonObject;
+  const [id, versionID] = [newID(), newID()];
+  em.create(WorkflowVersion, {
+    id: versionID,
+    tenantID: tenant.id,
+    workflowID: id,
+    nodes: nodes as JsonObject[],
+    edges: edges as JsonObject[],
+    options,
+  });
+  const caller = { type: 'user', id: creator.id, userID: creator.id, origin: 'direct' } as const;
+  const title = settings.title ?? 'A workflow';
+  await createAsset(em, caller, 'workflow', Workflow, { id, title, workflowOptions: options, versionID });
+  return { id, tenantID: tenant.id, versionID };
+}
+
+interface Step {
+  type: string;
+  branches?: { id: string }[];
+  [field: string]: unknown;
+}
+
+/** start → the given nodes, one after the other, by their first exit → end, which answers with `outputs`. */
+export function chain(steps: Record<string, Step> = {}, outputs: JsonObject = {}) {
+  const outputParameters = Object.entries(outputs).map(([name, sourceVariable]) => ({ name, sourceVariable }));
+  const nodes: Record<string, Step> = { start: { type: 'start' }, ...steps, end: { type: 'end', outputParameters } };
+  const ids = Object.keys(nodes);
+  const leaving = (id: string | undefined) => {
+    const exit = nodes[id ?? '']?.branches?.[0]?.id;
+    return exit ? `${id}:${exit}` : id;
+  };
+  return graph(
+    nodes,
+    ids.slice(1).map((id, index) => `${leaving(ids[index])}>${id}`),
+  );
+}

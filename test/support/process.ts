@@ -1,0 +1,32 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Spawned extends AsyncDisposable {
+  readonly pid: number;
+  readonly child: ChildProcess;
+  /** Sends the signal and, unless it only stops or continues, waits for the end. */
+  kill(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+/** A process of ours as it runs in production: its own memory, its own connections, and it can be killed. */
+export function spawnNode(args: string[], env: Record<string, string>): Spawned {
+  const child = spawn(process.execPath, args, {
+    env: { ...env, PATH: process.env.PATH ?? '' },
+    stdio: ['ignore', 'ignore', process.env.TEST_LOG_LEVEL ? 'inherit' : 'ignore', 'ipc'],
+  });
+  const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  return {
+    pid: child.pid ?? 0,
+    child,
+    async kill(signal) {
+      child.kill(signal);
+      if (signal === 'SIGSTOP' || signal === 'SIGCONT') return { code: null, signal: null };
+      return ended;
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { newID } from '#shared/ids.ts';
+import type { Cluster } from './cluster.ts';
+import { aWorkflow, chain, type TestTenant } from './factories.ts';
+
+type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
+
+/** For every parameter of every path: something of this tenant that it can name. */
+const params: Record<string, MakeParam> = {
+  tenantID: async (_cluster, tenant) => tenant.id,
+  workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
+  instanceID: aRun,
+  collectionRequestID: async (cluster, tenant) => {
+    const id = newID();
+    await cluster.context.pool.query(
+      `insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)
+       values ($1, $2, $3, 'ask', 'form', '{}')`,
+      [id, tenant.id, await aRun(cluster, tenant)],
+    );
+    return id;
+  },
+};
+
+/** A body that will do, for every route that does not take an empty one. */
+const bodies: Record<string, unknown> = {
+  'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
+  'post /api/v1/tenants': { tenantTitle: 'A tenant' },
+  'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
+  'post /api/v1/tenants/:tenantID/workflows/test': chain(),
+  'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': { submittedData: { a: 1 } },
+};
+
+export function paramFixture(name: string): MakeParam {
+  const make = params[name];
+  if (!make)
+    throw new Error(`The path parameter "${name}" has no fixture: give it one in test/support/route-fixtures.ts`);
+  return make;
+}
+
+export function bodyFixture(route: { name: string; takes(body: unknown): boolean }): unknown {
+  const body = bodies[route.name] ?? {};
+  if (!route.takes(body))
+    throw new Error(`"${route.name}" wants a body that will do: give it one in test/support/route-fixtures.ts`);
+  return body;
+}
+
+async function aRun(cluster: Cluster, tenant: TestTenant): Promise<string> {
+  const workflow = await aWorkflow(cluster, { tenant });
+  const { instanceID } = await cluster.context.runs.accept({
+    tenantID: tenant.id,
+    workflowID: workflow.id,
+    versionID: workflow.versionID,
+    caller: { type: 'user', id: tenant.creator.id, userID: tenant.creator.id, origin: 'direct' },
+    input: {},
+    timeoutMs: 3_600_000,
+  });
+  return instanceID;
+}

@@ -1,0 +1,36 @@
+import type { Pool } from '#shared/db/pool.ts';
+
+const PATIENCE_MS = 10_000;
+
+interface Unsettled {
+  what: string;
+  n: number;
+}
+
+/** Returns when nothing is ready, held, due or waiting for a child; after ten seconds fails and says what is left. */
+export async function settle(pool: Pool, patienceMs = PATIENCE_MS): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await pool.query<Unsettled>(LEFT);
+    const left = rows.filter(({ n }) => n > 0);
+    if (left.length > 0) throw new Error(`Not settled: ${left.map(({ what, n }) => `${n} ${what}`).join(', ')}`);
+  }, patienceMs);
+}
+
+/** Tries again until `check` no longer throws; then, or when patience ends, so does the wait. */
+export async function eventually(check: () => Promise<void> | void, patienceMs = PATIENCE_MS): Promise<void> {
+  const end = Date.now() + patienceMs;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 15));
+    }
+  }
+}
+
+const LEFT = `
+select 'ready' as what, count(*) as n from workflow_instance where ready_at is not null
+union all select 'held', count(*) from workflow_instance where held_by is not null
+union all select 'due', count(*) from workflow_instance where wake_at <= now() + interval '3 seconds'
+union all select 'waiting for a child that has ended', count(*) from run_wait w join workflow_instance c on c.id = w.ref where w.kind = 'child' and c.completed_at is not null`;

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { compileGraph, createProgress, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { testLogger } from '#test/support/environment.ts';
+import { noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+import { type Committed, createCommitter } from '#workers/engine/commit.ts';
+import { emptyStep, type HeldRun } from '#workers/engine/held-run.ts';
+
+let deployment: Deployment;
+let versionID: string;
+beforeAll(async () => {
+  deployment = await startDeployment();
+  versionID = await deployment.saveVersion(noops(1));
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+
+/** Runs held by a session of the test's own, and a committer that writes for it. */
+async function hold(count: number) {
+  const sessionID = newID();
+  const ids = Array.from({ length: count }, () => newID());
+  await deployment.pool.query(
+    `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 0, 't')`,
+    [sessionID],
+  );
+  await deployment.pool.query(
+    `insert into workflow_instance (id, tenant_id, version_id, status, epoch, held_by, deadline_at, caller)
+     select id, $2, $3, 'RUNNING', 1, $4, now() + interval '1 hour', '{}' from unnest($1::uuid[]) as id`,
+    [ids, deployment.tenantID, versionID, sessionID],
+  );
+  const committed: Committed[] = [];
+  const fenced: string[] = [];
+  const refused: string[] = [];
+  const committer = createCommitter({
+    pool: deployment.pool,
+    sessionID: () => sessionID,
+    logger: testLogger,
+    onCommitted: (result) => committed.push(result),
+    onFenced: (run) => fenced.push(run.id),
+    onRefused: (run) => refused.push(run.id),
+    publish: () => undefined,
+  });
+  const held = ids.map(asHeld);
+  function step(run: HeldRun, payload = '{"output":{}}') {
+    run.step.events.push({ nodeID: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'yes', payload });
+    committer.submit(run);
+  }
+  return { sessionID, held, committer, committed, fenced, refused, step };
+}
+
+function asHeld(id: string): HeldRun {
+  const { nodes, edges } = noops(1);
+  const graph = compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges));
+  return {
+    id,
+    tenantID: deployment.tenantID,
+    workflowID: null,
+    epoch: 1,
+    caller: { type: 'system', id: deployment.tenantID, origin: 'direct' },
+    version: { graph, options: WorkflowOptions.parse({}), policies: [] },
+    parentID: null,
+    depth: 0,
+    deadlineAt: new Date(),
+    progress: createProgress(graph),
+    scope: {},
+    abort: new AbortController(),
+    claimedAt: 0,
+    seq: 0,
+    seen: 0,
+    nodesRun: 0,
+    outputBytes: 0,
+    failures: new Map(),
+    attempts: new Map(),
+    running: new Set(),
+    waiting: new Map(),
+    backlog: [],
+    result: { output: {}, status: 'success', nodeID: null, reached: false },
+    onProgress: null,
+    step: emptyStep(),
+    committing: false,
+    leaving: false,
+    rereading: 0,
+    left: null,
+    released: Promise.withResolvers(),
+  };
+}
+
+test('one poisoned, one stale and one locked run among fifty: the others commit, and each of the three meets its own end', async () => {
+  const { held, committer, committed, fenced, refused, step } = await hold(50);
+  const [poisoned, stale, locked, ...others] = held as [HeldRun, HeldRun, HeldRun, ...HeldRun[]];
+  await deployment.pool.query('update workflow_instance set epoch = 2 where id = $1', [stale.id]);
+  const blocker = await deployment.pool.connect();
+  await blocker.query('begin');
+  await blocker.query('select from workflow_instance where id = $1 for update', [locked.id]);
+
+  for (const run of held) step(run, run === poisoned ? '{"output": not json' : undefined);
+  await eventually(() => expect(committed).toHaveLength(47));
+
+  expect(new Set(committed.map(({ run }) => run))).toEqual(new Set(others));
+  expect(fenced).toEqual([stale.id]);
+  expect(refused).toEqual([poisoned.id]);
+  await blocker.query('commit');
+  blocker.release();
+  await committer.idle();
+  expect(committed.map(({ run }) => run)).toContain(locked);
+});
+
+test('a batch that is sent again changes nothing', async () => {
+  const { held, committer, committed, fenced, step } = await hold(5);
+  for (const run of held) step(run);
+  await committer.idle();
+  expect(committed).toHaveLength(5);
+
+  // As if the first answer had been lost: the same steps from the same seq.
+  for (const run of held) {
+    run.seq = 0;
+    step(run);
+  }
+  await committer.idle();
+
+  expect(fenced).toEqual([]);
+  expect(committed).toHaveLength(10);
+  const { rows } = await deployment.pool.query<{ n: number }>(
+    'select count(*) as n from run_event where instance_id = any($1::uuid[])',
+    [held.map(({ id }) => id)],
+  );
+  expect(rows[0]?.n).toBe(5);
+});
+
+test('a holder whose session is another cannot write', async () => {
+  const { held, committer, committed, fenced, step } = await hold(1);
+  const [run] = held as [HeldRun];
+  await deployment.pool.query('update workflow_instance set held_by = $2 where id = $1', [run.id, newID()]);
+
+  step(run);
+  await committer.idle();
+
+  expect(committed).toEqual([]);
+  expect(fenced).toEqual([run.id]);
+});
+
+test('parking and waking at the same moment loses no wake, a thousand times', async () => {
+  const { held, committer, committed, sessionID } = await hold(1000);
+  const races = held.map(async (run) => {
+    run.step.release = 'park';
+    run.step.events.push({ nodeID: 'n1', iteration: 0, attempt: 1, status: 'SUSPENDED', exit: null, payload: null });
+    committer.submit(run);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
+    await deployment.runs.wake([run.id]);
+  });
+  await Promise.all(races);
+  await committer.idle();
+
+  expect(committed).toHaveLength(1000);
+  const { rows } = await deployment.pool.query<{ n: number }>(
+    `select count(*) as n from workflow_instance where id = any($1::uuid[]) and ready_at is not null and held_by is null and status = 'WAITING'`,
+    [held.map(({ id }) => id)],
+  );
+  expect(rows[0]?.n).toBe(1000);
+  await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [sessionID]);
+});

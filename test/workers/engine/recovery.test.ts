@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { graph, noop, noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+
+/** Each test leaves the rows as a crash between two statements of the protocol would, and then lets a worker find them. */
+describe('after a crash at any point', () => {
+  let deployment: Deployment;
+  let versionID: string;
+  beforeAll(async () => {
+    deployment = await startDeployment({ WORKER_SESSION_SECONDS: '2' });
+    versionID = await deployment.saveVersion(noops(3));
+  });
+  afterAll(() => deployment[Symbol.asyncDispose]());
+  let stopWorker: () => Promise<void>;
+  beforeEach(async () => {
+    await stopWorker?.();
+    stopWorker = async () => undefined;
+  });
+
+  async function work() {
+    const worker = await deployment.startWorker();
+    stopWorker = async () => worker[Symbol.asyncDispose]();
+    return worker;
+  }
+
+  async function accepted(version = versionID): Promise<string> {
+    const [id] = await deployment.runs.acceptMany([deployment.newRun(version)]);
+    if (!id) throw new Error('not accepted');
+    return id;
+  }
+
+  async function completes(id: string): Promise<void> {
+    await eventually(
+      async () =>
+        expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', held_by: null, ready_at: null }),
+      15_000,
+    );
+    const events = await deployment.events(id);
+    const successes = events.filter(({ status }) => status === 'SUCCESS').map(({ node_id }) => node_id);
+    expect(new Set(successes).size).toBe(successes.length);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
+  }
+
+  test('accepted, never handed over', async () => {
+    const id = await accepted();
+    expect(await deployment.read(id)).toMatchObject({ status: 'PENDING' });
+
+    await work();
+
+    await completes(id);
+  });
+
+  test('marked as handed over, the job never added', async () => {
+    const id = await accepted();
+    await deployment.pool.query(
+      `update workflow_instance set dispatched_at = now() - interval '11 seconds' where id = $1`,
+      [id],
+    );
+
+    await work();
+
+    await completes(id);
+  });
+
+  test('claimed, and the worker gone before it did anything', async () => {
+    const id = await accepted();
+    const dead = newID();
+    await deployment.pool.query(
+      `insert into worker_session (id, expires_at, ended_at, slots, version) values ($1, now(), now(), 1, 't')`,
+      [dead],
+    );
+    await deployment.pool.query(
+      `update workflow_instance set status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null where id = $1`,
+      [id, dead],
+    );
+
+    await work();
+
+    await completes(id);
+    expect(await deployment.read(id)).toMatchObject({ epoch: 3 });
+  });
+
+  test('a node was in flight: it runs again, what was finished does not', async () => {
+    const id = await accepted();
+    const dead = newID();
+    await deployment.pool.query(
+      `update workflow_instance set status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null, seq = 4 where id = $1`,
+      [id, dead],
+    );
+    await deployment.pool.query(
+      `insert into run_event (instance_id, seq, node_id, status, exit, payload) values
+       ($1, 1, 'start', 'SUCCESS', 'output', '{"output":{}}'), ($1, 2, 'n1', 'RUNNING', null, null),
+       ($1, 3, 'n1', 'SUCCESS', 'yes', '{"output":{}}'), ($1, 4, 'n2', 'RUNNING', null, null)`,
+      [id],
+    );
+
+    await work();
+
+    await completes(id);
+    const events = await deployment.events(id);
+    expect(events.filter(({ node_id }) => node_id === 'n1')).toHaveLength(2);
+    expect(
+      events.filter(({ node_id }) => node_id === 'n2').map(({ status, attempt }) => `${status} ${attempt}`),
+    ).toEqual(['RUNNING 1', 'RUNNING 2', 'SUCCESS 2']);
+  });
+
+  test('a run that loses its worker three times, alone, fails and says on which node', async () => {
+    const id = await accepted();
+    await deployment.pool.query(
+      `update workflow_instance set status = 'RUNNING', epoch = 5, losses = 2, alone = true, held_by = $2, ready_at = null, seq = 1 where id = $1`,
+      [id, newID()],
+    );
+    await deployment.pool.query(
+      `insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING')`,
+      [id],
+    );
+
+    await work();
+
+    await eventually(async () =>
+      expect(await deployment.read(id)).toMatchObject({
+        status: 'FAILED',
+        error: { code: 'WORKER_LOST', nodeID: 'start' },
+      }),
+    );
+  });
+
+  test('a loss beside others, after the first, is not held against the run', async () => {
+    const id = await accepted();
+    await deployment.pool.query(
+      `update workflow_instance set status = 'RUNNING', epoch = 5, losses = 2, alone = false, held_by = $2, ready_at = null, seq = 1 where id = $1`,
+      [id, newID()],
+    );
+    await deployment.pool.query(
+      `insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING')`,
+      [id],
+    );
+
+    await work();
+
+    await completes(id);
+  });
+
+  test('the child ended and the parent was never woken', async () => {
+    const child = await deployment.saveWorkflow(
+      graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
+    );
+    const parentVersion = await deployment.saveVersion(
+      graph(
+        { start: { type: 'start' }, call: { type: 'subWorkflow', childWorkflowID: child.workflowID }, after: noop },
+        ['start>call', 'call:success>after'],
+      ),
+    );
+    const parent = await accepted(parentVersion);
+    const childRun = newID();
+    await deployment.pool.query(
+      `update workflow_instance set status = 'WAITING', epoch = 1, ready_at = null, seq = 3 where id = $1`,
+      [parent],
+    );
+    await deployment.pool.query(
+      `insert into run_event (instance_id, seq, node_id, status, exit, payload) values
+       ($1, 1, 'start', 'SUCCESS', 'output', '{"output":{}}'), ($1, 2, 'call', 'RUNNING', null, null), ($1, 3, 'call', 'SUSPENDED', null, '{"wait":"child"}')`,
+      [parent],
+    );
+    await deployment.pool.query(
+      `insert into run_wait (instance_id, node_id, kind, ref) values ($1, 'call', 'child', $2)`,
+      [parent, childRun],
+    );
+    await deployment.pool.query(
+      `insert into workflow_instance (id, tenant_id, workflow_id, version_id, status, completed_at, deadline_at, caller, parent_id, parent_node_id)
+       values ($1, $2, $3, $4, 'COMPLETED', now(), now(), '{}', $5, 'call')`,
+      [childRun, deployment.tenantID, child.workflowID, child.versionID, parent],
+    );
+
+    await work();
+
+    await completes(parent);
+  });
+
+  test('the parent was cancelled and its children were not', async () => {
+    const parent = await accepted();
+    const childRun = newID();
+    await deployment.pool.query(
+      `update workflow_instance set status = 'CANCELLED', completed_at = now(), ready_at = null where id = $1`,
+      [parent],
+    );
+    await deployment.pool.query(
+      `insert into workflow_instance (id, tenant_id, version_id, status, deadline_at, caller, parent_id)
+       values ($1, $2, $3, 'WAITING', now() + interval '1 hour', '{}', $4)`,
+      [childRun, deployment.tenantID, versionID, parent],
+    );
+
+    await work();
+
+    await eventually(async () => expect(await deployment.read(childRun)).toMatchObject({ status: 'CANCELLED' }));
+  });
+
+  test('past its deadline a run fails with RUN_TIMEOUT', async () => {
+    const slow = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']),
+    );
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(slow, {}, { timeoutMs: 1500 }));
+
+    await work();
+
+    await eventually(async () =>
+      expect(await deployment.read(instanceID)).toMatchObject({ status: 'FAILED', error: { code: 'RUN_TIMEOUT' } }),
+    );
+    const { rows } = await deployment.pool.query('select from run_wait where instance_id = $1', [instanceID]);
+    expect(rows).toEqual([]);
+  });
+
+  test('two refillers at once hand over each run once', async () => {
+    const worker = await work();
+    const ids = await deployment.runs.acceptMany(Array.from({ length: 300 }, () => deployment.newRun(versionID)));
+    await Promise.all([deployment.runs.refill(), worker.runs.refill(), deployment.runs.refill()]);
+
+    await deployment.settle();
+
+    const { rows } = await deployment.pool.query<{ status: string; epoch: number; n: number }>(
+      'select status, epoch, count(*) as n from workflow_instance where id = any($1::uuid[]) group by 1, 2',
+      [ids],
+    );
+    expect(rows).toEqual([{ status: 'COMPLETED', epoch: 1, n: 300 }]);
+  });
+
+  test('a session that others have ended is begun anew, and what it held runs to its end elsewhere or here', async () => {
+    const worker = await work();
+    const version = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, wait: { type: 'delay', delaySeconds: 1, delayMs: 900 }, after: noop }, [
+        'start>wait',
+        'wait>after',
+      ]),
+    );
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(version));
+    await eventually(async () =>
+      expect(await deployment.read(instanceID)).toMatchObject({ held_by: worker.sessionID }),
+    );
+    const before = worker.sessionID;
+
+    await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [before]);
+
+    await completes(instanceID);
+    await eventually(() => expect(worker.sessionID).not.toBe(before));
+  });
+});
+
+describe('the rule for the start of the service', () => {
+  test('RUNNING without a sign of life for longer than the window fails; PENDING and WAITING do not', async () => {
+    await using deployment = await startDeployment({ STALE_WORKFLOW_WINDOW: '300' });
+    const versionID = await deployment.saveVersion(noops(1));
+    const [stale, fresh, pending] = (await deployment.runs.acceptMany(
+      [1, 2, 3].map(() => deployment.newRun(versionID)),
+    )) as [string, string, string];
+    const dead = newID();
+    for (const [id, age] of [
+      [stale, '6 minutes'],
+      [fresh, '1 minute'],
+    ])
+      await deployment.pool.query(
+        `update workflow_instance set status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null, updated_at = now() - $3::interval where id = $1`,
+        [id, dead, age],
+      );
+    await deployment.pool.query(
+      `update workflow_instance set created_at = now() - interval '1 hour', updated_at = now() - interval '1 hour' where id = $1`,
+      [pending],
+    );
+
+    await deployment.startWorker();
+    await deployment.settle();
+
+    expect(await deployment.read(stale)).toMatchObject({ status: 'FAILED', error: { code: 'WORKER_LOST' } });
+    expect(await deployment.read(fresh)).toMatchObject({ status: 'COMPLETED' });
+    expect(await deployment.read(pending)).toMatchObject({ status: 'COMPLETED' });
+  });
+});

@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { code, graph, noop, noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+
+describe('a run, from acceptance to its end', () => {
+  let deployment: Deployment;
+  beforeAll(async () => {
+    deployment = await startDeployment();
+    await deployment.startWorker();
+  });
+  afterAll(() => deployment[Symbol.asyncDispose]());
+
+  async function run(shape: { nodes: object[]; edges: object[] }, input = {}) {
+    const versionID = await deployment.saveVersion(shape);
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, input));
+    await deployment.settle();
+    return { instanceID, row: await deployment.read(instanceID), events: await deployment.events(instanceID) };
+  }
+
+  test('a chain runs in order and every change has the next number', async () => {
+    const { row, events } = await run(noops(3));
+
+    expect(row.status).toBe('COMPLETED');
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
+    expect(row.seq).toBe(events.length);
+    expect(events.map(({ node_id, status }) => `${node_id} ${status}`)).toEqual([
+      'start SUCCESS',
+      'n1 RUNNING',
+      'n1 SUCCESS',
+      'n2 RUNNING',
+      'n2 SUCCESS',
+      'n3 RUNNING',
+      'n3 SUCCESS',
+      'null COMPLETED',
+    ]);
+  });
+
+  test('code sees the input and earlier outputs, and the end says what the run answers', async () => {
+    const { row } = await run(
+      graph(
+        {
+          start: { type: 'start' },
+          double: code('return ctx.input.n * 2;', { outputVariable: 'doubled' }),
+          end: { type: 'end', outputParameters: [{ name: 'answer', sourceVariable: '{{ctx.doubled}}' }] },
+        },
+        ['start>double', 'double:success>end'],
+      ),
+      { n: 21 },
+    );
+
+    expect(row.error).toBeNull();
+    expect(row).toMatchObject({ status: 'COMPLETED', output: { answer: 42 } });
+  });
+
+  test('branches run side by side and a join waits for those that can still come', async () => {
+    const { row, events } = await run(
+      graph({ start: { type: 'start' }, a: noop, b: noop, never: noop, join: noop }, [
+        'start>a',
+        'start>b',
+        'a:yes>join',
+        'b:yes>join',
+        'a:default>never',
+        'never:yes>join',
+      ]),
+    );
+
+    expect(row.status).toBe('COMPLETED');
+    expect(events.filter(({ node_id, status }) => node_id === 'join' && status === 'SUCCESS')).toHaveLength(1);
+    expect(events.some(({ node_id }) => node_id === 'never')).toBe(false);
+  });
+
+  test('a failing node fails the run, and the error says which node and why', async () => {
+    const { row } = await run(
+      graph({ start: { type: 'start' }, bad: code('throw new Error("no luck")') }, ['start>bad']),
+    );
+
+    expect(row).toMatchObject({ status: 'FAILED', error: { code: 'NODE_FAILED', nodeID: 'bad', attempt: 1 } });
+    expect(row.error?.message).toContain('no luck');
+  });
+
+  test('a connected error exit is taken instead', async () => {
+    const { row } = await run(
+      graph(
+        {
+          start: { type: 'start' },
+          bad: code('throw new Error("no luck")'),
+          end: { type: 'end', outputParameters: [{ name: 'value', sourceVariable: '{{ctx.scriptResult}}' }] },
+        },
+        ['start>bad', 'bad:error>end'],
+      ),
+    );
+
+    expect(row).toMatchObject({ status: 'COMPLETED', output: { value: null } });
+  });
+
+  test('a failing node is tried again as often as its policy says', async () => {
+    const { row, events } = await run(
+      graph(
+        { start: { type: 'start' }, bad: code('throw new Error("again")', { retryLimit: 2, retryDelaySeconds: 0 }) },
+        ['start>bad'],
+      ),
+    );
+
+    expect(row).toMatchObject({ status: 'FAILED', error: { attempt: 3 } });
+    expect(events.filter(({ status }) => status === 'FAILED').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1]);
+  });
+
+  test('an end with status failure fails the run', async () => {
+    const { row } = await run(
+      graph({ start: { type: 'start' }, end: { type: 'end', status: 'failure' } }, ['start>end']),
+    );
+
+    expect(row).toMatchObject({ status: 'FAILED', error: { nodeID: 'end' } });
+  });
+
+  test('a disabled node is passed through', async () => {
+    const { row, events } = await run(
+      graph(
+        { start: { type: 'start' }, off: code('throw new Error("never")', { isDisabled: true }), end: { type: 'end' } },
+        ['start>off', 'off:success>end'],
+      ),
+    );
+
+    expect(row.status).toBe('COMPLETED');
+    expect(events.find(({ node_id }) => node_id === 'off')).toMatchObject({ status: 'SKIPPED' });
+  });
+
+  test('a step that is ready at once, and steps of branches side by side, never meet in two statements', async () => {
+    const off = { ...code('throw new Error("never")'), isDisabled: true };
+    const versionID = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, a: off, b: noop, c: off, d: noop, e: off, end: { type: 'end' } }, [
+        'start>a',
+        'start>b',
+        'start>c',
+        'a:success>d',
+        'b:yes>d',
+        'c:success>e',
+        'd:yes>end',
+        'e:success>end',
+      ]),
+    );
+    const ids = await deployment.runs.acceptMany(Array.from({ length: 300 }, () => deployment.newRun(versionID)));
+
+    await deployment.settle();
+
+    const { rows } = await deployment.pool.query(
+      'select status, epoch, count(*) as n from workflow_instance where id = any($1::uuid[]) group by 1, 2',
+      [ids],
+    );
+    expect(rows).toEqual([{ status: 'COMPLETED', epoch: 1, n: 300 }]);
+  });
+
+  test('a short delay is sat out', async () => {
+    const { row, events } = await run(
+      graph({ start: { type: 'start' }, wait: { type: 'delay', delayMs: 50 }, end: { type: 'end' } }, [
+        'start>wait',
+        'wait>end',
+      ]),
+    );
+
+    expect(row).toMatchObject({ status: 'COMPLETED', epoch: 1 });
+    expect(events.find(({ status }) => status === 'SUSPENDED')).toMatchObject({ node_id: 'wait' });
+  });
+
+  test('a long delay parks the run: nobody holds it, and it goes on when the time has come', async () => {
+    const versionID = await deployment.saveVersion(
+      graph(
+        { start: { type: 'start' }, wait: { type: 'delay', delaySeconds: 2, delayMs: 500 }, end: { type: 'end' } },
+        ['start>wait', 'wait>end'],
+      ),
+    );
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+
+    await eventually(async () => {
+      expect(await deployment.read(instanceID)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null });
+    });
+
+    await eventually(async () => {
+      expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', epoch: 2 });
+    });
+  });
+
+  test('a sub-workflow is a run of its own whose outputs come back', async () => {
+    const child = await deployment.saveWorkflow(
+      graph(
+        {
+          start: { type: 'start' },
+          sum: code('return ctx.input.a + ctx.input.b;', { outputVariable: 'sum' }),
+          end: { type: 'end', outputParameters: [{ name: 'sum', sourceVariable: '{{ctx.sum}}' }] },
+        },
+        ['start>sum', 'sum:success>end'],
+      ),
+    );
+    const { row } = await run(
+      graph(
+        {
+          start: { type: 'start' },
+          call: {
+            type: 'subWorkflow',
+            childWorkflowID: child.workflowID,
+            inputMapping: { a: '{{ctx.input.a}}', b: 2 },
+          },
+          end: { type: 'end', outputParameters: [{ name: 'result', sourceVariable: '{{ctx.subResult.sum}}' }] },
+        },
+        ['start>call', 'call:success>end'],
+      ),
+      { a: 40 },
+    );
+
+    expect(row).toMatchObject({ status: 'COMPLETED', output: { result: 42 } });
+  });
+
+  test('a failing sub-workflow fails its parent with what it said', async () => {
+    const child = await deployment.saveWorkflow(
+      graph({ start: { type: 'start' }, bad: code('throw new Error("deep down")') }, ['start>bad']),
+    );
+    const { row } = await run(
+      graph({ start: { type: 'start' }, call: { type: 'subWorkflow', childWorkflowID: child.workflowID } }, [
+        'start>call',
+      ]),
+    );
+
+    expect(row.status).toBe('FAILED');
+    expect(row.error?.message).toContain('deep down');
+  });
+
+  test('an output that is too large, or that cannot be stored, fails its own run only', async () => {
+    const large = run(
+      graph({ start: { type: 'start' }, big: code('return "x".repeat(6 * 1024 * 1024)') }, ['start>big']),
+    );
+    const nul = run(graph({ start: { type: 'start' }, nul: code('return "a\\u0000b"') }, ['start>nul']));
+    const half = run(graph({ start: { type: 'start' }, half: code('return "\\ud800"') }, ['start>half']));
+    const fine = run(graph({ start: { type: 'start' }, fine: code('return "a\\\\u0000b"') }, ['start>fine']));
+
+    expect((await large).row).toMatchObject({ status: 'FAILED', error: { code: 'OUTPUT_TOO_LARGE', nodeID: 'big' } });
+    expect((await nul).row).toMatchObject({ status: 'FAILED', error: { code: 'INVALID_OUTPUT', nodeID: 'nul' } });
+    expect((await half).row).toMatchObject({ status: 'FAILED', error: { code: 'INVALID_OUTPUT', nodeID: 'half' } });
+    expect((await fine).row).toMatchObject({ status: 'COMPLETED' });
+  });
+
+  test('stopping a run ends it within a second, and nothing after it starts', async () => {
+    const versionID = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, spin: code('while (true) {}'), after: noop }, [
+        'start>spin',
+        'spin:success>after',
+      ]),
+    );
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+    await eventually(async () => {
+      const events = await deployment.events(instanceID);
+      expect(events.at(-1)).toMatchObject({ node_id: 'spin', status: 'RUNNING' });
+    });
+
+    const began = Date.now();
+    const status = await deployment.runs.stop(deployment.tenantID, instanceID);
+    await deployment.settle();
+
+    expect(status).toBe('CANCELLED');
+    expect(Date.now() - began).toBeLessThan(1000);
+    const events = await deployment.events(instanceID);
+    expect(events.slice(-2)).toMatchObject([
+      { node_id: 'spin', status: 'CANCELLED' },
+      { node_id: null, status: 'CANCELLED' },
+    ]);
+    expect(await deployment.runs.stop(deployment.tenantID, instanceID)).toBe('CANCELLED');
+  });
+
+  test('another tenant cannot stop it', async () => {
+    const { instanceID } = await run(noops(1));
+
+    expect(await deployment.runs.stop('00000000-0000-4000-8000-000000000000', instanceID)).toBeNull();
+  });
+});

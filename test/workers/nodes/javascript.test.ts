@@ -1,0 +1,81 @@
+import { afterAll, expect, test } from 'vitest';
+import type { JsonObject } from '#shared/json.ts';
+import { createLogger } from '#shared/logger.ts';
+import { javascript } from '#shared/nodes/javascript.ts';
+import type { NodeRun } from '#workers/define.ts';
+import { runJavascript } from '#workers/nodes/javascript.ts';
+import { createSandbox } from '#workers/sandbox/pool.ts';
+
+const logger = createLogger({ level: 'silent' });
+const sandbox = createSandbox({ processes: 1, maxOutputBytes: 1000 }, logger);
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+interface Options {
+  scope?: JsonObject;
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+function run(config: { code: string; outputVariable?: string }, options: Options = {}) {
+  const { scope = {}, timeoutMs = 5000, signal = new AbortController().signal } = options;
+  const nodeRun: NodeRun = {
+    instanceID: 'instance',
+    tenantID: 'tenant',
+    nodeID: 'node',
+    iteration: 0,
+    attempt: 1,
+    caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
+    scope,
+    idempotencyKey: 'instance.node.0',
+    timeoutMs,
+    log: logger,
+  };
+  return runJavascript({ config: javascript.config.parse(config), run: nodeRun, signal }, { sandbox });
+}
+
+test('the value goes to the output variable', async () => {
+  const done = await run({ code: 'return ctx.input.a + 1', outputVariable: 'sum' }, { scope: { input: { a: 1 } } });
+
+  expect(done).toEqual({ output: { sum: 2, success: true }, exit: 'success' });
+});
+
+test('without a name and without a return it is null in scriptResult', async () => {
+  expect(await run({ code: 'ctx.input' })).toEqual({ output: { scriptResult: null, success: true }, exit: 'success' });
+});
+
+test('what the code changes in ctx stays in the code', async () => {
+  const scope = { input: { list: [1] } };
+
+  const done = await run({ code: 'ctx.input.list.push(2); ctx.extra = 1; return ctx.input.list' }, { scope });
+
+  expect(done).toMatchObject({ output: { scriptResult: [1, 2] } });
+  expect(scope).toEqual({ input: { list: [1] } });
+});
+
+test('only ctx and the language are in scope', async () => {
+  const code = 'return [typeof ctx, typeof process, typeof require, typeof fetch, typeof setTimeout, typeof console]';
+
+  expect(await run({ code })).toMatchObject({
+    output: { scriptResult: ['object', ...new Array(5).fill('undefined')] },
+  });
+});
+
+test.each([
+  ['throw new Error("boo")', 'NODE_FAILED', true],
+  ['return missing', 'NODE_FAILED', false],
+  ['for (;;);', 'NODE_TIMEOUT', true],
+  ['return "x".repeat(2000)', 'OUTPUT_TOO_LARGE', false],
+  ['return () => 1', 'INVALID_OUTPUT', false],
+])('%s fails the node with %s', async (code, errorCode, retry) => {
+  await expect(run({ code }, { timeoutMs: 200 })).rejects.toMatchObject({ code: errorCode, retry });
+});
+
+test('stopping the node ends the code', async () => {
+  const abort = new AbortController();
+  const reason = new Error('stopped');
+  const stopped = run({ code: 'for (;;);' }, { signal: abort.signal, timeoutMs: 60_000 });
+  setTimeout(() => abort.abort(reason), 50);
+
+  await expect(stopped).rejects.toBe(reason);
+  expect(await run({ code: 'return 1' })).toMatchObject({ output: { scriptResult: 1 } });
+});

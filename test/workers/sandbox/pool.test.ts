@@ -1,0 +1,729 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import { createLogger } from '#shared/logger.ts';
+import { createSandbox, type Sandbox, type SandboxRequest } from '#workers/sandbox/pool.ts';
+
+const logger = createLogger({ level: 'silent' });
+const never = new AbortController().signal;
+const maxOutputBytes = 1024 * 1024;
+
+const shared = createSandbox({ processes: 2, maxOutputBytes }, logger);
+afterAll(() => shared[Symbol.asyncDispose]());
+
+type Options = Partial<SandboxRequest> & { sandbox?: Sandbox; signal?: AbortSignal };
+
+function run(code: string, { sandbox = shared, signal = never, ...request }: Options = {}): Promise<Json> {
+  return sandbox.run({ tenantID: 'tenant', code, args: { ctx: {} }, timeoutMs: 5000, ...request }, signal);
+}
+
+/** How the code fails; fails itself if the code does not. */
+async function failureOf(code: string, options: Options = {}): Promise<AppError> {
+  const ending = await run(code, options).then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ('error' in ending && ending.error instanceof AppError) return ending.error;
+  throw new Error(`expected an AppError, got ${JSON.stringify(ending)}`);
+}
+
+/** Host processes of this process, or of another. */
+function children(parent: number | undefined = process.pid): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const isHost = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sandbox/host.ts');
+        return isHost && Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) === parent;
+      } catch {
+        return false; // gone between the two looks
+      }
+    });
+}
+
+function newcomer(others: Set<number>): number {
+  const pid = children().find((each) => !others.has(each));
+  if (pid === undefined) throw new Error('no host was started');
+  return pid;
+}
+
+/** Hundredths of a second it has computed; a start takes some twenty. */
+function cpuTicks(pid: number): number {
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  return Number(fields.split(' ')[11]);
+}
+
+function isZombie(pid: number): boolean {
+  return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> {
+  const start = performance.now();
+  const value = await work();
+  return { value, ms: performance.now() - start };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (const deadline = performance.now() + 5000; !holds(); await sleep(5)) {
+    if (performance.now() > deadline) throw new Error('it did not come true within 5 s');
+  }
+}
+
+describe('what code returns', () => {
+  test.each<[string, Json]>([
+    ['return 1', 1],
+    ['return ctx.a.b', 'deep'],
+    ['return await Promise.resolve([1, "ä", null, true])', [1, 'ä', null, true]],
+    ['return', null],
+    ['', null],
+    ['return { kept: 1, dropped: undefined, gap: [undefined] }', { kept: 1, gap: [null] }],
+    ['return new Date(0)', '1970-01-01T00:00:00.000Z'],
+    ['return { at: new Date(0) }', { at: '1970-01-01T00:00:00.000Z' }],
+    ['return { toJSON: () => ({ mine: true }) }', { mine: true }],
+    ['return 0 / 0', null],
+    ['const same = { a: 1 }; return [same, same, [same]]', [{ a: 1 }, { a: 1 }, [{ a: 1 }]]],
+    ['return 1 // a comment at the end', 1],
+    ['"use strict"; return this === undefined', true],
+    ['return JSON.parse(\'{"__proto__":{"own":1}}\')', JSON.parse('{"__proto__":{"own":1}}')],
+    ['return Intl.NumberFormat("de").format(1234.5) + new Date(0).getHours()', '1.234,50'],
+    ['return Temporal.PlainDate.from("2026-01-31").add({ months: 1 }).toString()', '2026-02-28'],
+  ])('%s', async (code, expected) => {
+    expect(await run(code, { args: { ctx: { a: { b: 'deep' } } } })).toEqual(expected);
+  });
+
+  test('arguments go by their names, and are copies', async () => {
+    const event = { list: [1] };
+
+    const value = await run('event.list.push(limit); return event', { args: { event, limit: 2 } });
+
+    expect(value).toEqual({ list: [1, 2] });
+    expect(event).toEqual({ list: [1] });
+  });
+
+  test.each([
+    ['return () => 1', 'it is a function'],
+    ['return Symbol("s")', 'it is a symbol'],
+    ['return { big: 10n }', '"big" is a bigint'],
+    ['return [{ onClick() {} }]', '"onClick" is a function'],
+    ['const a = { b: {} }; a.b.c = [a]; return a', 'it contains itself'],
+    ['let a = []; for (let i = 0; i < 1000; i++) a = [a]; return a', 'it is nested more than 500 levels deep'],
+  ])('%s is refused as no JSON', async (code, why) => {
+    const { code: errorCode, message, retry } = await failureOf(code);
+
+    expect({ errorCode, message, retry }).toEqual({
+      errorCode: 'INVALID_OUTPUT',
+      message: `The result is not JSON: ${why}`,
+      retry: false,
+    });
+  });
+});
+
+describe('what code throws', () => {
+  test.each([
+    ['throw new Error("boo")', 'Error: boo (line 1)', true],
+    ['\n\nreturn ctx.missing.x', "TypeError: Cannot read properties of undefined (reading 'x') (line 3)", false],
+    ['const f = () => { throw new RangeError("r") };\nawait null;\nf()', 'RangeError: r (line 1)', true],
+    ['return missing', 'ReferenceError: missing is not defined (line 1)', false],
+    ['return 1;\nlet = = 2', "SyntaxError: Unexpected token '=' (line 2)", false],
+    ['return 1 }); (function () {', 'SyntaxError: Single function literal required', false],
+    ['class Odd extends Error { name = "Odd" }; throw new Odd("own")', 'Odd: own (line 1)', true],
+    ['throw "text"', 'Error: text', true],
+    ['throw { code: 42 }', 'Error: {"code":42}', true],
+    ['throw undefined', 'Error: undefined', true],
+    ['await Promise.reject(new Error("late"))', 'Error: late (line 1)', true],
+    ['return { toJSON() { throw new Error("json") } }', 'Error: json (line 1)', true],
+    ['throw new Error("at code.js:99")', 'Error: at code.js:99 (line 1)', true],
+  ])('%s', async (code, message, retry) => {
+    const error = await failureOf(code);
+
+    expect({ code: error.code, message: error.message, retry: error.retry }).toEqual({
+      code: 'NODE_FAILED',
+      message,
+      retry,
+    });
+  });
+
+  test('a rejection nobody waits for is nobody’s result', async () => {
+    expect(await run('Promise.reject(new Error("lost")); return 1')).toBe(1);
+    expect(await run('return 2')).toBe(2);
+  });
+});
+
+describe('time', () => {
+  test.each([
+    ['while (true) {}'],
+    ['for (;;) await null'],
+    ['(async () => { for (;;) await null })(); return 1'],
+    ['try { while (true) {} } finally { return 1 }'],
+    ['return { toJSON() { for (;;); } }'],
+    ['return { get a() { for (;;); } }'],
+    ['throw { get message() { for (;;); } }'],
+    ['throw new Proxy({}, { get() { for (;;); } })'],
+    ['return { then() { for (;;); } }'],
+    ['return /^(a+)+$/.test("a".repeat(40) + "!")'],
+    ['Error.prepareStackTrace = () => { for (;;); }; throw new Error("x")'],
+    ['for (;;) new Function("return " + Math.random())()'],
+  ])('%s ends at its limit', async (code) => {
+    const { value: error, ms } = await timed(() => failureOf(code, { timeoutMs: 150 }));
+
+    expect(error.code).toBe('NODE_TIMEOUT');
+    expect(ms).toBeGreaterThan(140);
+    expect(ms).toBeLessThan(2000);
+  });
+
+  test.each([['await new Promise(() => {})'], ['return { then() {} }'], ['await { then() {} }; return 1']])(
+    '%s fails at once: nothing can settle it',
+    async (code) => {
+      const { value: error, ms } = await timed(() => failureOf(code, { timeoutMs: 30_000 }));
+
+      expect(error).toMatchObject({ code: 'NODE_TIMEOUT', retry: false });
+      expect(ms).toBeLessThan(2000);
+    },
+  );
+
+  test('getters of rejections nobody waits for do not run', async () => {
+    const code = 'Promise.reject({ get message() { for (;;); }, get stack() { for (;;); } }); return 1';
+
+    expect(await run(code, { timeoutMs: 1000 })).toBe(1);
+  });
+
+  test('a built-in that cannot be interrupted costs its host, and neither other calls nor later ones', async () => {
+    const others = new Set(children());
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    await run('return 1', { sandbox });
+    const before = newcomer(others);
+
+    const stuck = failureOf('return "x".repeat(2 ** 25).lastIndexOf("x".repeat(2 ** 20) + "y" + "x".repeat(2 ** 20))', {
+      sandbox,
+      tenantID: 'stuck',
+      timeoutMs: 200,
+    });
+    const beside = run('const end = Date.now() + 1200; while (Date.now() < end); return "done"', { sandbox });
+
+    expect(await stuck).toMatchObject({ code: 'NODE_TIMEOUT' });
+    expect(await beside).toBe('done');
+    expect(await run('return 2', { sandbox })).toBe(2);
+    expect(await run('return 3', { sandbox, tenantID: 'stuck' })).toBe(3);
+    expect(children()).not.toContain(before);
+  });
+
+  test('a host that stands still is killed one second after the limit', async () => {
+    const others = new Set(children());
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    await run('return 1', { sandbox });
+    process.kill(newcomer(others), 'SIGSTOP');
+
+    const { value: error, ms } = await timed(() => failureOf('return 1', { sandbox, timeoutMs: 100 }));
+
+    expect(error.code).toBe('NODE_TIMEOUT');
+    expect(ms).toBeGreaterThan(1000);
+    expect(ms).toBeLessThan(3000);
+    expect(await run('return 2', { sandbox })).toBe(2);
+  });
+
+  test('endless loops of some tenants do not hold up another', async () => {
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    let ended = 0;
+    const loops = ['a', 'b', 'c', 'd'].map(async (tenantID) => {
+      const error = await failureOf('for (;;);', { sandbox, tenantID, timeoutMs: 2500 });
+      ended += 1;
+      return error.code;
+    });
+
+    for (let i = 0; i < 20; i += 1) await run('return 1', { sandbox, tenantID: 'quick' });
+
+    expect(ended).toBe(0);
+    expect(await Promise.all(loops)).toEqual(new Array(4).fill('NODE_TIMEOUT'));
+  });
+
+  test('however many endless loops one tenant starts, they take one place', async () => {
+    const sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    const loops = Array.from({ length: 20 }, () => failureOf('for (;;);', { sandbox, timeoutMs: 60_000 }));
+
+    for (let i = 0; i < 5; i += 1) expect(await run('return 1', { sandbox, tenantID: 'quick' })).toBe(1);
+
+    await sandbox[Symbol.asyncDispose]();
+    expect(new Set((await Promise.all(loops)).map((error) => error.code))).toEqual(new Set(['UNAVAILABLE']));
+  });
+
+  test('a tenant that floods the queue waits behind itself', async () => {
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    await run('return 1', { sandbox });
+    const pause = 'const end = Date.now() + 20; while (Date.now() < end); return 1';
+    let flooded = 0;
+    const flood = Array.from({ length: 40 }, () =>
+      run(pause, { sandbox, tenantID: 'many' }).then(() => (flooded += 1)),
+    );
+
+    await run('return 1', { sandbox, tenantID: 'one' });
+
+    expect(flooded).toBeLessThan(10);
+    await Promise.all(flood);
+    expect(flooded).toBe(40);
+  });
+});
+
+describe('memory', () => {
+  test.each([
+    ['objects', 'const a = []; for (;;) a.push({ x: 1, y: [a.length] })'],
+    ['arrays', 'const a = []; for (;;) a.push(new Array(1000).fill(a.length))'],
+    ['one huge array', 'return new Array(3e7).fill(1.5).length'],
+    ['what promises hold', 'const a = []; for (;;) a.push(await new Array(1000).fill(1))'],
+    ['buffers', 'const a = []; for (;;) a.push(new Uint8Array(1e6).fill(1))'],
+    ['one huge text', 'return "x".repeat(2 ** 29 - 24).normalize("NFD").length'],
+    ['a text in pieces', 'return "x".repeat(2 ** 27).split("").length'],
+    ['memory V8 does not count', 'const a = []; for (;;) a.push(new Intl.Collator("zh"), new Intl.NumberFormat("de"))'],
+  ])('%s: the call fails at its limit, another tenant’s in the same host does not', async (_, code) => {
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    const pause = 'const end = Date.now() + 200; while (Date.now() < end); return true';
+    const beside = run(pause, { sandbox, tenantID: 'other' });
+
+    const { code: errorCode, message, retry } = await failureOf(code, { sandbox, timeoutMs: 20_000 });
+
+    expect({ errorCode, message, retry }).toEqual({
+      errorCode: 'NODE_FAILED',
+      message: 'The code exceeded its memory limit of 128 MB',
+      retry: false,
+    });
+    expect(await beside).toBe(true);
+    expect(await run('return 1', { sandbox, tenantID: 'other' })).toBe(1);
+    expect(await run('return 2', { sandbox })).toBe(2);
+  });
+
+  test('a smaller limit is a limit of its own', async () => {
+    const code = 'return new Array(3e6).fill(1.5).length';
+
+    expect(await run(code, { memoryMB: 128 })).toBe(3e6);
+    expect(await run('return 1', { memoryMB: 128 })).toBe(1);
+    expect(await failureOf(code, { memoryMB: 16 })).toMatchObject({
+      code: 'NODE_FAILED',
+      message: 'The code exceeded its memory limit of 16 MB',
+    });
+  });
+
+  test('many calls in a small isolate do not fill it', async () => {
+    for (let i = 0; i < 300; i += 1) expect(await run(`return ${i % 3}`, { memoryMB: 16 })).toBe(i % 3);
+  });
+
+  test('deep recursion is an error like any other', async () => {
+    const error = await failureOf('const f = () => f() + 1; return f()');
+
+    expect(error).toMatchObject({
+      code: 'NODE_FAILED',
+      message: expect.stringMatching(/^RangeError: Maximum call stack/),
+    });
+  });
+
+  test('no buffer can grow outside the limit', async () => {
+    const code = `
+      const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 });
+      class Mine extends ArrayBuffer {}
+      const others = [b.constructor, new Uint8Array(1).buffer.constructor, ArrayBuffer[Symbol.species], Object.getPrototypeOf(Mine)];
+      return [b.resizable, new Mine(8, { maxByteLength: 16 }).resizable, others.map((C) => new C(8, { maxByteLength: 16 }).resizable),
+        b.slice(0, 4).resizable, b.transfer(16).resizable, b instanceof ArrayBuffer, ArrayBuffer.isView(new DataView(new ArrayBuffer(1)))]`;
+
+    expect(await run(code)).toEqual([false, false, [false, false, false, false], false, false, true, true]);
+  });
+});
+
+describe('output', () => {
+  const tooLarge = {
+    code: 'OUTPUT_TOO_LARGE',
+    message: 'The result is larger than the limit of 1000 bytes',
+    retry: false,
+  };
+
+  test.each([
+    ['a text', 'return "x".repeat(999)'],
+    ['half a gigabyte', 'return "x".repeat(2 ** 29 - 24)'],
+    ['a gigabyte in pieces', 'const mb = "x".repeat(2 ** 20); return Array.from({ length: 1024 }, () => mb)'],
+    ['many small values', 'return new Array(501).fill(1)'],
+    ['long keys', 'return { ["k".repeat(1000)]: 1 }'],
+    ['characters of several bytes', 'return "ä".repeat(500)'],
+    ['escapes', 'return "\\0".repeat(200)'],
+    ['what toJSON makes', 'return { toJSON: () => "x".repeat(2000) }'],
+  ])('%s beyond the limit', async (_, code) => {
+    expect(await failureOf(code, { maxOutputBytes: 1000 })).toMatchObject(tooLarge);
+  });
+
+  test('the limit itself is allowed', async () => {
+    expect(await run('return "x".repeat(998)', { maxOutputBytes: 1000 })).toHaveLength(998);
+    expect(await run('return "ä".repeat(499)', { maxOutputBytes: 1000 })).toHaveLength(499);
+  });
+
+  test('without a limit of its own a call has the configured one', async () => {
+    expect(await run(`return "x".repeat(${maxOutputBytes - 2})`)).toHaveLength(maxOutputBytes - 2);
+    expect(await failureOf(`return "x".repeat(${maxOutputBytes})`)).toMatchObject({ code: 'OUTPUT_TOO_LARGE' });
+  });
+});
+
+describe('escape attempts', () => {
+  const inside = 'typeof process + typeof require + typeof fetch + typeof setTimeout';
+  const nothing = 'undefined'.repeat(4);
+  const body = `return ${inside}`;
+
+  test('the globals are those of the language', async () => {
+    const names = (await run('return Object.getOwnPropertyNames(globalThis)')) as string[];
+
+    for (const name of ['Object', 'JSON', 'Promise', 'Intl', 'Temporal', 'Math', 'eval']) expect(names).toContain(name);
+    const forbidden = ['console', 'process', 'require', 'module', 'global', 'fetch', 'setTimeout', 'setInterval'];
+    forbidden.push(
+      'queueMicrotask',
+      'WebAssembly',
+      'SharedArrayBuffer',
+      'Atomics',
+      'FinalizationRegistry',
+      'performance',
+    );
+    forbidden.push('structuredClone', 'Buffer', 'URL', 'crypto', 'ivm', 'Isolate', '$0');
+    for (const name of forbidden) expect(names).not.toContain(name);
+  });
+
+  test.each([
+    ['the constructor of a constructor', `return this.constructor.constructor('${body}')()`],
+    ['the constructor of ctx', `return ctx.constructor.constructor('${body}')()`],
+    ['the constructor of a nested value', `return ctx.list.constructor.constructor('${body}')()`],
+    ['an arrow’s constructor', `return (() => {}).constructor('${body}')()`],
+    ['an async function’s constructor', `return await (async () => {}).constructor('${body}')()`],
+    ['a generator’s constructor', `return (function* () {}).constructor('${body}')().next().value`],
+    ['an async generator’s', `return (await (async function* () {}).constructor('${body}')().next()).value`],
+    ['the code’s own function', `return arguments.callee.constructor('${body}')()`],
+    ['eval', `return eval('${inside}')`],
+    ['indirect eval', `return (0, eval)('${inside}')`],
+    ['an error V8 made', `try { null.x } catch (e) { return e.constructor.constructor('${body}')() }`],
+    [
+      'a stack overflow',
+      `const f = () => f(); try { f() } catch (e) { return e.constructor.constructor('${body}')() }`,
+    ],
+    ['a refused import', `try { await import('node:fs') } catch (e) { return e.constructor.constructor('${body}')() }`],
+    [
+      'a failed allocation',
+      `try { new Uint8Array(2 ** 33) } catch (e) { return e.constructor.constructor('${body}')() }`,
+    ],
+    ['a promise', `return Promise.resolve().constructor.constructor('${body}')()`],
+    ['a sloppy this', `return (function () { return this })().constructor.constructor('${body}')()`],
+    ['with', `return Function('with (arguments[0]) { return ${inside} }')(ctx)`],
+  ])('%s leads nowhere', async (_, code) => {
+    expect(await run(code, { args: { ctx: { list: [1] } } })).toBe(nothing);
+  });
+
+  test.each([
+    ['import("node:fs")', 'return (await import("node:fs")).readFileSync("/etc/passwd", "utf8")'],
+    ['import("isolated-vm")', 'return Object.keys(await import("isolated-vm"))'],
+    ['import() in a string', 'return await Function("return import(\'node:child_process\')")()'],
+    ['import.meta', 'return import.meta.url'],
+    ['require', 'return require("node:fs").readFileSync("/etc/passwd", "utf8")'],
+    ['process', 'return process.env'],
+    ['a binding', 'return process.binding("fs")'],
+  ])('%s fails', async (_, code) => {
+    expect(await failureOf(code)).toMatchObject({ code: 'NODE_FAILED' });
+  });
+
+  test('stack frames hold no function, receiver or path of the host', async () => {
+    const code = `
+      Error.prepareStackTrace = (_, sites) => sites.map((site) => [
+        site.getFunction() === arguments.callee, typeof site.getThis(), site.getFileName(), site.isNative()]);
+      const { stack } = new Error('x');
+      return stack;`;
+
+    const frames = (await run(code)) as [boolean, string, string, boolean][];
+
+    expect(frames.length).toBeGreaterThan(1);
+    expect(frames[0]).toEqual([true, 'object', 'code.js', false]);
+    for (const [, receiver, file] of frames.slice(1)) expect([receiver, file]).toEqual(['undefined', 'prelude.js']);
+  });
+
+  test('the caller of the code is out of reach', async () => {
+    const code = `
+      function caller(f) { try { return String(f.caller) } catch (error) { return error.name } }
+      return [arguments.length, caller(arguments.callee)]`;
+
+    expect(await run(code)).toEqual([1, 'TypeError']);
+  });
+
+  test.each([
+    ['JSON', 'JSON.stringify = () => "1"; JSON.parse = () => 1; return [2]', [2]],
+    ['String', 'String.prototype.slice = () => "x"; String = () => "x"; return "kept"', 'kept'],
+    ['Reflect', 'Reflect.apply = Reflect.construct = () => { throw 1 }; return 3', 3],
+    ['Promise', 'Promise.prototype.then = () => { throw 1 }; Promise = null; return 4', 4],
+    [
+      'Array elements',
+      'for (let i = 0; i < 600; i++) Object.defineProperty(Array.prototype, i, { set() { throw 1 } }); return [[5]]',
+      [[5]],
+    ],
+    [
+      'Object',
+      'for (const k of ["kind", "json", "message", "name"]) Object.defineProperty(Object.prototype, k, { set() { throw 1 }, get() { throw 1 } }); return { a: 6 }',
+      { a: 6 },
+    ],
+    [
+      'the prototype of everything',
+      'Object.setPrototypeOf(globalThis, new Proxy({}, { get() { throw 1 }, has() { throw 1 } })); return 7',
+      7,
+    ],
+  ])('replacing %s does not reach what carries the result out', async (_, code, expected) => {
+    expect(await run(code)).toEqual(expected);
+  });
+
+  test.each([
+    [
+      'a proxy',
+      'throw new Proxy(function () {}, { get(_, key) { return key === "stack" ? { leak: 1 } : "own" } })',
+      'own: own',
+    ],
+    [
+      'a getter',
+      'throw { get name() { return "N" }, get message() { return { toString: () => "M" } }, get stack() { return { a: 1 } } }',
+      'N: M',
+    ],
+    [
+      'what cannot be read',
+      'throw new Proxy({}, { get() { throw 1 } })',
+      'Error: what the code threw cannot be described',
+    ],
+    ['a class', 'throw class Trap {}', 'Trap: undefined'],
+    ['a huge message', 'throw new Error("x".repeat(1e6))', `Error: ${'x'.repeat(2000)}`],
+  ])('%s thrown leaves as text', async (_, code, message) => {
+    expect((await failureOf(code)).message.replace(/ \(line 1\)$/, '')).toBe(message);
+  });
+
+  test('a result that is a proxy, or changes as it is read, leaves as JSON', async () => {
+    const proxy =
+      'return new Proxy({ a: 1 }, { ownKeys: () => ["a", "b"], get: (_, key) => (key === "toJSON" ? undefined : key + "!"), ' +
+      'getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true, value: 0 }) })';
+
+    expect(await run(proxy)).toEqual({ a: 'a!', b: 'b!' });
+    expect(await run('let n = 0; return { get a() { return n++ }, get b() { return n++ } }')).toEqual({ a: 0, b: 1 });
+    expect(await run('return { then(resolve) { resolve({ from: "thenable" }) } }')).toEqual({ from: 'thenable' });
+  });
+
+  test('names of arguments cannot carry code', async () => {
+    const args = { 'ctx){ return "out" }); (async function (x': 1 };
+
+    expect(await failureOf('return 1', { args })).toMatchObject({ code: 'NODE_FAILED', message: /^SyntaxError/ });
+  });
+});
+
+describe('isolation', () => {
+  test('a call finds nothing of the calls before it', async () => {
+    const dirty = `
+      globalThis.left = 1; var alsoLeft = 2; leaked = 3; Object.prototype.polluted = 4; Array.prototype.map = null;
+      JSON.parse = null; Symbol.for('left'); ctx.__proto__.deep = 5; Promise.prototype.then = null; delete globalThis.Math;
+      ({}).constructor.assign = null; return 'dirty'`;
+    const look = `
+      return [typeof left, typeof alsoLeft, typeof leaked, typeof ({}).polluted, typeof [].map, typeof JSON.parse,
+        typeof ({}).deep, typeof Promise.prototype.then, typeof Math, typeof Object.assign, typeof ctx.deep]`;
+    const clean = [
+      'undefined',
+      'undefined',
+      'undefined',
+      'undefined',
+      'function',
+      'function',
+      'undefined',
+      'function',
+      'object',
+      'function',
+      'undefined',
+    ];
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+
+    for (let i = 0; i < 3; i += 1) {
+      expect(await run(dirty, { sandbox })).toBe('dirty');
+      expect(await run(look, { sandbox })).toEqual(clean);
+      expect(await run(look, { sandbox, tenantID: 'other' })).toEqual(clean);
+    }
+  });
+
+  test('the same code starts afresh each time', async () => {
+    const code =
+      'globalThis.n = (globalThis.n ?? 0) + 1; const f = () => 1; f.count = (f.count ?? 0) + 1; return [n, f.count, ctx.n]';
+
+    for (let n = 0; n < 5; n += 1) expect(await run(code, { args: { ctx: { n } } })).toEqual([1, 1, n]);
+  });
+
+  test('work left behind does not run on', async () => {
+    await run('(async () => { await null; globalThis.late = 1 })(); return 1');
+
+    expect(await run('return typeof late')).toBe('undefined');
+  });
+
+  test('more tenants than a host keeps isolates for are served', async () => {
+    const tenants = Array.from({ length: 50 }, (_, i) => `tenant-${i}`);
+    const ask = (tenantID: string) => run('return ctx', { tenantID, args: { ctx: tenantID } });
+
+    expect(await Promise.all(tenants.map(ask))).toEqual(tenants);
+    expect(await Promise.all(tenants.map(ask))).toEqual(tenants);
+  });
+
+  test('a hundred calls at once each get their own answer', async () => {
+    const calls = Array.from({ length: 100 }, (_, i) => i);
+
+    const values = await Promise.all(
+      calls.map((i) => run('return ctx * 2', { tenantID: `t${i % 7}`, args: { ctx: i } })),
+    );
+
+    expect(values).toEqual(calls.map((i) => i * 2));
+  });
+});
+
+describe('a host', () => {
+  test('starts when it is needed', async () => {
+    const others = new Set(children());
+    await using sandbox = createSandbox({ processes: 2, maxOutputBytes }, logger);
+    expect(sandbox.processes).toBe(0);
+
+    await run('return 1', { sandbox });
+
+    expect(sandbox.processes).toBe(1);
+    expect(children().filter((pid) => !others.has(pid))).toHaveLength(1);
+  });
+
+  test('has no environment and may not read files', async () => {
+    const others = new Set(children());
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    await run('return 1', { sandbox });
+
+    const pid = newcomer(others);
+    const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      .split('\0')
+      .map((entry) => entry.split('=')[0]);
+    const flags = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+
+    expect(names.filter((name) => name && !name.startsWith('NODE_CHANNEL'))).toEqual(['TZ']);
+    expect(flags).toContain('--permission');
+    expect(flags.filter((flag) => /^--allow-(?!addons|fs-read)/.test(flag))).toEqual([]);
+  });
+
+  test('killed in the middle of calls takes none of them with it: each runs once more, alone', async () => {
+    const others = new Set(children());
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    await run('return 1', { sandbox });
+    const pause = 'const end = Date.now() + 300; while (Date.now() < end); return ctx';
+    const ask = (tenantID: string) => run(pause, { sandbox, tenantID, args: { ctx: tenantID } });
+    const calls = Promise.all(['a', 'b', 'c'].map(ask));
+    await sleep(100);
+
+    process.kill(newcomer(others), 'SIGKILL');
+
+    expect(await calls).toEqual(['a', 'b', 'c']);
+    expect(await run('return 1', { sandbox })).toBe(1);
+  });
+
+  test('that dies again with a call alone in it fails that call', async () => {
+    const others = new Set(children());
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    await run('return 1', { sandbox });
+    const doomed = failureOf('for (;;);', { sandbox, tenantID: 'doomed', timeoutMs: 30_000 });
+    await sleep(50);
+    const first = newcomer(others);
+    process.kill(first, 'SIGKILL');
+    await until(() => children().some((pid) => !others.has(pid) && pid !== first));
+    const second = newcomer(others);
+    await until(() => cpuTicks(second) > 60);
+
+    process.kill(second, 'SIGKILL');
+
+    expect(await doomed).toMatchObject({ code: 'NODE_FAILED', retry: true });
+    expect(await run('return 1', { sandbox })).toBe(1);
+    expect(await run('return 2', { sandbox, tenantID: 'doomed' })).toBe(2);
+  });
+});
+
+describe('an abort', () => {
+  test('before the call', async () => {
+    const reason = new Error('too late');
+
+    await expect(run('return 1', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  test('rejects with its reason, and ends the loop for the tenant’s next call', async () => {
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    await run('return 1', { sandbox });
+    const abort = new AbortController();
+    const reason = new Error('stopped by a person');
+    const call = run('for (;;);', { sandbox, signal: abort.signal, timeoutMs: 60_000 });
+    const ended = expect(call).rejects.toBe(reason);
+    await sleep(100);
+
+    const { ms } = await timed(async () => {
+      abort.abort(reason);
+      await ended;
+    });
+
+    expect(ms).toBeLessThan(50);
+    const next = await timed(() => run('return 2', { sandbox }));
+    expect(next.value).toBe(2);
+    expect(next.ms).toBeLessThan(1000);
+  });
+
+  test('ends a call that has not begun', async () => {
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    const abort = new AbortController();
+    const first = run('const end = Date.now() + 200; while (Date.now() < end); return 1', { sandbox });
+    const second = run('return 2', { sandbox, signal: abort.signal });
+    const third = run('return 3', { sandbox });
+
+    abort.abort(new Error('changed my mind'));
+
+    await expect(second).rejects.toThrow('changed my mind');
+    expect(await first).toBe(1);
+    expect(await third).toBe(3);
+  });
+
+  test('after the call is too late to matter', async () => {
+    const abort = new AbortController();
+    expect(await run('return 1', { signal: abort.signal })).toBe(1);
+
+    abort.abort();
+
+    expect(await run('return 2')).toBe(2);
+  });
+});
+
+describe('disposal', () => {
+  test('ends what runs and what waits, and leaves no process', async () => {
+    const others = new Set(children());
+    const sandbox = createSandbox({ processes: 2, maxOutputBytes }, logger);
+    await run('return 1', { sandbox });
+    const loops = ['a', 'a', 'a', 'b'].map((tenantID) =>
+      failureOf('for (;;);', { sandbox, tenantID, timeoutMs: 60_000 }),
+    );
+    await until(() => sandbox.processes === 2);
+    await sleep(300);
+
+    const { ms } = await timed(async () => await sandbox[Symbol.asyncDispose]());
+
+    expect(ms).toBeLessThan(1000);
+    for (const error of await Promise.all(loops)) expect(error.code).toBe('UNAVAILABLE');
+    expect(children().filter((pid) => !others.has(pid))).toEqual([]);
+    expect(await failureOf('return 1', { sandbox })).toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  test('hosts die with the process that started them', async () => {
+    const script = `
+      import { createSandbox } from '#workers/sandbox/pool.ts';
+      import { createLogger } from '#shared/logger.ts';
+      const sandbox = createSandbox({ processes: 1, maxOutputBytes: 1000 }, createLogger({ level: 'silent' }));
+      await sandbox.run({ tenantID: 't', code: 'return 1', args: {}, timeoutMs: 5000 }, new AbortController().signal);
+      sandbox.run({ tenantID: 't', code: 'for (;;);', args: {}, timeoutMs: 60_000 }, new AbortController().signal);
+      process.send('running');`;
+    const parent = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      cwd: new URL('../../..', import.meta.url),
+    });
+    await once(parent, 'message');
+    const hosts = children(parent.pid);
+    expect(hosts).toHaveLength(1);
+
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+
+    await until(() => hosts.every((pid) => !existsSync(`/proc/${pid}`) || isZombie(pid)));
+  });
+});

@@ -1,0 +1,38 @@
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import { endTree, type Runs } from '#shared/runs.ts';
+
+const BOOT_LOCK = 7_265_004;
+
+/**
+ * The contract's rule for the start of the service: RUNNING without a sign of life for longer than the window is FAILED.
+ * It holds once, for the first worker, while no session lives; with a window of 0 such runs are resumed by the sweep.
+ */
+export async function failStaleRuns(pool: Pool, runs: Runs, staleAfterMs: number, logger: Logger): Promise<number> {
+  if (staleAfterMs === 0) return 0;
+  const stale = await inTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [BOOT_LOCK]);
+    const { rows } = await client.query<{ id: string; parent_id: string | null }>(FIND_STALE, [staleAfterMs / 1000]);
+    return rows;
+  });
+  if (stale.length === 0) return 0;
+  const error = {
+    code: 'WORKER_LOST',
+    message: 'The run was interrupted when the service stopped and showed no sign of life within the stale window',
+    nodeID: null,
+    attempt: null,
+  };
+  const ended = await endTree(pool, { tenantID: null, ids: stale.map(({ id }) => id), status: 'FAILED', error });
+  const parents = stale.flatMap(({ parent_id }) => parent_id ?? []);
+  if (parents.length > 0) await runs.wake(parents);
+  logger.warn({ runs: ended.length }, 'runs without a sign of life were failed at the start of the service');
+  return ended.length;
+}
+
+// The last sign of life: a commit, the end of the lease that held the run, or the moment it became ready again.
+const FIND_STALE = `
+select i.id, i.parent_id from workflow_instance i
+left join worker_session s on s.id = i.held_by
+where i.status = 'RUNNING'
+  and not exists (select from worker_session live where live.ended_at is null and live.expires_at > now())
+  and greatest(i.updated_at, coalesce(s.ended_at, s.expires_at, i.updated_at), coalesce(i.ready_at, i.updated_at)) < now() - make_interval(secs => $1)`;

@@ -1,0 +1,127 @@
+import { type Backplane, createBackplane, type JobWorker } from '#shared/backplane/index.ts';
+import type { Config } from '#shared/config.ts';
+import { createPool, type Pool } from '#shared/db/pool.ts';
+import { requireSchema } from '#shared/db/schema.ts';
+import type { Logger } from '#shared/logger.ts';
+import { createPolicy } from '#shared/policy/enforcer.ts';
+import { createProducer } from '#shared/producer.ts';
+import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
+import { createPublisher } from '#shared/realtime/publish.ts';
+import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
+import { createRuns, type Runs } from '#shared/runs.ts';
+import { failStaleRuns } from './boot.ts';
+import { consume, type Processor } from './consume.ts';
+import { createEngine, type Engine } from './engine/engine.ts';
+import { processors } from './processors/index.ts';
+import { createSandbox } from './sandbox/pool.ts';
+import { createSession } from './session.ts';
+import { createSweep, type Sweep } from './sweep.ts';
+
+export interface WorkerContext extends AsyncDisposable {
+  readonly sessionID: string;
+  readonly engine: Engine;
+  readonly runs: Runs;
+  readonly sweep: Sweep;
+  readonly backplane: Backplane;
+  readonly pool: Pool;
+}
+
+export interface WorkerOptions {
+  config: Config;
+  logger: Logger;
+  /** Absent: all of them. */
+  queueNames?: readonly QueueName[];
+}
+
+/** A worker process from config alone; disposing it stops taking work, hands back what it holds, and closes. */
+export async function createWorker({ config, logger, queueNames }: WorkerOptions): Promise<WorkerContext> {
+  await using resources = new AsyncDisposableStack();
+  const pool = createPool(config.db, logger, { name: 'gantry.worker' });
+  resources.defer(() => pool.end());
+  await requireSchema(pool);
+  const backplane = resources.use(createBackplane(config.backplane, logger));
+  const producer = createProducer(backplane);
+  const publisher = resources.use(createPublisher(backplane));
+  const runs = createRuns({ pool, producer, messages: backplane.messages, logger });
+  const sandbox = resources.use(createSandbox(config.sandbox, logger));
+
+  const session = createSession({
+    pool,
+    slots: config.worker.slots,
+    leaseMs: config.worker.sessionMs,
+    logger,
+    onLost: () => engine.abandon(),
+    onRenewed: (held, asOf) => engine.reconcile(held, asOf),
+  });
+  const engine = createEngine({
+    pool,
+    policy: resources.use(createPolicy(pool, logger)),
+    runs,
+    publisher,
+    nodes: { sandbox },
+    config: config.worker,
+    sessionID: () => session.id,
+    logger,
+    onFinished: () => sweep.refillSoon(),
+  });
+  const sweep = createSweep({
+    pool,
+    runs,
+    producer,
+    backplane,
+    logger,
+    leaseMs: config.worker.sessionMs,
+    retentionMs: config.worker.runRetentionMs,
+    onPressure: (waiting) => engine.setPressure(waiting),
+  });
+
+  await failStaleRuns(pool, runs, config.worker.staleAfterMs, logger);
+  await session.open();
+  resources.use(session);
+  resources.use(sweep);
+  resources.defer(
+    backplane.messages.subscribe(RUN_CHANNEL, (message) => {
+      for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
+    }),
+  );
+  const consumers = queues
+    .filter(({ name }) => !queueNames || queueNames.includes(name))
+    .map((definition) =>
+      startConsumer(backplane, definition, {
+        engine,
+        logger,
+        concurrency: config.worker.slots,
+        leaseMs: config.worker.sessionMs,
+      }),
+    );
+  // Last in, first out: no new jobs, then hand back, then wait for the jobs to notice.
+  resources.defer(async () => {
+    await Promise.all(consumers.map((consumer) => consumer.pause(true)));
+    await engine.drain();
+    await Promise.all(consumers.map((consumer) => consumer.close()));
+  });
+  sweep.start();
+
+  const owned = resources.move();
+  return {
+    get sessionID() {
+      return session.id;
+    },
+    engine,
+    runs,
+    sweep,
+    backplane,
+    pool,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function startConsumer(
+  backplane: Backplane,
+  definition: AnyQueue,
+  { engine, ...options }: { engine: Engine; logger: Logger; concurrency: number; leaseMs: number },
+): JobWorker {
+  // The table pairs every queue with the processor typed by it; picking by name keeps the pair.
+  const processor = processors[definition.name] as Processor<AnyQueue>;
+  return consume(backplane, { definition, processor, context: { engine }, ...options });
+}

@@ -1,0 +1,321 @@
+import type { WorkerConfig } from '#shared/config.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import { exitsOf } from '#shared/nodes/index.ts';
+import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
+import { begin, type GraphNode, isFinished, settle } from '#shared/workflow/graph.ts';
+import type { NodePolicy } from '#shared/workflow/options.ts';
+import type { Fact, NodeContext, Park } from '../define.ts';
+import { executorOf, isBrief } from '../nodes/index.ts';
+import type { WaitRow } from './facts.ts';
+import { failRun, finishRun } from './finish.ts';
+import type { HeldRun } from './held-run.ts';
+import { outputText } from './outputs.ts';
+import { type ParkDependencies, parkNode } from './park.ts';
+import { type Restored, recordEnd } from './restore.ts';
+import type { Slots } from './slots.ts';
+import { createTask } from './task.ts';
+
+/** A holder gives way after this much, when others wait. */
+const QUANTUM = { ms: 1000, nodes: 200 };
+
+export interface Advance {
+  /** A run without history. */
+  start(run: HeldRun): void;
+  /** A run that was held before. */
+  resume(run: HeldRun, restored: Restored): void;
+  /** The waits of a held run were read again: whatever is over goes on. */
+  onWaits(run: HeldRun, waits: readonly WaitRow[]): void;
+  failRun(run: HeldRun, error: AppError, where: { nodeID: string | null; attempt: number | null }): void;
+}
+
+export interface AdvanceDependencies extends ParkDependencies {
+  slots: Slots;
+  nodes: NodeContext;
+  config: WorkerConfig;
+  logger: Logger;
+  submit(run: HeldRun): void;
+  shouldYield(): boolean;
+  /** Reads the run's waits and hands them to `onWaits`. */
+  reread(run: HeldRun): void;
+}
+
+/** Executes ready nodes, records outcomes, and asks the graph what is next. Writes nothing itself: it fills the run's step. */
+export function createAdvance(dependencies: AdvanceDependencies): Advance {
+  const { slots, config, submit } = dependencies;
+
+  function execute(run: HeldRun, index: number, fact?: Fact): void {
+    const node = run.version.graph.nodes[index];
+    if (!node || isOver(run)) return;
+    run.running.add(index);
+    run.nodesRun += 1;
+    if (!fact) run.attempts.set(index, (run.attempts.get(index) ?? 0) + 1);
+    if (node.isDisabled) return skip(run, node);
+    if (slots.take()) void attempt(run, node, fact);
+    else
+      void slots.wait().then(() => {
+        if (!isOver(run)) return attempt(run, node, fact);
+        slots.release();
+      });
+  }
+
+  async function attempt(run: HeldRun, node: GraphNode, fact: Fact | undefined): Promise<void> {
+    const task = createTask(run, node, fact, dependencies.logger);
+    let resolved: unknown;
+    try {
+      resolved = resolveConfig(node, run.scope);
+      if (!isBrief(node.kind)) task.startClock();
+      const result = await executorOf(node.kind)(task.with(resolved), dependencies.nodes);
+      if (isOver(run)) return;
+      if ('park' in result) await park(run, node, result);
+      else succeed(run, node, resolved, result);
+    } catch (error) {
+      if (!isOver(run)) failNode(run, node, resolved, task.explain(error));
+    } finally {
+      task.stopClock();
+      slots.release();
+    }
+  }
+
+  function succeed(
+    run: HeldRun,
+    node: GraphNode,
+    resolved: unknown,
+    { output, exit }: { output: JsonObject; exit: string | null },
+  ): void {
+    if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
+      throw new AppError('NODE_FAILED', `The node left by "${exit}", which it does not have`, { retry: false });
+    const text = outputText(output, config.nodeOutputMaxBytes);
+    run.outputBytes += text.length;
+    if (run.outputBytes > config.runOutputMaxBytes)
+      throw new AppError(
+        'OUTPUT_TOO_LARGE',
+        `The outputs of this run are larger than the limit of ${config.runOutputMaxBytes} bytes together`,
+      );
+    const patch = contextPatch(node, resolved, output);
+    if (patch) Object.assign(run.scope, patch);
+    if (node.kind === 'end') recordEnd(run, node.id, output);
+    record(run, node, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
+    goOn(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
+  }
+
+  /** A disabled node is passed through: no output, and the exit that a node of its kind normally leaves by. */
+  function skip(run: HeldRun, node: GraphNode): void {
+    const exit = usualExit(node);
+    record(run, node, { status: 'SKIPPED', exit, payload: null });
+    goOn(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
+  }
+
+  function failNode(run: HeldRun, node: GraphNode, resolved: unknown, error: AppError): void {
+    const policy = run.version.policies[node.index];
+    const failures = (run.failures.get(node.index) ?? 0) + 1;
+    run.failures.set(node.index, failures);
+    if (error.retry && failures <= retriesOf(policy)) {
+      const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
+      return retryLater(run, node, error, ms);
+    }
+    const connected = node.exits.has('error');
+    if (endsTheRun(policy?.errorHandling, connected)) {
+      record(run, node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
+      run.running.delete(node.index);
+      return fail(run, error, { nodeID: node.id, attempt: run.attempts.get(node.index) ?? 1 });
+    }
+    leaveByError(run, node, { resolved, error, exit: connected ? 'error' : usualExit(node) });
+  }
+
+  function retryLater(run: HeldRun, node: GraphNode, error: AppError, ms: number): void {
+    const dueAt = new Date(Date.now() + ms).toISOString();
+    record(run, node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
+    wait(run, node, { kind: 'time', purpose: 'retry', ms });
+    goOn(run, node.index, []);
+  }
+
+  /** The failure is handled: the run goes on without the node's value. */
+  function leaveByError(
+    run: HeldRun,
+    node: GraphNode,
+    { resolved, error, exit }: { resolved: unknown; error: AppError; exit: string | null },
+  ): void {
+    const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
+    const patch = contextPatch(node, resolved, output);
+    if (patch) Object.assign(run.scope, patch);
+    record(run, node, { status: 'FAILED', exit, payload: JSON.stringify({ output, error: shownError(error) }) });
+    goOn(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
+  }
+
+  async function park(run: HeldRun, node: GraphNode, request: Park): Promise<void> {
+    const { event, waiting } = await parkNode(dependencies, run, node, request);
+    if (isOver(run)) return;
+    record(run, node, event);
+    wait(run, node, waiting);
+    goOn(run, node.index, []);
+  }
+
+  function wait(
+    run: HeldRun,
+    node: GraphNode,
+    what: { kind: 'time' | 'child' | 'input'; purpose: 'park' | 'retry'; ms: number | null; ref?: string },
+  ): void {
+    run.step.waits.push({ nodeID: node.id, iteration: 0, kind: what.kind, ref: what.ref ?? null, dueInMs: what.ms });
+    keep(run, node.index, what);
+  }
+
+  /** While the run is held its clocks are timers here; once parked, the sweep has them. */
+  function keep(
+    run: HeldRun,
+    index: number,
+    what: { kind: 'time' | 'child' | 'input'; purpose: 'park' | 'retry'; ms: number | null },
+  ): void {
+    const { kind, purpose, ms } = what;
+    const timer = ms === null ? null : setTimeout(() => due(run, index), Math.min(Math.max(ms, 0), 2 ** 31 - 1));
+    run.waiting.set(index, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
+  }
+
+  function due(run: HeldRun, index: number): void {
+    const waiting = run.waiting.get(index);
+    if (!waiting || isOver(run)) return;
+    // A question's time is up: the database decides whether the answer came first.
+    if (waiting.kind !== 'time') return dependencies.reread(run);
+    run.step.release = 'hold';
+    over(run, index, { kind: 'time' });
+  }
+
+  /** The wait of a node has ended: a retry runs it again, anything else asks it with the fact. */
+  function over(run: HeldRun, index: number, fact: Fact): void {
+    const waiting = run.waiting.get(index);
+    const node = run.version.graph.nodes[index];
+    if (!waiting || !node) return;
+    if (waiting.timer) clearTimeout(waiting.timer);
+    run.waiting.delete(index);
+    run.step.resolved.push(node.id);
+    if (waiting.purpose === 'park') return execute(run, index, fact);
+    launch(run, [index]);
+    submit(run);
+  }
+
+  /** Says RUNNING in the same commit as what released the nodes, and starts them when it is durable. */
+  function launch(run: HeldRun, indices: readonly number[]): void {
+    for (const index of indices) {
+      const node = run.version.graph.nodes[index];
+      if (!node) continue;
+      run.running.add(index);
+      if (!node.isDisabled)
+        run.step.events.push({
+          nodeID: node.id,
+          iteration: 0,
+          attempt: (run.attempts.get(index) ?? 0) + 1,
+          status: 'RUNNING',
+          exit: null,
+          payload: null,
+        });
+      run.step.next.push(() => execute(run, index));
+    }
+  }
+
+  function goOn(run: HeldRun, settled: number, next: readonly number[]): void {
+    run.running.delete(settled);
+    if (next.length > 0) {
+      if (mustYield(run)) run.backlog.push(...next);
+      else launch(run, next);
+    }
+    if (run.running.size === 0) rest(run);
+    submit(run);
+  }
+
+  /** Nothing runs and nothing is about to: over, handed to others, or parked until a wait ends. */
+  function rest(run: HeldRun): void {
+    const { graph } = run.version;
+    if (run.backlog.length > 0) run.step.release = 'yield';
+    else if (run.waiting.size === 0 && isFinished(graph, run.progress)) finishRun(run);
+    else if (run.rereading === 0 && ![...run.waiting.values()].some(isShort)) run.step.release = 'park';
+  }
+
+  function mustYield(run: HeldRun): boolean {
+    if (run.backlog.length > 0) return true;
+    return dependencies.shouldYield() && (run.nodesRun >= QUANTUM.nodes || Date.now() - run.claimedAt >= QUANTUM.ms);
+  }
+
+  function fail(run: HeldRun, error: AppError, where: { nodeID: string | null; attempt: number | null }): void {
+    failRun(run, error, where);
+    submit(run);
+  }
+
+  return {
+    failRun: fail,
+    start(run) {
+      for (const index of begin(run.version.graph, run.progress)) execute(run, index);
+    },
+    resume(run, { ready, waits }) {
+      for (const { index, wait: row, retry } of waits)
+        keep(run, index, { kind: row.kind, purpose: retry ? 'retry' : 'park', ms: row.dueInMs });
+      launch(run, ready);
+      for (const { index, wait: row } of waits) if (row.fact) over(run, index, row.fact);
+      if (run.running.size === 0) rest(run);
+      submit(run);
+    },
+    onWaits(run, waits) {
+      if (isOver(run)) return;
+      for (const { nodeID, fact } of waits) {
+        const index = run.version.graph.indexOf.get(nodeID);
+        if (!fact || index === undefined || !run.waiting.has(index)) continue;
+        run.step.release = 'hold';
+        over(run, index, fact);
+      }
+      if (run.running.size > 0) return;
+      rest(run);
+      submit(run);
+    },
+  };
+}
+
+/** An outcome that arrives now counts for nothing: the run has left, is leaving, or has ended. */
+function isOver(run: HeldRun): boolean {
+  return run.left !== null || run.leaving || run.abort.signal.aborted || run.step.end !== null;
+}
+
+function record(
+  run: HeldRun,
+  node: GraphNode,
+  event: { status: 'SUCCESS' | 'FAILED' | 'SKIPPED' | 'SUSPENDED'; exit: string | null; payload: string | null },
+): void {
+  run.step.events.push({ nodeID: node.id, iteration: 0, attempt: run.attempts.get(node.index) ?? 1, ...event });
+}
+
+function usualExit(node: GraphNode): string | null {
+  const { exits } = node.definition;
+  if (Array.isArray(exits)) return exits[0] ?? null;
+  if (node.kind === 'dataCollection') return 'output';
+  return (node.config as { defaultBranch?: string }).defaultBranch ?? null;
+}
+
+function shownError({ code, message }: AppError): { code: string; message: string } {
+  return { code, message };
+}
+
+function retriesOf(policy: NodePolicy | undefined): number {
+  const once = ['continue', 'continue_default', 'skip_item'];
+  return policy && !once.includes(policy.errorHandling ?? '') ? policy.retryLimit : 0;
+}
+
+function endsTheRun(handling: NodePolicy['errorHandling'], connected: boolean): boolean {
+  return handling === undefined ? !connected : handling === 'fail_workflow' || handling === 'retry_then_fail';
+}
+
+function nullOutput(config: unknown): JsonObject {
+  const name = (config as { outputVariable?: string } | undefined)?.outputVariable;
+  return name ? { [name]: null } : {};
+}
+
+/** Doubles with every failure, up to five minutes, and spreads by a quarter either way; a server's Retry-After is honoured. */
+function retryDelay(baseMs: number, failures: number, retryAfterSeconds: number | undefined): number {
+  const backoff = Math.min(baseMs * 2 ** (failures - 1), 300_000) * (0.75 + Math.random() / 2);
+  return Math.round(Math.max(backoff, (retryAfterSeconds ?? 0) * 1000));
+}
+
+/** A delay this short is sat out: parking and claiming again would cost more. */
+const SHORT_MS = 2000;
+
+function isShort({ kind, dueAt }: { kind: string; dueAt: number | null }): boolean {
+  return kind === 'time' && dueAt !== null && dueAt - Date.now() <= SHORT_MS;
+}

@@ -1,0 +1,313 @@
+import type { WorkerConfig } from '#shared/config.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Policy } from '#shared/policy/enforcer.ts';
+import type { Publisher } from '#shared/realtime/publish.ts';
+import type { RunSignal } from '#shared/run-signals.ts';
+import { endTree, type Runs } from '#shared/runs.ts';
+import { createProgress } from '#shared/workflow/graph.ts';
+import type { NodeContext } from '../define.ts';
+import type { HeldRow } from '../session.ts';
+import { createAdvance } from './advance.ts';
+import { type ClaimedRow, createClaim } from './claim.ts';
+import { type Committed, createCommitter } from './commit.ts';
+import { readWaits, type WaitRow } from './facts.ts';
+import { createGate } from './gate.ts';
+import { emptyStep, type HeldRun, type LoadedVersion } from './held-run.ts';
+import { restore } from './restore.ts';
+import { createSlots } from './slots.ts';
+import { createVersions } from './versions.ts';
+
+export interface Engine {
+  /** Claims the run and keeps it until it is over, waits, or is handed back; resolves then. */
+  advance(job: { instanceID: string; epoch: number }): Promise<void>;
+  /** Somebody changed a run that may be held here. */
+  onSignal(signal: RunSignal): void;
+  /** What the database says this session holds, read at `asOf` (ms). */
+  reconcile(rows: readonly HeldRow[], asOf: number): Promise<void>;
+  /** Others wait for a place: a run that has had its quantum gives way. */
+  setPressure(waiting: boolean): void;
+  /** Aborts what runs and hands every run back. */
+  drain(): Promise<void>;
+  /** The session is gone: nothing held here is ours any more. */
+  abandon(): void;
+  readonly held: ReadonlyMap<string, HeldRun>;
+  readonly stats: { statements: number; steps: number; readonly slotsUsed: number };
+}
+
+export interface EngineDependencies {
+  pool: Pool;
+  policy: Policy;
+  runs: Runs;
+  publisher: Publisher;
+  nodes: NodeContext;
+  config: WorkerConfig;
+  sessionID: () => string;
+  logger: Logger;
+  /** A place has become free. */
+  onFinished(): void;
+}
+
+/** One worker keeps a run: claim, then execute, commit, pick the next, until there is nothing to do without waiting. */
+export function createEngine(dependencies: EngineDependencies): Engine {
+  const { pool, runs, publisher, config, sessionID, logger } = dependencies;
+  const held = new Map<string, HeldRun>();
+  const strangers = new Map<string, number>();
+  const claim = createClaim(pool, sessionID);
+  const loadVersion = createVersions(pool);
+  const slots = createSlots(config.slots);
+  const gate = createGate();
+  let draining = false;
+  let pressure = false;
+
+  const committer = createCommitter({
+    pool,
+    sessionID,
+    logger,
+    onCommitted,
+    onFenced: (run) => {
+      logger.info({ instanceID: run.id, epoch: run.epoch }, 'run was taken away; its late outcome is dropped');
+      leave(run, 'fenced');
+    },
+    onRefused: (run, step, error) => {
+      // Whatever the run wanted to write, before or after the refusal, gives way to its failure.
+      run.step = emptyStep();
+      const node = step.events.find((event) => event.status === 'SUCCESS');
+      advance.failRun(run, new AppError('INVALID_OUTPUT', 'The database refuses the output', { cause: error }), {
+        nodeID: node?.nodeID ?? null,
+        attempt: node?.attempt ?? null,
+      });
+    },
+    publish: (rows) => publisher.runEvents(rows),
+  });
+
+  const advance = createAdvance({
+    pool,
+    policy: dependencies.policy,
+    slots,
+    nodes: dependencies.nodes,
+    config,
+    logger,
+    submit: (run) => committer.submit(run),
+    shouldYield: () => pressure,
+    reread,
+  });
+
+  function onCommitted({ run, step, wakeSeq, ready }: Committed): void {
+    run.onProgress?.();
+    if (step.end) return onEnded(run);
+    if (step.children.length > 0) void runs.handOver(step.children.map(({ id }) => id));
+    if (step.release !== 'hold') return onReleased(run, step.release, ready);
+    if (run.left) return;
+    for (const start of step.next) start();
+    if (wakeSeq > run.seen) reread(run);
+    if (hasWork(run)) committer.submit(run);
+  }
+
+  function onReleased(run: HeldRun, how: 'park' | 'yield', ready: boolean): void {
+    leave(run, how === 'park' ? 'parked' : 'yielded');
+    if (how === 'park' && ready) void runs.handOver([run.id]);
+    // At the end of the line, behind whoever waited.
+    if (how === 'yield') dependencies.onFinished();
+  }
+
+  function onEnded(run: HeldRun): void {
+    const hadChildren = [...run.waiting.values()].some(({ kind }) => kind === 'child');
+    leave(run, 'done');
+    if (run.parentID)
+      runs.wake([run.parentID]).catch((error) => logger.warn({ err: error }, 'parent is left to the sweep'));
+    if (hadChildren) void endChildren(run.id);
+  }
+
+  async function endChildren(parentID: string): Promise<void> {
+    try {
+      const { rows } = await pool.query<{ id: string }>(
+        'select id from workflow_instance where parent_id = $1 and completed_at is null',
+        [parentID],
+      );
+      const ids = rows.map(({ id }) => id);
+      if (ids.length > 0) await endTree(pool, { tenantID: null, ids, status: 'CANCELLED', error: null });
+    } catch (error) {
+      logger.warn({ err: error }, 'children are left to the sweep');
+    }
+  }
+
+  function reread(run: HeldRun): void {
+    run.rereading += 1;
+    readAgain(run)
+      .catch((error) => {
+        logger.warn({ err: error, instanceID: run.id }, 'waits not read; the session check tries again');
+        return [];
+      })
+      .then((waits) => {
+        run.rereading -= 1;
+        advance.onWaits(run, waits);
+      })
+      .catch((error) => logger.error({ err: error, instanceID: run.id }, 'waits not applied'));
+  }
+
+  /** Seen first, then read: a wake between the two is noticed by the next commit. Only the row says how many there were. */
+  async function readAgain(run: HeldRun): Promise<WaitRow[]> {
+    const { rows } = await pool.query<{ wake_seq: number }>('select wake_seq from workflow_instance where id = $1', [
+      run.id,
+    ]);
+    const waits = await readWaits(pool, run.id);
+    run.seen = Math.max(run.seen, rows[0]?.wake_seq ?? 0);
+    return waits;
+  }
+
+  function reconcileRun(run: HeldRun, row: HeldRow | undefined, asOf: number): void {
+    if (row?.epoch === run.epoch) {
+      if (row.wake_seq > run.seen) reread(run);
+    } else if (run.claimedAt < asOf && !run.committing) leave(run, 'fenced');
+  }
+
+  function leave(run: HeldRun, how: NonNullable<HeldRun['left']>): void {
+    if (run.left) return;
+    run.left = how;
+    for (const waiting of run.waiting.values()) if (waiting.timer) clearTimeout(waiting.timer);
+    if (how !== 'done' && how !== 'parked' && how !== 'yielded')
+      run.abort.abort(new AppError('NODE_FAILED', `The run was ${how}`));
+    if (held.get(run.id) === run) held.delete(run.id);
+    run.released.resolve();
+    dependencies.onFinished();
+  }
+
+  async function take(row: ClaimedRow, onProgress: (() => void) | null = null): Promise<void> {
+    let version: LoadedVersion;
+    try {
+      version = await loadVersion(row.version_id);
+    } catch (error) {
+      const { code, message } = toAppError(error);
+      await endTree(pool, {
+        tenantID: row.tenant_id,
+        ids: [row.id],
+        status: 'FAILED',
+        error: { code, message, nodeID: null, attempt: null },
+      });
+      if (row.parent_id) await runs.wake([row.parent_id]);
+      return;
+    }
+    const run = createHeldRun(row, version, onProgress);
+    held.set(run.id, run);
+    if (row.seq === 0) advance.start(run);
+    else advance.resume(run, await restore(pool, run));
+    await run.released.promise;
+  }
+
+  return {
+    held,
+    get stats() {
+      return { ...committer.stats, slotsUsed: slots.used };
+    },
+    async advance(job) {
+      if (draining) return;
+      const leaveGate = await gate.enter();
+      try {
+        const row = await claim(job);
+        if (!row) return;
+        if (row.losses === 0) return await take(row);
+        await gate.alone(leaveGate, async (alone, open) => {
+          if (alone)
+            await pool.query('update workflow_instance set alone = true where id = $1 and epoch = $2', [
+              row.id,
+              row.epoch,
+            ]);
+          await take(row, open);
+        });
+      } finally {
+        leaveGate();
+      }
+    },
+    onSignal({ kind, instanceID }) {
+      const run = held.get(instanceID);
+      if (!run) return;
+      if (kind === 'cancelled') leave(run, 'fenced');
+      else reread(run);
+    },
+    async reconcile(rows, asOf) {
+      const mine = new Map(rows.map((row) => [row.id, row]));
+      for (const run of held.values()) reconcileRun(run, mine.get(run.id), asOf);
+      const unknown = rows.filter(({ id, epoch }) => held.get(id)?.epoch !== epoch);
+      // Twice in a row: a claim or a release under way at the moment of reading is neither lost nor forgotten.
+      const lost = unknown.filter(({ id, epoch }) => strangers.get(id) === epoch);
+      strangers.clear();
+      for (const { id, epoch } of unknown) strangers.set(id, epoch);
+      if (lost.length > 0) await release(pool, sessionID(), lost);
+    },
+    setPressure(waiting) {
+      pressure = waiting;
+    },
+    async drain() {
+      draining = true;
+      for (const run of held.values()) run.abort.abort(new AppError('UNAVAILABLE', 'The worker is stopping'));
+      await committer.idle();
+      const mine = [...held.values()].filter((run) => run.left === null);
+      for (const run of mine) leave(run, 'drained');
+      await pool.query(
+        `update workflow_instance set held_by = null, ready_at = now() where held_by = $1 and completed_at is null`,
+        [sessionID()],
+      );
+      await runs.refill().catch(() => undefined);
+    },
+    abandon() {
+      for (const run of [...held.values()]) leave(run, 'fenced');
+    },
+  };
+}
+
+function hasWork(run: HeldRun): boolean {
+  const { step } = run;
+  return (
+    step.events.length > 0 ||
+    step.release !== 'hold' ||
+    step.end !== null ||
+    step.waits.length > 0 ||
+    step.next.length > 0
+  );
+}
+
+async function release(pool: Pool, session: string, rows: readonly { id: string; epoch: number }[]): Promise<void> {
+  await pool.query(
+    `update workflow_instance i set held_by = null, epoch = i.epoch + 1, ready_at = now()
+     from unnest($2::uuid[], $3::int[]) as r(id, epoch)
+     where i.id = r.id and i.epoch = r.epoch and i.held_by = $1 and i.completed_at is null`,
+    [session, rows.map(({ id }) => id), rows.map(({ epoch }) => epoch)],
+  );
+}
+
+function createHeldRun(row: ClaimedRow, version: LoadedVersion, onProgress: (() => void) | null): HeldRun {
+  return {
+    id: row.id,
+    tenantID: row.tenant_id,
+    workflowID: row.workflow_id,
+    epoch: row.epoch,
+    caller: row.caller,
+    version,
+    parentID: row.parent_id,
+    depth: row.depth,
+    deadlineAt: row.deadline_at,
+    progress: createProgress(version.graph),
+    scope: { input: row.input },
+    abort: new AbortController(),
+    claimedAt: Date.now(),
+    seq: row.seq,
+    seen: row.wake_seq,
+    nodesRun: 0,
+    outputBytes: 0,
+    failures: new Map(),
+    attempts: new Map(),
+    running: new Set(),
+    waiting: new Map(),
+    backlog: [],
+    result: { output: {}, status: 'success', nodeID: null, reached: false },
+    onProgress,
+    step: emptyStep(),
+    committing: false,
+    leaving: false,
+    rereading: 0,
+    left: null,
+    released: Promise.withResolvers(),
+  };
+}

@@ -1,0 +1,69 @@
+import type { Pool } from '#shared/db/pool.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { Fact } from '../define.ts';
+
+export interface WaitRow {
+  nodeID: string;
+  iteration: number;
+  kind: 'time' | 'child' | 'input';
+  dueInMs: number | null;
+  /** Null: the wait is not over. */
+  fact: Fact | null;
+}
+
+interface Row {
+  node_id: string;
+  iteration: number;
+  kind: 'time' | 'child' | 'input';
+  ref: string | null;
+  due_in_ms: number | null;
+  child_status: 'COMPLETED' | 'FAILED' | 'CANCELLED' | null;
+  child_output: Json;
+  child_error: { message: string } | null;
+  request_status: string | null;
+  submitted_data: JsonObject | null;
+}
+
+/** The waits of a run, each with the fact that ended it, if one has. A question past its time is closed here, once. */
+export async function readWaits(pool: Pool, instanceID: string): Promise<WaitRow[]> {
+  await pool.query({ name: 'expire_requests', text: EXPIRE, values: [instanceID] });
+  const { rows } = await pool.query<Row>({ name: 'read_waits', text: WAITS, values: [instanceID] });
+  return rows.map((row) => ({
+    nodeID: row.node_id,
+    iteration: row.iteration,
+    kind: row.kind,
+    dueInMs: row.due_in_ms,
+    fact: factOf(row),
+  }));
+}
+
+function factOf(row: Row): Fact | null {
+  if (row.kind === 'time') return row.due_in_ms !== null && row.due_in_ms <= 0 ? { kind: 'time' } : null;
+  if (row.kind === 'input')
+    return row.request_status === 'PENDING'
+      ? null
+      : { kind: 'input', submission: row.request_status === 'COMPLETED' ? row.submitted_data : null };
+  if (row.child_status === null || row.ref === null) return null;
+  return {
+    kind: 'child',
+    status: row.child_status,
+    instanceID: row.ref,
+    output: row.child_output,
+    message: row.child_error?.message ?? null,
+  };
+}
+
+// Whoever comes first wins: the person's answer or the expiry.
+const EXPIRE = `
+update collection_request set status = 'EXPIRED', updated_at = now()
+where instance_id = $1::uuid and status = 'PENDING' and expires_at <= now()`;
+
+const WAITS = `
+select w.node_id, w.iteration, w.kind, w.ref, extract(epoch from w.due_at - clock_timestamp())::float8 * 1000 as due_in_ms,
+       case when child.completed_at is not null then child.status end as child_status,
+       child.output as child_output, child.error as child_error,
+       request.status as request_status, request.submitted_data
+from run_wait w
+left join workflow_instance child on w.kind = 'child' and child.id = w.ref
+left join collection_request request on w.kind = 'input' and request.id = w.ref
+where w.instance_id = $1::uuid`;

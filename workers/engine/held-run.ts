@@ -1,0 +1,123 @@
+import type { Caller } from '#shared/caller.ts';
+import type { RunError } from '#shared/db/entities/workflow-instance.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { Graph, Progress } from '#shared/workflow/graph.ts';
+import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
+import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+
+/** A graph as the engine uses it; the same object for every run of a version. */
+export interface LoadedVersion {
+  graph: Graph;
+  options: WorkflowOptions;
+  /** By node index. */
+  policies: readonly NodePolicy[];
+}
+
+export interface PendingEvent {
+  nodeID: string | null;
+  iteration: number;
+  attempt: number;
+  status: NodeStatus | RunStatus;
+  exit: string | null;
+  /** JSON text of a RunEventPayload, or null. */
+  payload: string | null;
+}
+
+export interface PendingWait {
+  nodeID: string;
+  iteration: number;
+  kind: 'time' | 'child' | 'input';
+  ref: string | null;
+  /** From now; the database's clock turns it into a moment. Null: no end. */
+  dueInMs: number | null;
+}
+
+export interface PendingChild {
+  id: string;
+  workflowID: string;
+  versionID: string;
+  nodeID: string;
+  input: JsonObject;
+  timeoutMs: number;
+}
+
+export interface PendingRequest {
+  id: string;
+  nodeID: string;
+  iteration: number;
+  config: JsonObject;
+  expiresInMs: number | null;
+}
+
+/** What the next commit of a run carries. */
+export interface Step {
+  events: PendingEvent[];
+  waits: PendingWait[];
+  /** Waits that are over: node ids. */
+  resolved: string[];
+  children: PendingChild[];
+  requests: PendingRequest[];
+  release: 'hold' | 'park' | 'yield';
+  /** Set by the terminal commit. */
+  end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
+  /** What starts once this step is durable. */
+  next: (() => void)[];
+}
+
+/** A node that has parked: who waits for what, and since when. */
+export interface Waiting {
+  kind: 'time' | 'child' | 'input';
+  /** A retry runs the node again; any other wait asks it with the fact. */
+  purpose: 'park' | 'retry';
+  dueAt: number | null;
+  timer: NodeJS.Timeout | null;
+}
+
+/** A run while this process holds it. */
+export interface HeldRun {
+  readonly id: string;
+  readonly tenantID: string;
+  readonly workflowID: string | null;
+  readonly epoch: number;
+  readonly caller: Caller;
+  readonly version: LoadedVersion;
+  readonly parentID: string | null;
+  readonly depth: number;
+  readonly deadlineAt: Date;
+  readonly progress: Progress;
+  readonly scope: JsonObject;
+  readonly abort: AbortController;
+  readonly claimedAt: number;
+  seq: number;
+  seen: number;
+  /** Set when others wait for a place and this run has had its quantum. */
+  nodesRun: number;
+  outputBytes: number;
+  readonly failures: Map<number, number>;
+  readonly attempts: Map<number, number>;
+  readonly running: Set<number>;
+  readonly waiting: Map<number, Waiting>;
+  /** Ready, not started: held back by a yield. */
+  readonly backlog: number[];
+  readonly result: {
+    output: JsonObject;
+    status: 'success' | 'failure' | 'cancelled';
+    nodeID: string | null;
+    reached: boolean;
+  };
+  /** Called at the first commit: a run that has lost workers before is then no longer suspect. */
+  onProgress: (() => void) | null;
+  step: Step;
+  committing: boolean;
+  /** Its last commit from here is under way: nothing is added any more. */
+  leaving: boolean;
+  /** Waits are being read: the run does not park meanwhile, or a fact seen by that read would be lost. */
+  rereading: number;
+  /** Why the run left this process; nothing more is written once set. */
+  left: 'done' | 'parked' | 'yielded' | 'fenced' | 'drained' | null;
+  readonly released: PromiseWithResolvers<void>;
+}
+
+export function emptyStep(): Step {
+  return { events: [], waits: [], resolved: [], children: [], requests: [], release: 'hold', end: null, next: [] };
+}

@@ -1,0 +1,93 @@
+import type { Pool } from '#shared/db/pool.ts';
+import { readMemberships } from '#shared/db/standing.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { Policy } from '#shared/policy/enforcer.ts';
+import type { GraphNode } from '#shared/workflow/graph.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
+import type { Park } from '../define.ts';
+import type { HeldRun } from './held-run.ts';
+
+export interface ParkDependencies {
+  pool: Pool;
+  policy: Policy;
+}
+
+interface Parked {
+  event: { status: 'SUSPENDED'; exit: null; payload: string };
+  waiting: { kind: 'time' | 'child' | 'input'; purpose: 'park'; ms: number | null; ref?: string };
+}
+
+/** Turns a park into what the next commit writes: the event clients see, the wait, and the child or question it is for. */
+export async function parkNode(deps: ParkDependencies, run: HeldRun, node: GraphNode, park: Park): Promise<Parked> {
+  if (park.park === 'time') {
+    const dueAt = new Date(Date.now() + park.ms).toISOString();
+    return { event: suspended({ wait: 'time', dueAt }), waiting: { kind: 'time', purpose: 'park', ms: park.ms } };
+  }
+  const ref = newID();
+  if (park.park === 'input') {
+    run.step.requests.push({
+      id: ref,
+      nodeID: node.id,
+      iteration: 0,
+      config: park.request,
+      expiresInMs: park.expiresInMs,
+    });
+    const request = { collectionRequestID: ref, collectionType: 'form', collectionConfig: park.request };
+    return {
+      event: suspended({ wait: 'input', request }),
+      waiting: { kind: 'input', purpose: 'park', ms: park.expiresInMs, ref },
+    };
+  }
+  await addChild(deps, run, node, { ...park, id: ref });
+  return {
+    event: suspended({ wait: 'child', childInstanceID: ref }),
+    waiting: { kind: 'child', purpose: 'park', ms: null, ref },
+  };
+}
+
+function suspended(payload: object): Parked['event'] {
+  return { status: 'SUSPENDED', exit: null, payload: JSON.stringify(payload) };
+}
+
+async function addChild(
+  { pool, policy }: ParkDependencies,
+  run: HeldRun,
+  node: GraphNode,
+  { id, workflowID, input, maxDepth }: Extract<Park, { park: 'child' }> & { id: string },
+): Promise<void> {
+  if (workflowID === run.workflowID) throw refusal('A workflow cannot call itself');
+  if (run.depth + 1 > maxDepth) throw refusal(`Sub-workflows are nested deeper than ${maxDepth} levels`);
+  const { rows } = await pool.query<{ version_id: string; workflow_options: unknown }>(
+    'select version_id, workflow_options from workflow where id = $1 and tenant_id = $2',
+    [workflowID, run.tenantID],
+  );
+  const child = rows[0];
+  // A template may have named it, which nobody could check when the graph was saved; and rights change meanwhile.
+  if (!child || !(await mayExecute({ pool, policy }, run, workflowID)))
+    throw refusal('The sub-workflow does not exist, or whoever started this run may not execute it');
+  const options = WorkflowOptions.parse(child.workflow_options);
+  run.step.children.push({
+    id,
+    workflowID,
+    versionID: child.version_id,
+    nodeID: node.id,
+    input: resolveInputs(options.inputDefinitions, input),
+    timeoutMs: runTimeoutMs(options),
+  });
+}
+
+async function mayExecute({ pool, policy }: ParkDependencies, run: HeldRun, workflowID: string): Promise<boolean> {
+  const { type, id, userID } = run.caller;
+  if (type === 'system') return true;
+  const { tenantID } = run;
+  const [membership] = await readMemberships(pool, [{ userID: userID ?? id, tenantID }]);
+  if (!membership) return false;
+  const question = { tenantID, version: membership.policyVersion, subjects: [id] };
+  return policy.can({ ...question, object: `workflow:${workflowID}`, action: 'execute' });
+}
+
+function refusal(message: string): AppError {
+  return new AppError('NODE_FAILED', message, { retry: false });
+}

@@ -1,0 +1,96 @@
+import type { Caller } from '#shared/caller.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { GraphNode } from '#shared/workflow/graph.ts';
+import type { Fact, NodeRun } from '../define.ts';
+import type { HeldRun } from './held-run.ts';
+
+/** What an executor is given; made for every attempt, so nothing in it is made before it is asked for. */
+export class AttemptTask implements NodeRun {
+  readonly fact: Fact | undefined;
+  config: unknown;
+  readonly #run: HeldRun;
+  readonly #node: GraphNode;
+  readonly #logger: Logger;
+  #clock: NodeJS.Timeout | undefined;
+  #timeout: AbortController | undefined;
+
+  constructor(run: HeldRun, node: GraphNode, fact: Fact | undefined, logger: Logger) {
+    this.#run = run;
+    this.#node = node;
+    this.#logger = logger;
+    this.fact = fact;
+  }
+
+  with(config: unknown): this {
+    this.config = config;
+    return this;
+  }
+
+  get run(): NodeRun {
+    return this;
+  }
+
+  get instanceID(): string {
+    return this.#run.id;
+  }
+  get tenantID(): string {
+    return this.#run.tenantID;
+  }
+  get nodeID(): string {
+    return this.#node.id;
+  }
+  get iteration(): number {
+    return 0;
+  }
+  get attempt(): number {
+    return this.#run.attempts.get(this.#node.index) ?? 1;
+  }
+  get caller(): Caller {
+    return this.#run.caller;
+  }
+  get scope(): JsonObject {
+    return this.#run.scope;
+  }
+  get idempotencyKey(): string {
+    return `${this.#run.id}.${this.#node.id}.0`;
+  }
+  get timeoutMs(): number {
+    return this.#run.version.policies[this.#node.index]?.timeoutMs ?? 60_000;
+  }
+  get log(): Logger {
+    return this.#logger.child({ tenantID: this.tenantID, instanceID: this.instanceID, nodeID: this.nodeID });
+  }
+
+  /** Aborted when the run is cancelled or taken away, and when the node's time is up. */
+  get signal(): AbortSignal {
+    const { signal } = this.#run.abort;
+    return this.#timeout ? AbortSignal.any([signal, this.#timeout.signal]) : signal;
+  }
+
+  startClock(): void {
+    this.#timeout = new AbortController();
+    this.#clock = setTimeout(() => this.#timeout?.abort(this.#tooLong()), this.timeoutMs);
+  }
+
+  stopClock(): void {
+    clearTimeout(this.#clock);
+  }
+
+  /** What an executor threw, as the node's error: a timeout says so, and what nobody foresaw does not leak. */
+  explain(error: unknown): AppError {
+    if (this.#timeout?.signal.aborted) return this.#tooLong();
+    if (error instanceof AppError) return error;
+    this.log.error({ err: error }, 'node failed unexpectedly');
+    return new AppError('NODE_FAILED', 'The node failed unexpectedly', { cause: error });
+  }
+
+  #tooLong(): AppError {
+    return new AppError('NODE_TIMEOUT', `The node took longer than ${this.timeoutMs / 1000} s`);
+  }
+}
+
+export function createTask(run: HeldRun, node: GraphNode, fact: Fact | undefined, logger: Logger): AttemptTask {
+  return new AttemptTask(run, node, fact, logger);
+}

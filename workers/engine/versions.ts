@@ -1,0 +1,39 @@
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
+import type { LoadedVersion } from './held-run.ts';
+
+/** Compiled versions kept by this process; a version never changes, so an entry is never stale. */
+const KEPT = 500;
+
+export type LoadVersion = (versionID: string) => Promise<LoadedVersion>;
+
+export function createVersions(pool: Pool): LoadVersion {
+  const loaded = new Map<string, Promise<LoadedVersion>>();
+
+  return (versionID) => {
+    let version = loaded.get(versionID);
+    if (version) return version;
+    version = loadVersion(pool, versionID);
+    loaded.set(versionID, version);
+    version.catch(() => loaded.delete(versionID));
+    if (loaded.size > KEPT) {
+      const [oldest] = loaded.keys();
+      if (oldest) loaded.delete(oldest);
+    }
+    return version;
+  };
+}
+
+async function loadVersion(pool: Pool, versionID: string): Promise<LoadedVersion> {
+  const { rows } = await pool.query<{ nodes: unknown; edges: unknown; options: unknown }>(
+    'select nodes, edges, options from workflow_version where id = $1',
+    [versionID],
+  );
+  const row = rows[0];
+  if (!row) throw new AppError('NOT_FOUND', 'The version of the workflow this run was started with no longer exists');
+  const graph = compileGraph(WorkflowNode.array().parse(row.nodes), WorkflowEdge.array().parse(row.edges));
+  const options = WorkflowOptions.parse(row.options);
+  return { graph, options, policies: graph.nodes.map((node) => nodePolicy(node, options)) };
+}

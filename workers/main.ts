@@ -1,0 +1,22 @@
+import { readConfig } from '#shared/config.ts';
+import { createLogger } from '#shared/logger.ts';
+import { type QueueName, queues } from '#shared/queues/index.ts';
+import { stopSignal } from '#shared/stop-signal.ts';
+import { createWorker } from './context.ts';
+
+const config = readConfig();
+const logger = createLogger(config.log, { process: 'worker' });
+const known = new Set<string>(queues.map(({ name }) => name));
+const names = process.argv.slice(2);
+for (const name of names)
+  if (!known.has(name)) throw new Error(`Unknown queue "${name}"; known: ${[...known].join(', ')}`);
+
+const stop = stopSignal(config.shutdownMs, logger);
+await using worker = await createWorker({
+  config,
+  logger,
+  ...(names.length > 0 && { queueNames: names as QueueName[] }),
+});
+logger.info({ sessionID: worker.sessionID, queues: names.length > 0 ? names : 'all' }, 'worker is taking jobs');
+await stop;
+logger.info('worker is handing back its work');

@@ -1,0 +1,43 @@
+import type { Json } from '#shared/json.ts';
+import type { Operator } from '#shared/nodes/condition.ts';
+
+/** Operators that run what a user wrote; they belong in the sandbox. */
+type SandboxedOperator = 'matches_regex' | 'expression';
+export type PlainOperator = Exclude<Operator, SandboxedOperator>;
+
+/** Equality and search compare texts, order compares numbers, whatever the types. What cannot be compared does not match. */
+export function compare(operator: PlainOperator, left: Json, right: Json | undefined): boolean {
+  try {
+    return comparisons[operator](left, right);
+  } catch {
+    return false;
+  }
+}
+
+type Comparison = (left: Json, right: Json | undefined) => boolean;
+
+const comparisons: Record<PlainOperator, Comparison> = {
+  equals: (left, right) => toText(left) === toText(right),
+  not_equals: (left, right) => toText(left) !== toText(right),
+  contains: (left, right) => toText(left).includes(toText(right)),
+  not_contains: (left, right) => !toText(left).includes(toText(right)),
+  starts_with: (left, right) => toText(left).startsWith(toText(right)),
+  ends_with: (left, right) => toText(left).endsWith(toText(right)),
+  greater_than: (left, right) => Number(left) > Number(right),
+  less_than: (left, right) => Number(left) < Number(right),
+  greater_or_equal: (left, right) => Number(left) >= Number(right),
+  less_or_equal: (left, right) => Number(left) <= Number(right),
+  is_empty: (left) => isEmpty(left),
+  is_not_empty: (left) => !isEmpty(left),
+};
+
+/** As templates write values into text: nothing for null. Objects as JSON, or all of them would be equal. */
+export function toText(value: Json | undefined): string {
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : String(value);
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+}

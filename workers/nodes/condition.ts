@@ -1,0 +1,74 @@
+import { AppError, type ErrorCode } from '#shared/errors.ts';
+import type { Branch, Comparison, condition } from '#shared/nodes/condition.ts';
+import type { Executor, NodeContext, Task } from '../define.ts';
+import type { SandboxRequest } from '../sandbox/pool.ts';
+import { compare, toText } from './compare.ts';
+
+export const runCondition: Executor<typeof condition> = async (task, context) => {
+  const { branches, defaultBranch } = task.config;
+  for (const branch of branches) {
+    const answer = holds(branch, task, context);
+    // Most conditions are decided on the spot; only a promise is waited for.
+    if (answer === false || (answer !== true && !(await answer))) continue;
+    const label = branch.label ?? branch.name ?? branch.id;
+    return { output: { matched: branch.id, label, success: true }, exit: branch.id };
+  }
+  return { output: { matched: null, label: null, success: true }, exit: defaultBranch };
+};
+
+type ConditionTask = Task<typeof condition>;
+
+function holds(branch: Branch, task: ConditionTask, context: NodeContext): boolean | Promise<boolean> {
+  const decisive = branch.conditionLogic === 'OR';
+  for (const comparison of branch.conditions) {
+    const answer = decide(comparison);
+    if (answer === undefined) return holdsInSandbox(branch, task, context);
+    if (answer === decisive) return decisive;
+  }
+  return !decisive;
+}
+
+/** The same for a branch in which something a user wrote has to run. */
+async function holdsInSandbox(branch: Branch, task: ConditionTask, context: NodeContext): Promise<boolean> {
+  const decisive = branch.conditionLogic === 'OR';
+  for (const comparison of branch.conditions) {
+    const answer = decide(comparison) ?? (await evaluate(requestFor(comparison, task), task, context));
+    if (answer === decisive) return decisive;
+  }
+  return !decisive;
+}
+
+/** Undefined when only the sandbox can tell. */
+function decide({ operator, leftValue, rightValue }: Comparison): boolean | undefined {
+  if (operator === 'matches_regex') return undefined;
+  // An expression that is no text was one template, and its value kept its type.
+  if (operator === 'expression') return typeof leftValue === 'string' ? undefined : Boolean(leftValue);
+  return compare(operator, leftValue, rightValue);
+}
+
+const evaluationMs = 5000;
+
+function requestFor({ operator, leftValue, rightValue }: Comparison, { run }: ConditionTask): SandboxRequest {
+  const limits = { tenantID: run.tenantID, timeoutMs: Math.min(evaluationMs, run.timeoutMs) };
+  const text = toText(leftValue);
+  if (operator === 'expression') return { ...limits, code: `return Boolean((\n${text}\n));`, args: { ctx: run.scope } };
+  // Some patterns take longer than the universe will last; here they would hold up every run of the process.
+  const code = 'return new RegExp(pattern).test(text);';
+  return { ...limits, code, args: { text, pattern: toText(rightValue) } };
+}
+
+/** What the code does wrong counts as false; what goes wrong around it does not. */
+async function evaluate(
+  request: SandboxRequest,
+  { signal }: ConditionTask,
+  { sandbox }: NodeContext,
+): Promise<boolean> {
+  try {
+    return (await sandbox.run(request, signal)) === true;
+  } catch (error) {
+    if (!signal.aborted && error instanceof AppError && ownFaults.has(error.code)) return false;
+    throw error;
+  }
+}
+
+const ownFaults: ReadonlySet<ErrorCode> = new Set(['NODE_FAILED', 'NODE_TIMEOUT']);

@@ -1,0 +1,9 @@
+import type { JsonObject } from '#shared/json.ts';
+import type { end } from '#shared/nodes/end.ts';
+import type { Executor } from '../define.ts';
+
+export const runEnd: Executor<typeof end> = async ({ config }) => {
+  const workflowOutput: JsonObject = {};
+  for (const { name, sourceVariable } of config.outputParameters) workflowOutput[name] = sourceVariable;
+  return { output: { status: config.status, workflowOutput, completedAt: new Date().toISOString() }, exit: null };
+};

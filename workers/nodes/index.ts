@@ -1,0 +1,39 @@
+import type { JsonObject } from '#shared/json.ts';
+import type { AnyNode, NodeKind } from '#shared/nodes/index.ts';
+import type { Executor, NodeContext, Park } from '../define.ts';
+import type { AttemptTask } from '../engine/task.ts';
+import { runCondition } from './condition.ts';
+import { runDataCollection } from './data-collection.ts';
+import { runDelay } from './delay.ts';
+import { runEnd } from './end.ts';
+import { runJavascript } from './javascript.ts';
+import { runStart } from './start.ts';
+import { runSubWorkflow } from './sub-workflow.ts';
+
+const executors = {
+  start: runStart,
+  javascript: runJavascript,
+  condition: runCondition,
+  delay: runDelay,
+  dataCollection: runDataCollection,
+  subWorkflow: runSubWorkflow,
+  end: runEnd,
+} satisfies { [D in AnyNode as D['kind']]: Executor<D> };
+
+type ErasedExecutor = (
+  task: AttemptTask,
+  context: NodeContext,
+) => Promise<{ output: JsonObject; exit: string | null } | Park>;
+
+/** What a node of this kind does. */
+export function executorOf(kind: NodeKind): ErasedExecutor {
+  // The engine has parsed the config with the kind's own schema, which is what the executor's type asks for.
+  return executors[kind] as unknown as ErasedExecutor;
+}
+
+const brief: ReadonlySet<NodeKind> = new Set(['start', 'condition', 'delay', 'dataCollection', 'subWorkflow', 'end']);
+
+/** Kinds that neither wait nor reach out while they run, so no clock is started for them. */
+export function isBrief(kind: NodeKind): boolean {
+  return brief.has(kind);
+}

@@ -1,0 +1,7 @@
+import type { start } from '#shared/nodes/start.ts';
+import type { Executor } from '../define.ts';
+
+export const runStart: Executor<typeof start> = async ({ run }) => ({
+  output: { started: true, inputReceived: run.scope.input ?? {} },
+  exit: 'output',
+});

@@ -1,0 +1,49 @@
+import type { Json } from '#shared/json.ts';
+import type { Job } from './protocol.ts';
+
+/** One `run` of the pool, from the queue to its answer. */
+export class Call {
+  readonly job: Job;
+  /** To run in a host with nothing else in it, because it was in one that died. */
+  isAlone = false;
+  /** Answered, though a host may still be at it. */
+  isSettled = false;
+  watchdog: NodeJS.Timeout | undefined;
+  readonly #signal: AbortSignal;
+  readonly #onAbort: () => void;
+  readonly #answer = Promise.withResolvers<Json>();
+
+  constructor(job: Job, signal: AbortSignal, onAbort: (call: Call) => void) {
+    this.job = job;
+    this.#signal = signal;
+    this.#onAbort = () => {
+      this.reject(signal.reason);
+      onAbort(this);
+    };
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  get tenantID(): string {
+    return this.job.tenantID;
+  }
+
+  get answer(): Promise<Json> {
+    return this.#answer.promise;
+  }
+
+  /** The first answer counts. */
+  resolve(value: Json): void {
+    this.#settle();
+    this.#answer.resolve(value);
+  }
+
+  reject(reason: unknown): void {
+    this.#settle();
+    this.#answer.reject(reason);
+  }
+
+  #settle(): void {
+    this.isSettled = true;
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The child process that runs user code. It holds nothing worth stealing: no environment, no files but its own sources, no
+ * network, no lease. The pool may kill it at any moment.
+ */
+import { getPriority, setPriority } from 'node:os';
+import { createIsolates, type TenantIsolate } from './isolates.ts';
+import type { HostReply, HostRequest, Job, Outcome } from './protocol.ts';
+
+interface Running {
+  isolate: TenantIsolate;
+  memoryMB: number;
+  deadline: number;
+  /** Why its isolate was disposed of, if it was the host that did it. */
+  stopped?: 'timeout' | 'cancelled';
+  disposedAt?: number;
+}
+
+const running = new Map<number, Running>();
+const isolates = createIsolates((isolate) => {
+  for (const [id, call] of running) {
+    if (call.isolate === isolate) answer({ kind: 'unsound', id, outcome: { kind: 'memory' } });
+  }
+});
+
+/** A thread that has not let go this long after its isolate was disposed of never will: it is inside a built-in. */
+const disposalMs = 250;
+const guardMs = 25;
+const maxRestBytes = 768 * 1024 * 1024;
+let guard: NodeJS.Timeout | undefined;
+let restBytes = process.memoryUsage.rss();
+let restMeasuredAt = 0;
+
+// Behind the engine: endless loops may have what time is left, not the time in which leases are renewed.
+setPriority(Math.max(getPriority(), 5));
+process.on('message', (request: HostRequest) => {
+  if (request.kind === 'run') void run(request);
+  else stop(request.id, 'cancelled');
+});
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+answer({ kind: 'ready' });
+
+async function run(job: Job): Promise<void> {
+  const deadline = performance.now() + job.timeoutMs;
+  const isolate = isolates.take(job);
+  const call: Running = { isolate, memoryMB: job.memoryMB, deadline };
+  running.set(job.id, call);
+  guard ??= setInterval(look, guardMs);
+
+  let outcome: Outcome;
+  try {
+    outcome = await isolate.run(job, () => Math.max(1, Math.ceil(deadline - performance.now())));
+  } catch (error) {
+    outcome = explain(error, call);
+    isolate.dispose();
+  }
+  running.delete(job.id);
+  answer({ kind: 'done', id: job.id, outcome });
+  if (outcome.kind === 'pending') isolate.dispose();
+  else isolates.give(isolate);
+  if (running.size === 0) measureAtRest();
+}
+
+function explain(error: unknown, { isolate, stopped }: Running): Outcome {
+  if (stopped) return { kind: 'timeout' };
+  // Nobody here disposed of it, so isolated-vm did.
+  if (isolate.isDisposed) return { kind: 'memory' };
+  const message = error instanceof Error ? error.message : String(error);
+  return message === 'Script execution timed out.'
+    ? { kind: 'timeout' }
+    : { kind: 'lost', message: message.slice(0, 500) };
+}
+
+function stop(id: number, why: 'timeout' | 'cancelled'): void {
+  const call = running.get(id);
+  if (!call || call.stopped) return;
+  call.stopped = why;
+  call.isolate.dispose();
+}
+
+/** What this process weighs with nothing running: the guard counts from there. */
+function measureAtRest(): void {
+  const now = performance.now();
+  if (now < restMeasuredAt + 1000) return;
+  restMeasuredAt = now;
+  restBytes = process.memoryUsage.rss();
+  if (restBytes > maxRestBytes) answer({ kind: 'unsound', id: null, outcome: { kind: 'memory' } });
+}
+
+/** What isolated-vm does not see to itself: code it cannot interrupt, and memory that its limit does not count. */
+function look(): void {
+  if (running.size === 0) {
+    clearInterval(guard);
+    guard = undefined;
+    return;
+  }
+  const now = performance.now();
+  let allowedBytes = restBytes + 256 * 1024 * 1024 + isolates.idleBytes();
+  for (const [id, call] of running) {
+    allowedBytes += 2 * call.memoryMB * 1024 * 1024;
+    if (now > call.deadline + 4 * guardMs) stop(id, 'timeout');
+    if (!call.isolate.isDisposed) continue;
+    call.disposedAt ??= now;
+    if (now < call.disposedAt + disposalMs) continue;
+    answer({ kind: 'unsound', id, outcome: { kind: call.stopped ? 'timeout' : 'memory' } });
+  }
+  if (process.memoryUsage.rss() <= allowedBytes) return;
+  const [only] = running.keys();
+  answer({ kind: 'unsound', id: running.size === 1 && only !== undefined ? only : null, outcome: { kind: 'memory' } });
+}
+
+function answer(reply: HostReply): void {
+  process.send?.(reply);
+}

@@ -1,0 +1,280 @@
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import { Call } from './call.ts';
+import { HostProcess } from './host-process.ts';
+import type { HostReply, Job, Outcome } from './protocol.ts';
+import { readOutcome } from './read-outcome.ts';
+
+export interface SandboxRequest {
+  tenantID: string;
+  /** The body of an async function over `args`: it returns, and may await. */
+  code: string;
+  args: Record<string, Json>;
+  timeoutMs: number;
+  /** 128 unless told. */
+  memoryMB?: number;
+  /** The configured limit unless told. */
+  maxOutputBytes?: number;
+}
+
+/** Runs user code in isolates of child processes. */
+export interface Sandbox extends AsyncDisposable {
+  run(request: SandboxRequest, signal: AbortSignal): Promise<Json>;
+  /** Resident children, for health. */
+  readonly processes: number;
+}
+
+interface SandboxConfig {
+  processes: number;
+  maxOutputBytes: number;
+}
+
+export function createSandbox(config: SandboxConfig, logger: Logger): Sandbox {
+  return new Pool(config, logger);
+}
+
+/**
+ * Measured on two busy cores, `return 1`, warm: p50 0.4 ms (calls 3 ms apart) to 0.85 ms (back to back), p99 3.3 ms (a heap
+ * is collected); a tenant's first call in a host 3 to 5 ms; 1,500 to 1,900 calls/s. A host starts in 0.2 s and rests at 80 MB.
+ */
+class Pool implements Sandbox {
+  readonly #config: SandboxConfig;
+  readonly #logger: Logger;
+  readonly #hosts = new Set<HostProcess>();
+  /** Beside the others, one call at a time: for calls that saw their host die, and for tenants that killed one. */
+  #quarantine: HostProcess | undefined;
+  readonly #suspects = new Map<string, number>();
+  /** By tenant, the tenants in the order of their turns. */
+  readonly #waiting = new Map<string, Call[]>();
+  #retirement: NodeJS.Timeout | undefined;
+  #lastID = 0;
+  #failedStarts = 0;
+  #isClosed = false;
+
+  constructor(config: SandboxConfig, logger: Logger) {
+    this.#config = config;
+    this.#logger = logger;
+  }
+
+  get processes(): number {
+    return this.#hosts.size + (this.#quarantine ? 1 : 0);
+  }
+
+  async run(request: SandboxRequest, signal: AbortSignal): Promise<Json> {
+    signal.throwIfAborted();
+    if (this.#isClosed) throw closing();
+    const call = new Call(this.#jobOf(request), signal, (aborted) => this.#abandon(aborted));
+    this.#enqueue(call);
+    this.#dispatch();
+    return call.answer;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    const hosts = this.#everyHost();
+    for (const calls of this.#waiting.values()) for (const call of calls) call.reject(closing());
+    this.#waiting.clear();
+    for (const host of hosts) {
+      for (const call of [...host.calls.values()]) {
+        host.release(call);
+        call.reject(closing());
+      }
+      host.kill();
+    }
+    await Promise.all(hosts.map((host) => host.ended()));
+  }
+
+  #jobOf({ tenantID, code, args, timeoutMs, memoryMB = 128, maxOutputBytes }: SandboxRequest): Job {
+    this.#lastID += 1;
+    return {
+      id: this.#lastID,
+      tenantID,
+      code,
+      names: Object.keys(args),
+      args: JSON.stringify(Object.values(args)),
+      timeoutMs: Math.max(1, Math.ceil(timeoutMs)),
+      memoryMB: Math.max(8, memoryMB),
+      maxOutputBytes: maxOutputBytes ?? this.#config.maxOutputBytes,
+    };
+  }
+
+  #enqueue(call: Call): void {
+    const calls = this.#waiting.get(call.tenantID);
+    if (!calls) this.#waiting.set(call.tenantID, [call]);
+    else if (call.isAlone) calls.unshift(call);
+    else calls.push(call);
+  }
+
+  /** Starts what can start, a call of each tenant in turn. */
+  #dispatch(): void {
+    for (const [tenantID, calls] of this.#waiting) {
+      const [call] = calls;
+      const host = call && this.#hostFor(call);
+      if (!host) continue;
+      calls.shift();
+      this.#waiting.delete(tenantID);
+      if (calls.length > 0) this.#waiting.set(tenantID, calls);
+      this.#start(call, host);
+    }
+  }
+
+  #hostFor(call: Call): HostProcess | undefined {
+    if (call.isAlone || this.#isSuspect(call.tenantID)) {
+      this.#quarantine ??= this.#spawn(1);
+      return this.#quarantine.isFree ? this.#quarantine : undefined;
+    }
+    let best: HostProcess | undefined;
+    let isAnyIdle = false;
+    for (const host of this.#hosts) {
+      if (host.calls.size === 0) isAnyIdle = true;
+      if (!host.isFree || host.tenants.has(call.tenantID)) continue;
+      if (!best || costOf(host, call) < costOf(best, call)) best = host;
+    }
+    if (!isAnyIdle && this.#hosts.size < this.#config.processes) this.#hosts.add(this.#spawn(callsPerHost));
+    return best;
+  }
+
+  #start(call: Call, host: HostProcess): void {
+    host.run(call);
+    this.#watch(call, host, call.job.timeoutMs + graceMs);
+  }
+
+  /** Kills the host that has not answered by then; a thread of it may be beyond V8's reach. */
+  #watch(call: Call, host: HostProcess, ms: number): void {
+    clearTimeout(call.watchdog);
+    // After the immediate, because timers come before input: if it was this process that stood still, the answer is there.
+    const look = () => host.calls.get(call.job.id) === call && this.#destroy(host, call, { kind: 'timeout' });
+    call.watchdog = setTimeout(() => setImmediate(look), ms);
+  }
+
+  #spawn(capacity: number): HostProcess {
+    const host = new HostProcess(
+      capacity,
+      { onReply: (from, reply) => this.#onReply(from, reply), onExit: (from) => this.#onExit(from) },
+      this.#logger,
+    );
+    setTimeout(() => host.hasStarted || host.kill(), startMs).unref();
+    return host;
+  }
+
+  #onReply(host: HostProcess, reply: HostReply): void {
+    if (reply.kind === 'ready') {
+      this.#failedStarts = 0;
+      host.start();
+      this.#dispatch();
+      return;
+    }
+    const call = reply.id === null ? undefined : host.calls.get(reply.id);
+    if (reply.kind === 'unsound') {
+      this.#destroy(host, call, reply.outcome);
+    } else if (call) {
+      host.release(call);
+      settle(call, reply.outcome);
+      this.#dispatch();
+      if (host === this.#quarantine) this.#retire(host);
+    }
+  }
+
+  /** Ends the quarantine when it has not been needed for a while. */
+  #retire(host: HostProcess): void {
+    clearTimeout(this.#retirement);
+    this.#retirement = setTimeout(() => host.calls.size === 0 && host.kill(), retirementMs).unref();
+  }
+
+  #destroy(host: HostProcess, culprit: Call | undefined, outcome: Outcome): void {
+    if (host.isKilled) return;
+    if (culprit) this.#blame(host, culprit, outcome);
+    else this.#logger.warn({ pid: host.pid, calls: host.calls.size }, 'sandbox host is replaced');
+    host.kill();
+  }
+
+  #blame(host: HostProcess, culprit: Call, outcome: Outcome): void {
+    this.#logger.warn(
+      { pid: host.pid, tenantID: culprit.tenantID, outcome: outcome.kind },
+      'user code cost its sandbox host',
+    );
+    this.#suspects.set(culprit.tenantID, performance.now() + suspicionMs);
+    host.release(culprit);
+    settle(culprit, outcome);
+  }
+
+  #onExit(host: HostProcess): void {
+    this.#hosts.delete(host);
+    if (this.#quarantine === host) this.#quarantine = undefined;
+    if (this.#isClosed) return;
+    if (!host.hasStarted) this.#countFailedStart();
+
+    for (const call of [...host.calls.values()]) {
+      // Nobody else was in there, and nobody else ended it.
+      if (call.isAlone && !host.isKilled) this.#blame(host, call, { kind: 'lost', message: 'exit' });
+      host.release(call);
+      if (call.isSettled) continue;
+      // User code has no effects outside its isolate, so running it again is harmless.
+      call.isAlone = true;
+      this.#enqueue(call);
+    }
+    this.#dispatch();
+  }
+
+  #countFailedStart(): void {
+    this.#failedStarts += 1;
+    this.#logger.error({ failedStarts: this.#failedStarts }, 'sandbox host did not start');
+    if (this.#failedStarts < 3) return;
+    this.#failedStarts = 0;
+    const lost = new AppError('UNAVAILABLE', 'User code cannot be run at the moment', { retryAfter: 5 });
+    for (const calls of this.#waiting.values()) for (const call of calls) call.reject(lost);
+    this.#waiting.clear();
+  }
+
+  /** The call's signal fired: its caller has the reason, what is left is to stop the work. */
+  #abandon(call: Call): void {
+    const calls = this.#waiting.get(call.tenantID) ?? [];
+    const at = calls.indexOf(call);
+    if (at >= 0) calls.splice(at, 1);
+    if (calls.length === 0) this.#waiting.delete(call.tenantID);
+
+    const host = this.#everyHost().find((each) => each.calls.has(call.job.id));
+    if (!host) return;
+    host.cancel(call);
+    this.#watch(call, host, graceMs);
+  }
+
+  #isSuspect(tenantID: string): boolean {
+    const until = this.#suspects.get(tenantID);
+    if (until === undefined) return false;
+    if (until > performance.now()) return true;
+    this.#suspects.delete(tenantID);
+    return false;
+  }
+
+  #everyHost(): HostProcess[] {
+    return this.#quarantine ? [...this.#hosts, this.#quarantine] : [...this.#hosts];
+  }
+}
+
+/** Calls of different tenants that run at once in one host, each on a thread: an endless loop takes one. */
+const callsPerHost = 8;
+const graceMs = 1000;
+const startMs = 15_000;
+/** How long the calls of a tenant whose code cost a host run beside all others'. */
+const suspicionMs = 60_000;
+const retirementMs = 10_000;
+
+/** A host that has an isolate of the tenant saves 3 ms. */
+function costOf(host: HostProcess, { tenantID }: Call): number {
+  return host.calls.size + (host.knows(tenantID) ? 0 : callsPerHost);
+}
+
+function settle(call: Call, outcome: Outcome): void {
+  if (call.isSettled) return;
+  try {
+    call.resolve(readOutcome(outcome, call.job));
+  } catch (error) {
+    call.reject(error);
+  }
+}
+
+function closing(): AppError {
+  return new AppError('UNAVAILABLE', 'The sandbox is closing');
+}

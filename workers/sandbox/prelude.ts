@@ -1,0 +1,169 @@
+/** What `prelude` hands to the host: the three doors into a context. */
+export interface Prelude {
+  check(names: string[], code: string): string | undefined;
+  start(code: (...args: unknown[]) => unknown, args: string, maxOutputBytes: number): void;
+  read(): Ending | undefined;
+}
+
+export type Ending =
+  | { kind: 'value'; json: string }
+  | { kind: 'thrown'; name: string; message: string; stack: string }
+  | { kind: 'invalid'; message: string }
+  | { kind: 'large' };
+
+/** Source of a script whose value is the context's `Prelude`. */
+export function preludeSource(): string {
+  return `'use strict'; (${prelude})(${JSON.stringify(standardGlobals)}, ${maxDepth})`;
+}
+
+/** Deeper results would overflow the stack of whoever walks them next. */
+const maxDepth = 500;
+
+/**
+ * The standard globals user code sees; whatever else V8 offers is removed. Left out on purpose: `WebAssembly`,
+ * `SharedArrayBuffer` and `Atomics` (memory outside the isolate's limit, threads that sleep), `FinalizationRegistry` (its
+ * callbacks run after the call, under no time limit), `console`.
+ */
+const standardGlobals = (
+  'globalThis undefined NaN Infinity Object Function Array Number Boolean String Symbol BigInt Date Promise RegExp JSON Math Intl ' +
+  'Temporal Reflect Proxy Map Set WeakMap WeakSet WeakRef Iterator Error AggregateError EvalError RangeError ReferenceError ' +
+  'SyntaxError TypeError URIError SuppressedError DisposableStack AsyncDisposableStack ArrayBuffer DataView Uint8Array Int8Array ' +
+  'Uint16Array Int16Array Uint32Array Int32Array BigUint64Array BigInt64Array Uint8ClampedArray Float16Array Float32Array ' +
+  'Float64Array parseInt parseFloat isNaN isFinite decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape eval'
+).split(' ');
+
+/**
+ * Runs inside a fresh context, as text, before any user code: it may use nothing of this module but its parameters, and
+ * takes every built-in it needs later at once, because user code may replace them all.
+ */
+function prelude(allowed: string[], depthLimit: number): Prelude {
+  const { parse, stringify } = JSON;
+  const { apply, construct, ownKeys } = Reflect;
+  const { defineProperty } = Object;
+  const toText = String;
+  const sliceText = String.prototype.slice;
+  const AsyncFunction = (async () => undefined).constructor;
+  const cut = (text: string, from: number): string => apply(sliceText, text, [from, from + 2000]);
+
+  let ending: Ending | undefined;
+  let problem: Ending | undefined;
+  let maxBytes = 0;
+  // A lower bound, so that a huge result is refused before it is built a second time as text.
+  let size = 0;
+  // The way from the result to the value being visited. Filled beforehand: writing to an element that an array lacks would
+  // run a setter that user code put on the prototype.
+  const holders: unknown[] = new Array(depthLimit + 1).fill(null);
+  let depth = 0;
+  let _lure: unknown;
+
+  for (const name of ownKeys(globalThis)) {
+    if (typeof name !== 'string' || !allowed.includes(name)) Reflect.deleteProperty(globalThis, name);
+  }
+  fixBufferLength();
+
+  return {
+    /** What the compiler refuses in this body when it stands alone, e.g. `}); (() => {`. */
+    check(names, code) {
+      try {
+        construct(AsyncFunction, [...names, code]);
+        return undefined;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
+
+    start(code, args, maxOutputBytes) {
+      // isolated-vm reports the first unhandled rejection of a task, evaluating it (getters and all) with no time limit.
+      // So there always is one before those of user code, it is a plain number, and it is held so that none takes its place.
+      _lure = Promise.reject(0);
+      maxBytes = maxOutputBytes;
+      void settle(code, parse(args));
+    },
+
+    read: () => ending,
+  };
+
+  async function settle(code: (...args: unknown[]) => unknown, args: unknown[]): Promise<void> {
+    let value: unknown;
+    try {
+      value = await apply(code, undefined, args);
+    } catch (error) {
+      ending = describe(error);
+      return;
+    }
+    ending = encode(value);
+  }
+
+  function encode(value: unknown): Ending {
+    try {
+      const json: string | undefined = stringify(value, visit);
+      if (json === undefined) return { kind: 'value', json: 'null' };
+      return json.length > maxBytes ? { kind: 'large' } : { kind: 'value', json };
+    } catch (error) {
+      return problem ?? describe(error);
+    }
+  }
+
+  // Called for every value in the result and seldom for long enough to be compiled: short on purpose.
+  function visit(this: unknown, key: string, item: unknown): unknown {
+    if (typeof item === 'string') size += item.length;
+    else if (typeof item === 'object') enter(this, item);
+    else if (typeof item === 'function' || typeof item === 'symbol' || typeof item === 'bigint') refuseType(key, item);
+    size += 1;
+    if (size > maxBytes) refuse({ kind: 'large' });
+    return item;
+  }
+
+  function enter(holder: unknown, item: object | null): void {
+    if (item === null) return;
+    while (depth > 0 && holders[depth] !== holder) depth -= 1;
+    for (let at = depth; at > 0; at -= 1) {
+      if (holders[at] === item) refuse({ kind: 'invalid', message: 'it contains itself' });
+    }
+    if (depth === depthLimit) refuse({ kind: 'invalid', message: `it is nested more than ${depthLimit} levels deep` });
+    depth += 1;
+    holders[depth] = item;
+  }
+
+  function refuseType(key: string, item: unknown): never {
+    const what = key === '' ? 'it' : `"${cut(key, 0)}"`;
+    return refuse({ kind: 'invalid', message: `${what} is a ${typeof item}` });
+  }
+
+  function refuse(found: Ending): never {
+    problem = found;
+    throw found;
+  }
+
+  function describe(thrown: unknown): Ending {
+    try {
+      if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) {
+        return { kind: 'thrown', name: 'Error', message: cut(toText(thrown), 0), stack: '' };
+      }
+      const error = thrown as { name?: unknown; message?: unknown; stack?: unknown };
+      const name = toText(error.name ?? 'Error');
+      const message = toText(error.message ?? stringify(thrown));
+      const { stack } = error;
+      // The message is skipped: a line number found in it would be a forged one.
+      const frames = typeof stack === 'string' ? cut(stack, name.length + message.length) : '';
+      return { kind: 'thrown', name: cut(name, 0), message: cut(message, 0), stack: frames };
+    } catch {
+      return { kind: 'thrown', name: 'Error', message: 'what the code threw cannot be described', stack: '' };
+    }
+  }
+
+  /** A resizable buffer grows outside the isolate's memory limit, so buffers cannot be made resizable. */
+  function fixBufferLength(): void {
+    const Native = ArrayBuffer;
+    function Fixed(length: number): ArrayBuffer {
+      if (new.target === undefined) throw new TypeError("Constructor ArrayBuffer requires 'new'");
+      return construct(Native, [length], new.target);
+    }
+    defineProperty(Fixed, 'name', { value: 'ArrayBuffer' });
+    defineProperty(Fixed, 'isView', { value: Native.isView, writable: true, configurable: true });
+    defineProperty(Fixed, Symbol.species, { get: () => Fixed, configurable: true });
+    Fixed.prototype = Native.prototype;
+    defineProperty(Native.prototype, 'constructor', { value: Fixed, writable: true, configurable: true });
+    defineProperty(globalThis, 'ArrayBuffer', { value: Fixed, writable: true, configurable: true });
+  }
+}

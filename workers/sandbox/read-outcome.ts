@@ -1,0 +1,31 @@
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import type { Job, Outcome } from './protocol.ts';
+
+/** The value user code returned; throws what a run shall see of anything else. */
+export function readOutcome(outcome: Outcome, job: Job): Json {
+  switch (outcome.kind) {
+    case 'value':
+      return JSON.parse(outcome.json) as Json;
+    case 'thrown': {
+      const { name, message, line } = outcome;
+      const where = line === null ? '' : ` (line ${line})`;
+      throw new AppError('NODE_FAILED', `${name}: ${message}${where}`, { retry: !deterministic.has(name) });
+    }
+    case 'invalid':
+      throw new AppError('INVALID_OUTPUT', `The result is not JSON: ${outcome.message}`);
+    case 'large':
+      throw new AppError('OUTPUT_TOO_LARGE', `The result is larger than the limit of ${job.maxOutputBytes} bytes`);
+    case 'memory':
+      throw new AppError('NODE_FAILED', `The code exceeded its memory limit of ${job.memoryMB} MB`, { retry: false });
+    case 'timeout':
+      throw new AppError('NODE_TIMEOUT', `The code did not finish within ${job.timeoutMs} ms`);
+    case 'pending':
+      throw new AppError('NODE_TIMEOUT', 'The code waits for a promise that nothing can settle', { retry: false });
+    case 'lost':
+      throw new AppError('NODE_FAILED', 'The process that ran this code died', { cause: outcome.message });
+  }
+}
+
+/** Errors that the same code over the same input meets again. */
+const deterministic: ReadonlySet<string> = new Set(['SyntaxError', 'ReferenceError', 'TypeError']);

@@ -1,0 +1,102 @@
+import type { Pool } from '#shared/db/pool.ts';
+import { newID } from '#shared/ids.ts';
+import type { Logger } from '#shared/logger.ts';
+
+const VERSION = '1';
+
+export interface HeldRow {
+  id: string;
+  epoch: number;
+  wake_seq: number;
+}
+
+export interface Session extends AsyncDisposable {
+  readonly id: string;
+  /** Makes the lease, and keeps renewing it until disposed. */
+  open(): Promise<void>;
+  /** Stops renewing and gives the lease back. */
+  end(): Promise<void>;
+}
+
+export interface SessionOptions {
+  pool: Pool;
+  slots: number;
+  /** How long the lease outlives the last renewal. */
+  leaseMs: number;
+  logger: Logger;
+  /** The lease was lost: whatever this process holds is no longer its own. */
+  onLost(): void;
+  /** After each renewal, what the database says this session holds, as of `asOf` (ms). */
+  onRenewed(held: HeldRow[], asOf: number): Promise<void>;
+}
+
+/** One row per worker process: the lease of everything it holds. Only the database's clock counts. */
+export function createSession({ pool, slots, leaseMs, logger, onLost, onRenewed }: SessionOptions): Session {
+  let id = newID();
+  let timer: NodeJS.Timeout | undefined;
+  let ended = false;
+  let lastGood = 0;
+
+  async function begin(): Promise<void> {
+    id = newID();
+    await pool.query(
+      `insert into worker_session (id, expires_at, slots, version) values ($1, now() + make_interval(secs => $2), $3, $4)`,
+      [id, leaseMs / 1000, slots, VERSION],
+    );
+    lastGood = performance.now();
+  }
+
+  async function renew(): Promise<void> {
+    const asOf = Date.now();
+    const started = performance.now();
+    const { rowCount } = await pool.query(
+      `update worker_session set expires_at = now() + make_interval(secs => $2) where id = $1 and ended_at is null`,
+      [id, leaseMs / 1000],
+    );
+    if (rowCount === 0) {
+      logger.warn({ sessionID: id }, 'session was ended by others; beginning a new one');
+      onLost();
+      await begin();
+      return;
+    }
+    lastGood = started;
+    const { rows } = await pool.query<HeldRow>('select id, epoch, wake_seq from workflow_instance where held_by = $1', [
+      id,
+    ]);
+    await onRenewed(rows, asOf);
+  }
+
+  function schedule(): void {
+    timer = setTimeout(async () => {
+      try {
+        await renew();
+      } catch (error) {
+        logger.warn({ err: error }, 'session not renewed');
+        // Nothing can be written without the database; the fence decides about whatever is still held.
+        if (performance.now() - lastGood > leaseMs * 2) logger.error('no database for two lease lengths');
+      }
+      if (!ended) schedule();
+    }, leaseMs / 6);
+  }
+
+  async function end(): Promise<void> {
+    if (ended) return;
+    ended = true;
+    clearTimeout(timer);
+    await pool.query('update worker_session set ended_at = now() where id = $1', [id]).catch((error) => {
+      logger.warn({ err: error }, 'session left to expire');
+    });
+  }
+
+  return {
+    get id() {
+      return id;
+    },
+    async open() {
+      await begin();
+      schedule();
+    },
+    end,
+    [Symbol.asyncDispose]: end,
+  };
+}

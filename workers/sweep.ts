@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import type { Backplane } from '#shared/backplane/index.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Producer } from '#shared/producer.ts';
+import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { endTree, type Runs } from '#shared/runs.ts';
+import { resumeDeletions } from '#shared/tenants.ts';
+
+const SWEEP_LOCK = 7_265_003;
+const BATCH = 500;
+/** Runs that end within this time are replaced in one statement; the quarter of the window above the slots covers it. */
+const REFILL_MS = 4;
+/** How far ahead due waits are given a timer of their own, beyond the second until the next sweep. */
+const AHEAD_MS = 1500;
+
+export interface SweepOptions {
+  pool: Pool;
+  runs: Runs;
+  producer: Producer;
+  backplane: Backplane;
+  logger: Logger;
+  leaseMs: number;
+  retentionMs: number;
+  /** Whether runs wait for a place, seen once a second. */
+  onPressure(waiting: boolean): void;
+}
+
+export interface Sweep extends AsyncDisposable {
+  start(): void;
+  /** One round, whoever's turn it is; for tests and for the start of a process. */
+  once(): Promise<void>;
+  /** A place has become free: fills the window again, many calls in one. */
+  refillSoon(): void;
+}
+
+/** Once a second, one process at a time: whatever a crash, a lost message or the passing of time has left is picked up. */
+export function createSweep(options: SweepOptions): Sweep {
+  const { pool, runs, producer, backplane, logger } = options;
+  const timers = new Map<string, NodeJS.Timeout>();
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  let round = 0;
+  let running: Promise<void> = Promise.resolve();
+  let lastGood = 0;
+  let refilling = false;
+  let again = false;
+
+  function start(): void {
+    running = tick();
+  }
+
+  async function tick(): Promise<void> {
+    try {
+      await once();
+      const { rows } = await pool.query<{ waiting: boolean }>(
+        'select exists (select from workflow_instance where ready_at is not null and held_by is null) as waiting',
+      );
+      options.onPressure(rows[0]?.waiting ?? false);
+    } catch (error) {
+      logger.warn({ err: error }, 'sweep failed; the next one tries again');
+    }
+    if (!stopped) timer = setTimeout(start, 1000);
+  }
+
+  async function once(): Promise<void> {
+    round += 1;
+    const mine = await inTransaction(pool, async (client) => {
+      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
+        SWEEP_LOCK,
+      ]);
+      if (!rows[0]?.mine) return false;
+      if (await mayExpire()) await client.query(END_SESSIONS);
+      lastGood = performance.now();
+      await client.query(RELEASE_LOST, [BATCH]);
+      return true;
+    });
+    if (!mine) return;
+    await failLost();
+    await wakeDue();
+    await endOverdue();
+    await cancelOrphans();
+    await handOverAgain();
+    if (round % 10 === 1) await repair();
+    if (round % 60 === 1) await retire();
+    await runs.refill();
+  }
+
+  /** An outage must not expire everybody: nobody could renew while Postgres, or this process, was away. */
+  async function mayExpire(): Promise<boolean> {
+    if (lastGood === 0 || performance.now() - lastGood > options.leaseMs) return false;
+    const { rows } = await pool.query<{ up: boolean }>(
+      'select now() - pg_postmaster_start_time() > make_interval(secs => $1) as up',
+      [options.leaseMs / 1000],
+    );
+    return rows[0]?.up ?? false;
+  }
+
+  async function failLost(): Promise<void> {
+    const { rows } = await pool.query<{
+      id: string;
+      parent_id: string | null;
+      node_id: string | null;
+      attempt: number | null;
+    }>(FIND_LOST, [BATCH]);
+    for (const { id, parent_id, node_id, attempt } of rows) {
+      const error = {
+        code: 'WORKER_LOST',
+        message: 'The worker was lost three times on this run without progress',
+        nodeID: node_id,
+        attempt,
+      };
+      await endTree(pool, { tenantID: null, ids: [id], status: 'FAILED', error });
+      if (parent_id) await runs.wake([parent_id]);
+    }
+  }
+
+  async function wakeDue(): Promise<void> {
+    const { rows } = await pool.query<{ id: string; in_ms: number }>(FIND_DUE, [AHEAD_MS / 1000, BATCH]);
+    const due = rows.filter(({ in_ms }) => in_ms <= 0).map(({ id }) => id);
+    if (due.length > 0) await runs.wake(due);
+    for (const { id, in_ms } of rows) {
+      if (in_ms <= 0 || timers.has(id)) continue;
+      timers.set(
+        id,
+        setTimeout(() => {
+          timers.delete(id);
+          runs.wake([id]).catch((error) => logger.debug({ err: error }, 'wake is left to the sweep'));
+        }, in_ms),
+      );
+    }
+  }
+
+  async function endOverdue(): Promise<void> {
+    const { rows } = await pool.query<{ id: string; parent_id: string | null }>(
+      'select id, parent_id from workflow_instance where completed_at is null and deadline_at <= now() limit $1',
+      [BATCH],
+    );
+    if (rows.length === 0) return;
+    const error = {
+      code: 'RUN_TIMEOUT',
+      message: 'The run took longer than its workflow allows',
+      nodeID: null,
+      attempt: null,
+    };
+    const ended = await endTree(pool, { tenantID: null, ids: rows.map(({ id }) => id), status: 'FAILED', error });
+    await backplane.messages
+      .publish(
+        'runs',
+        ended.map((instanceID) => ({ kind: 'cancelled', instanceID })),
+      )
+      .catch(() => undefined);
+    const parents = rows.flatMap(({ parent_id }) => parent_id ?? []);
+    if (parents.length > 0) await runs.wake(parents);
+  }
+
+  async function cancelOrphans(): Promise<void> {
+    const { rows } = await pool.query<{ id: string }>(FIND_ORPHANS, [BATCH]);
+    if (rows.length > 0)
+      await endTree(pool, { tenantID: null, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
+  }
+
+  /** Handed over ten seconds ago and not claimed: the same id again, which is nothing while the job exists. */
+  async function handOverAgain(): Promise<void> {
+    const { rows } = await pool.query<{ id: string; epoch: number }>(HANDED_OVER_LONG_AGO, [BATCH]);
+    await producer.enqueue(
+      workflowRuns,
+      rows.map(({ id, epoch }) => ({ instanceID: id, epoch: epoch + 1 })),
+    );
+  }
+
+  /** What only a crash or a lost queue leaves behind; looked for every ten seconds. */
+  async function repair(): Promise<void> {
+    const known = await pool.query<{ value: string }>(
+      `select value #>> '{}' as value from service_state where key = 'sentinel'`,
+    );
+    const written = known.rows[0]?.value ?? null;
+    if (written === null || (await backplane.sentinel()) !== written) {
+      const sentinel = randomUUID();
+      await pool.query(
+        `insert into service_state (key, value) values ('sentinel', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
+        [sentinel],
+      );
+      // The queue has forgotten: nothing READY is in it, whatever the rows say.
+      const { rowCount } = await pool.query(
+        'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
+      );
+      await backplane.markAlive(sentinel);
+      if (written !== null)
+        logger.warn({ runs: rowCount }, 'the queues had lost their memory; refilling from Postgres');
+    }
+    const { rows: fulfilled } = await pool.query<{ instance_id: string }>(FIND_FULFILLED, [BATCH]);
+    if (fulfilled.length > 0) await runs.wake(fulfilled.map(({ instance_id }) => instance_id));
+  }
+
+  /** Every table that grows has an end. */
+  async function retire(): Promise<void> {
+    const seconds = options.retentionMs / 1000;
+    await pool.query(
+      `delete from idempotency where ctid = any(array(select ctid from idempotency where expires_at < now() limit 5000))`,
+    );
+    await pool.query(`delete from worker_session where ended_at < now() - interval '7 days'`);
+    await pool.query(`delete from policy_change where created_at < now() - interval '7 days'`);
+    await pool.query(RETIRE_RUNS, [seconds]);
+    await pool.query(RETIRE_VERSIONS, [seconds]);
+    await resumeDeletions(pool);
+  }
+
+  function refillSoon(): void {
+    if (refilling || stopped) {
+      again = true;
+      return;
+    }
+    refilling = true;
+    again = false;
+    setTimeout(async () => {
+      try {
+        await runs.refill();
+      } catch (error) {
+        logger.debug({ err: error }, 'refill is left to the sweep');
+      }
+      refilling = false;
+      if (again) refillSoon();
+    }, REFILL_MS);
+  }
+
+  return {
+    start,
+    once,
+    refillSoon,
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      clearTimeout(timer);
+      for (const pending of timers.values()) clearTimeout(pending);
+      await running;
+    },
+  };
+}
+
+const END_SESSIONS = `update worker_session set ended_at = now() where ended_at is null and expires_at < now()`;
+
+// A loss counts when a node was in flight; after the first, only when the run was alone in the process that died.
+const RELEASE_LOST = `
+with lost as (
+  select i.id from workflow_instance i
+  where i.held_by is not null
+    and not exists (select from worker_session s where s.id = i.held_by and s.ended_at is null)
+  limit $1 for update of i skip locked
+),
+in_flight as (
+  select lost.id from lost where exists (
+    select from run_event e where e.instance_id = lost.id and e.status = 'RUNNING'
+      and not exists (select from run_event later where later.instance_id = e.instance_id and later.node_id = e.node_id
+                        and later.iteration = e.iteration and later.seq > e.seq))
+)
+update workflow_instance i
+set held_by = null, epoch = i.epoch + 1, ready_at = now(), dispatched_at = null,
+    losses = i.losses + case when (i.losses = 0 or i.alone) and exists (select from in_flight f where f.id = i.id) then 1 else 0 end
+from lost where i.id = lost.id`;
+
+const FIND_LOST = `
+select i.id, i.parent_id, e.node_id, e.attempt from workflow_instance i
+left join lateral (
+  select node_id, attempt from run_event where instance_id = i.id and status = 'RUNNING' order by seq desc limit 1
+) e on true
+where i.losses >= 3 and i.ready_at is not null and i.held_by is null and i.completed_at is null limit $1`;
+
+const FIND_DUE = `
+select id, extract(epoch from wake_at - clock_timestamp())::float8 * 1000 as in_ms from workflow_instance
+where wake_at <= now() + make_interval(secs => $1) and status = 'WAITING' and ready_at is null and held_by is null
+order by wake_at limit $2`;
+
+const HANDED_OVER_LONG_AGO = `
+with stuck as (
+  select id from workflow_instance
+  where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
+  limit $1 for update skip locked
+)
+update workflow_instance i set dispatched_at = now() from stuck where i.id = stuck.id returning i.id, i.epoch`;
+
+const FIND_ORPHANS = `
+select child.id from workflow_instance child join workflow_instance parent on parent.id = child.parent_id
+where child.parent_id is not null and child.completed_at is null and parent.completed_at is not null limit $1`;
+
+const FIND_FULFILLED = `
+select distinct w.instance_id from run_wait w
+join workflow_instance i on i.id = w.instance_id and i.status = 'WAITING' and i.ready_at is null and i.held_by is null
+left join workflow_instance child on w.kind = 'child' and child.id = w.ref
+left join collection_request request on w.kind = 'input' and request.id = w.ref
+where child.completed_at is not null or request.status <> 'PENDING' limit $1`;
+
+const RETIRE_RUNS = `
+with old as (
+  select id from workflow_instance where completed_at < now() - make_interval(secs => $1) order by completed_at limit 1000 for update skip locked
+),
+events as (delete from run_event e using old where e.instance_id = old.id),
+requests as (delete from collection_request c using old where c.instance_id = old.id)
+delete from workflow_instance i using old where i.id = old.id`;
+
+const RETIRE_VERSIONS = `
+delete from workflow_version v
+where v.created_at < now() - make_interval(secs => $1)
+  and not exists (select from workflow w where w.version_id = v.id)
+  and not exists (select from workflow_instance i where i.version_id = v.id)`;
