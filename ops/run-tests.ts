@@ -18,7 +18,13 @@ import { findRedis, startRedis } from './embedded/redis.ts';
 import type { PassResult } from './test-pass.ts';
 
 /** Tests that never touch a backplane learn nothing from a second pass. */
-const backplaneFree = ['test/ops/**', 'test/shared/workflow/**', 'test/shared/nodes/**', 'test/shared/datasources/**'];
+const backplaneFree = [
+  'test/ops/**',
+  'test/shared/workflow/**',
+  'test/shared/nodes/**',
+  'test/shared/datasources/**',
+  'test/workers/sandbox/**',
+];
 
 const backplanes = ['postgres', 'redis'] as const;
 type Backplane = (typeof backplanes)[number];
@@ -84,11 +90,15 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Nothing here outlives the run, so nothing has to reach the disk; tests of durability start a server of their own. */
+/**
+ * Nothing here outlives the run, so nothing has to reach the disk; tests of durability start a server of their own.
+ * An autovacuum worker in a database keeps DROP DATABASE … WITH (FORCE) from anyone but a superuser, which we are not.
+ */
 async function provideDatabase(servers: AsyncDisposableStack, dir: string): Promise<string> {
   if (process.env.TEST_DATABASE_URL) return process.env.TEST_DATABASE_URL;
   const settings = {
     fsync: 'off',
+    autovacuum: 'off',
     full_page_writes: 'off',
     wal_level: 'minimal',
     max_wal_senders: '0',

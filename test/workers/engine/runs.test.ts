@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop, noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -223,6 +224,42 @@ describe('a run, from acceptance to its end', () => {
 
     expect(row.status).toBe('FAILED');
     expect(row.error?.message).toContain('deep down');
+  });
+
+  test('a sub-workflow is executed only for whoever may execute it at that moment', async () => {
+    const child = await deployment.saveWorkflow(
+      graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
+    );
+    // Named by a template: nobody could check it when the graph was saved.
+    const versionID = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, call: { type: 'subWorkflow', childWorkflowID: '{{ctx.input.child}}' } }, [
+        'start>call',
+      ]),
+    );
+    const userID = newID();
+    const { pool, tenantID } = deployment;
+    async function runAsUser() {
+      const caller = { type: 'user', id: userID, userID, origin: 'direct' } as const;
+      const input = { child: child.workflowID };
+      const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, input, { caller }));
+      await deployment.settle();
+      return deployment.read(instanceID);
+    }
+
+    const stranger = await runAsUser();
+    await pool.query(`insert into app_user (id, issuer, subject) values ($1, 'test', $2)`, [userID, userID]);
+    await pool.query('insert into membership (tenant_id, user_id) values ($1, $2)', [tenantID, userID]);
+    const member = await runAsUser();
+    await pool.query(
+      `insert into policy_rule (id, tenant_id, kind, subject, object, action) values ($1, $2, 'rule', $3, $4, 'execute')`,
+      [newID(), tenantID, userID, `workflow:${child.workflowID}`],
+    );
+    await pool.query('update tenant set policy_version = policy_version + 1 where id = $1', [tenantID]);
+    const allowed = await runAsUser();
+
+    expect(stranger).toMatchObject({ status: 'FAILED', error: { nodeID: 'call' } });
+    expect(member).toMatchObject({ status: 'FAILED', error: { nodeID: 'call' } });
+    expect(allowed).toMatchObject({ status: 'COMPLETED' });
   });
 
   test('an output that is too large, or that cannot be stored, fails its own run only', async () => {
