@@ -8,6 +8,9 @@ import type { Backplane } from './types.ts';
 
 // A pool lent to BullMQ always means its default schema, so the workers' own connections name the same one.
 const schema = 'bullmq';
+// A job is a wake-up call and its row is the record: one that Postgres forgets in a crash is added again by the sweep, so no
+// job waits for the disk.
+const LAZY = '-c synchronous_commit=off';
 
 /** One database and nothing else: queues in a schema of their own, sockets and messages by NOTIFY. */
 export function createPostgresBackplane(config: BackplaneConfig, logger: Logger): Backplane {
@@ -31,7 +34,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   }
 
   // The schema must be on its path: BullMQ sets that only on pools it makes itself.
-  const producers = open(5, { options: `-c search_path=${schema}` });
+  const producers = open(5, { options: `-c search_path=${schema} ${LAZY}` });
   const messages = createChannels(connectionString, `gantry.${prefix}`, producers, logger);
 
   return {
@@ -47,7 +50,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     },
     worker(name, process, { concurrency, maxStalledCount, leaseMs }) {
       const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
-        connection: { connectionString, schema, max: 2, application_name: `gantry.${prefix}.worker` },
+        connection: { connectionString, schema, max: 2, options: LAZY, application_name: `gantry.${prefix}.worker` },
         concurrency,
         maxStalledCount,
         lockDuration: leaseMs,
