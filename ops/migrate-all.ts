@@ -7,7 +7,7 @@ import type { Logger } from '#shared/logger.ts';
 
 /** The tables of ours, then what the queues need; names of the migrations that ran. */
 export async function migrateAll(config: Config, backplane: Backplane, logger: Logger): Promise<string[]> {
-  const orm = createOrm({ ...config.db, poolSize: 2 }, logger);
+  const orm = await createOrm({ ...config.db, poolSize: 2 }, logger);
   const pool = createPool(config.db, logger, { max: 1, name: 'gantry.migrate' });
   try {
     const applied = await migrate(orm, pool, logger);

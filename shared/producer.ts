@@ -32,7 +32,7 @@ export function createProducer(backplane: Backplane): Producer {
           },
         };
       });
-      await withPatience(backplane.queue(definition.name).addBulk(jobs));
+      await withPatience(backplane.add(definition.name, jobs));
     },
   };
 }

@@ -36,19 +36,31 @@ export interface Runs {
   refill(): Promise<number>;
   /** Cancels the run and its descendants. Answers the status it has now, or null when the tenant has no such run. */
   stop(tenantID: string, instanceID: string): Promise<string | null>;
+  /** Ends runs and everything below them, and tells whoever holds one. Answers the ids that were ended. */
+  end(what: Ending): Promise<string[]>;
   /** After a fact has committed: makes the run ready, or tells its holder. */
   wake(ids: readonly string[]): Promise<void>;
 }
 
+/** Which runs end, and how; a tenant narrows the ids to its own. */
+export interface Ending {
+  tenantID: string | null;
+  ids: readonly string[];
+  status: 'CANCELLED' | 'FAILED';
+  error: JsonObject | null;
+}
+
 interface Dependencies {
   pool: Pool;
+  /** For handing over and waking: see `createDispatchPool`. */
+  dispatchPool: Pool;
   producer: Producer;
   messages: Messages;
   logger: Logger;
 }
 
 /** Accepting, handing over, waking and cancelling runs: what the API and the workers do to a run they do not hold. */
-export function createRuns({ pool, producer, messages, logger }: Dependencies): Runs {
+export function createRuns({ pool, dispatchPool, producer, messages, logger }: Dependencies): Runs {
   const accepts = batched((runs: NewRun[]) => insertRuns(pool, runs));
   const handOvers = batched(async (ids: string[]) => {
     await dispatch(ids);
@@ -56,7 +68,9 @@ export function createRuns({ pool, producer, messages, logger }: Dependencies): 
   });
 
   async function dispatch(ids: readonly string[] | null): Promise<number> {
-    const { rows } = await pool.query<{ id: string; epoch: number }>(ids ? HAND_OVER : REFILL, ids ? [ids] : []);
+    const { rows } = await dispatchPool.query<{ id: string; epoch: number }>(
+      ids ? { name: 'hand_over_runs', text: HAND_OVER, values: [ids] } : { name: 'refill_window', text: REFILL },
+    );
     // Committed above: a job is added only for a row that says so. If this add fails, the sweep adds it again.
     await producer.enqueue(
       workflowRuns,
@@ -90,8 +104,7 @@ export function createRuns({ pool, producer, messages, logger }: Dependencies): 
     },
     refill: () => dispatch(null),
     async stop(tenantID, instanceID) {
-      const stopped = await endTree(pool, { tenantID, ids: [instanceID], status: 'CANCELLED', error: null });
-      await signal(stopped.map((id) => ({ kind: 'cancelled', instanceID: id })));
+      const stopped = await runs.end({ tenantID, ids: [instanceID], status: 'CANCELLED', error: null });
       const { rows } = await pool.query<{ status: string; parent_id: string | null }>(
         'select status, parent_id from workflow_instance where id = $1 and tenant_id = $2',
         [instanceID, tenantID],
@@ -100,8 +113,17 @@ export function createRuns({ pool, producer, messages, logger }: Dependencies): 
       if (row?.parent_id && stopped.length > 0) await runs.wake([row.parent_id]);
       return row?.status ?? null;
     },
+    async end(what) {
+      const ended = await endTree(pool, what);
+      await signal(ended.map((instanceID) => ({ kind: 'cancelled', instanceID })));
+      return ended;
+    },
     async wake(ids) {
-      const { rows } = await pool.query<{ id: string; held: boolean }>(WAKE, [ids]);
+      const { rows } = await dispatchPool.query<{ id: string; held: boolean }>({
+        name: 'wake_runs',
+        text: WAKE,
+        values: [ids],
+      });
       const ready = rows.filter(({ held }) => !held).map(({ id }) => id);
       await signal(rows.filter(({ held }) => held).map(({ id }) => ({ kind: 'woken', instanceID: id })));
       if (ready.length > 0) await runs.handOver(ready);
@@ -184,10 +206,7 @@ async function insertOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Pro
  * Ends runs and everything below them, parents first, one level per transaction, so that nothing ever locks a parent and
  * a child at once. The epoch bump fences whoever holds a run at that instant. Answers the ids that were ended.
  */
-export async function endTree(
-  pool: Pool,
-  what: { tenantID: string | null; ids: readonly string[]; status: 'CANCELLED' | 'FAILED'; error: JsonObject | null },
-): Promise<string[]> {
+async function endTree(pool: Pool, what: Ending): Promise<string[]> {
   const ended: string[] = [];
   let level = [...what.ids];
   let { status, error } = what;
@@ -205,7 +224,7 @@ export async function endTree(
 }
 
 /** Locked first and read second: a commit of the holder that slips in before the lock is seen by the statement after it. */
-function endLevel(pool: Pool, what: Parameters<typeof endTree>[1]): Promise<string[]> {
+function endLevel(pool: Pool, what: Ending): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     const live = await client.query<{ id: string }>(LOCK_LIVE, [what.ids, what.tenantID]);
     const ids = live.rows.map(({ id }) => id);

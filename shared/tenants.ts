@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from './db/pool.ts';
-import { endTree } from './runs.ts';
+import type { Runs } from './runs.ts';
+
+type Ending = Pick<Runs, 'end'>;
 
 const BATCH = 500;
 const PATIENCE_ROUNDS = 50;
@@ -18,11 +20,11 @@ export async function shutTenant(pool: Pool, tenantID: string): Promise<boolean>
  * Deletes a tenant with everything it owns: shuts it first, and may then be broken off at any point and called again, also
  * from another process (`resumeDeletions`).
  */
-export async function deleteTenant(pool: Pool, tenantID: string): Promise<void> {
+export async function deleteTenant(pool: Pool, runs: Ending, tenantID: string): Promise<void> {
   for (let round = 0; round < PATIENCE_ROUNDS; round += 1) {
     if (!(await shutTenant(pool, tenantID))) return;
     for (const statement of ACCESS) await repeat(pool, tenantID, statement);
-    await cancelRuns(pool, tenantID);
+    await cancelRuns(pool, runs, tenantID);
     for (const statement of ROWS) await repeat(pool, tenantID, statement);
     if (await deleteRow(pool, tenantID)) return;
     // A request that was under way when the tenant was shut has written something: once more.
@@ -32,22 +34,22 @@ export async function deleteTenant(pool: Pool, tenantID: string): Promise<void> 
 }
 
 /** Goes on with deletions whose process has ended. Answers how many tenants are gone now. */
-export async function resumeDeletions(pool: Pool): Promise<number> {
+export async function resumeDeletions(pool: Pool, runs: Ending): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `select id from tenant where deleting_at < now() - interval '30 seconds' order by deleting_at limit 10`,
   );
-  for (const { id } of rows) await deleteTenant(pool, id);
+  for (const { id } of rows) await deleteTenant(pool, runs, id);
   return rows.length;
 }
 
-async function cancelRuns(pool: Pool, tenantID: string): Promise<void> {
+async function cancelRuns(pool: Pool, runs: Ending, tenantID: string): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ id: string }>(
       `select id from workflow_instance where tenant_id = $1 and completed_at is null limit ${BATCH}`,
       [tenantID],
     );
     if (rows.length === 0) return;
-    await endTree(pool, { tenantID, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
+    await runs.end({ tenantID, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
     await shutTenant(pool, tenantID);
   }
 }

@@ -1,6 +1,6 @@
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
-import { endTree, type Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs.ts';
 
 const BOOT_LOCK = 7_265_004;
 
@@ -22,7 +22,7 @@ export async function failStaleRuns(pool: Pool, runs: Runs, staleAfterMs: number
     nodeID: null,
     attempt: null,
   };
-  const ended = await endTree(pool, { tenantID: null, ids: stale.map(({ id }) => id), status: 'FAILED', error });
+  const ended = await runs.end({ tenantID: null, ids: stale.map(({ id }) => id), status: 'FAILED', error });
   const parents = stale.flatMap(({ parent_id }) => parent_id ?? []);
   if (parents.length > 0) await runs.wake(parents);
   logger.warn({ runs: ended.length }, 'runs without a sign of life were failed at the start of the service');

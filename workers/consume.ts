@@ -12,7 +12,7 @@ export interface ProcessorContext {
 
 /** What a queue's jobs do. Safe to run twice; one that finds nothing to do completes without an error. */
 export type Processor<D extends AnyQueue> = (
-  job: { payload: z.output<D['payload']>; signal: AbortSignal; log: Logger },
+  job: { payload: z.output<D['payload']>; signal: AbortSignal },
   context: ProcessorContext,
 ) => Promise<z.input<D['result']>>;
 
@@ -35,17 +35,16 @@ export function consume<D extends AnyQueue>(
   const worker = backplane.worker(
     name,
     async (job, signal = new AbortController().signal) => {
-      const log = logger.child({ queue: name, jobID: job.id });
       try {
         // An old job is caught before it does harm.
         const payload = definition.payload.safeParse(job.data);
         if (!payload.success)
           throw new AppError('VALIDATION_ERROR', `The job is not one of ${name}: ${payload.error.message}`);
         return definition.result.parse(
-          await processor({ payload: payload.data as z.output<D['payload']>, signal, log }, context),
+          await processor({ payload: payload.data as z.output<D['payload']>, signal }, context),
         );
       } catch (error) {
-        log.error({ err: error }, 'job failed');
+        logger.error({ err: error, queue: name, jobID: job.id }, 'job failed');
         const reason = toFailedReason(error);
         throw toAppError(error).retry ? new Error(reason) : new UnrecoverableError(reason);
       }

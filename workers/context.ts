@@ -1,6 +1,6 @@
 import { type Backplane, createBackplane, type JobWorker } from '#shared/backplane/index.ts';
 import type { Config } from '#shared/config.ts';
-import { createPool, type Pool } from '#shared/db/pool.ts';
+import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createPolicy } from '#shared/policy/enforcer.ts';
@@ -38,11 +38,13 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   await using resources = new AsyncDisposableStack();
   const pool = createPool(config.db, logger, { name: 'gantry.worker' });
   resources.defer(() => pool.end());
+  const dispatchPool = createDispatchPool(config.db, logger, 'gantry.worker');
+  resources.defer(() => dispatchPool.end());
   await requireSchema(pool);
   const backplane = resources.use(createBackplane(config.backplane, logger));
   const producer = createProducer(backplane);
   const publisher = resources.use(createPublisher(backplane));
-  const runs = createRuns({ pool, producer, messages: backplane.messages, logger });
+  const runs = createRuns({ pool, dispatchPool, producer, messages: backplane.messages, logger });
   const sandbox = resources.use(createSandbox(config.sandbox, logger));
 
   const session = createSession({
@@ -55,6 +57,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   });
   const engine = createEngine({
     pool,
+    dispatchPool,
     policy: resources.use(createPolicy(pool, logger)),
     runs,
     publisher,

@@ -4,7 +4,7 @@ import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
-import { endTree, type Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs.ts';
 import { resumeDeletions } from '#shared/tenants.ts';
 
 const SWEEP_LOCK = 7_265_003;
@@ -110,7 +110,7 @@ export function createSweep(options: SweepOptions): Sweep {
         nodeID: node_id,
         attempt,
       };
-      await endTree(pool, { tenantID: null, ids: [id], status: 'FAILED', error });
+      await runs.end({ tenantID: null, ids: [id], status: 'FAILED', error });
       if (parent_id) await runs.wake([parent_id]);
     }
   }
@@ -143,13 +143,7 @@ export function createSweep(options: SweepOptions): Sweep {
       nodeID: null,
       attempt: null,
     };
-    const ended = await endTree(pool, { tenantID: null, ids: rows.map(({ id }) => id), status: 'FAILED', error });
-    await backplane.messages
-      .publish(
-        'runs',
-        ended.map((instanceID) => ({ kind: 'cancelled', instanceID })),
-      )
-      .catch(() => undefined);
+    await runs.end({ tenantID: null, ids: rows.map(({ id }) => id), status: 'FAILED', error });
     const parents = rows.flatMap(({ parent_id }) => parent_id ?? []);
     if (parents.length > 0) await runs.wake(parents);
   }
@@ -157,7 +151,7 @@ export function createSweep(options: SweepOptions): Sweep {
   async function cancelOrphans(): Promise<void> {
     const { rows } = await pool.query<{ id: string }>(FIND_ORPHANS, [BATCH]);
     if (rows.length > 0)
-      await endTree(pool, { tenantID: null, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
+      await runs.end({ tenantID: null, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
   }
 
   /** Handed over ten seconds ago and not claimed: the same id again, which is nothing while the job exists. */
@@ -203,7 +197,7 @@ export function createSweep(options: SweepOptions): Sweep {
     await pool.query(`delete from policy_change where created_at < now() - interval '7 days'`);
     await pool.query(RETIRE_RUNS, [seconds]);
     await pool.query(RETIRE_VERSIONS, [seconds]);
-    await resumeDeletions(pool);
+    await resumeDeletions(pool, runs);
   }
 
   function refillSoon(): void {

@@ -1,24 +1,44 @@
-import type { z } from 'zod';
-
 /** Far beyond what anybody writes, and far below where Postgres, or one of our own recursions, gives up. */
 const mostLevels = 200;
 
-/** A refinement for whatever is stored or searched for: JSON allows a little more than Postgres keeps. */
-export function storable(value: unknown, check: z.RefinementCtx): void {
-  if (isDeeperThan(mostLevels, value)) check.addIssue({ code: 'custom', message: 'is nested too deeply' });
-  // Only zero characters and halves of characters are written so; a backslash of the text itself is doubled.
-  else if (unstorable.test(JSON.stringify(value) ?? ''))
-    check.addIssue({ code: 'custom', message: 'text may not hold zero or broken characters' });
+export interface Unstorable {
+  path: string[];
+  message: string;
 }
 
-const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
-
-/** Level by level, because a recursion would end where it is to warn. */
-function isDeeperThan(most: number, value: unknown): boolean {
-  let level = [value];
+/**
+ * JSON allows a little more than Postgres keeps: the first place where a value goes beyond, or null. Level by level, because a
+ * recursion would end where it is to warn.
+ */
+export function findUnstorable(value: unknown): Unstorable | null {
+  let level: Place[] = [{ value, key: '', parent: null }];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > most) return true;
-    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
+    if (depth > mostLevels) return { path: [], message: 'is nested too deeply' };
+    const bad = level.find((place) => !isStorable(place.key) || !isStorable(place.value));
+    if (bad) return { path: pathOf(bad), message: 'text may not hold zero or broken characters' };
+    level = level.flatMap(childrenOf);
   }
-  return false;
+  return null;
+}
+
+interface Place {
+  value: unknown;
+  key: string;
+  parent: Place | null;
+}
+
+function childrenOf(parent: Place): Place[] {
+  const { value } = parent;
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).map(([key, child]) => ({ value: child, key, parent }));
+}
+
+function isStorable(value: unknown): boolean {
+  return typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'));
+}
+
+function pathOf(place: Place): string[] {
+  const keys: string[] = [];
+  for (let at = place; at.parent; at = at.parent) keys.unshift(at.key);
+  return keys;
 }

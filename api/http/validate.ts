@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import type { Parsed } from './route.ts';
+import { findUnstorable } from './storable.ts';
 
 /** Where a value came from, and what says whether it will do. */
 interface Check {
@@ -16,6 +17,11 @@ export function validate(checks: readonly Check[]): unknown[] {
   const issues: { path: (string | number)[]; message: string; type: string }[] = [];
   const values = checks.map(({ part, schema, value }) => {
     if (!schema) return undefined;
+    const unstorable = findUnstorable(value);
+    if (unstorable) {
+      issues.push({ ...unstorable, path: unstorable.path.length > 0 ? unstorable.path : [part], type: 'custom' });
+      return undefined;
+    }
     const result = refuseTooDeep(() => schema.safeParse(value));
     if (result.success) return result.data;
     for (const { path, message, code } of result.error.issues)

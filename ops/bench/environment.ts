@@ -55,11 +55,17 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
   const pool = createPool(config.db, logger);
   resources.defer(() => pool.end());
   const backplane = resources.use(createBackplane(config.backplane, logger));
-  const orm = createOrm(config.db, logger);
+  const orm = await createOrm(config.db, logger);
   await migrate(orm, pool, logger);
   await backplane.migrate();
   await orm.close();
-  const runs = createRuns({ pool, producer: createProducer(backplane), messages: backplane.messages, logger });
+  const runs = createRuns({
+    pool,
+    dispatchPool: pool,
+    producer: createProducer(backplane),
+    messages: backplane.messages,
+    logger,
+  });
 
   const tenantID = newID();
   await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $3)', [

@@ -35,6 +35,9 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
 
   // The schema must be on its path: BullMQ sets that only on pools it makes itself.
   const producers = open(5, { options: `-c search_path=${schema} ${LAZY}` });
+  // Queue.addBulk makes two temporary tables for every call, 8 ms for a single job; a flow without children makes none, 2 ms.
+  const flows = new classes.FlowProducer({ connection: producers as unknown as PgPool });
+  flows.on('error', (error) => logger.debug({ err: error }, 'queue connection'));
   const messages = createChannels(connectionString, `gantry.${prefix}`, producers, logger);
 
   return {
@@ -47,6 +50,9 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
         queues.set(name, queue);
       }
       return queue;
+    },
+    async add(name, jobs) {
+      await flows.addBulk(jobs.map((job) => ({ ...job, queueName: name })));
     },
     worker(name, process, { concurrency, maxStalledCount, leaseMs }) {
       const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
@@ -93,7 +99,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     },
     async [Symbol.asyncDispose]() {
       await messages.close();
-      await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+      await Promise.allSettled([...queues.values(), flows].map((queue) => queue.close()));
       await Promise.allSettled(pools.map(endPool));
     },
   };

@@ -2,8 +2,16 @@ import type { Job, Queue, Worker } from 'bullmq';
 import type { ServerOptions } from 'socket.io';
 
 export type JobQueue = Queue;
-export type JobWorker = Worker;
+/** A consumer, of one or several of BullMQ's workers. */
+export type JobWorker = Pick<Worker, 'run' | 'pause' | 'close'>;
+export type NewJob = Parameters<Queue['addBulk']>[0][number];
 export type ProcessJob = (job: Job, signal: AbortSignal | undefined) => Promise<unknown>;
+
+export interface WorkerOptions {
+  concurrency: number;
+  maxStalledCount: number;
+  leaseMs: number;
+}
 
 /** Small messages between processes of one deployment. At most once: whoever relies on one also has a poll. */
 export interface Messages {
@@ -17,12 +25,10 @@ export interface Backplane extends AsyncDisposable {
   readonly kind: 'redis' | 'postgres';
   /** The producer's side of a queue; one per name, closed with the backplane. */
   queue(name: string): JobQueue;
+  /** Adds jobs to a queue, all or none, in one round trip. */
+  add(name: string, jobs: readonly NewJob[]): Promise<void>;
   /** A consumer; whoever makes it closes it. A job whose consumer is silent for `leaseMs` is given to another. */
-  worker(
-    name: string,
-    process: ProcessJob,
-    options: { concurrency: number; maxStalledCount: number; leaseMs: number },
-  ): JobWorker;
+  worker(name: string, process: ProcessJob, options: WorkerOptions): JobWorker;
   /** For `new Server({ adapter })`. */
   adapter(): NonNullable<ServerOptions['adapter']>;
   readonly messages: Messages;

@@ -2,14 +2,15 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
 import type { Logger } from '../logger.ts';
 import { entities } from './entities/index.ts';
+import { reclaimLostConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
 import type { DatabaseConfig } from './pool.ts';
 
 export type { EntityManager } from '@mikro-orm/postgresql';
 
 /** Opens the entity manager's own pool. The schema is checked elsewhere (`schema.ts`); nothing is discovered from disk. */
-export function createOrm(config: DatabaseConfig, logger: Logger): MikroORM {
-  return new MikroORM({
+export async function createOrm(config: DatabaseConfig, logger: Logger): Promise<MikroORM> {
+  const orm = new MikroORM({
     clientUrl: config.url,
     entities,
     namingStrategy: Naming,
@@ -27,6 +28,8 @@ export function createOrm(config: DatabaseConfig, logger: Logger): MikroORM {
     logger: (message) => logger.debug(message),
     debug: false,
   });
+  reclaimLostConnections(await orm.em.getConnection().getNativeClient());
+  return orm;
 }
 
 /** `tenantID` is `tenant_id`: the default strategy would write `tenant_i_d`. */

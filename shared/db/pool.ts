@@ -23,7 +23,7 @@ export interface DatabaseConfig {
 export function createPool(
   config: DatabaseConfig,
   logger: Logger,
-  options: { max?: number; name?: string } = {},
+  options: { max?: number; name?: string; settings?: string } = {},
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionString: config.url,
@@ -32,11 +32,24 @@ export function createPool(
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     application_name: options.name ?? 'gantry',
-    options: PLANNER,
+    options: `${PLANNER} ${options.settings ?? ''}`,
   });
   // An idle connection that breaks must not end the process: the next query opens another.
   pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'));
   return pool;
+}
+
+/**
+ * A pool for claiming, handing over and waking runs. These statements do not wait for the disk: what Postgres forgets of them
+ * in a crash, the fence and the sweep mend, and the next commit makes an earlier claim durable. They take one plan for any
+ * number of ids: planned for each number anew, a claim costs as much again as it does to run (0.17 ms beside 0.20 ms).
+ */
+export function createDispatchPool(config: DatabaseConfig, logger: Logger, name: string): pg.Pool {
+  return createPool(config, logger, {
+    max: 3,
+    name: `${name}.dispatch`,
+    settings: '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan',
+  });
 }
 
 /** Runs `work` in a transaction of its own on one connection. */

@@ -10,10 +10,10 @@ import { testLogger } from '#test/support/environment.ts';
 import { noops } from '#test/support/graphs.ts';
 
 let deployment: Deployment;
-let orm: ReturnType<typeof createOrm>;
+let orm: Awaited<ReturnType<typeof createOrm>>;
 beforeAll(async () => {
   deployment = await startDeployment();
-  orm = createOrm(deployment.config.db, testLogger);
+  orm = await createOrm(deployment.config.db, testLogger);
 });
 afterAll(async () => {
   await orm.close();

@@ -13,7 +13,7 @@ export default async function setup(): Promise<void> {
   url.pathname = `/${TEMPLATE}`;
   const db = { url: url.href, poolSize: 2 };
   const pool = createPool(db, testLogger);
-  const orm = createOrm(db, testLogger);
+  const orm = await createOrm(db, testLogger);
   // Both passes share the template, so the queues' own schema is always in it.
   const backplane = createBackplane({ prefix: 'gantry', databaseURL: url.href }, testLogger);
   await migrate(orm, pool, testLogger);

@@ -21,7 +21,7 @@ const producer: Producer = {
     if (point === 'after-enqueue') process.kill(process.pid, 'SIGKILL');
   },
 };
-const runs = createRuns({ pool, producer, messages: backplane.messages, logger });
+const runs = createRuns({ pool, dispatchPool: pool, producer, messages: backplane.messages, logger });
 const input = JSON.parse(run) as NewRun;
 if (point === 'before-hand-over') {
   const handOver = runs.handOver;

@@ -73,7 +73,7 @@ export async function startDeployment(settings: Record<string, string> = {}): Pr
   resources.defer(() => pool.end());
   const backplane = resources.use(createBackplane(config.backplane, testLogger));
   const producer = createProducer(backplane);
-  const runs = createRuns({ pool, producer, messages: backplane.messages, logger: testLogger });
+  const runs = createRuns({ pool, dispatchPool: pool, producer, messages: backplane.messages, logger: testLogger });
   const tenantID = newID();
   await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $3)', [
     tenantID,

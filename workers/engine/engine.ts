@@ -5,7 +5,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Policy } from '#shared/policy/enforcer.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
-import { endTree, type Runs } from '#shared/runs.ts';
+import type { Runs } from '#shared/runs.ts';
 import { createProgress } from '#shared/workflow/graph.ts';
 import type { NodeContext } from '../define.ts';
 import type { HeldRow } from '../session.ts';
@@ -38,6 +38,8 @@ export interface Engine {
 
 export interface EngineDependencies {
   pool: Pool;
+  /** For claims: see `createDispatchPool`. */
+  dispatchPool: Pool;
   policy: Policy;
   runs: Runs;
   publisher: Publisher;
@@ -54,7 +56,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const { pool, runs, publisher, config, sessionID, logger } = dependencies;
   const held = new Map<string, HeldRun>();
   const strangers = new Map<string, number>();
-  const claim = createClaim(pool, sessionID);
+  const claim = createClaim(dependencies.dispatchPool, sessionID);
   const loadVersion = createVersions(pool);
   const slots = createSlots(config.slots);
   const gate = createGate();
@@ -127,7 +129,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         [parentID],
       );
       const ids = rows.map(({ id }) => id);
-      if (ids.length > 0) await endTree(pool, { tenantID: null, ids, status: 'CANCELLED', error: null });
+      if (ids.length > 0) await runs.end({ tenantID: null, ids, status: 'CANCELLED', error: null });
     } catch (error) {
       logger.warn({ err: error }, 'children are left to the sweep');
     }
@@ -180,7 +182,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       version = await loadVersion(row.version_id);
     } catch (error) {
       const { code, message } = toAppError(error);
-      await endTree(pool, {
+      await runs.end({
         tenantID: row.tenant_id,
         ids: [row.id],
         status: 'FAILED',

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/json.ts';
 import { ID } from '../../http/id.ts';
-import { storable } from '../../http/storable.ts';
 
 export const TenantID = z.object({ tenantID: ID });
 
@@ -17,7 +16,7 @@ export const User = z.object({
   updatedAt: z.iso.datetime(),
 });
 
-export const UserConfigUpdate = z.object({ config: JsonObject }).superRefine(storable);
+export const UserConfigUpdate = z.object({ config: JsonObject });
 
 export const UserConfig = z.object({
   tenantID: z.uuid(),

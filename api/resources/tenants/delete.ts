@@ -16,10 +16,10 @@ export const deleteTenant = tenantRoute({
   params: TenantID,
   response: z.object({ message: z.string() }),
 
-  async handle({ tenantID, log }, { pool }) {
+  async handle({ tenantID, log }, { pool, runs }) {
     // From here on it is as good as gone: what this process does not finish, the sweep does.
     await shutTenant(pool, tenantID);
-    const deletion = deleteEverything(pool, tenantID).catch((error) =>
+    const deletion = deleteEverything(pool, runs, tenantID).catch((error) =>
       log.warn({ err: error }, 'deletion is left to the sweep'),
     );
     await Promise.race([deletion, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
-import { storable } from '../../http/storable.ts';
 
 export const TenantID = z.object({ tenantID: ID });
 
-const Title = z.string().min(1).max(255).superRefine(storable);
-const Description = z.string().max(10_000).superRefine(storable).nullish();
+const Title = z.string().min(1).max(255);
+const Description = z.string().max(10_000).nullish();
 
 export const TenantCreate = z.object({
   tenantTitle: Title,
@@ -20,7 +19,7 @@ export const TenantUpdate = z.object({ tenantTitle: Title.optional(), tenantDesc
 
 export const TenantList = z.object({
   ...pageQuery(explorerPage),
-  search: z.string().max(255).superRefine(storable).optional(),
+  search: z.string().max(255).optional(),
 });
 
 export const Tenant = z.object({

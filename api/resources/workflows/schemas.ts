@@ -5,7 +5,6 @@ import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
-import { storable } from '../../http/storable.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });
 export const InstanceID = z.object({ instanceID: ID });
@@ -31,22 +30,18 @@ const described = {
   folderID: ID.nullish(),
 };
 
-export const WorkflowCreate = z
-  .object({ ...spellings, ...described })
-  .superRefine(storable)
-  .transform((body, check) => {
-    const title = body.title ?? body.workflowTitle;
-    if (title === undefined) {
-      check.addIssue({ code: 'custom', path: ['title'], message: 'is required' });
-      return z.NEVER;
-    }
-    return { ...settingsOf(body), ...graphOf(body), title };
-  });
+export const WorkflowCreate = z.object({ ...spellings, ...described }).transform((body, check) => {
+  const title = body.title ?? body.workflowTitle;
+  if (title === undefined) {
+    check.addIssue({ code: 'custom', path: ['title'], message: 'is required' });
+    return z.NEVER;
+  }
+  return { ...settingsOf(body), ...graphOf(body), title };
+});
 
 /** Undefined leaves, null clears; a graph that is not mentioned stays as it is. */
 export const WorkflowUpdate = z
   .object({ ...spellings, ...described, isDisabled: z.boolean().optional() })
-  .superRefine(storable)
   .transform((body) => ({
     ...settingsOf(body),
     ...graphOf(body),
@@ -59,7 +54,6 @@ const runInputs = { args: JsonObject.optional(), inputValues: JsonObject.optiona
 /** No body at all is an execution without inputs. */
 export const WorkflowExecute = z
   .object(runInputs)
-  .superRefine(storable)
   .optional()
   .transform((body) => ({ args: body?.args ?? body?.inputValues ?? {} }));
 
@@ -76,7 +70,6 @@ export const WorkflowTest = z
     workflowID: ID.nullish(),
     ...runInputs,
   })
-  .superRefine(storable)
   .transform((body, check) => {
     const nodes = body.nodes ?? body.workflowNodes;
     const edges = body.edges ?? body.workflowEdges;
@@ -89,7 +82,7 @@ export const WorkflowTest = z
 
 export const WorkflowList = z.object({
   ...pageQuery(explorerPage),
-  search: z.string().max(255).superRefine(storable).optional(),
+  search: z.string().max(255).optional(),
   folderID: ID.optional(),
   /** `summary` leaves the graphs out. */
   fields: z.enum(['full', 'summary']).default('full'),
@@ -114,7 +107,7 @@ export const InstanceQuery = z.object({
 
 export const SchemasQuery = z.object({ nodeType: z.string().max(255).optional() });
 
-export const Submission = z.object({ submittedData: JsonObject }).superRefine(storable);
+export const Submission = z.object({ submittedData: JsonObject });
 
 /** Stored JSON leaves as it is: it was checked when it came. */
 const Stored = z.looseObject({});

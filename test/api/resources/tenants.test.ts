@@ -107,7 +107,7 @@ test('another tenant keeps everything', async () => {
   // A new table wants a row in `aFullTenant`, so that these tests see that it is emptied.
   expect(Object.keys(before).sort()).toEqual(['tenant', ...(await tenantTables())].sort());
 
-  await deleteTenant(cluster.context.pool, gone.id);
+  await deleteTenant(cluster.context.pool, cluster.context.runs, gone.id);
 
   expect(await rowsOf(kept.id)).toEqual(before);
 });
@@ -125,18 +125,18 @@ test('runs in flight are cancelled and many rows are no obstacle', async () => {
   const caller = { type: 'user', id: tenant.creator.id, userID: tenant.creator.id, origin: 'direct' } as const;
   await cluster.context.runs.acceptMany(Array.from({ length: 2_300 }, () => ({ ...run, caller })));
 
-  await deleteTenant(cluster.context.pool, tenant.id);
+  await deleteTenant(cluster.context.pool, cluster.context.runs, tenant.id);
 
   expect(await rowsOf(tenant.id)).toEqual({});
 });
 
 test('what is begun and broken off is finished later, and the tenant is shut meanwhile', async () => {
   const tenant = await aFullTenant();
-  const { pool } = cluster.context;
+  const { pool, runs } = cluster.context;
   await pool.query(`update tenant set deleting_at = now() - interval '5 minutes' where id = $1`, [tenant.id]);
 
   const meanwhile = await cluster.as(tenant.creator).in(tenant).get('T/workflows');
-  await resumeDeletions(pool);
+  await resumeDeletions(pool, runs);
 
   expect(meanwhile.status).toBe(403);
   expect(await rowsOf(tenant.id)).toEqual({});
@@ -144,9 +144,9 @@ test('what is begun and broken off is finished later, and the tenant is shut mea
 
 test('two processes may delete the same tenant at once', async () => {
   const tenant = await aFullTenant();
-  const { pool } = cluster.context;
+  const { pool, runs } = cluster.context;
 
-  await Promise.all([deleteTenant(pool, tenant.id), deleteTenant(pool, tenant.id)]);
+  await Promise.all([deleteTenant(pool, runs, tenant.id), deleteTenant(pool, runs, tenant.id)]);
 
   expect(await rowsOf(tenant.id)).toEqual({});
 });

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { reclaimLostConnections } from '#shared/db/lost-connections.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
@@ -11,9 +10,8 @@ test('an entity manager that loses connections in the middle of transactions has
   const { url } = resources.use(await freshDatabase());
   const pool = createPool({ url, poolSize: 1 }, testLogger);
   resources.defer(() => pool.end());
-  const orm = createOrm({ url, poolSize: 2 }, testLogger);
+  const orm = await createOrm({ url, poolSize: 2 }, testLogger);
   resources.defer(() => orm.close());
-  reclaimLostConnections(await orm.em.getConnection().getNativeClient());
 
   for (const breakIn of [losingInTheMiddle, losingAtTheEnd, losingInTheMiddle, losingAtTheEnd, losingInTheMiddle])
     await expect(breakIn()).rejects.toThrow();

@@ -22,7 +22,7 @@ describe('changes of the rules', () => {
   beforeAll(async () => {
     database = await freshDatabase();
     pool = createPool({ url: database.url, poolSize: 5 }, testLogger);
-    orm = createOrm({ url: database.url, poolSize: 5 }, testLogger);
+    orm = await createOrm({ url: database.url, poolSize: 5 }, testLogger);
     policy = createPolicy(pool, testLogger);
   });
   afterAll(async () => {
