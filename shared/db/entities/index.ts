@@ -1,3 +1,4 @@
+import { ApiKey } from './api-key.ts';
 import { CollectionRequest } from './collection-request.ts';
 import { Membership } from './membership.ts';
 import { PolicyRule } from './policy-rule.ts';
@@ -16,6 +17,7 @@ export const entities = [
   Membership,
   UserConfig,
   PolicyRule,
+  ApiKey,
   Workflow,
   WorkflowVersion,
   WorkflowInstance,
