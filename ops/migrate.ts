@@ -4,11 +4,16 @@ import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
 import { migrateAll } from './migrate-all.ts';
 
-const config = readConfig();
-const logger = createLogger(config.log, { process: 'migrate' });
-await using backplane = createBackplane(config.backplane, logger);
-const applied = await migrateAll(config, backplane, logger);
-logger.info(
-  { applied: applied.length },
-  applied.length > 0 ? 'the schema is up to date now' : 'the schema was up to date',
-);
+try {
+  const config = readConfig();
+  const logger = createLogger(config.log, { process: 'migrate' });
+  await using backplane = createBackplane(config.backplane, logger);
+  const applied = await migrateAll(config, backplane, logger);
+  logger.info(
+    { applied: applied.length },
+    applied.length > 0 ? 'the schema is up to date now' : 'the schema was up to date',
+  );
+} catch (error) {
+  console.error(`The schema was not brought up to date: ${(error as Error).message}`);
+  process.exitCode = 1;
+}

@@ -12,7 +12,7 @@ import { stopSignal } from '#shared/stop-signal.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
 import { openHome } from './embedded/home.ts';
-import { isFree } from './embedded/ports.ts';
+import { portProblem } from './embedded/ports.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { migrateAll } from './migrate-all.ts';
 import { runSample } from './sample.ts';
@@ -38,6 +38,8 @@ async function start(): Promise<void> {
   const home = resources.use(await openHome(resolve(folder)));
   const logs = join(home.dir, 'logs');
   await mkdir(logs, { recursive: true, mode: 0o700 });
+  // Closed after everything that may still have something to say.
+  const apiLog = resources.adopt(await open(join(logs, 'api.log'), 'a'), (file) => file.close());
   say('Starting Postgres …');
   const postgres = resources.use(
     await startPostgres({ dir: join(home.dir, 'postgres'), database: 'gantry', log: join(logs, 'postgres.log') }),
@@ -45,7 +47,6 @@ async function start(): Promise<void> {
 
   const env = environment(home.dir, { databaseURL: postgres.url, port, boardPort });
   const config = readConfig(env);
-  const apiLog = resources.adopt(await open(join(logs, 'api.log'), 'a'), (file) => file.close());
   const logger = createLogger(config.log, { process: 'api' }, apiLog.fd);
   say('Bringing the schema up to date …');
   await bringUpToDate(config, logger);
@@ -82,8 +83,8 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 }
 
 async function requireFree(port: number, variable: string): Promise<void> {
-  if (!(await isFree(port)))
-    throw new Error(`port ${port} is taken by another program; choose another with ${variable}=…`);
+  const problem = await portProblem(port);
+  if (problem) throw new Error(`port ${port} ${problem}; choose another with ${variable}=…`);
 }
 
 function environment(

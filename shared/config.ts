@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 
 const seconds = (fallback: number) => z.coerce.number().nonnegative().default(fallback);
+const port = (least: number) => z.coerce.number({ error: 'must be a port, 1 to 65535' }).int().min(least).max(65_535);
 const list = z
   .string()
   .default('')
@@ -27,8 +28,8 @@ export const Environment = z.object({
     .regex(/^[a-z][a-z0-9_]{0,30}$/)
     .default('gantry'),
   HOST: z.string().default('127.0.0.1'),
-  PORT: z.coerce.number().int().min(0).max(65535).default(8080),
-  BOARD_PORT: z.coerce.number().int().min(0).max(65535).default(8081),
+  PORT: port(0).default(8080),
+  BOARD_PORT: port(0).default(8081),
   CORS_ORIGINS: list,
   BODY_LIMIT_BYTES: z.coerce
     .number()
@@ -68,8 +69,8 @@ export const Environment = z.object({
 /** What `npm start` reads before there is a database to speak of. */
 export const EmbeddedEnvironment = z.object({
   GANTRY_HOME: z.string().default('.gantry'),
-  PORT: z.coerce.number().int().min(1).max(65535).default(8080),
-  BOARD_PORT: z.coerce.number().int().min(1).max(65535).optional(),
+  PORT: port(1).default(8080),
+  BOARD_PORT: port(1).optional(),
 });
 
 export function readEmbeddedConfig(env: Record<string, string | undefined> = process.env) {

@@ -28,7 +28,10 @@ export function createLogger(config: LogConfig, bindings: Record<string, unknown
     formatters: { level: (level) => ({ level }) },
     redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[REDACTED]' },
   };
-  return pino(options, pino.destination({ fd, sync: true }));
+  const destination = pino.destination({ fd, sync: true });
+  // A log that cannot be written, on a full disk or to a pipe nobody reads, must not end the process.
+  destination.on('error', () => undefined);
+  return pino(options, destination);
 }
 
 /** What a person on call needs of an error; a driver's error carries its whole connection as fields. */

@@ -137,12 +137,13 @@ const ROOM = `
     - (select count(*) from workflow_instance where dispatched_at is not null)::int
     - (select count(*) from workflow_instance where held_by is not null)::int) as free`;
 
+// Waits for a row that somebody has for a moment, a watcher above all: passed over, the run would wait for the next sweep.
 const HAND_OVER = `
 with room as (${ROOM}),
 picked as (
   select id from workflow_instance i
   where id = any($1::uuid[]) and ${READY_BY_ID} and coalesce(dispatched_at, 'infinity') = 'infinity'
-  order by ready_at limit (select free from room) for update skip locked
+  order by id limit (select free from room) for no key update
 )
 update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;
 

@@ -35,7 +35,7 @@ export type Fact =
 export type Park =
   | { park: 'time'; ms: number }
   | { park: 'input'; expiresInMs: number | null; request: JsonObject }
-  | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number };
+  | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number; timeoutMs: number };
 
 /** The declared exits; `string` where the config names them, and the engine checks. */
 type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];

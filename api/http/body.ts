@@ -9,7 +9,7 @@ export type ReadBody = (request: Request, response: Response) => Promise<unknown
  */
 export function bodyReader({ limitBytes }: { limitBytes: number }): ReadBody {
   const parsers = [
-    express.json({ limit: limitBytes, type: ['application/json', 'application/*+json'] }),
+    express.json({ limit: limitBytes, strict: false, type: ['application/json', 'application/*+json'] }),
     express.urlencoded({ limit: limitBytes, extended: false }),
   ];
   return async (request, response) => {

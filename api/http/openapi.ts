@@ -62,7 +62,10 @@ export interface OpenAPI {
 /** The route table as an OpenAPI document: nothing in it is written by hand, so nothing in it can be out of date. */
 export function describeRoutes(routes: readonly Route[]): OpenAPI {
   const schemas: Record<string, Schema> = { Error: errorSchema };
-  const paths: OpenAPI['paths'] = { '/health': { get: healthOperation } };
+  const paths: OpenAPI['paths'] = {
+    '/health': { get: healthOperation },
+    '/ready': { get: readyOperation },
+  };
   const tags = new Set(['service']);
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
@@ -246,22 +249,35 @@ const securitySchemes = {
   apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
 };
 
-const healthOperation: Operation = {
-  operationId: 'getHealth',
-  tags: ['service'],
-  summary: 'Whether the service is alive',
-  parameters: [],
-  responses: {
-    200: {
-      description: 'It is',
-      content: json(
-        inEnvelope({
-          type: 'object',
-          properties: { status: { const: 'ok' }, timestamp: { type: 'string', format: 'date-time' } },
-          required: ['status', 'timestamp'],
-        }),
-      ),
-    },
+/** What is answered before there is a route table, and even while there is no database. */
+function probe(
+  name: string,
+  words: Pick<Operation, 'summary'> & { description: string },
+  properties: Record<string, Schema>,
+) {
+  const schema = inEnvelope({ type: 'object', properties, required: Object.keys(properties) });
+  const operation: Operation = {
+    operationId: `get${name}`,
+    tags: ['service'],
+    summary: words.summary,
+    parameters: [],
+    responses: { 200: { description: words.description, content: json(schema) } },
+    security: [],
+  };
+  return operation;
+}
+
+const healthOperation = probe(
+  'Health',
+  { summary: 'Whether the service is alive', description: 'It is' },
+  { status: { const: 'ok' }, timestamp: { type: 'string', format: 'date-time' } },
+);
+
+const readyOperation = probe(
+  'Ready',
+  {
+    summary: 'Whether this process should be sent requests; 503 with the same fields when not',
+    description: 'It should',
   },
-  security: [],
-};
+  { status: { enum: ['ready', 'not ready'] }, checks: { type: 'object' } },
+);

@@ -13,13 +13,20 @@ export async function freePort(): Promise<number> {
 }
 
 export async function isFree(port: number): Promise<boolean> {
+  return (await portProblem(port)) === null;
+}
+
+/** Why nobody can listen there now, or null. */
+export async function portProblem(port: number): Promise<string | null> {
   const server = createServer();
   try {
     server.listen({ port, host: '127.0.0.1' });
     await once(server, 'listening');
-    return true;
-  } catch {
-    return false;
+    return null;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EADDRINUSE') return 'is taken by another program';
+    return code === 'EACCES' ? 'needs more rights than you have' : `cannot be used (${String(code)})`;
   } finally {
     server.close();
   }

@@ -16,6 +16,10 @@ export const delay = defineNode({
       delayVariable: z.union([z.string(), z.number()]).optional(),
       untilTime: z.string().optional(),
     })
+    .refine((c) => c.delayMinutes * 60 + c.delaySeconds + c.delayMs / 1000 <= 86_400, {
+      path: ['delayMinutes'],
+      message: 'a delay is at most 24 hours in all',
+    })
     .refine((c) => c.delayType !== 'dynamic' || c.delayVariable !== undefined, {
       path: ['delayVariable'],
       message: 'is required when delayType is "dynamic"',

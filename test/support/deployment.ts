@@ -32,6 +32,7 @@ export interface Deployment extends AsyncDisposable {
 }
 
 export interface RunRow {
+  dispatched_at: Date | null;
   status: string;
   epoch: number;
   held_by: string | null;

@@ -7,7 +7,7 @@ import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
 import { begin, type GraphNode, isFinished, settle } from '#shared/workflow/graph.ts';
 import type { NodePolicy } from '#shared/workflow/options.ts';
 import type { Fact, NodeContext, Park } from '../define.ts';
-import { executorOf, isBrief } from '../nodes/index.ts';
+import { executorOf, isUnclocked } from '../nodes/index.ts';
 import type { WaitRow } from './facts.ts';
 import { failRun, finishRun } from './finish.ts';
 import type { HeldRun } from './held-run.ts';
@@ -65,7 +65,7 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     let resolved: unknown;
     try {
       resolved = resolveConfig(node, run.scope);
-      if (!isBrief(node.kind)) task.startClock();
+      if (!isUnclocked(node.kind)) task.startClock();
       const result = await executorOf(node.kind)(task.with(resolved), dependencies.nodes);
       if (isOver(run)) return;
       if ('park' in result) await park(run, node, result);

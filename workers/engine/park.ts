@@ -55,7 +55,7 @@ async function addChild(
   { pool, policy }: ParkDependencies,
   run: HeldRun,
   node: GraphNode,
-  { id, workflowID, input, maxDepth }: Extract<Park, { park: 'child' }> & { id: string },
+  { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
 ): Promise<void> {
   if (workflowID === run.workflowID) throw refusal('A workflow cannot call itself');
   if (run.depth + 1 > maxDepth) throw refusal(`Sub-workflows are nested deeper than ${maxDepth} levels`);
@@ -74,7 +74,7 @@ async function addChild(
     versionID: child.version_id,
     nodeID: node.id,
     input: resolveInputs(options.inputDefinitions, input),
-    timeoutMs: runTimeoutMs(options),
+    timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),
   });
 }
 

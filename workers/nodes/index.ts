@@ -31,9 +31,20 @@ export function executorOf(kind: NodeKind): ErasedExecutor {
   return executors[kind] as unknown as ErasedExecutor;
 }
 
-const brief: ReadonlySet<NodeKind> = new Set(['start', 'condition', 'delay', 'dataCollection', 'subWorkflow', 'end']);
+const unclocked: ReadonlySet<NodeKind> = new Set([
+  'start',
+  'condition',
+  'javascript',
+  'delay',
+  'dataCollection',
+  'subWorkflow',
+  'end',
+]);
 
-/** Kinds that neither wait nor reach out while they run, so no clock is started for them. */
-export function isBrief(kind: NodeKind): boolean {
-  return brief.has(kind);
+/**
+ * Kinds that neither wait nor reach out while they run, and those whose time the sandbox measures, from when their code begins:
+ * code that waits for its turn has not had its time yet.
+ */
+export function isUnclocked(kind: NodeKind): boolean {
+  return unclocked.has(kind);
 }

@@ -3,9 +3,11 @@ import { isJsonObject } from '#shared/json.ts';
 import type { subWorkflow } from '#shared/nodes/sub-workflow.ts';
 import type { Executor } from '../define.ts';
 
-export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fact }) => {
-  if (fact?.kind !== 'child')
-    return { park: 'child', workflowID: config.childWorkflowID, input: config.inputMapping, maxDepth: config.maxDepth };
+export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fact, run }) => {
+  if (fact?.kind !== 'child') {
+    const { childWorkflowID: workflowID, inputMapping: input, maxDepth } = config;
+    return { park: 'child', workflowID, input, maxDepth, timeoutMs: run.timeoutMs };
+  }
   if (fact.status !== 'COMPLETED')
     throw new AppError(
       'NODE_FAILED',

@@ -48,8 +48,8 @@ export function renderPage(document: OpenAPI, { style, script }: { style: string
 <main>
   <header>
     <h1>${info.title} API <small>${info.version}</small></h1>
-    <p>${info.description}</p>
-    <p>Send an ID token as <code>Authorization: Bearer …</code>. The machine-readable description is at <a href="/openapi.json">/openapi.json</a>.</p>
+    <p>${withCode(info.description)}</p>
+    <p>Send an ID token as <code>Authorization: Bearer …</code>, or inside a tenant an API key as <code>x-api-key: …</code>. The machine-readable description is at <a href="/openapi.json">/openapi.json</a>.</p>
     ${document.paths['/dev/token'] && html`<pre data-curl>${tokenExample}</pre>`}
     <p id="nothing" hidden>Nothing matches.</p>
   </header>
@@ -108,4 +108,9 @@ function findable({ method, path, operation }: Listed): string {
 /** The prefix that nearly all have in common says nothing in a narrow column. */
 function shorten(path: string): string {
   return path.replace(/^\/api\/v1\/tenants\/\{tenantID\}(?=\/)/, '').replace(/^\/api\/v1(?=\/)/, '');
+}
+
+/** What stands between backticks as code. */
+function withCode(text: string): HTML[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { RunEvent } from '#shared/db/entities/run-event.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
+import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -24,7 +25,7 @@ export const readInstance = tenantRoute({
   async handle({ params, query, em, require }, { pool }) {
     const run = await findRun({ em, require, permission: 'workflow.read' }, params.instanceID);
     const titles = await findTitles(em, [run]);
-    const { timeline, nextSeq } = await findTimeline(em, run, query);
+    const { timeline, nextSeq } = await findTimeline(pool, run.id, query);
     const latest = await findLatest(em, run);
     return {
       ...presentInstanceSummary(run, titles.get(run.workflowID ?? '') ?? null),
@@ -40,31 +41,40 @@ export const readInstance = tenantRoute({
   },
 });
 
-async function findTimeline(em: EntityManager, run: WorkflowInstance, query: z.output<typeof InstanceQuery>) {
-  const { afterSeq, timelineLimit: limit } = query;
-  const events = await em.find(
-    RunEvent,
-    { instanceID: run.id, seq: { $gt: afterSeq }, nodeID: { $ne: null } },
-    { orderBy: { seq: 'asc' }, limit: limit + 1, disableIdentityMap: true },
-  );
-  const shown = events.slice(0, limit);
-  return { timeline: shown.map(presentEvent), nextSeq: events.length > limit ? (shown.at(-1)?.seq ?? null) : null };
+interface TimelineRow {
+  seq: number;
+  nodeID: string;
+  iteration: number;
+  attempt: number;
+  status: NodeStatus;
+  exit: string | null;
+  payload: RunEventPayload | null;
+  isOmitted: boolean;
+  at: Date;
 }
 
-function presentEvent(event: RunEvent) {
-  const { seq, iteration, attempt, createdAt } = event;
-  // Written by the engine, whose payloads these are.
-  const payload = event.payload as RunEventPayload | null | undefined;
+/** Outputs that are large stay where they are, unless they are asked for: a run passes the same value on from node to node. */
+async function findTimeline(pool: Pool, instanceID: string, query: z.output<typeof InstanceQuery>) {
+  const { afterSeq, timelineLimit: limit, outputs } = query;
+  const { rows } = await pool.query<TimelineRow>(TIMELINE, [instanceID, afterSeq, limit + 1, outputs === 'full']);
+  const shown = rows.slice(0, limit);
+  return { timeline: shown.map(presentEvent), nextSeq: rows.length > limit ? (shown.at(-1)?.seq ?? null) : null };
+}
+
+// The size is the stored one, which compression may have made smaller.
+const TIMELINE = `
+select seq, node_id as "nodeID", iteration, attempt, status, exit, created_at as at,
+       case when large then payload - 'output' else payload end as payload, large as "isOmitted"
+from (select *, not $4 and coalesce(pg_column_size(payload), 0) > 16384 as large from run_event) e
+where instance_id = $1 and seq > $2 and node_id is not null order by seq limit $3`;
+
+function presentEvent({ payload, isOmitted, at, ...event }: TimelineRow) {
   return {
-    seq,
-    nodeID: event.nodeID ?? '',
-    iteration,
-    attempt,
-    status: event.status as NodeStatus,
-    exit: event.exit ?? null,
+    ...event,
     output: payload?.output ?? null,
+    ...(isOmitted && { outputOmitted: true }),
     error: payload?.error ?? null,
-    at: createdAt.toISOString(),
+    at: at.toISOString(),
   };
 }
 

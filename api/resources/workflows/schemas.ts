@@ -103,6 +103,8 @@ export const InstanceQuery = z.object({
   /** The timeline begins after this event; `nextSeq` of an answer leads to the one after it. */
   afterSeq: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
   timelineLimit: z.coerce.number().int().min(1).max(5_000).default(1_000),
+  /** Outputs above 16 kB are left out of the timeline, and `outputOmitted` says so, unless `full`. */
+  outputs: z.enum(['small', 'full']).default('small'),
 });
 
 export const SchemasQuery = z.object({ nodeType: z.string().max(255).optional() });
@@ -179,6 +181,7 @@ export const Instance = InstanceSummary.extend({
       status: NodeStatus,
       exit: z.string().nullable(),
       output: z.unknown(),
+      outputOmitted: z.boolean().optional(),
       error: z.object({ code: z.string(), message: z.string() }).nullable(),
       at: z.iso.datetime(),
     }),

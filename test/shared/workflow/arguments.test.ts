@@ -270,7 +270,7 @@ describe('the config of a node', () => {
       expect.objectContaining({
         code: 'VALIDATION_ERROR',
         message: 'childWorkflowID: Invalid UUID',
-        details: { issues: [{ path: ['childWorkflowID'], message: 'Invalid UUID' }] },
+        details: { issues: [{ path: ['childWorkflowID'], message: 'Invalid UUID', type: 'invalid_format' }] },
       }),
     );
   });

@@ -223,7 +223,9 @@ describe('what is refused', () => {
         code: 'VALIDATION_ERROR',
         message: expect.stringMatching(/^workflowNodes: there is no start node; workflowNodes\.0\.data\.code: /),
         details: {
-          issues: expect.arrayContaining([{ path: ['workflowEdges', 0, 'target'], message: 'there is no node "b"' }]),
+          issues: expect.arrayContaining([
+            { path: ['workflowEdges', 0, 'target'], message: 'there is no node "b"', type: 'custom' },
+          ]),
         },
       }),
     );

@@ -59,8 +59,8 @@ describe('inputs', () => {
         message: 'args.a: is required; args.b: is required',
         details: {
           issues: [
-            { path: ['args', 'a'], message: 'is required' },
-            { path: ['args', 'b'], message: 'is required' },
+            { path: ['args', 'a'], message: 'is required', type: 'custom' },
+            { path: ['args', 'b'], message: 'is required', type: 'custom' },
           ],
         },
       }),

@@ -52,6 +52,29 @@ describe('after a crash at any point', () => {
     await completes(id);
   });
 
+  test('locked by somebody at the moment of the hand-over: it waits for them, and not for the sweep', async () => {
+    const id = await accepted();
+    const session = newID();
+    await deployment.pool.query(
+      `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 10, 'room')`,
+      [session],
+    );
+    const watcher = await deployment.pool.connect();
+    await watcher.query('begin');
+    await watcher.query('update workflow_instance set watched_until = now() where id = $1', [id]);
+
+    const handedOver = deployment.runs.handOver([id]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await watcher.query('commit');
+    watcher.release();
+    await handedOver;
+
+    expect((await deployment.read(id)).dispatched_at).not.toBeNull();
+    await deployment.pool.query('delete from worker_session where id = $1', [session]);
+    await work();
+    await completes(id);
+  });
+
   test('marked as handed over, the job never added', async () => {
     const id = await accepted();
     await deployment.pool.query(

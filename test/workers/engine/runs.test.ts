@@ -226,6 +226,35 @@ describe('a run, from acceptance to its end', () => {
     expect(row.error?.message).toContain('deep down');
   });
 
+  test('a sub-workflow that takes longer than its node may is ended, and the node fails', async () => {
+    const child = await deployment.saveWorkflow(
+      graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']),
+    );
+    const call = { type: 'subWorkflow', childWorkflowID: child.workflowID, timeoutSeconds: 1 };
+    const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, call }, ['start>call']));
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}));
+
+    await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('FAILED'));
+
+    expect((await deployment.read(instanceID)).error).toMatchObject({ code: 'NODE_FAILED', nodeID: 'call' });
+    const { rows } = await deployment.pool.query('select status from workflow_instance where parent_id = $1', [
+      instanceID,
+    ]);
+    expect(rows).toEqual([{ status: 'FAILED' }]);
+  });
+
+  test('code that waits for its turn in the sandbox has not had its time yet', async () => {
+    const busy = code('const end = Date.now() + 400; while (Date.now() < end); return 1;', { timeoutSeconds: 1 });
+    const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, busy }, ['start>busy']));
+    const accepted = await Promise.all(
+      Array.from({ length: 5 }, () => deployment.runs.accept(deployment.newRun(versionID, {}))),
+    );
+
+    await deployment.settle();
+
+    for (const { instanceID } of accepted) expect((await deployment.read(instanceID)).status).toBe('COMPLETED');
+  });
+
   test('a sub-workflow is executed only for whoever may execute it at that moment', async () => {
     const child = await deployment.saveWorkflow(
       graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
