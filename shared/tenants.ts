@@ -88,7 +88,13 @@ event as (delete from run_event where instance_id in (select id from run)),
 wait as (delete from run_wait where instance_id in (select id from run)),
 request as (delete from collection_request where instance_id in (select id from run))
 delete from workflow_instance where id in (select id from run)`,
-  ...['collection_request', 'workflow_version', 'workflow', 'user_config', 'idempotency', 'tenant_dispatch'].map(
-    batchOf,
-  ),
+  ...[
+    'tenant_logo',
+    'collection_request',
+    'workflow_version',
+    'workflow',
+    'user_config',
+    'idempotency',
+    'tenant_dispatch',
+  ].map(batchOf),
 ];

@@ -32,10 +32,13 @@ export function createClient(baseURL: string, token: () => Promise<string | unde
       method: method.toUpperCase(),
       headers: {
         ...(bearer && { authorization: `Bearer ${bearer}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        // Of a form, fetch knows the boundary.
+        ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && {
+        body: typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body),
+      }),
     });
     const text = await response.text();
     const isJSON = response.headers.get('content-type')?.includes('json');
