@@ -1,12 +1,14 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
+import { type Asking, createAsking } from '#shared/ask.ts';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import type { Config } from '#shared/config.ts';
+import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
-import { createProducer } from '#shared/producer.ts';
+import { createProducer, type Producer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
@@ -20,7 +22,9 @@ export interface ApiContext {
   pool: Pool;
   backplane: Backplane;
   policy: Policy;
+  producer: Producer & Pick<Asking, 'ask'>;
   runs: Runs;
+  secrets: KeyRing;
   authenticator: Authenticator;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
@@ -57,7 +61,10 @@ export async function createApiContext(
   const backplane = overrides.backplane ?? resources.use(createBackplane(config.backplane, logger));
   const policy = overrides.policy ?? resources.use(createPolicy(pool, logger));
   const { messages } = backplane;
-  const producer = createProducer(backplane);
+  const secrets = createKeyRing(config.secrets.keys);
+  const jobs = createProducer(backplane);
+  const { ask } = resources.use(createAsking({ backplane, producer: jobs, pool, secrets, logger }));
+  const producer = { ...jobs, ask };
   const runs = overrides.runs ?? createRuns({ pool, dispatchPool, producer, messages, logger });
   const devIssuer = await openDevIssuer(config);
   const authenticator = overrides.authenticator ?? createAuthenticator(config.auth, { pool, logger, devIssuer });
@@ -73,7 +80,9 @@ export async function createApiContext(
     pool,
     backplane,
     policy,
+    producer,
     runs,
+    secrets,
     authenticator,
     devIssuer,
     waitForRun: overrides.waitForRun ?? ((instanceID, ms) => unless(drain.signal, watch.waitForRun(instanceID, ms))),

@@ -11,7 +11,7 @@ import { createLogger, type Logger } from '#shared/logger.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
-import { openHome } from './embedded/home.ts';
+import { type Home, openHome } from './embedded/home.ts';
 import { portProblem } from './embedded/ports.ts';
 import { startPostgres } from './embedded/postgres.ts';
 import { migrateAll } from './migrate-all.ts';
@@ -45,7 +45,7 @@ async function start(): Promise<void> {
     await startPostgres({ dir: join(home.dir, 'postgres'), database: 'gantry', log: join(logs, 'postgres.log') }),
   );
 
-  const env = environment(home.dir, { databaseURL: postgres.url, port, boardPort });
+  const env = environment(home, { databaseURL: postgres.url, port, boardPort });
   const config = readConfig(env);
   const logger = createLogger(config.log, { process: 'api' }, apiLog.fd);
   say('Bringing the schema up to date …');
@@ -88,7 +88,7 @@ async function requireFree(port: number, variable: string): Promise<void> {
 }
 
 function environment(
-  home: string,
+  home: Home,
   { databaseURL, port, boardPort }: { databaseURL: string; port: number; boardPort: number },
 ) {
   return {
@@ -99,8 +99,11 @@ function environment(
     HOST: '127.0.0.1',
     PORT: String(port),
     BOARD_PORT: String(boardPort),
+    SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
+    // What a developer connects to runs beside it.
+    OUTBOUND_ALLOW: process.env.OUTBOUND_ALLOW ?? '127.0.0.0/8,::1',
     DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
-    ...(!process.env.AUTH_ISSUER && { DEV_ISSUER_KEY_FILE: join(home, 'issuer-key.json') }),
+    ...(!process.env.AUTH_ISSUER && { DEV_ISSUER_KEY_FILE: join(home.dir, 'issuer-key.json') }),
   };
 }
 

@@ -1,5 +1,7 @@
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import type { SecretKey } from './crypto.ts';
 
 const seconds = (fallback: number) => z.coerce.number().nonnegative().default(fallback);
 const port = (least: number) => z.coerce.number({ error: 'must be a port, 1 to 65535' }).int().min(least).max(65_535);
@@ -12,6 +14,30 @@ const list = z
       .map((item) => item.trim())
       .filter(Boolean),
   );
+
+/** Comma-separated `<keyID>:<32 bytes in base64>`. A message names the key's position and never shows it. */
+const keyRing = list.transform((items, check): SecretKey[] => {
+  const keys = items.map((item, index) => {
+    const [, id = '', text = ''] = /^([\w-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(item) ?? [];
+    if (!id) check.addIssue(`key ${index + 1} must be <keyID>:<32 bytes in base64>, the keyID letters, digits, _ or -`);
+    return { id, key: Buffer.from(text, 'base64') };
+  });
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) check.addIssue('every key must have a keyID of its own');
+  return keys;
+});
+
+/** Comma-separated addresses and networks (`10.1.2.0/24`). */
+const networks = list.transform((items, check) =>
+  items.map((item) => {
+    const [address = '', bits, ...rest] = item.split('/');
+    const family = isIP(address);
+    const most = family === 6 ? 128 : 32;
+    const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
+    if (family === 0 || rest.length > 0 || prefix < 0 || prefix > most)
+      check.addIssue(`"${item}" must be an IP address or a network such as 10.1.2.0/24`);
+    return { address, prefix, family: family === 6 ? ('ipv6' as const) : ('ipv4' as const) };
+  }),
+);
 
 /** Every variable Gantry reads, and nothing else reads the environment. */
 export const Environment = z.object({
@@ -45,6 +71,10 @@ export const Environment = z.object({
   API_KEY_DEFAULT_DAYS: z.coerce.number().positive().max(36_500).default(90),
   /** Requests a minute for one API key, over all API processes; 0 switches the limit off. */
   API_KEY_REQUESTS_PER_MINUTE: z.coerce.number().int().min(0).default(1000),
+  /** The keys of stored secrets, newest first: `<keyID>:<base64 of 32 bytes>,…` (`openssl rand -base64 32`). */
+  SECRETS_KEYS: keyRing,
+  /** Addresses and networks that workers may reach although they are private, loopback or otherwise not of the internet. */
+  OUTBOUND_ALLOW: networks,
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */
   STALE_WORKFLOW_WINDOW: seconds(300),
@@ -98,6 +128,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE and AUTH_ISSUER exclude each other');
   if (e.AUTH_ISSUER && !e.AUTH_AUDIENCE) throw new Error('Configuration: AUTH_AUDIENCE is required with AUTH_ISSUER');
   if (production && !e.AUTH_ISSUER) throw new Error('Configuration: AUTH_ISSUER is required in production');
+  if (production && e.SECRETS_KEYS.length === 0)
+    throw new Error('Configuration: SECRETS_KEYS is required in production (<keyID>:<base64 of 32 bytes>)');
 
   const backplane: BackplaneConfig = {
     prefix: e.BACKPLANE_PREFIX,
@@ -133,6 +165,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       devIssuerKeyFile: e.DEV_ISSUER_KEY_FILE,
     },
     apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS, requestsPerMinute: e.API_KEY_REQUESTS_PER_MINUTE },
+    secrets: { keys: e.SECRETS_KEYS },
+    outbound: { allow: e.OUTBOUND_ALLOW },
     worker: {
       slots: e.WORKER_SLOTS,
       sessionMs: e.WORKER_SESSION_SECONDS * 1000,

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** Every error a client or a run can see: its HTTP status and whether trying again may help. */
 const table = {
   VALIDATION_ERROR: { status: 400, retry: false },
@@ -64,6 +66,26 @@ export function toAppError(error: unknown): AppError {
   if (isConnectionError(error))
     return new AppError('UNAVAILABLE', 'The service is temporarily unavailable', { cause: error, retryAfter: 2 });
   return new AppError('INTERNAL_ERROR', 'Something went wrong on our side', { cause: error });
+}
+
+/** An error on its way from a worker to whoever asked it. */
+export const WireError = z.object({
+  code: z.enum(Object.keys(table) as [ErrorCode, ...ErrorCode[]]),
+  message: z.string(),
+  status: z.int(),
+  retry: z.boolean(),
+  retryAfter: z.number().optional(),
+  details: z.json().optional(),
+});
+
+/** What a client may see of it; causes stay in the log of the process where it was thrown. */
+export function toWireError(error: AppError): z.input<typeof WireError> {
+  const { code, message, status, retry, retryAfter, details } = error;
+  return JSON.parse(JSON.stringify({ code, message, status, retry, retryAfter, details }));
+}
+
+export function reviveError({ code, message, ...options }: z.output<typeof WireError>): AppError {
+  return new AppError(code, message, options as ErrorOptions);
 }
 
 /** `CODE: message`, readable on the board. */

@@ -12,6 +12,10 @@ const secretNames = [
   'key',
   'connectionString',
   'tenantDBURL',
+  'secretsKeys',
+  'SECRETS_KEYS',
+  'DATABASE_URL',
+  'REDIS_URL',
 ];
 
 export interface LogConfig {
@@ -39,9 +43,14 @@ function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   return {
     type: error.name,
-    message: error.message,
+    message: withoutPasswords(error.message),
     ...('code' in error && { code: error.code }),
-    stack: error.stack,
+    stack: error.stack && withoutPasswords(error.stack),
     ...(error.cause !== undefined && { cause: describeError(error.cause) }),
   };
+}
+
+/** A driver likes to say which URL it could not reach. */
+function withoutPasswords(text: string): string {
+  return text.replace(/(\w:\/\/)[^\s/?#]*@/g, '$1[REDACTED]@');
 }

@@ -1,20 +1,27 @@
 import type { z } from 'zod';
 import type { Backplane } from './backplane/index.ts';
 import { AppError } from './errors.ts';
+import type { QueueDefinition } from './queues/define-queue.ts';
 import type { AnyQueue } from './queues/index.ts';
 
 /** The queue does not answer for longer than this: give up. What was to be done is a row, and the sweep finds it. */
 const ENQUEUE_PATIENCE_MS = 250;
 
 export interface Producer {
-  enqueue<D extends AnyQueue>(queue: D, payloads: readonly z.input<D['payload']>[]): Promise<void>;
+  enqueue<D extends AnyQueue>(
+    queue: D,
+    payloads: readonly z.input<D['payload']>[],
+    options?: { patienceMs?: number },
+  ): Promise<void>;
 }
 
 /** Puts jobs into queues: payloads parsed, ids, attempts and what is kept taken from the queue's definition. */
 export function createProducer(backplane: Backplane): Producer {
   return {
-    async enqueue(definition, payloads) {
+    async enqueue(definition, payloads, { patienceMs = ENQUEUE_PATIENCE_MS } = {}) {
       if (payloads.length === 0) return;
+      // The id is made from the payload that the definition itself has parsed.
+      const { jobID }: QueueDefinition = definition;
       const jobs = payloads.map((raw) => {
         const payload = definition.payload.parse(raw);
         const { keepFailed } = definition;
@@ -26,23 +33,23 @@ export function createProducer(backplane: Backplane): Producer {
             ...(definition.backoffMs > 0 && {
               backoff: { type: 'exponential', delay: definition.backoffMs, jitter: 0.5 },
             }),
-            ...(definition.jobID && { jobId: definition.jobID(payload) }),
+            ...(jobID && { jobId: jobID(payload) }),
             removeOnComplete: true,
             removeOnFail: keepFailed === 'nothing' ? true : { age: keepFailed.ageSeconds, count: keepFailed.count },
           },
         };
       });
-      await withPatience(backplane.add(definition.name, jobs));
+      await withPatience(backplane.add(definition.name, jobs), patienceMs);
     },
   };
 }
 
-async function withPatience<T>(work: Promise<T>): Promise<T> {
+async function withPatience<T>(work: Promise<T>, patienceMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
       () => reject(new AppError('UNAVAILABLE', 'The queue does not answer', { retryAfter: 1 })),
-      ENQUEUE_PATIENCE_MS,
+      patienceMs,
     );
   });
   work.catch(() => undefined);

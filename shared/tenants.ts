@@ -90,6 +90,7 @@ request as (delete from collection_request where instance_id in (select id from 
 delete from workflow_instance where id in (select id from run)`,
   ...[
     'api_key',
+    'tenant_logo',
     'collection_request',
     'workflow_version',
     'workflow',

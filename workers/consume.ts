@@ -1,13 +1,21 @@
 import { UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
-import type { Backplane, JobWorker } from '#shared/backplane/index.ts';
+import type { Backplane, JobWorker, Messages } from '#shared/backplane/index.ts';
+import type { KeyRing } from '#shared/crypto.ts';
+import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError, toFailedReason } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import type { Engine } from './engine/engine.ts';
+import type { Outbound } from './outbound.ts';
 
 export interface ProcessorContext {
   engine: Engine;
+  pool: Pool;
+  secrets: KeyRing;
+  messages: Messages;
+  outbound: Outbound;
+  logger: Logger;
 }
 
 /** What a queue's jobs do. Safe to run twice; one that finds nothing to do completes without an error. */

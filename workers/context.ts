@@ -1,5 +1,6 @@
 import { type Backplane, createBackplane, type JobWorker } from '#shared/backplane/index.ts';
 import type { Config } from '#shared/config.ts';
+import { createKeyRing } from '#shared/crypto.ts';
 import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -10,8 +11,9 @@ import { createPublisher } from '#shared/realtime/publish.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { failStaleRuns } from './boot.ts';
-import { consume, type Processor } from './consume.ts';
+import { consume, type Processor, type ProcessorContext } from './consume.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
+import { createOutbound } from './outbound.ts';
 import { processors } from './processors/index.ts';
 import { createSandbox } from './sandbox/pool.ts';
 import { createSession } from './session.ts';
@@ -87,11 +89,19 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
       for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
     }),
   );
+  const context: ProcessorContext = {
+    engine,
+    pool,
+    secrets: createKeyRing(config.secrets.keys),
+    messages: backplane.messages,
+    outbound: createOutbound(config.outbound),
+    logger,
+  };
   const consumers = queues
     .filter(({ name }) => !queueNames || queueNames.includes(name))
     .map((definition) =>
       startConsumer(backplane, definition, {
-        engine,
+        context,
         logger,
         concurrency: config.worker.slots,
         leaseMs: config.worker.sessionMs,
@@ -122,9 +132,9 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
 function startConsumer(
   backplane: Backplane,
   definition: AnyQueue,
-  { engine, ...options }: { engine: Engine; logger: Logger; concurrency: number; leaseMs: number },
+  options: { context: ProcessorContext; logger: Logger; concurrency: number; leaseMs: number },
 ): JobWorker {
   // The table pairs every queue with the processor typed by it; picking by name keeps the pair.
   const processor = processors[definition.name] as Processor<AnyQueue>;
-  return consume(backplane, { definition, processor, context: { engine }, ...options });
+  return consume(backplane, { definition, processor, ...options });
 }

@@ -193,6 +193,10 @@ export function createSweep(options: SweepOptions): Sweep {
     await pool.query(
       `delete from idempotency where ctid = any(array(select ctid from idempotency where expires_at < now() limit 5000))`,
     );
+    for (const table of ['ask_claim', 'ask_reply'])
+      await pool.query(
+        `delete from ${table} where ctid = any(array(select ctid from ${table} where expires_at < now() limit 5000))`,
+      );
     await pool.query(`delete from worker_session where ended_at < now() - interval '7 days'`);
     await pool.query(`delete from policy_change where created_at < now() - interval '7 days'`);
     await pool.query(RETIRE_RUNS, [seconds]);

@@ -14,6 +14,7 @@ import type { ReadBody } from './body.ts';
 import { ID } from './id.ts';
 import { answerOnce, noTenant, readClaim } from './idempotency.ts';
 import type { Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
+import { readUpload, type UploadedFile } from './upload.ts';
 import { validate } from './validate.ts';
 
 interface Exchange {
@@ -65,7 +66,8 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const idempotency = readClaim(route, caller.id, exchange);
   const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });
   const { visible, require } = gate;
-  const own = { tenantID, caller, identity, visible, require, idempotency };
+  const file = () => readFile(route, exchange);
+  const own = { tenantID, caller, identity, visible, require, idempotency, file };
   const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
   return handle(route, exchange, { input, tenantID, idempotency });
 }
@@ -111,6 +113,11 @@ async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
     { part: 'body', schema: route.body, value },
   ]);
   return { params, query, body };
+}
+
+async function readFile({ upload, path }: Route, { request }: Exchange): Promise<UploadedFile> {
+  if (!upload) throw new Error(`${path} does not say that it takes a file`);
+  return readUpload(request, upload);
 }
 
 interface Work {

@@ -32,9 +32,8 @@ export interface Parameter {
   schema: Schema;
 }
 
-interface Content {
-  'application/json': { schema: Schema };
-}
+/** By media type. */
+type Content = Record<string, { schema: Schema }>;
 
 export interface Operation {
   operationId: string;
@@ -106,8 +105,16 @@ function describeRoute(route: Route, schemas: Record<string, Schema>): Operation
         content: json(toSchema(route.body, 'input')),
       },
     }),
+    ...(route.upload && {
+      requestBody: { required: true, content: { 'multipart/form-data': { schema: fileSchema } } },
+    }),
     responses: {
-      [status]: { description: 'Done', content: json(inEnvelope(toSchema(route.response, 'output'))) },
+      [status]: {
+        description: 'Done',
+        content: route.produces
+          ? { [route.produces]: { schema: { type: 'string', format: 'binary' } } }
+          : json(inEnvelope(toSchema(route.response, 'output'))),
+      },
       ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
     },
     security:
@@ -171,7 +178,13 @@ function capital(word: string): string {
 
 function errorsOf(route: Route): string[] {
   const byRealm = { public: [], user: ['401'], tenant: ['401', '403', '404'] }[route.realm];
-  return ['400', ...byRealm, ...(route.idempotent ? ['409'] : []), ...(route.body ? ['413'] : []), '503'];
+  return [
+    '400',
+    ...byRealm,
+    ...(route.idempotent ? ['409'] : []),
+    ...(route.body || route.upload ? ['413'] : []),
+    '503',
+  ];
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
@@ -212,6 +225,17 @@ function inEnvelope(schema: Schema): Schema {
     properties: { success: { const: true }, ...properties },
     required: ['success', ...required],
   };
+}
+
+const fileSchema: Schema = {
+  type: 'object',
+  properties: { file: { type: 'string', format: 'binary' } },
+  required: ['file'],
+};
+
+/** The one schema of a body or an answer: each is of one media type. */
+export function schemaOf(content: Content): Schema {
+  return Object.values(content)[0]?.schema ?? {};
 }
 
 function json(schema: Schema): Content {

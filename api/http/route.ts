@@ -7,6 +7,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ApiContext } from '../context.ts';
+import type { Upload, UploadedFile } from './upload.ts';
 
 export type { Identity };
 
@@ -26,6 +27,10 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   params?: P;
   query?: Q;
   body?: B;
+  /** In the place of a body: one file, which the handler reads (`file()`) once the caller is known to be allowed. */
+  upload?: Upload;
+  /** The type of what is sent, when the handler sends it itself. */
+  produces?: string;
   /** What is sent beside `success: true`; parsed before it leaves, so nothing undeclared does. */
   response: R;
   /** 201 for what creates, else 200. */
@@ -57,12 +62,16 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
+  /** The file of a route with `upload`. */
+  file(): Promise<UploadedFile>;
 }
 
 export interface UserInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
   identity: Identity;
   em: EntityManager;
   log: Logger;
+  /** Aborted when the client goes away. */
+  signal: AbortSignal;
 }
 
 export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {

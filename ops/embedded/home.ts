@@ -8,7 +8,7 @@ import { readIfThere, syncFolder } from './files.ts';
 export interface Home extends AsyncDisposable {
   /** Absolute. */
   readonly dir: string;
-  /** The key for `SECRETS_KEYS`. Losing it is losing every stored secret. */
+  /** For `SECRETS_KEYS`. Losing it is losing every stored secret. */
   readonly secretsKeys: string;
   /** 32 random bytes in base64, made on first use and kept in a file of that name. */
   secret(name: string): Promise<string>;
@@ -24,7 +24,8 @@ export async function openHome(folder: string): Promise<Home> {
     const secretsKeys = await readOrMake(join(dir, 'secrets-keys'));
     return {
       dir,
-      secretsKeys,
+      // The file holds the one key that was made for it, or the ring that a person has put in its place.
+      secretsKeys: secretsKeys.includes(':') ? secretsKeys : `embedded:${secretsKeys}`,
       secret: (name) => readOrMake(join(dir, name)),
       [Symbol.asyncDispose]: async () => release?.(),
     };

@@ -1,7 +1,11 @@
+import type { z } from 'zod';
+import { datasourceTests } from './datasource-tests.ts';
 import { workflowRuns } from './workflow-runs.ts';
 
 /** Every queue. `workers/processors/index.ts` holds what each does; the compiler keeps the two in step. */
-export const queues = [workflowRuns] as const;
+export const queues = [workflowRuns, datasourceTests] as const;
 
 export type AnyQueue = (typeof queues)[number];
 export type QueueName = AnyQueue['name'];
+/** The queues of questions. */
+export type AnyAsk = Extract<AnyQueue, { question: z.ZodType }>;

@@ -64,6 +64,7 @@ test('an entity manager of one tenant neither finds nor changes what another own
 test('every table that grows is named by the sweep or belongs to what somebody made', async () => {
   const kept = [
     'tenant',
+    'tenant_logo',
     'app_user',
     'membership',
     'api_key',
@@ -76,6 +77,8 @@ test('every table that grows is named by the sweep or belongs to what somebody m
   ];
   const retired = [
     'idempotency',
+    'ask_claim',
+    'ask_reply',
     'worker_session',
     'policy_change',
     'workflow_instance',

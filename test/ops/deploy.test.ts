@@ -24,6 +24,7 @@ const given: Record<string, string> = {
   AUTH_AUDIENCE: 'gantry',
   DATABASE_URL: 'postgres://gantry:x@db/gantry',
   REDIS_URL: 'redis://:x@redis:6379',
+  SECRETS_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
 };
 
 const image = dockerfileEnvironment();

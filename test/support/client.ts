@@ -35,10 +35,13 @@ export function createClient(
       method: method.toUpperCase(),
       headers: {
         ...(await credential()),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        // Of a form, fetch knows the boundary.
+        ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && {
+        body: typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body),
+      }),
     });
     const text = await response.text();
     const isJSON = response.headers.get('content-type')?.includes('json');

@@ -5,6 +5,7 @@ import type { ApiContext } from '#api/context.ts';
 import { type Api, startApi } from '#api/listen.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
+import type { QueueName } from '#shared/queues/index.ts';
 import { type Client, createClient } from './client.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
 import { testLogger } from './environment.ts';
@@ -24,8 +25,8 @@ export interface Cluster extends Deployment {
 }
 
 export interface ClusterOptions {
-  /** How many worker processes' worth of workers; true means one. */
-  workers?: boolean | number;
+  /** How many worker processes' worth of workers; true means one; names mean one for these queues alone. */
+  workers?: boolean | number | readonly QueueName[];
   apis?: number;
   settings?: Record<string, string>;
 }
@@ -40,7 +41,8 @@ export async function startCluster({ workers = true, apis = 1, settings = {} }: 
     const api = resources.use(await startApi({ config: readConfig(deployment.env), logger: testLogger }));
     started.push({ api, baseURL: `http://127.0.0.1:${api.port}` });
   }
-  for (let n = 0; n < Number(workers); n += 1) await deployment.startWorker();
+  if (typeof workers === 'object') await deployment.startWorker({}, workers);
+  else for (let n = 0; n < Number(workers); n += 1) await deployment.startWorker();
   const [first] = started;
   if (!first) throw new Error('A cluster has at least one API');
 

@@ -4,10 +4,11 @@ import { createPool, type Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
+import type { QueueName } from '#shared/queues/index.ts';
 import { createRuns, type NewRun, type Runs } from '#shared/runs.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { freshDatabase } from './database.ts';
-import { testLogger, testServers } from './environment.ts';
+import { testLogger, testSecurity, testServers } from './environment.ts';
 import { settle } from './settle.ts';
 
 /** A database, a backplane and as many workers as asked for, without an API: for tests of what a run does. */
@@ -19,7 +20,7 @@ export interface Deployment extends AsyncDisposable {
   producer: Producer;
   runs: Runs;
   tenantID: string;
-  startWorker(settings?: Record<string, string>): Promise<WorkerContext>;
+  startWorker(settings?: Record<string, string>, queueNames?: readonly QueueName[]): Promise<WorkerContext>;
   saveVersion(graph: { nodes: object[]; edges: object[] }, options?: JsonObject): Promise<string>;
   saveWorkflow(
     graph: { nodes: object[]; edges: object[] },
@@ -64,6 +65,7 @@ export async function startDeployment(settings: Record<string, string> = {}): Pr
     // One Redis serves every file of the run: each has its own prefix.
     BACKPLANE_PREFIX: `t${newID().replaceAll('-', '').slice(-20)}`,
     LOG_LEVEL: 'silent',
+    ...testSecurity,
     DATABASE_POOL: '5',
     SANDBOX_PROCESSES: '1',
     STALE_WORKFLOW_WINDOW: '0',
@@ -104,8 +106,9 @@ export async function startDeployment(settings: Record<string, string> = {}): Pr
     producer,
     runs,
     tenantID,
-    async startWorker(more = {}) {
-      return owned.use(await createWorker({ config: readConfig({ ...env, ...more }), logger: testLogger }));
+    async startWorker(more = {}, queueNames) {
+      const options = { config: readConfig({ ...env, ...more }), logger: testLogger };
+      return owned.use(await createWorker({ ...options, ...(queueNames && { queueNames }) }));
     },
     saveVersion: (graph, options) => saveVersion(graph, options),
     async saveWorkflow(graph, options = {}) {

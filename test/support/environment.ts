@@ -8,6 +8,12 @@ export const testServers = {
 
 export const testLogger = createLogger({ level: (process.env.TEST_LOG_LEVEL as 'warn' | undefined) ?? 'silent' });
 
+/** What a deployment of a test keeps secrets with, and may reach. */
+export const testSecurity = {
+  SECRETS_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+  OUTBOUND_ALLOW: '127.0.0.0/8,::1',
+};
+
 function required(name: string): string {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set: run the tests with "npm test -- <file>"`);

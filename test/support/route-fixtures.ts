@@ -1,6 +1,22 @@
 import { newID } from '#shared/ids.ts';
 import type { Cluster } from './cluster.ts';
+import { testServers } from './environment.ts';
 import { anApiKey, aWorkflow, chain, type TestTenant } from './factories.ts';
+
+/** The smallest there is: one pixel. */
+export function aPNG(): Buffer {
+  return Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
+}
+
+/** A form with one file, which is an image unless the test says otherwise. */
+export function aFile(bytes: Buffer = aPNG(), { field = 'file', name = 'logo.png' } = {}): FormData {
+  const form = new FormData();
+  form.append(field, new Blob([new Uint8Array(bytes)]), name);
+  return form;
+}
 
 type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 
@@ -10,6 +26,10 @@ const params: Record<string, MakeParam> = {
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
   apiKeyID: async (cluster, tenant) => (await anApiKey(cluster, { tenant })).id,
   instanceID: aRun,
+  logoID: async (cluster, tenant) => {
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/upload-logo', aFile(aPNG()));
+    return answer.body.url.split('/').at(-1);
+  },
   collectionRequestID: async (cluster, tenant) => {
     const id = newID();
     await cluster.context.pool.query(
@@ -24,6 +44,7 @@ const params: Record<string, MakeParam> = {
 /** A body that will do, for every route that does not take an empty one. */
 const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
+  'patch /api/v1/tenants/dbtest': { tenantDBURL: testServers.databaseURL },
   'post /api/v1/tenants': { tenantTitle: 'A tenant' },
   'post /api/v1/tenants/:tenantID/apikeys': { apiKeyName: 'A key', apiKeyPermissions: ['workflow.read'] },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },

@@ -11,7 +11,7 @@ import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
 import { freshDatabase } from './database.ts';
-import { testLogger, testServers } from './environment.ts';
+import { testLogger, testSecurity, testServers } from './environment.ts';
 
 export interface Answer {
   status: number;
@@ -52,6 +52,7 @@ export async function startSmallApi(
     ...(testServers.redisURL && { REDIS_URL: testServers.redisURL }),
     BACKPLANE_PREFIX: `t${newID().replaceAll('-', '').slice(-20)}`,
     DATABASE_POOL: '5',
+    ...testSecurity,
     DEV_ISSUER_KEY_FILE: join(dir, 'key.json'),
     ...settings,
   });

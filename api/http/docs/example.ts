@@ -1,4 +1,4 @@
-import type { Operation, Schema } from '../openapi.ts';
+import { type Operation, type Schema, schemaOf } from '../openapi.ts';
 import { resolve } from './schema-view.ts';
 
 type Schemas = Record<string, Schema>;
@@ -12,8 +12,9 @@ export function curlFor(
   const url = `http://localhost:8080${path.replace(/\{(\w+)\}/g, '$$$1')}`;
   const lines = [method === 'get' ? `curl "${url}"` : `curl -X ${method.toUpperCase()} "${url}"`];
   if (operation.security.length > 0) lines.push('-H "Authorization: Bearer $TOKEN"');
-  if (operation.requestBody) {
-    const body = exampleOf(operation.requestBody.content['application/json'].schema, schemas);
+  if (operation.requestBody?.content['multipart/form-data']) lines.push("-F 'file=@image.png'");
+  else if (operation.requestBody) {
+    const body = exampleOf(schemaOf(operation.requestBody.content), schemas);
     lines.push("-H 'content-type: application/json'", `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`);
   }
   return lines.join(' \\\n  ');

@@ -1,4 +1,4 @@
-import type { OpenAPI, Operation, Parameter, Schema } from '../openapi.ts';
+import { type OpenAPI, type Operation, type Parameter, type Schema, schemaOf } from '../openapi.ts';
 import { curlFor } from './example.ts';
 import { HTML, html } from './html.ts';
 import { typeOf, viewSchema } from './schema-view.ts';
@@ -77,11 +77,11 @@ function viewOperation(one: Listed, schemas: Record<string, Schema>): HTML {
     <summary><i class="${method}">${method}</i> <code>${path}</code> <span>${operation.summary}</span></summary>
     <p class="note">${security.length === 0 ? 'Needs no credential.' : 'Needs a credential'}${permission && html` and the permission <code>${permission}</code>`}${security.length > 0 && '.'}</p>
     ${parameters.length > 0 && html`<h3>Parameters</h3><ul class="fields">${parameters.map((parameter) => viewParameter(parameter, schemas))}</ul>`}
-    ${requestBody && html`<h3>Body${!requestBody.required && ' (optional)'}</h3>${viewSchema(requestBody.content['application/json'].schema, schemas)}`}
+    ${requestBody && html`<h3>Body${!requestBody.required && ' (optional)'}</h3>${viewSchema(schemaOf(requestBody.content), schemas)}`}
     ${Object.entries(responses).map(([status, response]) =>
       '$ref' in response
         ? ''
-        : html`<h3>Answer <code>${status}</code></h3>${viewSchema(response.content['application/json'].schema, schemas)}`,
+        : html`<h3>Answer <code>${status}</code></h3>${viewSchema(schemaOf(response.content), schemas)}`,
     )}
     <p class="note">Errors: ${
       Object.keys(responses)

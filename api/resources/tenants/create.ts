@@ -3,6 +3,7 @@ import { Membership } from '#shared/db/entities/membership.ts';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
 import { userRoute } from '../../http/route.ts';
 import { presentTenant } from './present.ts';
 import { Tenant, TenantCreate } from './schemas.ts';
@@ -16,10 +17,20 @@ export const createTenant = userRoute({
   idempotent: 'transaction',
   response: z.object({ tenant: Tenant }),
 
-  async handle({ body, identity: { userID }, em }) {
+  async handle({ body, identity: { userID }, em }, { secrets }) {
     const { tenantTitle, tenantDescription } = body;
     const tenantID = newID();
-    const tenant = em.create(TenantEntity, { id: tenantID, tenantTitle, tenantDescription, creatorID: userID });
+    // Its form is checked and nothing more: the database may be behind a network that is opened later (see dbtest).
+    const tenantDBURL = body.tenantDBURL
+      ? secrets.seal(body.tenantDBURL, sealedColumns.tenantDBURL.context(tenantID))
+      : null;
+    const tenant = em.create(TenantEntity, {
+      id: tenantID,
+      tenantTitle,
+      tenantDescription,
+      tenantDBURL,
+      creatorID: userID,
+    });
     // First, for what refers to it; all of it is one transaction.
     await em.flush();
     em.create(Membership, { tenantID, userID, role: 'ADMIN' });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
+import { MASK } from '#shared/secret.ts';
 import type { Tenant } from './schemas.ts';
 
 export function presentTenant(tenant: TenantEntity): z.input<typeof Tenant> {
@@ -10,6 +11,7 @@ export function presentTenant(tenant: TenantEntity): z.input<typeof Tenant> {
     tenantTitle,
     tenantDescription: tenant.tenantDescription ?? null,
     tenantLogoURL: tenant.tenantLogoURL ?? null,
+    tenantDBURL: tenant.tenantDBURL ? MASK : null,
     creatorID,
     createdAt: tenant.createdAt.toISOString(),
     updatedAt: tenant.updatedAt.toISOString(),

@@ -7,8 +7,12 @@ import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute, userRoute } from '../../http/route.ts';
 import { createTenant } from './create.ts';
 import { deleteTenant } from './delete.ts';
+import { readLogo } from './logo.ts';
 import { presentTenant } from './present.ts';
-import { CountedTenant, OwnTenants, Tenant, TenantID, TenantList, TenantUpdate } from './schemas.ts';
+import { CountedTenant, OwnTenants, TenantID, TenantList } from './schemas.ts';
+import { testDatabase } from './test-database.ts';
+import { updateTenant } from './update.ts';
+import { uploadLogo } from './upload-logo.ts';
 
 export const tenantRoutes = [
   userRoute({
@@ -36,6 +40,7 @@ export const tenantRoutes = [
   }),
 
   createTenant,
+  testDatabase,
 
   tenantRoute({
     method: 'get',
@@ -54,23 +59,8 @@ export const tenantRoutes = [
     },
   }),
 
-  tenantRoute({
-    method: 'patch',
-    path: '',
-    summary: 'Rename or describe a tenant',
-    permission: 'tenant.update',
-    object: ({ params }) => `tenant:${params.tenantID}`,
-    params: TenantID,
-    body: TenantUpdate,
-    response: z.object({ tenant: Tenant }),
-
-    async handle({ body, tenantID, em }) {
-      const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
-      em.assign(tenant, body, { ignoreUndefined: true });
-      await em.flush();
-      return { tenant: presentTenant(tenant) };
-    },
-  }),
-
+  updateTenant,
+  uploadLogo,
+  readLogo,
   deleteTenant,
 ];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DatabaseURL } from '#shared/database-url.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
 
@@ -10,12 +11,17 @@ const Description = z.string().max(10_000).nullish();
 export const TenantCreate = z.object({
   tenantTitle: Title,
   tenantDescription: Description,
-  /** Accepted, and not kept: the tenant database manager is what will use it. */
-  tenantDBURL: z.string().max(2_048).optional(),
+  tenantDBURL: DatabaseURL.nullish(),
 });
 
 /** Undefined leaves, null clears. */
-export const TenantUpdate = z.object({ tenantTitle: Title.optional(), tenantDescription: Description });
+export const TenantUpdate = z.object({
+  tenantTitle: Title.optional(),
+  tenantDescription: Description,
+  /** An upload has set it already; a client that sends it back changes nothing. */
+  tenantLogoURL: z.string().max(2_048).nullish(),
+  tenantDBURL: z.never({ error: 'can be given only when the tenant is created' }).optional(),
+});
 
 export const TenantList = z.object({
   ...pageQuery(explorerPage),
@@ -28,6 +34,8 @@ export const Tenant = z.object({
   tenantTitle: z.string(),
   tenantDescription: z.string().nullable(),
   tenantLogoURL: z.string().nullable(),
+  /** The mask when there is one. */
+  tenantDBURL: z.string().nullable(),
   creatorID: z.uuid(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),

@@ -4,6 +4,7 @@ import { Membership } from './membership.ts';
 import { PolicyRule } from './policy-rule.ts';
 import { RunEvent } from './run-event.ts';
 import { Tenant } from './tenant.ts';
+import { TenantLogo } from './tenant-logo.ts';
 import { User } from './user.ts';
 import { UserConfig } from './user-config.ts';
 import { Workflow } from './workflow.ts';
@@ -13,6 +14,7 @@ import { WorkflowVersion } from './workflow-version.ts';
 /** Every table the entity manager knows. */
 export const entities = [
   Tenant,
+  TenantLogo,
   User,
   Membership,
   UserConfig,

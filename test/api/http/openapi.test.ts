@@ -46,6 +46,23 @@ const routes = [
     response: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
     handle: () => Promise.reject(new Error('not called')),
   }),
+  tenantRoute({
+    method: 'post',
+    path: '/things/upload',
+    summary: 'Upload',
+    permission: 'workflow.update',
+    upload: { maxBytes: 1 },
+    response: z.object({ url: z.string() }),
+    handle: () => Promise.reject(new Error('not called')),
+  }),
+  publicRoute({
+    method: 'get',
+    path: '/webhooks/v1/image',
+    summary: 'Image',
+    produces: 'image/*',
+    response: z.object({}),
+    handle: () => Promise.reject(new Error('not called')),
+  }),
   publicRoute({
     method: 'get',
     path: '/webhooks/v1/open',
@@ -82,6 +99,19 @@ describe('the OpenAPI document', () => {
     });
     expect(document.paths['/api/v1/maybe']?.post?.requestBody?.required).toBe(false);
     expect(document.paths['/webhooks/v1/open']?.get?.security).toEqual([]);
+  });
+
+  test('says where a file is taken and where one is sent', () => {
+    const upload = document.paths['/api/v1/tenants/{tenantID}/things/upload']?.post;
+    const image = document.paths['/webhooks/v1/image']?.get;
+    const file = { type: 'string', format: 'binary' };
+
+    expect(upload?.requestBody).toEqual({
+      required: true,
+      content: { 'multipart/form-data': { schema: { type: 'object', properties: { file }, required: ['file'] } } },
+    });
+    expect(Object.keys(upload?.responses ?? {})).toContain('413');
+    expect(image?.responses['200']).toMatchObject({ content: { 'image/*': { schema: file } } });
   });
 
   test('says what is answered, in its envelope', () => {
@@ -169,6 +199,7 @@ describe('the reference', () => {
     expect(body).not.toContain('<b>& more');
     expect(body).toContain('workflow.create');
     expect(body).toContain('integer ≥ 1 = 1');
+    expect(body).toContain('-F &#39;file=@image.png&#39;');
     expect(body).toContain('TOKEN=$(curl -s http://localhost:8080/dev/token');
     expect(body).toContain('curl -X POST &#34;http://localhost:8080/api/v1/tenants/$tenantID/things&#34;');
   });

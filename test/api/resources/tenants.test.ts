@@ -3,6 +3,7 @@ import { newID } from '#shared/ids.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anApiKey, aTenant, aUser, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import { aFile } from '../../support/route-fixtures.ts';
 
 let cluster: Cluster;
 
@@ -165,6 +166,7 @@ async function aFullTenant(): Promise<TestTenant> {
      values ($1, $2, $3, 'ask', 'form', '{}')`,
     [newID(), tenant.id, body.instanceID],
   );
+  await api.post('T/upload-logo', aFile());
   await pool.query('insert into tenant_dispatch (tenant_id) values ($1) on conflict do nothing', [tenant.id]);
   await pool.query(
     `with e as (insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING'))

@@ -1,0 +1,93 @@
+import busboy from 'busboy';
+import type { Request } from 'express';
+import { AppError } from '#shared/errors.ts';
+
+/** What a route says that takes a file: multipart/form-data with one part named `file`. */
+export interface Upload {
+  maxBytes: number;
+}
+
+export interface UploadedFile {
+  bytes: Buffer;
+  /** Without a path; whatever the client called it. */
+  fileName: string;
+}
+
+/** Of every upload of the contract. */
+export const UPLOAD: Upload = { maxBytes: 10 * 1024 * 1024 };
+
+const FIELD = 'file';
+
+/** Reads the one file of a request. What the client says of its type is not read: look at the bytes. */
+export async function readUpload(request: Request, { maxBytes }: Upload): Promise<UploadedFile> {
+  const parser = openParser(request, maxBytes);
+  const { promise, resolve, reject } = Promise.withResolvers<UploadedFile | undefined>();
+  let uploaded: UploadedFile | undefined;
+
+  parser.on('file', (field, stream, { filename }) => {
+    // A form that ends in the middle of its file breaks this stream first.
+    stream.on('error', (cause) => reject(malformed(cause)));
+    if (field !== FIELD) {
+      stream.resume();
+      return reject(missing());
+    }
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('limit', () => reject(tooLarge(maxBytes)));
+    stream.on('end', () => {
+      uploaded = { bytes: Buffer.concat(chunks), fileName: cleanName(filename) };
+    });
+  });
+  parser.on('filesLimit', () => reject(new AppError('VALIDATION_ERROR', `${FIELD}: must be one file, not several`)));
+  parser.on('partsLimit', () => reject(new AppError('VALIDATION_ERROR', 'body: has too many parts')));
+  parser.on('error', (cause) => reject(malformed(cause)));
+  parser.on('close', () => resolve(uploaded));
+  request.on('close', () => {
+    if (!request.complete) reject(malformed(new Error('The client went away')));
+  });
+
+  try {
+    request.pipe(parser);
+    const file = await promise;
+    if (!file || file.bytes.length === 0) throw missing();
+    return file;
+  } finally {
+    // What is left of the request is read and thrown away, so that the client gets to read the answer.
+    request.unpipe(parser);
+    request.resume();
+  }
+}
+
+function openParser(request: Request, maxBytes: number): busboy.Busboy {
+  if (!request.is('multipart/form-data'))
+    throw new AppError('INVALID_REQUEST', `The body must be multipart/form-data with a file named "${FIELD}"`);
+  // The parts' own headers come on top.
+  if (Number(request.get('content-length') ?? 0) > maxBytes + 64 * 1024) throw tooLarge(maxBytes);
+  try {
+    return busboy({
+      headers: request.headers,
+      defParamCharset: 'utf8',
+      // The parser calls a file that has just this size one too large.
+      limits: { files: 1, fileSize: maxBytes + 1, fields: 10, fieldSize: 1024, parts: 12 },
+    });
+  } catch (cause) {
+    throw malformed(cause);
+  }
+}
+
+function cleanName(name: string | undefined): string {
+  const clean = (name ?? '').replace(/[\p{C}/\\]/gu, '').slice(0, 255);
+  return clean || FIELD;
+}
+
+function missing(): AppError {
+  return new AppError('VALIDATION_ERROR', `${FIELD}: is required, as the one file of multipart/form-data`);
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError('PAYLOAD_TOO_LARGE', `${FIELD}: must not be larger than ${maxBytes / 1024 / 1024} MB`);
+}
+
+function malformed(cause: unknown): AppError {
+  return new AppError('INVALID_REQUEST', 'The body is not valid multipart/form-data', { cause });
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
+import { AppError } from '#shared/errors.ts';
+import { ID } from '../../http/id.ts';
+import { publicRoute } from '../../http/route.ts';
+
+export const readLogo = publicRoute({
+  method: 'get',
+  path: '/api/v1/tenant-logos/:logoID',
+  summary: 'The image of a logo',
+  params: z.object({ logoID: ID }),
+  produces: 'image/*',
+  response: z.object({}),
+
+  async handle({ params: { logoID }, em, request, response }) {
+    const anyTenant = { filters: { tenant: false } } as const;
+    const logo = await em.findOne(TenantLogo, { id: logoID }, { ...anyTenant, exclude: ['bytes'] });
+    if (!logo) throw noLogo();
+    response.set({
+      'content-type': logo.contentType,
+      etag: `"${logo.digest}"`,
+      // An address never shows another image; a day later a copy is asked whether the image is still there.
+      'cache-control': 'public, max-age=86400',
+      // A page of another origin shows it; opened by itself, nothing in it runs.
+      'cross-origin-resource-policy': 'cross-origin',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+    });
+    if (request.fresh) {
+      response.status(304).end();
+      return {};
+    }
+    const whole = await em.findOne(TenantLogo, { id: logoID }, { ...anyTenant, fields: ['bytes'], refresh: true });
+    // Replaced since the line above.
+    if (!whole) throw noLogo();
+    response.send(whole.bytes);
+    return {};
+  },
+});
+
+function noLogo(): AppError {
+  return new AppError('NOT_FOUND', 'Logo not found');
+}
+
+/** Relative to the API, whatever name it is reached by. */
+export function logoPath(logoID: string): string {
+  return `/api/v1/tenant-logos/${logoID}`;
+}

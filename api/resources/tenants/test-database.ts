@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { DatabaseURL } from '#shared/database-url.ts';
+import { datasourceTests } from '#shared/queues/datasource-tests.ts';
+import { userRoute } from '../../http/route.ts';
+
+export const testDatabase = userRoute({
+  method: 'patch',
+  path: '/api/v1/tenants/dbtest',
+  summary: 'Try to connect to a database, which is not stored',
+  body: z.object({ tenantDBURL: DatabaseURL }),
+  response: z.object({ connectionResult: z.boolean() }),
+
+  async handle({ body: { tenantDBURL }, identity: { userID }, signal }, { producer }) {
+    const question = { kind: 'url', url: tenantDBURL } as const;
+    const { reachable } = await producer.ask(datasourceTests, question, { signal, lane: `user:${userID}` });
+    return { connectionResult: reachable };
+  },
+});

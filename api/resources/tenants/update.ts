@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
+import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
+import { inEntityTransaction } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { presentTenant } from './present.ts';
+import { Tenant, TenantID, TenantUpdate } from './schemas.ts';
+
+export const updateTenant = tenantRoute({
+  method: 'patch',
+  path: '',
+  summary: 'Rename or describe a tenant, or take its logo away',
+  permission: 'tenant.update',
+  object: ({ params }) => `tenant:${params.tenantID}`,
+  params: TenantID,
+  body: TenantUpdate,
+  response: z.object({ tenant: Tenant }),
+
+  async handle({ body: { tenantTitle, tenantDescription, tenantLogoURL }, tenantID, em }) {
+    const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
+    if (typeof tenantLogoURL === 'string' && tenantLogoURL !== tenant.tenantLogoURL)
+      throw new AppError('VALIDATION_ERROR', 'tenantLogoURL: is set by an upload; here it can be cleared with null');
+    em.assign(tenant, { tenantTitle, tenantDescription }, { ignoreUndefined: true });
+    await inEntityTransaction(em, async () => {
+      if (tenantLogoURL === null) {
+        tenant.tenantLogoURL = null;
+        // The row of the tenant first, as an upload does.
+        await em.flush();
+        await em.nativeDelete(TenantLogo, { tenantID });
+      }
+      await em.flush();
+    });
+    return { tenant: presentTenant(tenant) };
+  },
+});

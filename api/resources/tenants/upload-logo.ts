@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { Tenant } from '#shared/db/entities/tenant.ts';
+import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
+import { inEntityTransaction } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { UPLOAD } from '../../http/upload.ts';
+import { imageTypeOf } from './image-type.ts';
+import { logoPath } from './logo.ts';
+import { TenantID } from './schemas.ts';
+
+export const uploadLogo = tenantRoute({
+  method: 'post',
+  path: '/upload-logo',
+  summary: "Replace the tenant's logo: a PNG, JPEG, GIF or WebP image of at most 10 MB",
+  permission: 'tenant.update',
+  object: ({ params }) => `tenant:${params.tenantID}`,
+  params: TenantID,
+  upload: UPLOAD,
+  response: z.object({ url: z.string(), filePath: z.string(), fileName: z.string(), tenantLogoURL: z.string() }),
+
+  async handle({ tenantID, em, file }) {
+    const { bytes, fileName } = await file();
+    const contentType = imageTypeOf(bytes);
+    if (!contentType) throw new AppError('VALIDATION_ERROR', 'file: must be a PNG, JPEG, GIF or WebP image');
+
+    const id = newID();
+    const url = logoPath(id);
+    const digest = createHash('sha256').update(bytes).digest('base64url');
+    await inEntityTransaction(em, async () => {
+      // The row of the tenant first, as its deletion does: two uploads at once come one after the other.
+      await em.nativeUpdate(Tenant, { id: tenantID }, { tenantLogoURL: url, updatedAt: new Date() });
+      await em.upsert(TenantLogo, { tenantID, id, contentType, digest, bytes, createdAt: new Date() });
+    });
+    return { url, filePath: `tenant-logos/${id}`, fileName, tenantLogoURL: url };
+  },
+});

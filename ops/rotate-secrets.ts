@@ -1,0 +1,25 @@
+/**
+ * `npm run rotate-secrets`: seals every stored secret with the first key of SECRETS_KEYS. Every process must know that key
+ * before (`ops/decisions/0013-secrets.md`). It may be broken off and run again. When it ends with code 0, nothing stored needs
+ * the other keys any more.
+ */
+import { readConfig } from '#shared/config.ts';
+import { createKeyRing } from '#shared/crypto.ts';
+import { createPool } from '#shared/db/pool.ts';
+import { requireSchema } from '#shared/db/schema.ts';
+import { createLogger } from '#shared/logger.ts';
+import { rotateSecrets } from '#shared/rotate-secrets.ts';
+
+const config = readConfig();
+const logger = createLogger(config.log, { process: 'rotate-secrets' });
+const [newest] = config.secrets.keys;
+if (!newest) throw new Error('Configuration: SECRETS_KEYS is not set');
+const pool = createPool(config.db, logger, { max: 1, name: 'gantry.rotate-secrets' });
+try {
+  await requireSchema(pool);
+  const { resealed, failed } = await rotateSecrets(pool, { secrets: createKeyRing(config.secrets.keys), logger });
+  logger.info({ key: newest.id, resealed, failed }, 'all stored secrets have been visited');
+  if (failed > 0) process.exitCode = 1;
+} finally {
+  await pool.end();
+}

@@ -1,0 +1,78 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { AppError } from './errors.ts';
+
+/** One key of `SECRETS_KEYS`: 32 bytes and the name that sealed values carry. */
+export interface SecretKey {
+  id: string;
+  key: Buffer;
+}
+
+/**
+ * Seals texts with AES-256-GCM, always with the newest key. The context says where the text belongs (`tenant:<id>:tenantDBURL`)
+ * and is authenticated with it: a sealed text that somebody moves to another row does not open there.
+ */
+export interface KeyRing {
+  seal(text: string, context: string): string;
+  open(sealed: string, context: string): string;
+  /** Whether this was sealed with the newest key. */
+  isCurrent(sealed: string): boolean;
+}
+
+const VERSION = 'gs1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const sealedForm = /^gs1\.([\w-]{1,32})\.([\w-]{38,})$/;
+
+export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
+  const [newest] = keys;
+  const known = new Map(keys.map(({ id, key }) => [id, key]));
+
+  return {
+    seal(text, context) {
+      if (!newest) throw noKeys();
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', newest.key, nonce);
+      cipher.setAAD(authenticated(newest.id, context));
+      const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `${VERSION}.${newest.id}.${bytes.toString('base64url')}`;
+    },
+    open(sealed, context) {
+      const [, id, body] = sealedForm.exec(sealed) ?? [];
+      if (id === undefined || body === undefined) throw new AppError('INTERNAL_ERROR', 'The value is not a sealed one');
+      const key = known.get(id);
+      if (!key && !newest) throw noKeys();
+      if (!key)
+        throw new AppError(
+          'INTERNAL_ERROR',
+          `A stored secret was sealed with the key "${id}", which is not in SECRETS_KEYS`,
+        );
+      const bytes = Buffer.from(body, 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(authenticated(id, context));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      try {
+        return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+      } catch (cause) {
+        throw new AppError('INTERNAL_ERROR', 'A stored secret was altered, or does not belong where it was found', {
+          cause,
+        });
+      }
+    },
+    isCurrent: (sealed) => newest !== undefined && sealedForm.exec(sealed)?.[1] === newest.id,
+  };
+}
+
+/** Whether a text has the form of a sealed one. Whoever has only this has not opened it: a stranger can write the form too. */
+export function isSealed(value: unknown): value is string {
+  return typeof value === 'string' && sealedForm.test(value);
+}
+
+function authenticated(keyID: string, context: string): Buffer {
+  return Buffer.from(JSON.stringify([VERSION, keyID, context]));
+}
+
+function noKeys(): AppError {
+  return new AppError('UNAVAILABLE', 'Secrets cannot be kept: this service runs without SECRETS_KEYS');
+}

@@ -1,0 +1,105 @@
+import type { KeyRing } from './crypto.ts';
+import type { Pool } from './db/pool.ts';
+import { AppError } from './errors.ts';
+import type { Json } from './json.ts';
+import type { Logger } from './logger.ts';
+import { type SealedColumn, sealedColumns } from './sealed-columns.ts';
+import { resealSecrets } from './secret.ts';
+
+interface RotationOptions {
+  secrets: KeyRing;
+  logger: Logger;
+  /** All there are, but in a test. */
+  columns?: readonly SealedColumn[];
+}
+
+export interface Rotation {
+  /** Rows that carry the newest key now and did not before. */
+  resealed: number;
+  /** Rows that could not be read; they are as they were. */
+  failed: number;
+}
+
+const BATCH = 200;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Seals every stored secret with the newest key. Each row is written only if it is still what was read, so the service may run
+ * meanwhile; what is done stays done, so it may be broken off and run again.
+ */
+export async function rotateSecrets(
+  pool: Pool,
+  { secrets, logger, columns = Object.values(sealedColumns) }: RotationOptions,
+): Promise<Rotation> {
+  const total: Rotation = { resealed: 0, failed: 0 };
+  for (const column of columns) {
+    const { resealed, failed } = await rotateColumn(pool, { secrets, column, logger });
+    logger.info({ table: column.table, column: column.column, resealed, failed }, 'column is done');
+    total.resealed += resealed;
+    total.failed += failed;
+  }
+  return total;
+}
+
+interface Task {
+  secrets: KeyRing;
+  column: SealedColumn;
+  logger: Logger;
+}
+
+interface Row {
+  id: string;
+  value: Json;
+}
+
+async function rotateColumn(pool: Pool, task: Task): Promise<Rotation> {
+  const { table, column } = task.column;
+  const done: Rotation = { resealed: 0, failed: 0 };
+  for (let after = FIRST_ID; ; ) {
+    const { rows } = await pool.query<Row>(
+      `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit ${BATCH}`,
+      [after],
+    );
+    for (const row of rows) {
+      const outcome = await rotateRow(pool, row, task);
+      if (outcome !== 'current') done[outcome] += 1;
+    }
+    const last = rows.at(-1);
+    if (!last) return done;
+    after = last.id;
+  }
+}
+
+async function rotateRow(pool: Pool, row: Row, task: Task): Promise<'resealed' | 'failed' | 'current'> {
+  const { table, column, type, context } = task.column;
+  const write = (value: Json) => (type === 'json' ? JSON.stringify(value) : value);
+  for (let { value } = row; value !== null; ) {
+    const next = reseal(row.id, value, { ...task, context: context(row.id) });
+    if (next === undefined) return 'failed';
+    if (write(next) === write(value)) return 'current';
+    const { rowCount } = await pool.query(`update ${table} set ${column} = $3 where id = $1 and ${column} = $2`, [
+      row.id,
+      write(value),
+      write(next),
+    ]);
+    if (rowCount === 1) return 'resealed';
+    // Somebody has changed it meanwhile.
+    const { rows } = await pool.query<Row>(`select id, ${column} as value from ${table} where id = $1`, [row.id]);
+    value = rows[0]?.value ?? null;
+  }
+  return 'current';
+}
+
+function reseal(
+  id: string,
+  value: Json,
+  { secrets, column, context, logger }: Task & { context: string },
+): Json | undefined {
+  try {
+    return resealSecrets(value, { secrets, context });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    logger.error({ err: error, table: column.table, column: column.column, id }, 'a stored secret cannot be read');
+    return undefined;
+  }
+}

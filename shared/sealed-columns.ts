@@ -1,0 +1,18 @@
+export interface SealedColumn {
+  table: string;
+  column: string;
+  /** `text`: one sealed value. `json`: any number of them, at any depth (`sealSecrets`). */
+  type: 'text' | 'json';
+  /** What binds a value to its row, by the row's id. Changing it makes every stored value unreadable. */
+  context(id: string): string;
+}
+
+/** Every column that holds sealed values: what writes one takes its context from here, and so does the rotation of keys. */
+export const sealedColumns = {
+  tenantDBURL: {
+    table: 'tenant',
+    column: 'tenant_db_url',
+    type: 'text',
+    context: (id) => `tenant:${id}:tenantDBURL`,
+  },
+} satisfies Record<string, SealedColumn>;

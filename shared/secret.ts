@@ -1,0 +1,180 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { isSealed, type KeyRing } from './crypto.ts';
+import { AppError } from './errors.ts';
+import { isJsonObject, type Json, type JsonObject } from './json.ts';
+
+/** What stands in an answer where a secret is stored. */
+export const MASK = '••••••••';
+
+/**
+ * Declares a field of a free-form options object to be a secret: from then on it is stored sealed and leaves as the mask. The
+ * mark stays when a schema is refined or wrapped, and readers of the JSON schema see `x-secret`.
+ */
+export function secret<S extends z.ZodType>(schema: S): S {
+  return schema.meta({ 'x-secret': true }) as S;
+}
+
+/** For an answer: what is there is masked, what is empty stays empty. */
+export function maskSecrets(schema: z.ZodType, options: JsonObject): JsonObject {
+  return eachSecret(schema, options, () => MASK);
+}
+
+/** For the database. The context names the row and the column; each value is bound to its place below them as well. */
+export function sealSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: Place): JsonObject {
+  return eachSecret(schema, options, (value, path) => secrets.seal(JSON.stringify(value), placeOf(context, path)));
+}
+
+/** What was sealed, in clear. A value that was stored before its field was declared a secret is as it was. */
+export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: Place): JsonObject {
+  return eachSecret(schema, options, (value, path) =>
+    isSealed(value) ? (JSON.parse(secrets.open(value, placeOf(context, path))) as Json) : value,
+  );
+}
+
+/**
+ * The options of an update with the stored secret (in clear) wherever they say the mask. Elements of a list are told apart by
+ * all that is not secret in them, then by `id`, `key` or `name`; a mask that stands for nothing certain is an error.
+ */
+export function keepMasked(schema: z.ZodType, options: JsonObject, stored: JsonObject): JsonObject {
+  return keep([schema], options, stored, []) as JsonObject;
+}
+
+/** Seals again whatever was sealed with an older key, at any depth; the context is that of `sealSecrets`. */
+export function resealSecrets(value: Json, { secrets, context }: Place, path: Path = []): Json {
+  if (isSealed(value)) {
+    if (secrets.isCurrent(value)) return value;
+    const place = placeOf(context, path);
+    return secrets.seal(secrets.open(value, place), place);
+  }
+  return mapChildren(value, (child, key) => resealSecrets(child, { secrets, context }, [...path, key]));
+}
+
+interface Place {
+  secrets: KeyRing;
+  context: string;
+}
+
+type Schema = z.core.$ZodType;
+type Key = string | number;
+type Path = readonly Key[];
+
+function placeOf(context: string, path: Path): string {
+  return [context, ...path.map((key) => encodeURIComponent(key))].join('/');
+}
+
+function eachSecret(schema: z.ZodType, options: JsonObject, change: (value: Json, path: Path) => Json): JsonObject {
+  return walk([schema], options, [], change) as JsonObject;
+}
+
+function walk(schemas: readonly Schema[], value: Json, path: Path, change: (value: Json, path: Path) => Json): Json {
+  if (isEmpty(value)) return value;
+  const all = schemas.flatMap((schema) => unfold(schema, value));
+  if (all.some(isSecret)) return change(value, path);
+  return mapChildren(value, (child, key) => walk(below(all, key), child, [...path, key], change));
+}
+
+function keep(schemas: readonly Schema[], next: Json, stored: Json | undefined, path: Path): Json {
+  const all = schemas.flatMap((schema) => unfold(schema, next));
+  if (all.some(isSecret)) {
+    if (next !== MASK) return next;
+    if (stored === undefined || isEmpty(stored))
+      throw new AppError(
+        'VALIDATION_ERROR',
+        `${path.join('.')}: is the mask of a stored value, and none can be told here`,
+      );
+    return stored;
+  }
+  const partner = Array.isArray(next) ? partners(below(all, 0), next, stored) : childOf;
+  return mapChildren(next, (child, key) => keep(below(all, key), child, partner(stored, key), [...path, key]));
+}
+
+function childOf(stored: Json | undefined, key: Key): Json | undefined {
+  return isJsonObject(stored) && Object.hasOwn(stored, key) ? stored[key] : undefined;
+}
+
+/** For each element of a list, the stored one that it stands for, if that is certain. */
+function partners(schemas: readonly Schema[], next: readonly Json[], stored: Json | undefined) {
+  const old = Array.isArray(stored) ? stored : [];
+  const masked = old.map((item) => walk(schemas, item, [], () => MASK));
+  return (_stored: unknown, index: Key): Json | undefined => {
+    const item = next[Number(index)] ?? null;
+    const alike = old.filter((_item, at) => isDeepStrictEqual(masked[at], item));
+    const twins = next.filter((other) => isDeepStrictEqual(other, item));
+    if (alike.length > 0 && alike.length === twins.length) {
+      const rank = next.slice(0, Number(index)).filter((other) => isDeepStrictEqual(other, item)).length;
+      return alike[rank];
+    }
+    const name = nameOf(item);
+    const named = name === undefined ? [] : old.filter((other) => nameOf(other) === name);
+    return named.length === 1 ? named[0] : undefined;
+  };
+}
+
+function nameOf(item: Json): Json | undefined {
+  return isJsonObject(item) ? (item.id ?? item.key ?? item.name) : undefined;
+}
+
+function isEmpty(value: Json): boolean {
+  return value === undefined || value === null || value === '';
+}
+
+function mapChildren(value: Json, change: (child: Json, key: Key) => Json): Json {
+  if (Array.isArray(value)) return value.map(change);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, change(child, key)]));
+}
+
+function isSecret(schema: Schema): boolean {
+  return z.globalRegistry.get(schema)?.['x-secret'] === true;
+}
+
+/** The schema with all that it wraps or chooses from. Where one choice says secret it is one: better a mask too many. */
+function unfold(schema: Schema, value: Json): Schema[] {
+  return [schema, ...inside(schema, value).flatMap((inner) => unfold(inner, value))];
+}
+
+function inside(schema: Schema, value: Json): readonly Schema[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'union':
+      return choicesFor(def, value);
+    case 'intersection':
+      return [def.left, def.right];
+    case 'pipe':
+      return [def.in, def.out];
+    case 'lazy':
+      return [def.getter()];
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+    case 'nonoptional':
+    case 'catch':
+    case 'readonly':
+      return [def.innerType];
+    default:
+      return [];
+  }
+}
+
+/** Of a discriminated union only the choice that the value names, if it names one. */
+function choicesFor(def: z.core.$ZodUnionDef, value: Json): readonly Schema[] {
+  const { discriminator } = def as Partial<z.core.$ZodDiscriminatedUnionDef>;
+  if (discriminator === undefined || !isJsonObject(value)) return def.options;
+  const named = def.options.filter((option) =>
+    option._zod.propValues?.[discriminator]?.has(value[discriminator] as string),
+  );
+  return named.length > 0 ? named : def.options;
+}
+
+function below(schemas: readonly Schema[], key: Key): Schema[] {
+  return schemas.flatMap((schema) => {
+    const { def } = (schema as z.core.$ZodTypes)._zod;
+    if (def.type === 'object') return (Object.hasOwn(def.shape, key) ? def.shape[key] : def.catchall) ?? [];
+    if (def.type === 'record') return def.valueType;
+    if (def.type === 'array') return def.element;
+    if (def.type === 'tuple') return def.items[Number(key)] ?? def.rest ?? [];
+    return [];
+  });
+}

@@ -1,0 +1,365 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Asking, createAsking } from '#shared/ask.ts';
+import { createBackplane, type JobWorker } from '#shared/backplane/index.ts';
+import { createKeyRing } from '#shared/crypto.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { datasourceTests } from '#shared/queues/datasource-tests.ts';
+import { askContext, defineAsk } from '#shared/queues/define-ask.ts';
+import type { AnyAsk, AnyQueue } from '#shared/queues/index.ts';
+import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { answers } from '#workers/answers.ts';
+import { consume, type ProcessorContext } from '#workers/consume.ts';
+import { createOutbound } from '#workers/outbound.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Deployment, startDeployment } from '../support/deployment.ts';
+import { testLogger } from '../support/environment.ts';
+import { aUser } from '../support/factories.ts';
+import { spawnNode } from '../support/process.ts';
+import { eventually } from '../support/settle.ts';
+import { startTCP } from '../support/tcp.ts';
+
+/** A queue that the service does not have, asked and answered by the code that serves those it has. */
+const sums = defineAsk({
+  name: 'test.sums',
+  question: z.object({ numbers: z.array(z.number()), ms: z.number().default(0), pad: z.number().default(0) }),
+  answer: z.object({ sum: z.number(), pad: z.string() }),
+  timeoutMs: 5_000,
+  perLane: 2,
+});
+// The table of queues is the service's; nothing that is called here looks into it.
+const sumQuestions = sums as unknown as typeof datasourceTests;
+type Sum = z.output<typeof sums.answer>;
+
+let deployment: Deployment;
+let context: ProcessorContext;
+let asking: ReturnType<typeof createAsking>;
+const begun: number[][] = [];
+
+beforeAll(async () => {
+  deployment = await startDeployment();
+  asking = newAsking();
+  context = {
+    pool: deployment.pool,
+    secrets: createKeyRing(deployment.config.secrets.keys),
+    messages: deployment.backplane.messages,
+    outbound: createOutbound(deployment.config.outbound),
+    logger: testLogger,
+  } as ProcessorContext;
+});
+afterAll(async () => {
+  await asking[Symbol.asyncDispose]();
+  await deployment[Symbol.asyncDispose]();
+});
+
+function newAsking(backplane = deployment.backplane) {
+  const { producer, pool, config } = deployment;
+  return createAsking({ backplane, producer, pool, secrets: createKeyRing(config.secrets.keys), logger: testLogger });
+}
+
+async function ask(question: z.input<typeof sums.question>, options = {}): Promise<Sum> {
+  return (await asking.ask(sumQuestions, question as never, options)) as unknown as Sum;
+}
+
+function startAnswering(): AsyncDisposable {
+  const processor = answers(
+    sums as unknown as AnyAsk,
+    (async ({ question, signal }: never) => {
+      const { numbers, ms, pad } = question as z.output<typeof sums.question>;
+      begun.push(numbers);
+      if (numbers.length === 0) throw new AppError('CONFLICT', 'There is nothing to add', { details: { numbers } });
+      if (numbers[0] === -1) throw new Error('a secret of the inside');
+      await new Promise((resolve, reject) => {
+        setTimeout(resolve, ms);
+        (signal as AbortSignal).addEventListener('abort', () => reject((signal as AbortSignal).reason));
+      });
+      return { sum: numbers.reduce((a, b) => a + b, 0), pad: 'x'.repeat(pad) };
+    }) as never,
+  );
+  const worker: JobWorker = consume(deployment.backplane, {
+    definition: sums as unknown as AnyQueue,
+    processor: processor as never,
+    concurrency: 8,
+    leaseMs: 30_000,
+    context,
+    logger: testLogger,
+  });
+  return { [Symbol.asyncDispose]: () => worker.close() };
+}
+
+async function jobsOf(name: string): Promise<unknown[]> {
+  return deployment.backplane.queue(name).getJobs(['waiting', 'active', 'delayed', 'failed', 'completed']);
+}
+
+describe('with a worker', () => {
+  let worker: AsyncDisposable;
+  beforeAll(() => {
+    worker = startAnswering();
+  });
+  afterAll(() => worker[Symbol.asyncDispose]());
+
+  test('an answer comes back, and nothing of it stays', async () => {
+    expect(await ask({ numbers: [1, 2, 3] })).toEqual({ sum: 6, pad: '' });
+
+    await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]));
+    const { rows } = await deployment.pool.query('select from ask_reply');
+    expect(rows).toEqual([]);
+  });
+
+  test('many at once each get their own', async () => {
+    const sums = await Promise.all(Array.from({ length: 40 }, (_, n) => ask({ numbers: [n, n] })));
+
+    expect(sums.map(({ sum }) => sum)).toEqual(Array.from({ length: 40 }, (_, n) => 2 * n));
+  });
+
+  test.each([4_000, 4_200, 5_000, 100_000, 2_000_000])('an answer of %i characters arrives whole', async (pad) => {
+    expect((await ask({ numbers: [1], pad })).pad).toHaveLength(pad);
+
+    const { rows } = await deployment.pool.query('select from ask_reply');
+    expect(rows).toEqual([]);
+  });
+
+  test('an answer that is too large is an error that says so', async () => {
+    await expect(ask({ numbers: [1], pad: 17 * 1024 * 1024 })).rejects.toMatchObject({ code: 'OUTPUT_TOO_LARGE' });
+  });
+
+  test("the worker's error arrives as the same error", async () => {
+    await expect(ask({ numbers: [] })).rejects.toMatchObject({
+      name: 'AppError',
+      code: 'CONFLICT',
+      status: 409,
+      message: 'There is nothing to add',
+      details: { numbers: [] },
+    });
+  });
+
+  test('what nobody foresaw stays inside', async () => {
+    const error = await ask({ numbers: [-1] }).catch((thrown) => thrown);
+
+    expect(error).toMatchObject({ code: 'INTERNAL_ERROR', status: 500 });
+    expect(JSON.stringify([error.message, error.details])).not.toContain('secret');
+  });
+
+  test('a worker that is too slow: the outcome is unknown, and the work is told to stop', async () => {
+    await expect(ask({ numbers: [1], ms: 60_000 }, { timeoutMs: 300 })).rejects.toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
+      status: 504,
+      message: expect.stringContaining('unknown'),
+      details: { begun: true },
+    });
+    await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]), 2_000);
+  });
+
+  test('a client that goes away is not waited for', async () => {
+    const client = new AbortController();
+    setTimeout(() => client.abort(), 100);
+
+    const started = Date.now();
+    await expect(ask({ numbers: [1], ms: 3_000 }, { signal: client.signal })).rejects.toThrow('went away');
+    expect(Date.now() - started).toBeLessThan(1_500);
+    await expect(ask({ numbers: [77] }, { signal: AbortSignal.abort() })).rejects.toThrow('went away');
+  });
+
+  test('one lane has only so many under way, and others are not kept waiting', async () => {
+    const [first, second] = [
+      ask({ numbers: [1], ms: 400 }, { lane: 'a' }),
+      ask({ numbers: [2], ms: 400 }, { lane: 'a' }),
+    ];
+
+    await expect(ask({ numbers: [3] }, { lane: 'a' })).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
+    expect(await ask({ numbers: [4] }, { lane: 'b' })).toMatchObject({ sum: 4 });
+    await Promise.all([first, second]);
+    expect(await ask({ numbers: [5] }, { lane: 'a' })).toMatchObject({ sum: 5 });
+  });
+
+  test('a question that is delivered twice is answered once', async () => {
+    const [askID, mark] = [newID(), Math.random()];
+    const sealed = context.secrets.seal(JSON.stringify({ numbers: [mark] }), askContext(askID, 'question'));
+    const payload = { askID, replyTo: 'asks.nobody', deadline: Date.now() + 5_000, sealed };
+    const process = answers(
+      sums as unknown as AnyAsk,
+      (async () => {
+        begun.push([mark]);
+        return { sum: 0, pad: '' };
+      }) as never,
+    );
+    const job = { payload, signal: new AbortController().signal };
+
+    await Promise.all([process(job, context), process(job, context), process(job, context)]);
+
+    expect(begun.filter(([number]) => number === mark)).toHaveLength(1);
+  });
+
+  test('a question of another id, or one that was altered, is not opened', async () => {
+    const askID = newID();
+    const sealed = context.secrets.seal(JSON.stringify({ numbers: [4242] }), askContext(newID(), 'question'));
+    const process = answers(
+      sums as unknown as AnyAsk,
+      (async () => {
+        begun.push([4242]);
+        return { sum: 0, pad: '' };
+      }) as never,
+    );
+    await process(
+      {
+        payload: { askID, replyTo: 'asks.nobody', deadline: Date.now() + 5_000, sealed },
+        signal: new AbortController().signal,
+      },
+      context,
+    );
+
+    expect(begun).not.toContainEqual([4242]);
+  });
+});
+
+describe('without a worker', () => {
+  test('nobody answers: it is said in time that nothing was done, and nothing is done later', async () => {
+    const mark = Math.random();
+    const started = Date.now();
+    await expect(ask({ numbers: [mark] }, { timeoutMs: 400 })).rejects.toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
+      message: expect.stringContaining('nothing was done'),
+      details: { begun: false },
+    });
+    expect(Date.now() - started).toBeLessThan(2_000);
+    await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]));
+
+    await using _worker = startAnswering();
+    expect(await ask({ numbers: [1] })).toMatchObject({ sum: 1 });
+    expect(begun).not.toContainEqual([mark]);
+  });
+
+  test('the job shows nothing of the question', async () => {
+    const asked = asking
+      .ask(datasourceTests, { kind: 'url', url: 'postgres://u:topsecret@10.0.0.1/d' }, { timeoutMs: 1_000 })
+      .catch(() => undefined);
+    let seen = '';
+    await eventually(async () => {
+      const jobs = (await jobsOf('datasource.tests')) as { data: unknown; opts: unknown }[];
+      expect(jobs).toHaveLength(1);
+      seen = JSON.stringify(jobs.map(({ data, opts }) => ({ data, opts })));
+    });
+
+    expect(seen).not.toContain('topsecret');
+    expect(seen).not.toContain('10.0.0.1');
+    expect(seen).toContain('"sealed":"gs1.');
+    await asked;
+  });
+
+  test('what is past its deadline is dropped', async () => {
+    const askID = newID();
+    const sealed = context.secrets.seal(JSON.stringify({ numbers: [9] }), askContext(askID, 'question'));
+    const process = answers(
+      sums as unknown as AnyAsk,
+      (async () => {
+        begun.push([99]);
+        return { sum: 0, pad: '' };
+      }) as never,
+    );
+
+    await process(
+      {
+        payload: { askID, replyTo: 'asks.nobody', deadline: Date.now() - 1, sealed },
+        signal: new AbortController().signal,
+      },
+      context,
+    );
+
+    expect(begun).not.toContainEqual([99]);
+  });
+});
+
+test('claims and answers that nobody needs any more are swept', async () => {
+  const rows = async () => {
+    const { rows } = await deployment.pool.query(
+      'select ask_id from ask_claim where ask_id = any($1) union all select ask_id from ask_reply where ask_id = any($1)',
+      [[gone, kept]],
+    );
+    return rows.map(({ ask_id }) => ask_id);
+  };
+  const [gone, kept] = [newID(), newID()];
+  for (const [id, ms] of [
+    [gone, -1_000],
+    [kept, 60_000],
+  ] as const) {
+    const expires = new Date(Date.now() + ms);
+    await deployment.pool.query('insert into ask_claim values ($1, $2)', [id, expires]);
+    await deployment.pool.query(`insert into ask_reply values ($1, 'sealed', $2)`, [id, expires]);
+  }
+
+  await using _worker = await deployment.startWorker();
+
+  await eventually(async () => expect(await rows()).toEqual([kept, kept]));
+});
+
+test('a question of another shape does not compile', () => {
+  const wrong = (asking: Asking) => [
+    // @ts-expect-error a question without its URL
+    asking.ask(datasourceTests, { kind: 'url' }),
+    // @ts-expect-error a queue of jobs that nobody waits for
+    asking.ask(workflowRuns, { instanceID: newID(), epoch: 1 }),
+  ];
+
+  expect(wrong).toBeTypeOf('function');
+});
+
+describe('two processes', () => {
+  test('each gets the answers to its own questions', async () => {
+    await using worker = startAnswering();
+    await using backplane = createBackplane(deployment.config.backplane, testLogger);
+    await using other = newAsking(backplane);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+
+    const questions = Array.from({ length: 20 }, (_, n) =>
+      n % 2
+        ? ask({ numbers: [n], pad: 5_000 })
+        : (other.ask(sumQuestions, { numbers: [n] } as never) as unknown as Promise<Sum>),
+    );
+
+    expect((await Promise.all(questions)).map(({ sum }) => sum)).toEqual(questions.map((_, n) => n));
+    expect(worker).toBeDefined();
+  });
+});
+
+describe('over HTTP', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster({ apis: 2, workers: false });
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  test('a worker that is killed in the middle: an honest answer, and no other worker begins it again', async () => {
+    await using database = await startTCP();
+    const user = await aUser(cluster);
+    // A short lease, so that whoever comes next sees the job left behind.
+    const env = { ...cluster.env, WORKER_SESSION_SECONDS: '1' };
+    await using worker = spawnNode(['workers/main.ts', 'datasource.tests'], env);
+    const { producer } = cluster.context;
+    const url = `postgres://u:p@127.0.0.1:${database.port}/d`;
+    const asked = producer.ask(datasourceTests, { kind: 'url', url }, { timeoutMs: 9_000 }).catch((error) => error);
+    await database.connected;
+
+    await worker.kill('SIGKILL');
+    await using _another = spawnNode(['workers/main.ts', 'datasource.tests'], env);
+
+    expect(await asked).toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { begun: true } });
+    expect(database.connections()).toBe(1);
+    expect(user).toBeDefined();
+  }, 30_000);
+
+  test('both processes are answered by one worker', async () => {
+    await cluster.startWorker({}, ['datasource.tests']);
+    const user = await aUser(cluster);
+    const tenantDBURL = cluster.env.DATABASE_URL;
+
+    const answers = await Promise.all(
+      cluster.apis.flatMap(({ baseURL }) =>
+        [1, 2].map(() => cluster.as(user, { baseURL }).patch('/api/v1/tenants/dbtest', { tenantDBURL })),
+      ),
+    );
+
+    for (const answer of answers)
+      expect(answer).toMatchObject({ status: 200, body: { success: true, connectionResult: true } });
+  });
+});

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { createKeyRing } from '#shared/crypto.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { keepMasked, MASK, maskSecrets, openSecrets, resealSecrets, sealSecrets, secret } from '#shared/secret.ts';
+
+const old = { id: 'k1', key: randomBytes(32) };
+const place = { secrets: createKeyRing([old]), context: 'datasource:1:options' };
+
+const Header = z.object({ key: z.string(), value: secret(z.string()) });
+const Auth = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('none'), token: z.string().optional() }),
+  z.object({ kind: z.literal('bearer'), token: secret(z.string()) }),
+]);
+const Options = z.looseObject({
+  host: z.string(),
+  password: secret(z.string()).min(1).max(100).optional(),
+  certificate: secret(z.object({ pem: z.string() })).nullish(),
+  fallback: secret(z.string().optional()).default(''),
+  auth: Auth.optional(),
+  headers: z.array(Header).default([]),
+  tokens: z.array(secret(z.string())).optional(),
+  perHost: z.record(z.string(), z.object({ key: secret(z.string()) })).optional(),
+  either: z.union([z.string(), z.object({ code: secret(z.string().transform(Number)) })]).optional(),
+});
+
+const options: JsonObject = {
+  host: 'db',
+  password: 'p4ssword',
+  certificate: { pem: 'c3rtificate' },
+  fallback: 'f4llback',
+  auth: { kind: 'bearer', token: 't0ken' },
+  headers: [
+    { key: 'a', value: 'v4lue-a' },
+    { key: 'b', value: 'v4lue-b' },
+  ],
+  tokens: ['l1st-1', 'l1st-2'],
+  perHost: { 'h.1': { key: 'r3cord' }, 'h/2': { key: 'r3cord-2' } },
+  either: { code: '0000' },
+  extra: { password: 'not declared' },
+};
+const masked = maskSecrets(Options, options);
+
+test('what is declared is masked, however it is wrapped, and nothing else', () => {
+  expect(MASK).toHaveLength(8);
+  expect(masked).toEqual({
+    host: 'db',
+    password: MASK,
+    certificate: MASK,
+    fallback: MASK,
+    auth: { kind: 'bearer', token: MASK },
+    headers: [
+      { key: 'a', value: MASK },
+      { key: 'b', value: MASK },
+    ],
+    tokens: [MASK, MASK],
+    perHost: { 'h.1': { key: MASK }, 'h/2': { key: MASK } },
+    either: { code: MASK },
+    extra: { password: 'not declared' },
+  });
+  expect(maskSecrets(Options, { host: 'db', password: '', auth: { kind: 'none', token: 'open' } })).toEqual({
+    host: 'db',
+    password: '',
+    auth: { kind: 'none', token: 'open' },
+  });
+});
+
+test('a JSON schema says which fields are secret', () => {
+  const { properties } = z.toJSONSchema(Options, { io: 'input', unrepresentable: 'any' });
+
+  expect(properties?.password).toMatchObject({ 'x-secret': true });
+  expect(properties?.host).not.toHaveProperty('x-secret');
+});
+
+test('what is sealed holds no secret and opens to what it was, in its own row only', () => {
+  const sealed = sealSecrets(Options, options, place);
+
+  expect(JSON.stringify(sealed)).not.toMatch(/p4ss|c3rt|f4ll|t0ken|v4lue|l1st|r3cord|0000/);
+  expect(openSecrets(Options, sealed, place)).toEqual(options);
+  expect(() => openSecrets(Options, sealed, { ...place, context: 'datasource:2:options' })).toThrow('does not belong');
+  const swapped = { ...sealed, fallback: sealed.password ?? null };
+  expect(() => openSecrets(Options, swapped, place)).toThrow('does not belong');
+});
+
+test('a text that looks sealed is sealed like any other', () => {
+  const sealed = sealSecrets(Options, { host: 'db', password: place.secrets.seal('x', 'elsewhere') }, place);
+
+  expect(openSecrets(Options, sealed, place).password).toMatch(/^gs1\./);
+});
+
+test('a value stored before its field was declared a secret is read as it is', () => {
+  expect(openSecrets(Options, { host: 'db', password: 'in clear' }, place).password).toBe('in clear');
+});
+
+test('an update that sends the mask back keeps what is stored', () => {
+  expect(keepMasked(Options, masked, options)).toEqual(options);
+  expect(keepMasked(Options, { ...masked, host: 'other', password: 'n3w' }, options)).toEqual({
+    ...options,
+    host: 'other',
+    password: 'n3w',
+  });
+  const { password, ...rest } = masked;
+  expect(keepMasked(Options, rest, options)).not.toHaveProperty('password');
+});
+
+test('elements of a list keep their secrets when the list is reordered, cut or edited', () => {
+  const [a, b] = [
+    { key: 'a', value: MASK },
+    { key: 'b', value: MASK },
+  ];
+  const keep = (headers: JsonObject[]) => keepMasked(Options, { host: 'db', headers }, options).headers;
+
+  expect(keep([b, a])).toEqual([
+    { key: 'b', value: 'v4lue-b' },
+    { key: 'a', value: 'v4lue-a' },
+  ]);
+  expect(keep([b])).toEqual([{ key: 'b', value: 'v4lue-b' }]);
+  expect(keep([a, { key: 'c', value: 'n3w' }, b])).toEqual([
+    { key: 'a', value: 'v4lue-a' },
+    { key: 'c', value: 'n3w' },
+    { key: 'b', value: 'v4lue-b' },
+  ]);
+  expect(keep([{ ...a, note: 'added' }])).toEqual([{ key: 'a', value: 'v4lue-a', note: 'added' }]);
+});
+
+test('a mask that stands for nothing certain is refused by its place', () => {
+  const keep = (more: JsonObject) => () => keepMasked(Options, { host: 'db', ...more }, options);
+
+  expect(keep({ headers: [{ key: 'new', value: MASK }] })).toThrow('headers.0.value: is the mask');
+  expect(keep({ tokens: [MASK] })).toThrow('tokens.0: is the mask');
+  expect(() => keepMasked(Options, { host: 'db', password: MASK }, { host: 'db' })).toThrow('password: is the mask');
+});
+
+test('sealing again with a newer key changes every secret and none that has it', () => {
+  const sealed = sealSecrets(Options, options, place);
+  const newer = { id: 'k2', key: randomBytes(32) };
+  const both = { ...place, secrets: createKeyRing([newer, old]) };
+
+  const once = resealSecrets(sealed, both) as JsonObject;
+
+  expect(JSON.stringify(once)).not.toContain('gs1.k1.');
+  expect(openSecrets(Options, once, { ...place, secrets: createKeyRing([newer]) })).toEqual(options);
+  expect(resealSecrets(once, both)).toEqual(once);
+});

@@ -1,0 +1,94 @@
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+import type { Config } from '#shared/config.ts';
+import { AppError } from '#shared/errors.ts';
+import { unlessAborted } from '#shared/unless-aborted.ts';
+
+/** The one gate to the outside: what a tenant names must be an address of the internet, or one the deployment allows. */
+export interface Outbound {
+  /**
+   * The addresses a host name stands for that may be connected to, at least one. Connect to one of these and nothing else:
+   * a name that is resolved again may stand for something else by then.
+   */
+  resolve(host: string, signal: AbortSignal): Promise<string[]>;
+}
+
+export function createOutbound({ allow }: Config['outbound']): Outbound {
+  const allowed = new BlockList();
+  for (const { address, prefix, family } of allow) allowed.addSubnet(address, prefix, family);
+
+  return {
+    async resolve(host, signal) {
+      // The system's resolver cannot be told to stop.
+      const addresses = await unlessAborted(signal, addressesOf(host));
+      const permitted = addresses.filter((address) => isWithin(allowed, address) || isPublic(address));
+      if (permitted.length === 0)
+        throw new AppError('UPSTREAM_FAILED', `${host} is not an address that may be connected to from here`, {
+          retry: false,
+          details: { reason: 'not-allowed' },
+        });
+      return permitted;
+    },
+  };
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  try {
+    // The system's resolver also reads what is no name, such as 2130706433 and 0x7f.1, so the check comes after it.
+    const found = await lookup(host, { all: true, order: 'ipv4first' });
+    return found.map(({ address }) => address);
+  } catch (cause) {
+    throw new AppError('UPSTREAM_FAILED', `There is no host ${host}`, { cause, details: { reason: 'unreachable' } });
+  }
+}
+
+function isPublic(address: string): boolean {
+  // A zone names an interface of this machine.
+  if (address.includes('%')) return false;
+  if (isIP(address) === 4) return !isWithin(reserved, address);
+  // What carries an IPv4 address inside is as public as that address; all else must be global unicast.
+  if (isWithin(mapped, address)) return !isWithin(reserved, address);
+  return isWithin(globalUnicast, address) && !isWithin(reserved, address);
+}
+
+/** An IPv4-mapped IPv6 address is looked up as the IPv4 address that it is. */
+function isWithin(networks: BlockList, address: string): boolean {
+  return networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+function networksOf(...names: string[]): BlockList {
+  const networks = new BlockList();
+  for (const name of names) {
+    const [address = '', prefix] = name.split('/');
+    networks.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return networks;
+}
+
+const mapped = networksOf('::ffff:0:0/96');
+const globalUnicast = networksOf('2000::/3');
+
+/** The special-purpose registries of IANA: private, shared, loopback, link-local with the clouds' metadata, tests, multicast. */
+const reserved = networksOf(
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+);
