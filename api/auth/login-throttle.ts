@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Backplane } from '#shared/backplane/index.ts';
+import type { Backplane, Limiter } from '#shared/backplane/index.ts';
 import { AppError } from '#shared/errors.ts';
 
 export interface LoginThrottle {
@@ -37,7 +37,7 @@ export function createLoginThrottle(backplane: Backplane): LoginThrottle {
   };
 }
 
-async function admit(limiter: ReturnType<Backplane['limiter']>, key: string): Promise<void> {
+async function admit(limiter: Limiter, key: string): Promise<void> {
   const { allowed, resetSeconds } = await limiter.consume(key);
   if (!allowed)
     throw new AppError('RATE_LIMITED', 'Too many attempts to sign in', { retryAfter: Math.max(resetSeconds, 1) });
