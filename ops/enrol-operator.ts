@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { LockMode } from '@mikro-orm/postgresql';
+import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { createPasswords } from '#api/auth/passwords.ts';
 import { readConfig, readEmbeddedConfig } from '#shared/config.ts';
@@ -75,13 +75,17 @@ async function environment(): Promise<Record<string, string | undefined>> {
 }
 
 async function createOperator({ email, title, em }: Order): Promise<void> {
-  if (await em.findOne(Operator, { email })) throw new Error(`There is an operator ${email} already`);
+  const taken = new Error(`There is an operator ${email} already`);
+  if (await em.findOne(Operator, { email })) throw taken;
   const { password, isMadeUp } = await choosePassword();
   const id = newID();
   const passwordHash = await createPasswords().hash(password);
   em.create(Operator, { id, email, operatorTitle: title ?? null, passwordHash });
   em.create(OperatorAudit, { operatorID: id, action: 'CREATED' });
-  await em.flush();
+  // Two may have asked at once.
+  await em.flush().catch((error: unknown) => {
+    throw error instanceof UniqueConstraintViolationException ? taken : error;
+  });
   console.log(`Operator ${email} created.`);
   show(password, isMadeUp);
 }

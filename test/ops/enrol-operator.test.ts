@@ -45,6 +45,18 @@ test('creates an operator with a password from standard input, which it does not
   });
 });
 
+test('of two at once with the same address one is told so', async () => {
+  const email = anEmail();
+
+  const both = await Promise.all([enrol(['create', email]), enrol(['create', email])]);
+
+  expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
+  expect(both.find(({ code }) => code === 1)).toMatchObject({
+    out: '',
+    err: `There is an operator ${email} already\n`,
+  });
+});
+
 test('makes up a password when none comes, and prints it this once', async () => {
   const email = anEmail();
 
