@@ -102,6 +102,7 @@ function environment(
     SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
     // What a developer connects to runs beside it.
     OUTBOUND_ALLOW: process.env.OUTBOUND_ALLOW ?? '127.0.0.0/8,::1',
+    BOARD_OPEN_ON_LOOPBACK: String(process.env.NODE_ENV !== 'production'),
     DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
     ...(!process.env.AUTH_ISSUER && { DEV_ISSUER_KEY_FILE: join(home.dir, 'issuer-key.json') }),
   };

@@ -38,6 +38,12 @@ const networks = list.transform((items, check) =>
     return { address, prefix, family: family === 6 ? ('ipv6' as const) : ('ipv4' as const) };
   }),
 );
+function isNetwork(text: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
+  const [address = '', bits] = text.split('/');
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return bits === undefined ? most > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
 
 /** Every variable Gantry reads, and nothing else reads the environment. */
 export const Environment = z.object({
@@ -56,7 +62,13 @@ export const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port(0).default(8080),
   BOARD_PORT: port(0).default(8081),
+  /** `npm start` only: the board without a sign-in, for whoever sits at the machine. */
+  BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
+  /** Addresses or networks of the proxies in front, whose X-Forwarded-For says where a request comes from. */
+  TRUSTED_PROXIES: list.refine((items) => items.every(isNetwork), {
+    error: 'must be addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
+  }),
   BODY_LIMIT_BYTES: z.coerce
     .number()
     .int()
@@ -93,6 +105,7 @@ export const Environment = z.object({
     .positive()
     .default(32 * 1024 * 1024),
   RUN_RETENTION_DAYS: z.coerce.number().positive().default(30),
+  OPERATOR_AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(400),
   SHUTDOWN_SECONDS: seconds(20),
 });
 
@@ -124,6 +137,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   const production = e.NODE_ENV === 'production';
   if (production && e.DEV_ISSUER_KEY_FILE)
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE must not be set in production');
+  if (production && e.BOARD_OPEN_ON_LOOPBACK)
+    throw new Error('Configuration: BOARD_OPEN_ON_LOOPBACK must not be set in production');
   if (e.AUTH_ISSUER && e.DEV_ISSUER_KEY_FILE)
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE and AUTH_ISSUER exclude each other');
   if (e.AUTH_ISSUER && !e.AUTH_AUDIENCE) throw new Error('Configuration: AUTH_AUDIENCE is required with AUTH_ISSUER');
@@ -155,9 +170,10 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       port: e.PORT,
       corsOrigins: e.CORS_ORIGINS,
       bodyLimitBytes: e.BODY_LIMIT_BYTES,
+      trustedProxies: e.TRUSTED_PROXIES,
       stacks: !production,
     },
-    board: { host: e.HOST, port: e.BOARD_PORT },
+    board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
     auth: {
       issuer: e.AUTH_ISSUER,
       audience: e.AUTH_AUDIENCE,
@@ -174,6 +190,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       nodeOutputMaxBytes: e.NODE_OUTPUT_MAX_BYTES,
       runOutputMaxBytes: e.RUN_OUTPUT_MAX_BYTES,
       runRetentionMs: e.RUN_RETENTION_DAYS * 86_400_000,
+      operatorAuditRetentionMs: e.OPERATOR_AUDIT_RETENTION_DAYS * 86_400_000,
     },
     sandbox: { processes: e.SANDBOX_PROCESSES, maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES },
     shutdownMs: e.SHUTDOWN_SECONDS * 1000,

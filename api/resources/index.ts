@@ -1,8 +1,15 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { operatorRoutes } from './operator/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
 /** Every route of the service, in the order of the contract. */
-export const routes: readonly Route[] = [...accountRoutes, ...tenantRoutes, ...workflowRoutes, ...apiKeyRoutes];
+export const routes: readonly Route[] = [
+  ...accountRoutes,
+  ...tenantRoutes,
+  ...workflowRoutes,
+  ...apiKeyRoutes,
+  ...operatorRoutes,
+];

@@ -1,6 +1,9 @@
 import { ApiKey } from './api-key.ts';
 import { CollectionRequest } from './collection-request.ts';
 import { Membership } from './membership.ts';
+import { Operator } from './operator.ts';
+import { OperatorAudit } from './operator-audit.ts';
+import { OperatorSession } from './operator-session.ts';
 import { PolicyRule } from './policy-rule.ts';
 import { RunEvent } from './run-event.ts';
 import { Tenant } from './tenant.ts';
@@ -25,4 +28,7 @@ export const entities = [
   WorkflowInstance,
   RunEvent,
   CollectionRequest,
+  Operator,
+  OperatorSession,
+  OperatorAudit,
 ];
