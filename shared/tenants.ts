@@ -79,7 +79,7 @@ const batchOf = (table: string) =>
   `delete from ${table} where ctid = any(array(select ctid from ${table} where tenant_id = $1 limit ${BATCH} for update skip locked))`;
 
 /** Gone first: from here on nobody may do anything. */
-const ACCESS = ['policy_rule', 'policy_change', 'membership'].map(batchOf);
+const ACCESS = ['policy_rule', 'policy_change', 'membership', 'invitation'].map(batchOf);
 
 const ROWS = [
   `
@@ -88,7 +88,13 @@ event as (delete from run_event where instance_id in (select id from run)),
 wait as (delete from run_wait where instance_id in (select id from run)),
 request as (delete from collection_request where instance_id in (select id from run))
 delete from workflow_instance where id in (select id from run)`,
-  ...['collection_request', 'workflow_version', 'workflow', 'user_config', 'idempotency', 'tenant_dispatch'].map(
-    batchOf,
-  ),
+  ...[
+    'collection_request',
+    'workflow_version',
+    'workflow',
+    'user_config',
+    'role',
+    'idempotency',
+    'tenant_dispatch',
+  ].map(batchOf),
 ];

@@ -66,6 +66,8 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'tenant',
     'app_user',
     'membership',
+    'invitation',
+    'role',
     'user_config',
     'policy_rule',
     'workflow',

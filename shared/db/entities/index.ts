@@ -1,8 +1,11 @@
 import { CollectionRequest } from './collection-request.ts';
+import { Invitation } from './invitation.ts';
 import { Membership } from './membership.ts';
 import { PolicyRule } from './policy-rule.ts';
+import { Role } from './role.ts';
 import { RunEvent } from './run-event.ts';
 import { Tenant } from './tenant.ts';
+import { TenantUser } from './tenant-user.ts';
 import { User } from './user.ts';
 import { UserConfig } from './user-config.ts';
 import { Workflow } from './workflow.ts';
@@ -16,6 +19,9 @@ export const entities = [
   Membership,
   UserConfig,
   PolicyRule,
+  Role,
+  Invitation,
+  TenantUser,
   Workflow,
   WorkflowVersion,
   WorkflowInstance,
