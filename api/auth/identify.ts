@@ -7,11 +7,11 @@ import {
   readStandings,
   type Standing,
   type StandingQuestion,
-  savePerson,
 } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
+import { savePerson } from '#shared/people.ts';
 import type { Identity } from './identity.ts';
 import { createRemoteIssuer, type TrustedIssuer } from './trusted-issuer.ts';
 import { createTokenVerifier, notFound, type VerifyToken } from './user-token.ts';
@@ -57,7 +57,7 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
   async function identifyPerson(person: Person, tenantID: string | null): Promise<Identified> {
     const question = { issuer: person.issuer, subject: person.subject, tenantID };
     let standing = await findStanding(question);
-    if (!standing || (person.email !== null && person.email !== standing.email)) {
+    if (!standing || isNews(person, standing)) {
       await savePerson(pool, newID(), person);
       standing = await findStanding(question);
     }
@@ -95,6 +95,12 @@ function bearerOf(authorization: string | undefined, apiKey: string | undefined)
   if (scheme.toLowerCase() === 'api_key' || (!authorization && apiKey !== undefined))
     throw new AppError('INVALID_API_KEY', 'The API key is not valid');
   throw notFound('A bearer token is required: Authorization: Bearer <token>');
+}
+
+/** Of somebody who is blocked nothing is news. */
+function isNews({ email, isEmailVerified }: Person, standing: Standing): boolean {
+  if (email === null || standing.isDisabled) return false;
+  return email !== standing.email || (isEmailVerified && !standing.isEmailVerified);
 }
 
 function present(standing: Standing | null): Identified {

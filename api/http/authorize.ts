@@ -13,7 +13,7 @@ export interface Gate {
 }
 
 export function createGate(policy: Policy, asker: Asker): Gate {
-  function visible(permission: Permission): Promise<'all' | string[]> {
+  function visible(permission: Access['permission']): Promise<'all' | string[]> {
     const [type, action] = splitPermission(permission);
     return policy.visible({ ...asker, type, action });
   }

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { Permission } from '#shared/policy/permissions.ts';
+import type { Permission, Resource } from '#shared/policy/permissions.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ApiContext } from '../context.ts';
 
@@ -14,7 +14,8 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** One thing that must be allowed: `permission` on `object` (`<type>:<id>`, `<type>:*`). All of a route's are required. */
 export interface Access {
-  permission: Permission;
+  /** With `*` whatever may be done. */
+  permission: Permission | `${Resource}.*`;
   object: string;
 }
 

@@ -1,7 +1,15 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
+import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
+import { userRoutes } from './users/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
 /** Every route of the service, in the order of the contract. */
-export const routes: readonly Route[] = [...accountRoutes, ...tenantRoutes, ...workflowRoutes];
+export const routes: readonly Route[] = [
+  ...accountRoutes,
+  ...tenantRoutes,
+  ...workflowRoutes,
+  ...userRoutes,
+  ...roleRoutes,
+];

@@ -4,8 +4,10 @@ import type { Pool } from './pool.ts';
 export interface Person {
   issuer: string;
   subject: string;
-  /** Null when the provider does not vouch for one. */
+  /** Null when the provider says that it is not theirs. */
   email: string | null;
+  /** Whether the provider says that it is theirs, and not just nothing. */
+  isEmailVerified: boolean;
   firstName: string | null;
   lastName: string | null;
 }
@@ -20,6 +22,7 @@ export interface Membership {
 export interface Standing {
   userID: string;
   email: string | null;
+  isEmailVerified: boolean;
   isDisabled: boolean;
   /** Null: no member, or no such tenant; nobody is told which. */
   membership: Membership | null;
@@ -42,8 +45,8 @@ export async function readStandings(pool: Pool, questions: readonly StandingQues
       questions.map(({ tenantID }) => tenantID),
     ],
   });
-  return rows.map(({ userID, email, isDisabled, ...row }) =>
-    userID === null ? null : { userID, email, isDisabled, membership: membershipOf(row) },
+  return rows.map(({ userID, email, isEmailVerified, isDisabled, ...row }) =>
+    userID === null ? null : { userID, email, isEmailVerified, isDisabled, membership: membershipOf(row) },
   );
 }
 
@@ -60,26 +63,24 @@ export async function readMemberships(
   return rows.map(membershipOf);
 }
 
-/** Stores a person seen for the first time, and the email address they have now. */
-export async function savePerson(pool: Pool, id: string, person: Person): Promise<void> {
-  const { issuer, subject, email, firstName, lastName } = person;
-  await pool.query(SAVE, [id, issuer, subject, email, firstName, lastName]);
-}
-
 interface MembershipRow {
   role: Membership['role'] | null;
   policyVersion: number | null;
 }
 
 type StandingRow = MembershipRow &
-  ({ userID: string; email: string | null; isDisabled: boolean } | { userID: null; email: null; isDisabled: null });
+  (
+    | { userID: string; email: string | null; isEmailVerified: boolean; isDisabled: boolean }
+    | { userID: null; email: null; isEmailVerified: null; isDisabled: null }
+  );
 
 function membershipOf({ role, policyVersion }: MembershipRow): Membership | null {
   return role === null || policyVersion === null ? null : { role, policyVersion };
 }
 
 const STANDINGS = `
-select u.id as "userID", u.email, u.is_disabled as "isDisabled", m.role, t.policy_version as "policyVersion"
+select u.id as "userID", u.email, u.is_disabled as "isDisabled",
+  case when u.id is not null then u.email_verified_at is not null end as "isEmailVerified", m.role, t.policy_version as "policyVersion"
 from unnest($1::text[], $2::text[], $3::uuid[]) with ordinality as q(issuer, subject, tenant_id, n)
 left join app_user u on u.issuer = q.issuer and u.subject = q.subject
 left join membership m on m.user_id = u.id and m.tenant_id = q.tenant_id
@@ -93,7 +94,3 @@ left join app_user u on u.id = q.user_id and not u.is_disabled
 left join membership m on m.user_id = u.id and m.tenant_id = q.tenant_id
 left join tenant t on t.id = m.tenant_id and t.deleting_at is null
 order by q.n`;
-
-const SAVE = `
-insert into app_user (id, issuer, subject, email, first_name, last_name) values ($1, $2, $3, $4, $5, $6)
-on conflict (issuer, subject) do update set email = coalesce(excluded.email, app_user.email), updated_at = now()`;

@@ -1,6 +1,6 @@
 import { newID } from '#shared/ids.ts';
 import type { Cluster } from './cluster.ts';
-import { aWorkflow, chain, type TestTenant } from './factories.ts';
+import { aMember, aRole, aWorkflow, chain, type TestTenant } from './factories.ts';
 
 type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 
@@ -9,6 +9,8 @@ const params: Record<string, MakeParam> = {
   tenantID: async (_cluster, tenant) => tenant.id,
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
   instanceID: aRun,
+  tenantUserID: async (cluster, tenant) => (await aMember(cluster, { tenant })).id,
+  roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
   collectionRequestID: async (cluster, tenant) => {
     const id = newID();
     await cluster.context.pool.query(
@@ -27,6 +29,9 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': { submittedData: { a: 1 } },
+  'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
+  'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },
+  'post /api/v1/tenants/:tenantID/roles': { roleName: 'A role', rolePermissions: ['workflow.read'] },
 };
 
 export function paramFixture(name: string): MakeParam {

@@ -36,6 +36,7 @@ describe('a user token', () => {
     expect(await verify(token)).toEqual({
       issuer: provider.issuer,
       subject: 'ada',
+      isEmailVerified: false,
       email: 'ada@example.com',
       firstName: 'Ada',
       lastName: 'L',
