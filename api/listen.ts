@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/logger.ts';
 import { type ApiContext, createApiContext } from './context.ts';
+import { answerUnreadable } from './http/unreadable.ts';
 import { createGateway } from './realtime/gateway.ts';
 import { routes } from './resources/index.ts';
 import { createServer } from './server.ts';
@@ -18,6 +19,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   await using resources = new AsyncDisposableStack();
   const context = resources.use(await createApiContext(config, logger));
   const server = createServer(context, routes);
+  answerUnreadable(server);
   server.listen(config.http.port, config.http.host);
   await once(server, 'listening');
   // Some of the time to stop is kept for closing what the requests were using.

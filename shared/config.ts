@@ -40,6 +40,10 @@ export const Environment = z.object({
   AUTH_JWKS_URL: z.url().optional(),
   /** File holding the development issuer's signing key; set by the embedded mode only. */
   DEV_ISSUER_KEY_FILE: z.string().optional(),
+  /** Days an API key is good for when its creator does not say. */
+  API_KEY_DEFAULT_DAYS: z.coerce.number().positive().max(36_500).default(90),
+  /** Requests a minute for one API key, over all API processes; 0 switches the limit off. */
+  API_KEY_REQUESTS_PER_MINUTE: z.coerce.number().int().min(0).default(1000),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */
   STALE_WORKFLOW_WINDOW: seconds(300),
@@ -127,6 +131,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       jwksURL: e.AUTH_JWKS_URL,
       devIssuerKeyFile: e.DEV_ISSUER_KEY_FILE,
     },
+    apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS, requestsPerMinute: e.API_KEY_REQUESTS_PER_MINUTE },
     worker: {
       slots: e.WORKER_SLOTS,
       sessionMs: e.WORKER_SESSION_SECONDS * 1000,

@@ -89,6 +89,7 @@ wait as (delete from run_wait where instance_id in (select id from run)),
 request as (delete from collection_request where instance_id in (select id from run))
 delete from workflow_instance where id in (select id from run)`,
   ...[
+    'api_key',
     'collection_request',
     'workflow_version',
     'workflow',

@@ -8,10 +8,10 @@ import {
   type Standing,
   type StandingQuestion,
 } from '#shared/db/standing.ts';
-import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import { savePerson } from '#shared/people.ts';
+import { createKeyVerifier } from './api-key.ts';
 import type { Identity } from './identity.ts';
 import { createRemoteIssuer, type TrustedIssuer } from './trusted-issuer.ts';
 import { createTokenVerifier, notFound, type VerifyToken } from './user-token.ts';
@@ -49,6 +49,7 @@ interface Dependencies {
 
 export function createAuthenticator(config: AuthConfig, { pool, logger, devIssuer }: Dependencies): Authenticator {
   const verify = createVerifier(config, { devIssuer, logger });
+  const verifyKey = createKeyVerifier(pool, logger);
   const findStanding = batched((questions: StandingQuestion[]) => readStandings(pool, questions));
   const findMembership = batched((questions: { userID: string; tenantID: string }[]) =>
     readMemberships(pool, questions),
@@ -66,8 +67,11 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
 
   return {
     async identify(authorization, { apiKey, tenantID } = {}) {
-      const token = bearerOf(authorization, apiKey);
-      return identifyPerson(await verify(token), tenantID ?? null);
+      const credential = credentialOf(authorization, apiKey);
+      if ('token' in credential) return identifyPerson(await verify(credential.token), tenantID ?? null);
+      const { keyID, userID, email, ...key } = await verifyKey(credential.apiKey);
+      // Elsewhere than in its own tenant a key is a stranger.
+      return { userID, email, apiKeyID: keyID, membership: key.tenantID === tenantID ? key.membership : null };
     },
     async identifyToken(token) {
       if (typeof token !== 'string' || token === '') throw notFound('A token is required');
@@ -89,11 +93,14 @@ function createVerifier(
 }
 
 /** API keys come in `Authorization: api_key …` or in `x-api-key`. */
-function bearerOf(authorization: string | undefined, apiKey: string | undefined): string {
+function credentialOf(
+  authorization: string | undefined,
+  apiKey: string | undefined,
+): { token: string } | { apiKey: string } {
   const [, scheme = '', credential = ''] = /^\s*(\S+)\s+(\S+)\s*$/.exec(authorization ?? '') ?? [];
-  if (scheme.toLowerCase() === 'bearer') return credential;
-  if (scheme.toLowerCase() === 'api_key' || (!authorization && apiKey !== undefined))
-    throw new AppError('INVALID_API_KEY', 'The API key is not valid');
+  if (scheme.toLowerCase() === 'bearer') return { token: credential };
+  if (scheme.toLowerCase() === 'api_key') return { apiKey: credential };
+  if (!authorization && apiKey !== undefined) return { apiKey: apiKey.trim() };
   throw notFound('A bearer token is required: Authorization: Bearer <token>');
 }
 

@@ -9,7 +9,7 @@ import {
 } from '#shared/policy/permissions.ts';
 import type { RoleContent } from '#shared/policy/roles.ts';
 import type { Gate } from './authorize.ts';
-import type { Access } from './route.ts';
+import type { Demand } from './route.ts';
 
 type Holder = Pick<Gate, 'require' | 'visible'>;
 
@@ -43,13 +43,13 @@ async function holdsOnAsset(holder: Holder, { resourceType, resourceID, action }
   const actions = action === '*' ? ['*', ...catalogue[resourceType]] : [action];
   for (const each of actions) {
     // The action belongs to the type: the schema has seen to it.
-    const permission = `${resourceType}.${each}` as Access['permission'];
+    const permission = `${resourceType}.${each}` as Demand['permission'];
     if (!(await isAllowed(holder, { permission, object: `${resourceType}:${resourceID}` }))) return false;
   }
   return true;
 }
 
-async function isAllowed(holder: Holder, access: Access): Promise<boolean> {
+async function isAllowed(holder: Holder, access: Demand): Promise<boolean> {
   try {
     await holder.require([access]);
     return true;

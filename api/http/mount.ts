@@ -7,6 +7,7 @@ import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Identified } from '../auth/identify.ts';
+import { notFound } from '../auth/user-token.ts';
 import type { ApiContext } from '../context.ts';
 import { createGate, denied } from './authorize.ts';
 import type { ReadBody } from './body.ts';
@@ -53,15 +54,15 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }]);
   if (!tenant.success || !identity.membership) throw denied();
   const { tenantID } = tenant.data;
-  const { userID, membership } = identity;
+  const { membership } = identity;
+  const caller = callerOf(identity);
 
   const parsed = await parse(route, exchange);
-  const gate = createGate(context.policy, { tenantID, version: membership.policyVersion, subjects: [userID] });
+  const gate = createGate(context.policy, { tenantID, version: membership.policyVersion, subjects: [caller.id] });
   const access = route.access(parsed);
   await (route.filter ? gate.requireSome(access) : gate.require(access));
 
-  const caller: Caller = { type: 'user', id: userID, userID, origin: 'direct' };
-  const idempotency = readClaim(route, userID, exchange);
+  const idempotency = readClaim(route, caller.id, exchange);
   const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });
   const { visible, require } = gate;
   const own = { tenantID, caller, identity, visible, require, idempotency };
@@ -71,6 +72,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
 
 async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<StoredAnswer> {
   const identity = await identify(exchange);
+  if (identity.apiKeyID) throw notFound('An API key is good for its tenant only: this needs the token of a user');
   const parsed = await parse(route, exchange);
   const idempotency = readClaim(route, identity.userID, exchange);
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
@@ -84,6 +86,12 @@ async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promis
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
   const input: PublicInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { request, response });
   return handle(route, exchange, { input, tenantID: noTenant, idempotency: undefined });
+}
+
+function callerOf({ userID, apiKeyID }: Identified): Caller {
+  return apiKeyID
+    ? { type: 'apiKey', id: apiKeyID, userID, origin: 'direct' }
+    : { type: 'user', id: userID, userID, origin: 'direct' };
 }
 
 const TenantID = z.object({ tenantID: ID });

@@ -14,7 +14,12 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** One thing that must be allowed: `permission` on `object` (`<type>:<id>`, `<type>:*`). All of a route's are required. */
 export interface Access {
-  /** With `*` whatever may be done. */
+  permission: Permission;
+  object: string;
+}
+
+/** The same of a handler, which may also ask for whatever can be done. */
+export interface Demand {
   permission: Permission | `${Resource}.*`;
   object: string;
 }
@@ -54,7 +59,7 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   /** What this caller may see of `<type>`: everything, or these ids; lists filter by it. */
   visible(permission: Permission): Promise<'all' | string[]>;
   /** Throws PERMISSION_DENIED unless every one is allowed: for what only the handler can know. */
-  require(access: readonly Access[]): Promise<void>;
+  require(access: readonly Demand[]): Promise<void>;
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;

@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
+import { apiKeyRoutes } from './api-keys/routes.ts';
 import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { userRoutes } from './users/routes.ts';
@@ -12,4 +13,5 @@ export const routes: readonly Route[] = [
   ...workflowRoutes,
   ...userRoutes,
   ...roleRoutes,
+  ...apiKeyRoutes,
 ];

@@ -1,3 +1,4 @@
+import type { Caller } from '../caller.ts';
 import type { Pool } from './pool.ts';
 
 /** A person as the identity provider describes them. */
@@ -63,6 +64,45 @@ export async function readMemberships(
   return rows.map(membershipOf);
 }
 
+/** A key by whose first characters a request presents one, its creator, and what they are in the key's tenant. */
+export interface KeyStanding {
+  keyID: string;
+  tenantID: string;
+  hash: Buffer;
+  isExpired: boolean;
+  /** Null or older than a minute: worth writing down that it is used. */
+  isUseNoted: boolean;
+  userID: string;
+  email: string | null;
+  /** Null: the creator is blocked, or no member any more. */
+  membership: Membership | null;
+}
+
+/** Of keys that are not disabled; several may begin alike. One query for any number of requests, in their order. */
+export async function readKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyStanding[][]> {
+  const { rows } = await pool.query<Omit<KeyStanding, 'membership'> & MembershipRow & { n: number }>({
+    name: 'api_keys',
+    text: KEYS,
+    values: [prefixes],
+  });
+  const found: KeyStanding[][] = prefixes.map(() => []);
+  for (const { n, role, policyVersion, ...key } of rows)
+    found[n - 1]?.push({ ...key, membership: membershipOf({ role, policyVersion }) });
+  return found;
+}
+
+/** Keys were used just now. */
+export async function noteKeyUse(pool: Pool, keyIDs: readonly string[]): Promise<void> {
+  await pool.query('update api_key set last_used_at = now() where id = any($1::uuid[])', [keyIDs]);
+}
+
+/** The version of the tenant's rules, when whoever began something there may still act in it; null when they may not. */
+export async function readActingVersion(pool: Pool, tenantID: string, caller: Caller): Promise<number | null> {
+  const keyID = caller.type === 'apiKey' ? caller.id : null;
+  const { rows } = await pool.query<{ version: number }>(ACTING, [tenantID, caller.userID ?? caller.id, keyID]);
+  return rows[0]?.version ?? null;
+}
+
 interface MembershipRow {
   role: Membership['role'] | null;
   policyVersion: number | null;
@@ -94,3 +134,21 @@ left join app_user u on u.id = q.user_id and not u.is_disabled
 left join membership m on m.user_id = u.id and m.tenant_id = q.tenant_id
 left join tenant t on t.id = m.tenant_id and t.deleting_at is null
 order by q.n`;
+
+const KEYS = `
+select q.n, k.id as "keyID", k.tenant_id as "tenantID", k.hash, coalesce(k.expires_at <= now(), false) as "isExpired",
+       coalesce(k.last_used_at > now() - interval '1 minute', false) as "isUseNoted",
+       k.creator_id as "userID", u.email, m.role, t.policy_version as "policyVersion"
+from unnest($1::text[]) with ordinality as q(prefix, n)
+join api_key k on k.prefix = q.prefix and not k.is_disabled
+left join app_user u on u.id = k.creator_id and not u.is_disabled
+left join membership m on m.user_id = u.id and m.tenant_id = k.tenant_id
+left join tenant t on t.id = m.tenant_id and t.deleting_at is null`;
+
+const ACTING = `
+select t.policy_version as version
+from tenant t join membership m on m.tenant_id = t.id join app_user u on u.id = m.user_id and not u.is_disabled
+where t.id = $1 and t.deleting_at is null and u.id = $2
+  and ($3::uuid is null or exists (
+    select from api_key k where k.id = $3 and k.tenant_id = t.id and k.creator_id = u.id and not k.is_disabled
+      and coalesce(k.expires_at > now(), true)))`;

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Access, Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
 import { newID } from '#shared/ids.ts';
-import type { Answer } from '../support/client.ts';
+import { splitPermission } from '#shared/policy/permissions.ts';
+import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { aMember, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
+import { aMember, anApiKey, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
 import { bodyFixture, paramFixture } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
@@ -84,6 +85,51 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
   });
 });
 
+describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
+  test('refuses an API key that is unknown, disabled or expired, whatever the body', async () => {
+    const { params, permissions } = await withEveryPermission(route);
+    const [disabled, expired] = await Promise.all([
+      anApiKey(cluster, { tenant, can: permissions }),
+      anApiKey(cluster, { tenant, can: permissions, expiresAt: new Date(0) }),
+    ]);
+    await cluster.pool.query('update api_key set is_disabled = true where id = $1', [disabled.id]);
+
+    for (const key of [{ key: '0'.repeat(64) }, { key: 'no key' }, disabled, expired])
+      for (const body of badBodies(route)) {
+        const answer = await send(cluster.withKey(key), route, params, body);
+        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'INVALID_API_KEY' } } });
+      }
+  });
+
+  test('tells an API key of another tenant nothing, and one without the permission no more', async () => {
+    const { params, permissions } = await withEveryPermission(route);
+    const theirs = await anApiKey(cluster, { tenant: elsewhere, can: permissions });
+    const powerless = await anApiKey(cluster, { tenant });
+
+    for (const key of [theirs, powerless]) expectDenied(await send(cluster.withKey(key), route, params));
+  });
+
+  test('refuses whom a rule denies what everything else allows', async () => {
+    const { params, access } = await withEveryPermission(route);
+    for (const { permission, object } of access) {
+      const [, action] = splitPermission(permission);
+      const rules = [
+        { object: '*', action: '*' },
+        { object, action, effect: 'deny' as const },
+      ];
+      expectDenied(await send(await aMember(cluster, { tenant, rules }), route, params));
+    }
+  });
+});
+
+describe.each(select((route) => route.realm === 'user'))('%s', (_name, route) => {
+  test('is for people: refuses an API key', async () => {
+    const key = await anApiKey(cluster, { tenant });
+    const answer = await send(cluster.withKey(key), route, await fixtures(route, tenant));
+    expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
+  });
+});
+
 describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length > 0))('%s', (_name, route) => {
   test('refuses whoever has the permission on something else, whether or not there is such a thing', async () => {
     const there = await fixtures(route, tenant);
@@ -116,6 +162,12 @@ function idsOf(route: Route): string[] {
   return paramsOf(route).filter((name) => name !== 'tenantID');
 }
 
+async function withEveryPermission(route: Route) {
+  const params = await fixtures(route, tenant);
+  const access = accessOf(route, params);
+  return { params, access, permissions: access.map(({ permission }) => permission) };
+}
+
 async function fixtures(route: Route, where: TestTenant): Promise<Record<string, string>> {
   const made: Record<string, string> = {};
   for (const name of paramsOf(route)) made[name] = await paramFixture(name)(cluster, where);
@@ -138,14 +190,15 @@ function nameOf({ method, path }: Route): string {
 
 /** With a body that will do, unless one is given. */
 function send(
-  user: TestUser | undefined,
+  who: TestUser | Client | undefined,
   route: Route,
   params: Record<string, string>,
   given?: unknown,
 ): Promise<Answer> {
   const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
   const body = given ?? bodyOf(route);
-  return cluster.as(user).request(route.method, path, body);
+  const client = who && 'request' in who ? who : cluster.as(who);
+  return client.request(route.method, path, body);
 }
 
 function bodyOf(route: Route): unknown {

@@ -66,6 +66,7 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'tenant',
     'app_user',
     'membership',
+    'api_key',
     'invitation',
     'role',
     'user_config',

@@ -19,19 +19,22 @@ export interface Client {
   in(tenant: { id: string }): Client;
 }
 
-/** `token` is asked for with every request; undefined sends none. */
-export function createClient(baseURL: string, token: () => Promise<string | undefined>, tenantID?: string): Client {
+/** `credential` is asked for with every request: the headers that say who it is. */
+export function createClient(
+  baseURL: string,
+  credential: () => Promise<Record<string, string>>,
+  tenantID?: string,
+): Client {
   async function request(
     method: string,
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const bearer = await token();
     const response = await fetch(baseURL + path.replace(/^T(?=\/|\?|$)/, `/api/v1/tenants/${tenantID}`), {
       method: method.toUpperCase(),
       headers: {
-        ...(bearer && { authorization: `Bearer ${bearer}` }),
+        ...(await credential()),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -49,6 +52,6 @@ export function createClient(baseURL: string, token: () => Promise<string | unde
     put: (path, body, headers) => request('put', path, body, headers),
     patch: (path, body, headers) => request('patch', path, body, headers),
     delete: (path, body, headers) => request('delete', path, body, headers),
-    in: ({ id }) => createClient(baseURL, token, id),
+    in: ({ id }) => createClient(baseURL, credential, id),
   };
 }

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
+import { createKey } from '#api/auth/api-key.ts';
 import type { ApiContext } from '#api/context.ts';
 import { createAsset } from '#shared/assets.ts';
+import { ApiKey } from '#shared/db/entities/api-key.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { Role } from '#shared/db/entities/role.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
@@ -136,6 +138,29 @@ export async function aWorkflow(place: Place, settings: WorkflowSettings = {}): 
   const title = settings.title ?? 'A workflow';
   await createAsset(em, caller, 'workflow', Workflow, { id, title, workflowOptions: options, versionID });
   return { id, tenantID: tenant.id, versionID };
+}
+
+export interface TestKey {
+  id: string;
+  key: string;
+}
+
+export async function anApiKey(
+  place: Place,
+  settings: { tenant: TestTenant; creator?: TestUser; can?: readonly Permission[]; expiresAt?: Date },
+): Promise<TestKey> {
+  const { tenant, creator = tenant.creator, can = [], expiresAt } = settings;
+  const { key, prefix, hash } = createKey();
+  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  const caller = { type: 'user', id: creator.id, userID: creator.id, origin: 'direct' } as const;
+  const data = { apiKeyName: 'A key', prefix, hash, permissions: [...can], expiresAt };
+  const { id } = await createAsset(em, caller, 'apikey', ApiKey, data);
+  const add = can.map((permission) => {
+    const [type, action] = splitPermission(permission);
+    return { subject: id, object: `${type}:*`, action };
+  });
+  await changeRules(em, tenant.id, { add });
+  return { id, key };
 }
 
 interface Step {

@@ -1,6 +1,6 @@
 import { newID } from '#shared/ids.ts';
 import type { Cluster } from './cluster.ts';
-import { aMember, aRole, aWorkflow, chain, type TestTenant } from './factories.ts';
+import { aMember, anApiKey, aRole, aWorkflow, chain, type TestTenant } from './factories.ts';
 
 type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 
@@ -8,6 +8,7 @@ type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 const params: Record<string, MakeParam> = {
   tenantID: async (_cluster, tenant) => tenant.id,
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
+  apiKeyID: async (cluster, tenant) => (await anApiKey(cluster, { tenant })).id,
   instanceID: aRun,
   tenantUserID: async (cluster, tenant) => (await aMember(cluster, { tenant })).id,
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
@@ -26,6 +27,7 @@ const params: Record<string, MakeParam> = {
 const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
   'post /api/v1/tenants': { tenantTitle: 'A tenant' },
+  'post /api/v1/tenants/:tenantID/apikeys': { apiKeyName: 'A key', apiKeyPermissions: ['workflow.read'] },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': { submittedData: { a: 1 } },

@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import { readMemberships } from '#shared/db/standing.ts';
+import { readActingVersion } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Policy } from '#shared/policy/enforcer.ts';
@@ -79,12 +79,11 @@ async function addChild(
 }
 
 async function mayExecute({ pool, policy }: ParkDependencies, run: HeldRun, workflowID: string): Promise<boolean> {
-  const { type, id, userID } = run.caller;
-  if (type === 'system') return true;
-  const { tenantID } = run;
-  const [membership] = await readMemberships(pool, [{ userID: userID ?? id, tenantID }]);
-  if (!membership) return false;
-  const question = { tenantID, version: membership.policyVersion, subjects: [id] };
+  const { tenantID, caller } = run;
+  if (caller.type === 'system') return true;
+  const version = await readActingVersion(pool, tenantID, caller);
+  if (version === null) return false;
+  const question = { tenantID, version, subjects: [caller.id] };
   return policy.can({ ...question, object: `workflow:${workflowID}`, action: 'execute' });
 }
 

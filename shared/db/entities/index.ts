@@ -1,3 +1,4 @@
+import { ApiKey } from './api-key.ts';
 import { CollectionRequest } from './collection-request.ts';
 import { Invitation } from './invitation.ts';
 import { Membership } from './membership.ts';
@@ -19,6 +20,7 @@ export const entities = [
   Membership,
   UserConfig,
   PolicyRule,
+  ApiKey,
   Role,
   Invitation,
   TenantUser,

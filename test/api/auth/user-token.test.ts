@@ -97,7 +97,8 @@ describe('a user token', () => {
     expect(await verify(await provider.token({ email_verified: true }))).toMatchObject({ email: 'ada@example.com' });
     expect(await verify(await provider.token({ email: 7 }))).toMatchObject({ email: null });
 
-    const isVerified = async (claims: object) => (await verify(await provider.token(claims))).isEmailVerified;
+    const isVerified = async (claims: Record<string, unknown>) =>
+      (await verify(await provider.token(claims))).isEmailVerified;
     expect(await isVerified({ email_verified: true })).toBe(true);
     expect(await isVerified({ email_verified: 'true' })).toBe(true);
     for (const said of [undefined, false, 'false', null, 1, 'yes'])

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { aMember, aTenant, aUser, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import { aMember, anApiKey, aTenant, aUser, aWorkflow, type TestTenant } from '../../support/factories.ts';
 
 let cluster: Cluster;
 
@@ -160,6 +160,7 @@ async function aFullTenant(): Promise<TestTenant> {
   await cluster.as(tenant.creator).post(`/api/v1/auth/config/${tenant.id}`, { config: { a: 1 } });
   await api.post('T/roles', { roleName: 'A role', rolePermissions: ['workflow.read'] });
   await api.post('T/users', { userEmail: `${newID()}@example.test` });
+  await anApiKey(cluster, { tenant, can: ['workflow.read'] });
   const { pool } = cluster.context;
   await pool.query(
     `insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)

@@ -1,0 +1,20 @@
+import { type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** Answers what is no HTTP request, or one with too much before its body, in our envelope; Node's own answer has no body. */
+export function answerUnreadable(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    const [status, message] = reasons[error.code ?? ''] ?? [400, 'This is not an HTTP request'];
+    const body = JSON.stringify({ success: false, error: { code: 'INVALID_REQUEST', message } });
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  });
+}
+
+const reasons: Record<string, [status: number, message: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'The address and headers of the request are too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request took too long to arrive'],
+};

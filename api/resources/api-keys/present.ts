@@ -1,0 +1,22 @@
+import type { z } from 'zod';
+import type { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
+import type { ApiKey } from './schemas.ts';
+
+export function presentApiKey(key: ApiKeyEntity): z.input<typeof ApiKey> {
+  const { id, tenantID, apiKeyName, isDisabled, creatorID } = key;
+  return {
+    id,
+    tenantID,
+    apiKeyName,
+    apiKeyDescription: key.apiKeyDescription ?? null,
+    apiKeyPermissions: key.permissions,
+    apiKeyExpiry: key.expiresAt?.toISOString() ?? null,
+    apiKeyPrefix: key.prefix,
+    isDisabled,
+    lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+    creatorID,
+    createdByApiKeyID: key.createdByApiKeyID ?? null,
+    createdAt: key.createdAt.toISOString(),
+    updatedAt: key.updatedAt.toISOString(),
+  };
+}

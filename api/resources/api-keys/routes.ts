@@ -1,0 +1,75 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
+import { AppError } from '#shared/errors.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { cloneApiKey, createApiKey } from './create.ts';
+import { presentApiKey } from './present.ts';
+import { ApiKey, ApiKeyID, ApiKeyList, ApiKeys } from './schemas.ts';
+import { putApiKey, updateApiKey } from './update.ts';
+
+export const apiKeyRoutes = [
+  tenantRoute({
+    method: 'get',
+    path: '/apikeys',
+    summary: 'The API keys the caller may read, newest first',
+    permission: 'apikey.list',
+    filter: true,
+    query: ApiKeyList,
+    response: ApiKeys,
+
+    async handle({ query, em, visible }) {
+      const ids = await visible('apikey.read');
+      const where: FilterQuery<ApiKeyEntity> = {
+        ...(ids !== 'all' && { id: { $in: ids } }),
+        ...(query.search && { apiKeyName: containing(query.search) }),
+      };
+      const { rows, fields } = await findPage(em, ApiKeyEntity, { where, query });
+      return { apiKeys: rows.map(presentApiKey), ...fields };
+    },
+  }),
+
+  createApiKey,
+
+  tenantRoute({
+    method: 'get',
+    path: '/apikeys/:apiKeyID',
+    summary: 'An API key, without the key itself',
+    permission: 'apikey.read',
+    object: ({ params }) => `apikey:${params.apiKeyID}`,
+    params: ApiKeyID,
+    response: z.object({ apiKey: ApiKey }),
+
+    async handle({ params, em }) {
+      const key = await em.findOne(ApiKeyEntity, { id: params.apiKeyID });
+      if (!key) throw new AppError('NOT_FOUND', 'API key not found');
+      return { apiKey: presentApiKey(key) };
+    },
+  }),
+
+  updateApiKey,
+  putApiKey,
+
+  tenantRoute({
+    method: 'delete',
+    path: '/apikeys/:apiKeyID',
+    summary: 'Disable an API key: it is refused from the next request on, in every process',
+    permission: 'apikey.delete',
+    object: ({ params }) => `apikey:${params.apiKeyID}`,
+    params: ApiKeyID,
+    response: z.object({ message: z.string() }),
+
+    async handle({ params, em }) {
+      const changed = await em.nativeUpdate(
+        ApiKeyEntity,
+        { id: params.apiKeyID },
+        { isDisabled: true, updatedAt: new Date() },
+      );
+      if (changed === 0) throw new AppError('NOT_FOUND', 'API key not found');
+      return { message: 'API key disabled' };
+    },
+  }),
+
+  cloneApiKey,
+];

@@ -1,0 +1,49 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
+import { AppError } from '#shared/errors.ts';
+import { changeRules } from '#shared/policy/change.ts';
+import { type Method, type Route, tenantRoute } from '../../http/route.ts';
+import { onEverything, rulesOf } from './permissions.ts';
+import { presentApiKey } from './present.ts';
+import { ApiKey, ApiKeyID, ApiKeyUpdate } from './schemas.ts';
+
+/** The contract names both methods for it. */
+export const updateApiKey = updateBy('patch');
+export const putApiKey = updateBy('put');
+
+function updateBy(method: Method): Route {
+  return tenantRoute({
+    method,
+    path: '/apikeys/:apiKeyID',
+    summary: 'Change an API key; what is left out stays',
+    permission: 'apikey.update',
+    object: ({ params }) => `apikey:${params.apiKeyID}`,
+    params: ApiKeyID,
+    body: ApiKeyUpdate,
+    response: z.object({ apiKey: ApiKey }),
+
+    async handle({ params, body, em, tenantID, require }) {
+      return em.transactional(async (tx) => {
+        const lockMode = LockMode.PESSIMISTIC_WRITE;
+        const key = await tx.findOne(ApiKeyEntity, { id: params.apiKeyID }, { lockMode });
+        if (!key) throw new AppError('NOT_FOUND', 'API key not found');
+
+        const before = key.permissions;
+        const after = body.apiKeyPermissions ?? before;
+        const added = after.filter((permission) => !before.includes(permission));
+        const isEnabled = key.isDisabled && body.isDisabled === false;
+        // Nobody gives what they do not hold: neither a new permission nor, by switching a key on, all that it has.
+        await require(onEverything(isEnabled ? after : added));
+
+        const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled } = body;
+        const changes = { apiKeyName, apiKeyDescription, expiresAt, isDisabled, permissions: after };
+        tx.assign(key, changes, { ignoreUndefined: true });
+        const removed = before.filter((permission) => !after.includes(permission));
+        await changeRules(tx, tenantID, { remove: rulesOf(key.id, removed), add: rulesOf(key.id, added) });
+        await tx.flush();
+        return { apiKey: presentApiKey(key) };
+      });
+    },
+  });
+}

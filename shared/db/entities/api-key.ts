@@ -1,0 +1,24 @@
+import type { Permission } from '../../policy/permissions.ts';
+import { defineEntity, owned, p, tenantFilter } from '../base.ts';
+
+/** A credential for programs, acting for its creator. The key itself is nowhere: only its first 8 characters and its SHA-256. */
+export const ApiKeySchema = defineEntity({
+  name: 'ApiKey',
+  tableName: 'api_key',
+  filters: tenantFilter,
+  properties: {
+    ...owned,
+    apiKeyName: p.string(),
+    apiKeyDescription: p.text().nullable(),
+    prefix: p.string(),
+    hash: p.blob(),
+    permissions: p.json().$type<Permission[]>(),
+    /** Null: never. */
+    expiresAt: p.datetime().nullable(),
+    isDisabled: p.boolean().default(false),
+    lastUsedAt: p.datetime().nullable(),
+  },
+});
+
+export class ApiKey extends ApiKeySchema.class {}
+ApiKeySchema.setClass(ApiKey);

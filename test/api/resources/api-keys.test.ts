@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { newID } from '#shared/ids.ts';
+import { changeRules } from '#shared/policy/change.ts';
+import { eventually, settle } from '#test/support/settle.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import {
+  aMember,
+  anApiKey,
+  aTenant,
+  aUser,
+  aWorkflow,
+  chain,
+  type TestKey,
+  type TestTenant,
+} from '../../support/factories.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+beforeAll(async () => {
+  cluster = await startCluster({ apis: 2 });
+  tenant = await aTenant(cluster);
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const invalid = { status: 401, body: { success: false, error: { code: 'INVALID_API_KEY' } } };
+const denied = { status: 403, body: { success: false, error: { code: 'PERMISSION_DENIED' } } };
+
+const admin = () => cluster.as(tenant.creator).in(tenant);
+
+async function create(body: object): Promise<TestKey & Record<string, unknown>> {
+  const answer = await admin().post('T/apikeys', body);
+  expect(answer.status).toBe(201);
+  return answer.body.apiKey;
+}
+
+async function expectRefusedEverywhere(key: TestKey): Promise<void> {
+  for (const { baseURL } of cluster.apis)
+    expect(await cluster.withKey(key, { baseURL }).in(tenant).get('T/workflows')).toMatchObject(invalid);
+}
+
+describe('a new key', () => {
+  test('is shown once, may do what it was given and nothing else', async () => {
+    const apiKey = await create({ apiKeyName: 'Batch', apiKeyPermissions: ['workflow.list', 'workflow.read'] });
+
+    expect(apiKey.key).toMatch(/^[0-9a-f]{64}$/);
+    expect(apiKey).toMatchObject({ apiKeyName: 'Batch', apiKeyPrefix: apiKey.key.slice(0, 8), isDisabled: false });
+    const read = await admin().get(`T/apikeys/${apiKey.id}`);
+    expect(read.body.apiKey).not.toHaveProperty('key');
+    expect(JSON.stringify((await admin().get('T/apikeys')).body)).not.toContain(apiKey.key);
+
+    const workflow = await aWorkflow(cluster, { tenant });
+    const client = cluster.withKey(apiKey).in(tenant);
+    expect((await client.get(`T/workflows/${workflow.id}`)).status).toBe(200);
+    expect(await client.post(`T/workflows/${workflow.id}/execute`)).toMatchObject(denied);
+    expect(await client.get('T/apikeys')).toMatchObject(denied);
+  });
+
+  test('is taken in both headers, and the Authorization header decides', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+    const nobody = cluster.as(undefined).in(tenant);
+
+    const forms: Record<string, string>[] = [{ authorization: `api_key ${apiKey.key}` }, { 'x-api-key': apiKey.key }];
+    for (const headers of forms) expect((await nobody.get('T/workflows', headers)).status).toBe(200);
+    expect(
+      await nobody.get('T/workflows', { authorization: 'Bearer nonsense', 'x-api-key': apiKey.key }),
+    ).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
+    for (const wrong of [
+      '',
+      'x',
+      apiKey.key.toUpperCase(),
+      `${apiKey.key.slice(0, 8)}${'0'.repeat(56)}`,
+      `${apiKey.key}0`,
+    ])
+      expect((await nobody.get('T/workflows', { authorization: `api_key ${wrong}` })).status).toBe(401);
+  });
+
+  test('lasts 90 days, as long as is asked for, or for ever', async () => {
+    const usual = await create({ apiKeyName: 'usual' });
+    const days = (Date.parse(String(usual.apiKeyExpiry)) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(89.9);
+    expect(days).toBeLessThan(90.1);
+
+    const apiKeyExpiry = new Date(Date.now() + 3_600_000).toISOString();
+    expect(await create({ apiKeyName: 'an hour', apiKeyExpiry })).toMatchObject({ apiKeyExpiry });
+    expect(await create({ apiKeyName: 'for ever', apiKeyExpiry: null })).toMatchObject({ apiKeyExpiry: null });
+    const past = await admin().post('T/apikeys', { apiKeyName: 'past', apiKeyExpiry: '2020-01-01T00:00:00Z' });
+    expect(past).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    expect(past.body.error.message).toContain('apiKeyExpiry');
+  });
+
+  test('cannot be given what its creator does not hold', async () => {
+    const member = await aMember(cluster, { tenant, can: ['apikey.create', 'apikey.update', 'workflow.read'] });
+    const api = cluster.as(member).in(tenant);
+
+    expect(await api.post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: ['workflow.delete'] })).toMatchObject(
+      denied,
+    );
+    const { body } = await api.post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: ['workflow.read'] });
+    const more = { apiKeyPermissions: ['workflow.read', 'workflow.delete'] };
+    expect(await api.patch(`T/apikeys/${body.apiKey.id}`, more)).toMatchObject(denied);
+  });
+
+  test('knows both spellings of a permission, and refuses what is none by its name', async () => {
+    const apiKey = await create({
+      apiKeyName: 'k',
+      apiKeyPermissions: ['cronJob.create', 'cronjob.create', 'ai.execute'],
+    });
+    expect(apiKey.apiKeyPermissions).toEqual(['cronjob.create', 'ai.execute']);
+
+    const answer = await admin().post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: ['workflow.fly'] });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    expect(answer.body.error.message).toContain('apiKeyPermissions.0');
+  });
+});
+
+describe('a key stops at once, in every process', () => {
+  test('when it is deleted, and works again when somebody enables it', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+    for (const { baseURL } of cluster.apis)
+      expect((await cluster.withKey(apiKey, { baseURL }).in(tenant).get('T/workflows')).status).toBe(200);
+
+    expect((await admin().delete(`T/apikeys/${apiKey.id}`)).status).toBe(200);
+
+    await expectRefusedEverywhere(apiKey);
+    expect((await admin().get(`T/apikeys/${apiKey.id}`)).body.apiKey.isDisabled).toBe(true);
+    await admin().put(`T/apikeys/${apiKey.id}`, { isDisabled: false });
+    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+  });
+
+  test('when it expires', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'], expiresAt: new Date(Date.now() - 1) });
+    await expectRefusedEverywhere(apiKey);
+  });
+
+  test('when its creator leaves the tenant or is blocked', async () => {
+    const { pool } = cluster.context;
+    for (const end of [
+      'delete from membership where user_id = $1',
+      'update app_user set is_disabled = true where id = $1',
+    ]) {
+      const creator = await aMember(cluster, { tenant });
+      const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
+      expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+
+      await pool.query(end, [creator.id]);
+
+      await expectRefusedEverywhere(apiKey);
+    }
+  });
+
+  test('when a permission is taken from it', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list', 'workflow.read'] });
+    await admin().patch(`T/apikeys/${apiKey.id}`, { apiKeyPermissions: [] });
+    for (const { baseURL } of cluster.apis)
+      expect(await cluster.withKey(apiKey, { baseURL }).in(tenant).get('T/workflows')).toMatchObject(denied);
+  });
+
+  test('when its tenant is deleted', async () => {
+    const own = await aTenant(cluster);
+    const apiKey = await anApiKey(cluster, { tenant: own, can: ['workflow.list'] });
+    await cluster.as(own.creator).in(own).delete('T');
+    expect(await cluster.withKey(apiKey).in(own).get('T/workflows')).toMatchObject(invalid);
+  });
+});
+
+describe('a key is nobody', () => {
+  test('in another tenant, even in one of its creator', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+    const other = await aTenant(cluster, { creator: tenant.creator });
+
+    expect(await cluster.withKey(apiKey).in(other).get('T/workflows')).toMatchObject(denied);
+    expect(await cluster.withKey(apiKey).in({ id: newID() }).get('T/workflows')).toMatchObject(denied);
+  });
+
+  test('outside every tenant, and as the bearer token of a person', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+    const refused = { status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } };
+
+    expect(await cluster.withKey(apiKey).get('/api/v1/auth')).toMatchObject(refused);
+    expect(await cluster.withKey(apiKey).get('/api/v1/tenants')).toMatchObject(refused);
+    const asBearer = cluster
+      .as(undefined)
+      .in(tenant)
+      .get('T/workflows', { authorization: `Bearer ${apiKey.key}` });
+    expect(await asBearer).toMatchObject(refused);
+  });
+});
+
+describe('what a key does', () => {
+  test('is done as the key, for its creator: assets are both of theirs, runs go on as the key', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.create', 'workflow.list'] });
+    const client = cluster.withKey(apiKey).in(tenant);
+
+    const { body } = await client.post('T/workflows', { title: 'Made by a key', ...chain() });
+
+    expect(body.workflow).toMatchObject({ creatorID: tenant.creator.id, createdByApiKeyID: apiKey.id });
+    const run = await client.post(`T/workflows/${body.workflow.id}/execute?wait=20`, {});
+    expect(run).toMatchObject({ status: 200, body: { status: 'COMPLETED' } });
+    const { rows } = await cluster.pool.query('select caller from workflow_instance where id = $1', [
+      run.body.instanceID,
+    ]);
+    expect(rows[0].caller).toMatchObject({
+      type: 'apiKey',
+      id: apiKey.id,
+      userID: tenant.creator.id,
+      origin: 'direct',
+    });
+  });
+
+  test('in a workflow below is checked as the key: what its creator may do is not enough', async () => {
+    const child = await aWorkflow(cluster, { tenant });
+    const parent = await aWorkflow(cluster, {
+      tenant,
+      ...chain({ call: { type: 'subWorkflow', childWorkflowID: child.id } }),
+    });
+    const weak = await anApiKey(cluster, { tenant, can: [] });
+    await grant(weak, [{ object: `workflow:${parent.id}`, action: 'execute' }]);
+
+    const refused = await cluster.withKey(weak).in(tenant).post(`T/workflows/${parent.id}/execute?wait=20`, {});
+    expect(refused).toMatchObject(denied);
+
+    await grant(weak, [{ object: `workflow:${child.id}`, action: 'execute' }]);
+    const allowed = await cluster.withKey(weak).in(tenant).post(`T/workflows/${parent.id}/execute?wait=20`, {});
+    expect(allowed.body).toMatchObject({ status: 'COMPLETED' });
+  });
+
+  test('stops where the key stops: a run under way may call nothing more in its name', async () => {
+    const child = await aWorkflow(cluster, { tenant });
+    const steps = {
+      first: { type: 'delay', delaySeconds: 1 },
+      call: { type: 'subWorkflow', childWorkflowID: child.id },
+    };
+    const parent = await aWorkflow(cluster, { tenant, ...chain(steps) });
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.execute'] });
+    const { body } = await cluster.withKey(apiKey).in(tenant).post(`T/workflows/${parent.id}/execute`, {});
+
+    await admin().delete(`T/apikeys/${apiKey.id}`);
+
+    await settle(cluster.pool);
+    const run = await admin().get(`T/workflows/instances/${body.instanceID}`);
+    expect(run.body).toMatchObject({ status: 'FAILED', error: { code: 'NODE_FAILED', nodeID: 'call' } });
+  });
+
+  test('is written down as the time of its last use', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+    expect((await admin().get(`T/apikeys/${apiKey.id}`)).body.apiKey.lastUsedAt).toBeNull();
+
+    await cluster.withKey(apiKey).in(tenant).get('T/workflows');
+
+    await eventually(async () => {
+      const { lastUsedAt } = (await admin().get(`T/apikeys/${apiKey.id}`)).body.apiKey;
+      expect(Date.now() - Date.parse(lastUsedAt)).toBeLessThan(30_000);
+    });
+  });
+});
+
+test('a clone may do the same, has a key of its own, and waits to be enabled', async () => {
+  const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
+
+  const { status, body } = await admin().post(`T/apikeys/${apiKey.id}/clone`);
+
+  expect(status).toBe(201);
+  expect(body.apiKey).toMatchObject({ apiKeyName: 'A key (Copy)', isDisabled: true });
+  expect(body.apiKey.key).not.toBe(apiKey.key);
+  await expectRefusedEverywhere(body.apiKey);
+  await admin().patch(`T/apikeys/${body.apiKey.id}`, { isDisabled: false });
+  expect((await cluster.withKey(body.apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+});
+
+test('a key with every permission still is not its creator: another key cannot be made stronger than it', async () => {
+  const maker = await anApiKey(cluster, { tenant, can: ['apikey.create', 'workflow.read'] });
+  const client = cluster.withKey(maker).in(tenant);
+
+  expect(await client.post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: ['workflow.delete'] })).toMatchObject(
+    denied,
+  );
+  const { body } = await client.post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: ['workflow.read'] });
+  expect(body.apiKey).toMatchObject({ creatorID: tenant.creator.id, createdByApiKeyID: maker.id });
+});
+
+test('lists show the keys the caller may read, and search by name', async () => {
+  const own = await aTenant(cluster);
+  const mine = await anApiKey(cluster, { tenant: own });
+  const member = await aMember(cluster, { tenant: own, can: ['apikey.list'], rules: [] });
+  const none = await cluster.as(member).in(own).get('T/apikeys');
+  expect(none.body).toMatchObject({ apiKeys: [] });
+  const all = await cluster.as(own.creator).in(own).get('T/apikeys?search=KEY');
+  expect(all.body.apiKeys.map(({ id }: { id: string }) => id)).toEqual([mine.id]);
+  expect(
+    (
+      await cluster
+        .as(await aUser(cluster))
+        .in(own)
+        .get('T/apikeys')
+    ).status,
+  ).toBe(403);
+});
+
+async function grant(key: TestKey, rules: { object: string; action: string }[]): Promise<void> {
+  const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+  await changeRules(em, tenant.id, { add: rules.map((rule) => ({ ...rule, subject: key.id })) });
+}

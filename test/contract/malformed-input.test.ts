@@ -1,0 +1,198 @@
+import { connect } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { anApiKey, aTenant, aWorkflow, type TestTenant } from '../support/factories.ts';
+import { fromSchema, type JsonSchema, nasty, spoiled } from '../support/from-schema.ts';
+import { paramFixture } from '../support/route-fixtures.ts';
+
+/**
+ * Every operation of the OpenAPI document, with input made from its own schemas and then spoiled: whatever comes, the answer
+ * is one of ours, is no 500, and holds nothing of another tenant.
+ */
+const casesInAll = 10_000;
+const atOnce = 8;
+const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
+const marker = `only-theirs-${newID()}`;
+
+interface Operation {
+  method: string;
+  path: string;
+  parameters: { name: string; in: string; schema: JsonSchema }[];
+  body: JsonSchema | undefined;
+}
+
+let cluster: Cluster;
+let mine: TestTenant;
+let theirs: TestTenant;
+let operations: Operation[];
+let definitions: Record<string, JsonSchema>;
+
+beforeAll(async () => {
+  // Nothing runs: what is sent is looked at by the API alone.
+  cluster = await startCluster({ workers: false });
+  [mine, theirs] = [await aTenant(cluster), await aTenant(cluster, { tenantTitle: marker })];
+  const workflow = await aWorkflow(cluster, { tenant: theirs, title: marker });
+  const them = cluster.as(theirs.creator).in(theirs);
+  await them.post(`T/workflows/${workflow.id}/execute`, { args: { marker } });
+  await anApiKey(cluster, { tenant: theirs });
+  const { body } = await cluster.as(undefined).get('/openapi.json');
+  operations = readOperations(body);
+  definitions = body.components.schemas ?? {};
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+test(`${casesInAll} malformed requests, none of them answered with a 500 or another tenant's data`, async () => {
+  const cases = Math.ceil(casesInAll / operations.length);
+  const counts: Record<number, number> = {};
+  for (const operation of operations) {
+    const requests = fc.sample(await requestOf(operation), { numRuns: cases, seed });
+    for (let n = 0; n < requests.length; n += atOnce)
+      await Promise.all(
+        requests.slice(n, n + atOnce).map(async (request) => {
+          const status = await check(operation, request);
+          counts[status] = (counts[status] ?? 0) + 1;
+        }),
+      );
+  }
+  // The generator is worth something only while a good part gets past the schemas.
+  expect(counts[200] ?? 0).toBeGreaterThan(casesInAll / 50);
+  expect(counts[400] ?? 0).toBeGreaterThan(casesInAll / 10);
+}, 300_000);
+
+test('a body beyond the limit is refused by every operation that takes one', async () => {
+  const large = JSON.stringify({ title: 'x'.repeat(5 * 1024 * 1024 + 1) });
+  for (const { method, path, body } of operations) {
+    if (!body) continue;
+    const own = await idsOf(path, mine);
+    const answer = await cluster.as(mine.creator).request(method, fill(path, own), large);
+    expect(answer, `${method} ${path}`).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
+  }
+});
+
+interface Request {
+  path: string;
+  query: string;
+  body: string | undefined;
+  headers: Record<string, string>;
+}
+
+async function check(operation: Operation, { path, query, body, headers }: Request): Promise<number> {
+  const what = () =>
+    `seed ${seed}: ${operation.method} ${path.slice(0, 300)}${query.slice(0, 300)} ${body?.slice(0, 500)} ${JSON.stringify(headers)}`;
+  const answer = await cluster.as(mine.creator).request(operation.method, path + query, body, headers);
+  if (answer.status >= 500 || typeof answer.body?.success !== 'boolean')
+    throw new Error(`${answer.status} ${JSON.stringify(answer.body).slice(0, 500)}\n${what()}`);
+  if (answer.body.success === false && typeof answer.body.error?.code !== 'string')
+    throw new Error(`No error code: ${JSON.stringify(answer.body).slice(0, 500)}\n${what()}`);
+  if (JSON.stringify(answer.body).includes(marker)) throw new Error(`Another tenant's data\n${what()}`);
+  return answer.status;
+}
+
+async function requestOf(operation: Operation): Promise<fc.Arbitrary<Request>> {
+  const { method, path, parameters, body } = operation;
+  const [own, other] = [await idsOf(path, mine), await idsOf(path, theirs)];
+  const ids = Object.keys(own).map((name) => {
+    const bad = [fc.constant(other[name]), fc.uuid(), nasty.map(asText)];
+    // Deleting our own tenant would end the test.
+    const isLast = method === 'delete' && path.endsWith('{tenantID}');
+    return fc.tuple(
+      fc.constant(name),
+      isLast ? fc.oneof(...bad) : fc.oneof({ weight: 9, arbitrary: fc.constant(own[name]) }, ...bad),
+    );
+  });
+  const query = parameters
+    .filter((parameter) => parameter.in === 'query')
+    .map(({ name, schema }) =>
+      fc.tuple(fc.constant(name), fc.option(fc.oneof(queryValue(name, schema), nasty), { nil: undefined, freq: 2 })),
+    );
+  const valid = body && fromSchema(body, definitions);
+  const bodies = valid
+    ? fc.oneof(
+        { weight: 4, arbitrary: valid.map((value) => JSON.stringify(value)) },
+        { weight: 6, arbitrary: spoiled(valid).map((value) => JSON.stringify(value)) },
+        { weight: 1, arbitrary: nasty.map((value) => JSON.stringify(value)) },
+        { weight: 1, arbitrary: fc.string({ maxLength: 30 }).map((text) => `{"title":${text}`) },
+      )
+    : fc.constant(undefined);
+  const headers = fc.record(
+    {
+      'idempotency-key': fc.constantFrom('a', 'b', 'x'.repeat(300), '%00'),
+      'content-type': fc.constantFrom(
+        'application/json',
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data',
+        'application/json; charset=utf-7',
+      ),
+    },
+    { requiredKeys: [] },
+  );
+  return fc
+    .tuple(fc.tuple(...ids), fc.tuple(...query), bodies, fc.oneof({ weight: 5, arbitrary: fc.constant({}) }, headers))
+    .map(([ids, query, body, headers]) => ({
+      path: fill(path, Object.fromEntries(ids) as Record<string, string>),
+      query: `?${new URLSearchParams(query.flatMap(([name, value]) => (value === undefined ? [] : [[name, asText(value)]])))}`,
+      body,
+      headers: headers as Record<string, string>,
+    }));
+}
+
+/** Nobody works here, so nobody would end the wait. */
+function queryValue(name: string, schema: JsonSchema): fc.Arbitrary<unknown> {
+  return name === 'wait' ? fc.constantFrom(0, -1, 61, 'long') : fromSchema(schema, definitions);
+}
+
+async function idsOf(path: string, tenant: TestTenant): Promise<Record<string, string>> {
+  const ids: Record<string, string> = {};
+  for (const [, name = ''] of path.matchAll(/\{(\w+)\}/g)) ids[name] = await paramFixture(name)(cluster, tenant);
+  return ids;
+}
+
+function fill(path: string, ids: Record<string, string>): string {
+  return path.replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent((ids[name] ?? '').toWellFormed()));
+}
+
+function asText(value: unknown): string {
+  return (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, 2_000).toWellFormed();
+}
+
+interface Document {
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        parameters?: Operation['parameters'];
+        requestBody?: { content?: { 'application/json'?: { schema: JsonSchema } } };
+      }
+    >
+  >;
+}
+
+function readOperations({ paths }: Document): Operation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
+      method,
+      path,
+      parameters,
+      body: requestBody?.content?.['application/json']?.schema,
+    })),
+  );
+}
+
+test('what is no HTTP, or too long before its body, is told so in the same envelope', async () => {
+  const { port, hostname } = new URL(cluster.baseURL);
+  for (const [sent, status] of [
+    ['hello\r\n\r\n', 400],
+    [`GET /health?${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+  ] as const) {
+    const socket = connect(Number(port), hostname);
+    socket.write(sent);
+    const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n');
+    expect(head).toContain(`HTTP/1.1 ${status} `);
+    expect(JSON.parse(body)).toMatchObject({ success: false, error: { code: 'INVALID_REQUEST' } });
+  }
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import type { Answer, Client } from '../support/client.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '../support/factories.ts';
+import { settle } from '../support/settle.ts';
+
+/**
+ * Somebody with every right in one tenant tries to reach another: by ids in every place a request has for one. What they get
+ * must be what they would get for an id that never was.
+ */
+let cluster: Cluster;
+let mine: TestTenant;
+let theirs: TestTenant;
+let me: Client;
+beforeAll(async () => {
+  cluster = await startCluster();
+  [mine, theirs] = [await aTenant(cluster), await aTenant(cluster)];
+  me = cluster.as(mine.creator).in(mine);
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+/** The same answer for theirs as for nothing, apart from the id itself. */
+async function expectSame(ask: (id: string) => Promise<Answer>, theirID: string, status: number): Promise<void> {
+  const nothing = newID();
+  const [real, unreal] = [await ask(theirID), await ask(nothing)];
+  const shown = ({ status, body }: Answer, id: string) => ({ status, body: JSON.stringify(body).replaceAll(id, 'ID') });
+  expect(shown(real, theirID)).toEqual(shown(unreal, nothing));
+  expect(real.status).toBe(status);
+}
+
+async function theirRun(): Promise<{ workflowID: string; instanceID: string }> {
+  const workflow = await aWorkflow(cluster, { tenant: theirs, title: 'Their secret' });
+  const api = cluster.as(theirs.creator).in(theirs);
+  const { body } = await api.post(`T/workflows/${workflow.id}/execute?wait=20`, { args: { secret: 'theirs' } });
+  return { workflowID: workflow.id, instanceID: body.instanceID };
+}
+
+describe('an id of another tenant', () => {
+  test('in a body: a graph cannot call their workflow, saved or tested', async () => {
+    const { workflowID } = await theirRun();
+    const calling = (id: string) => chain({ call: { type: 'subWorkflow', childWorkflowID: id } });
+
+    await expectSame((id) => me.post('T/workflows', { title: 'Mine', ...calling(id) }), workflowID, 400);
+    await expectSame((id) => me.post('T/workflows/test', calling(id)), workflowID, 400);
+    const own = await aWorkflow(cluster, { tenant: mine });
+    await expectSame((id) => me.patch(`T/workflows/${own.id}`, calling(id)), workflowID, 400);
+  });
+
+  test('in a place that only a run looks at: a graph written before it was checked is refused when it runs', async () => {
+    const { workflowID } = await theirRun();
+    for (const id of [workflowID, newID()]) {
+      const graph = chain({ call: { type: 'subWorkflow', childWorkflowID: id } });
+      const planted = await aWorkflow(cluster, { tenant: mine, ...graph });
+      const { body } = await me.post(`T/workflows/${planted.id}/execute?wait=20`, {});
+      expect(body).toMatchObject({ status: 'FAILED', error: { code: 'NODE_FAILED', nodeID: 'call' } });
+      expect(body.error.message).toBe(
+        'The sub-workflow does not exist, or whoever started this run may not execute it',
+      );
+    }
+    const { rows } = await cluster.pool.query(
+      'select 1 from workflow_instance where workflow_id = $1 and tenant_id = $2',
+      [workflowID, mine.id],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test('in a query: lists narrowed by it show nothing', async () => {
+    const { workflowID } = await theirRun();
+    for (const path of [`T/workflows/instances?workflowID=${workflowID}`, `T/workflows?folderID=${workflowID}`]) {
+      const { status, body } = await me.get(path);
+      expect(status).toBe(200);
+      expect(JSON.stringify(body)).not.toContain('secret');
+      expect(Object.values(body).find(Array.isArray)).toEqual([]);
+    }
+    expect((await me.get('T/workflows?search=secret')).body.workflows).toEqual([]);
+  });
+
+  test('in a cursor: a page that begins at theirs holds only mine', async () => {
+    for (let n = 0; n < 3; n += 1) {
+      await aWorkflow(cluster, { tenant: theirs });
+      await aWorkflow(cluster, { tenant: mine });
+    }
+    const page = await cluster.as(theirs.creator).in(theirs).get('T/workflows?limit=1');
+
+    const { status, body } = await me.get(`T/workflows?limit=100&cursor=${page.body.nextCursor}`);
+
+    expect(status).toBe(200);
+    expect(new Set(body.workflows.map(({ tenantID }: { tenantID: string }) => tenantID))).toEqual(new Set([mine.id]));
+  });
+
+  test('in an idempotency key: the same key is another in another tenant, and for another person', async () => {
+    const headers = { 'Idempotency-Key': `shared-${newID()}` };
+    const [ours, yours] = [await aWorkflow(cluster, { tenant: mine }), await aWorkflow(cluster, { tenant: theirs })];
+    const key = await anApiKey(cluster, { tenant: mine, can: ['workflow.execute'] });
+    const them = cluster.as(theirs.creator).in(theirs);
+
+    const answers = [
+      await me.post(`T/workflows/${ours.id}/execute`, {}, headers),
+      await them.post(`T/workflows/${yours.id}/execute`, {}, headers),
+      await cluster.withKey(key).in(mine).post(`T/workflows/${ours.id}/execute`, {}, headers),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(new Set(answers.map(({ body }) => body.instanceID)).size).toBe(3);
+    expect(answers.map((answer) => answer.headers.get('idempotency-replayed'))).toEqual([null, null, null]);
+  });
+
+  test('in a socket: neither their runs nor their room can be joined, and nothing of theirs arrives', async () => {
+    await using socket = await cluster.socket(mine.creator);
+    const { instanceID } = await theirRun();
+
+    const refusals = [];
+    for (const id of [instanceID, newID()]) refusals.push(await socket.ask('workflow_run_join', { instanceID: id }));
+    for (const id of [theirs.id, newID()]) refusals.push(await socket.ask('join_room', `tenant:${id}`));
+
+    for (const refusal of refusals)
+      expect(refusal).toMatchObject({ success: false, error: { code: 'PERMISSION_DENIED' } });
+    expect(new Set(refusals.map((refusal) => JSON.stringify(refusal))).size).toBe(1);
+    await theirRun();
+    await settle(cluster.pool);
+    expect(socket.messages).toEqual([]);
+  });
+
+  test('in the configuration of a user: it is one for each tenant, and a stranger has none', async () => {
+    await cluster.as(theirs.creator).post(`/api/v1/auth/config/${theirs.id}`, { config: { secret: 'theirs' } });
+    await expectSame((id) => cluster.as(mine.creator).get(`/api/v1/auth/config/${id}`), theirs.id, 404);
+    await expectSame(
+      (id) => cluster.as(mine.creator).post(`/api/v1/auth/config/${id}`, { config: { a: 1 } }),
+      theirs.id,
+      404,
+    );
+  });
+
+  test('in the path of a tenant that one has left', async () => {
+    const guest = await aMember(cluster, { tenant: mine, rules: [{ object: '*', action: '*' }] });
+    expect((await cluster.as(guest).in(mine).get('T/workflows')).status).toBe(200);
+
+    await cluster.pool.query('delete from membership where user_id = $1', [guest.id]);
+
+    // The rule is still there: membership is asked for by itself.
+    expect((await cluster.as(guest).in(mine).get('T/workflows')).status).toBe(403);
+  });
+});
