@@ -2,14 +2,13 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Role as RoleEntity } from '#shared/db/entities/role.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { lockRules } from '#shared/policy/change.ts';
 import { permissions } from '#shared/policy/permissions.ts';
-import { forgetAsset, removeRole } from '#shared/policy/roles.ts';
 import { syncRoles } from '#shared/policy/sync-roles.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { createRole } from './create.ts';
-import { findOwnRole, findRole } from './find.ts';
+import { deleteRole } from './delete.ts';
+import { findRole } from './find.ts';
 import { presentRole } from './present.ts';
 import { RepairedRole, Role, RoleID, RoleList, Roles } from './schemas.ts';
 import { updateRole } from './update.ts';
@@ -86,26 +85,5 @@ export const roleRoutes = [
   }),
 
   updateRole,
-
-  tenantRoute({
-    method: 'delete',
-    path: '/roles/:roleID',
-    summary: 'Delete a role: whoever has it loses what it granted',
-    permission: 'role.delete',
-    object: ({ params }) => `role:${params.roleID}`,
-    params: RoleID,
-    response: z.object({ message: z.string() }),
-
-    async handle({ params, em, tenantID }) {
-      await em.transactional(async (tx) => {
-        const query = onEntities(tx);
-        await lockRules(query, tenantID);
-        const role = await findOwnRole(tx, params.roleID);
-        await removeRole(query, tenantID, role.id);
-        await forgetAsset(query, tenantID, { type: 'role', id: role.id });
-        tx.remove(role);
-      });
-      return { message: 'Role deleted' };
-    },
-  }),
+  deleteRole,
 ];

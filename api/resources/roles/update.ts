@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Role as RoleEntity } from '#shared/db/entities/role.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import type { AssetPermission } from '#shared/policy/permissions.ts';
@@ -21,19 +22,36 @@ export const updateRole = tenantRoute({
   response: z.object({ role: Role, message: z.string() }),
 
   async handle({ params, body, em, tenantID, require, visible }) {
-    return em.transactional(async (tx) => {
-      const query = onEntities(tx);
-      // Of two changes at once each sees what the other made of the role.
-      await lockRules(query, tenantID);
-      const role = await findOwnRole(tx, params.roleID);
-      await requireHeld({ require, visible }, additions(role, body));
-      tx.assign(role, body, { ignoreUndefined: true });
-      await tx.flush();
-      await rewriteRoles(query, tenantID, [role]);
-      return { role: presentRole(role), message: 'Role updated' };
-    });
+    const check = (added: RoleContent) => requireHeld({ require, visible }, added);
+    const role = await changeOwnRole(em, { tenantID, roleID: params.roleID, body }, check);
+    return { role: presentRole(role), message: 'Role updated' };
   },
 });
+
+interface Change {
+  tenantID: string;
+  roleID: string;
+  body: z.output<typeof RoleUpdate>;
+}
+
+/** Changes a role of the entity manager's tenant, and its rules with it; `check` is told what is added before it is. */
+export async function changeOwnRole(
+  em: EntityManager,
+  { tenantID, roleID, body }: Change,
+  check?: (added: RoleContent) => Promise<void>,
+): Promise<RoleEntity> {
+  return em.transactional(async (tx) => {
+    const query = onEntities(tx);
+    // Of two changes at once each sees what the other made of the role.
+    await lockRules(query, tenantID);
+    const role = await findOwnRole(tx, roleID);
+    await check?.(additions(role, body));
+    tx.assign(role, body, { ignoreUndefined: true });
+    await tx.flush();
+    await rewriteRoles(query, tenantID, [role]);
+    return role;
+  });
+}
 
 /** To whoever may do everything nothing can be added. */
 function additions(

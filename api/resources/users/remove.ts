@@ -12,7 +12,7 @@ import { TenantUserID } from './schemas.ts';
 export const removeUser = tenantRoute({
   method: 'delete',
   path: '/users/:tenantUserID',
-  summary: 'End a membership, also one’s own, or withdraw an invitation',
+  summary: "End a membership, also one's own, or withdraw an invitation",
   permission: 'user.delete',
   object: ({ params }) => `user:${params.tenantUserID}`,
   params: TenantUserID,
