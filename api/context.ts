@@ -10,6 +10,7 @@ import { createProducer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
+import { createOperators, type Operators } from './auth/operator-session.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
 
 /** Everything a handler may use. */
@@ -22,6 +23,7 @@ export interface ApiContext {
   policy: Policy;
   runs: Runs;
   authenticator: Authenticator;
+  operators: Operators;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
   /** Answers when the run is terminal or `ms` have passed, whichever is first; at once when the process is to stop. */
@@ -61,6 +63,7 @@ export async function createApiContext(
   const runs = overrides.runs ?? createRuns({ pool, dispatchPool, producer, messages, logger });
   const devIssuer = await openDevIssuer(config);
   const authenticator = overrides.authenticator ?? createAuthenticator(config.auth, { pool, logger, devIssuer });
+  const operators = createOperators({ pool, backplane, logger });
   const watch = resources.use(createRunWatch({ pool, backplane, logger }));
 
   const drain = new AbortController();
@@ -75,6 +78,7 @@ export async function createApiContext(
     policy,
     runs,
     authenticator,
+    operators,
     devIssuer,
     waitForRun: overrides.waitForRun ?? ((instanceID, ms) => unless(drain.signal, watch.waitForRun(instanceID, ms))),
     draining: drain.signal,

@@ -23,6 +23,7 @@ export function createServer(context: ApiContext, routes: readonly Route[]): Ser
   app.disable('x-powered-by');
   // Answers are private and change; a digest of each would cost more than it saves.
   app.disable('etag');
+  app.set('trust proxy', [...http.trustedProxies]);
   app.use(helmet());
   app.use(requestID);
   app.use(crossOrigin(http.corsOrigins));

@@ -1,6 +1,6 @@
 /**
- * bull-board: every queue, for people on call. Until operators can sign in it answers loopback only, and only to a browser
- * that asked for it by a loopback name, so that a page elsewhere can neither read it nor press its buttons.
+ * bull-board: every queue, for people on call. Operators sign in. With `npm start` it is open instead, on loopback only and
+ * only to a browser that asked for it by a loopback name, so that a page elsewhere can neither read it nor press its buttons.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -9,6 +9,8 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
 import express, { type NextFunction, type Request, type Response } from 'express';
+import helmet from 'helmet';
+import { createOperators } from '#api/auth/operator-session.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { type Config, readConfig } from '#shared/config.ts';
 import { createPool } from '#shared/db/pool.ts';
@@ -16,6 +18,7 @@ import { requireSchema } from '#shared/db/schema.ts';
 import { createLogger, type Logger } from '#shared/logger.ts';
 import { queues } from '#shared/queues/index.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
+import { answerBoardErrors, operatorsOnly } from './board/guard.ts';
 
 export interface Board extends AsyncDisposable {
   readonly port: number;
@@ -23,13 +26,16 @@ export interface Board extends AsyncDisposable {
 
 export async function startBoard({ config, logger }: { config: Config; logger: Logger }): Promise<Board> {
   await using resources = new AsyncDisposableStack();
-  const pool = createPool(config.db, logger, { max: 1, name: 'gantry.board' });
+  const pool = createPool(config.db, logger, { max: 2, name: 'gantry.board' });
   resources.defer(() => pool.end());
   await requireSchema(pool);
   const backplane = resources.use(createBackplane(config.backplane, logger));
 
+  const { openOnLoopback } = config.board;
   const app = express();
   app.disable('x-powered-by');
+  app.set('trust proxy', [...config.http.trustedProxies]);
+  app.use(securityHeaders);
   app.get('/health', (_request, response) => {
     response.json({ success: true, status: 'ok', timestamp: new Date().toISOString() });
   });
@@ -48,9 +54,13 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
         new BullMQAdapter(backplane.queue(name), { description: 'Jobs carry ids only; the rows are in Postgres' }),
     ),
     serverAdapter,
-    options: { uiConfig: { boardTitle: 'Gantry' } },
+    options: {
+      uiConfig: { boardTitle: 'Gantry', ...(!openOnLoopback && { miscLinks: [{ text: 'Sign out', url: '/logout' }] }) },
+    },
   });
-  app.use(onlyLoopback, serverAdapter.getRouter());
+  const guard = openOnLoopback ? onlyLoopback : operatorsOnly(createOperators({ pool, backplane, logger }));
+  app.use(guard, serverAdapter.getRouter());
+  app.use(answerBoardErrors(logger));
 
   const server = createServer(app);
   server.listen(config.board.port, config.board.host);
@@ -69,10 +79,36 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
   };
 }
 
+/** The policy of bull-board's page, whose fonts come from Google when they may; nobody puts it in a frame. */
+const securityHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'self'"],
+      styleSrc: ["'self'", "'unsafe-inline'", 'https://fonts.googleapis.com'],
+      fontSrc: ["'self'", 'https://fonts.gstatic.com'],
+      imgSrc: ["'self'", 'data:'],
+      objectSrc: ["'none'"],
+      baseUri: ["'self'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  // Without a referrer a browser does not say either that a form is of our own pages.
+  referrerPolicy: { policy: 'same-origin' },
+});
+
 function onlyLoopback(request: Request, response: Response, next: NextFunction): void {
   const { host = '', origin } = request.headers;
   const local = /^(::1|127\.|::ffff:127\.)/.test(request.socket.remoteAddress ?? '');
-  if (local && isLoopbackName(host) && (origin === undefined || isLoopbackName(origin.replace(/^https?:\/\//, ''))))
+  // A proxy on this machine may ask by any name for anybody, and says so.
+  const isForwarded = 'x-forwarded-for' in request.headers || 'forwarded' in request.headers;
+  if (
+    local &&
+    !isForwarded &&
+    isLoopbackName(host) &&
+    (origin === undefined || isLoopbackName(origin.replace(/^https?:\/\//, '')))
+  )
     return next();
   response.status(403).json({
     success: false,

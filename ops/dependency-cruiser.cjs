@@ -48,7 +48,7 @@ module.exports = {
     only(
       'express-only-at-the-door',
       ['express', '@bull-board/express'],
-      '^api/(http|mcp|auth)/|^api/server\\.ts|^ops/(board|bench/.*)\\.ts',
+      '^api/(http|mcp|auth)/|^api/server\\.ts|^ops/(board|board/.*|bench/.*)\\.ts',
     ),
     only('casbin-only-in-policy', ['casbin'], '^shared/policy/'),
     only(

@@ -98,6 +98,7 @@ function environment(
     HOST: '127.0.0.1',
     PORT: String(port),
     BOARD_PORT: String(boardPort),
+    BOARD_OPEN_ON_LOOPBACK: String(process.env.NODE_ENV !== 'production'),
     DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
     ...(!process.env.AUTH_ISSUER && { DEV_ISSUER_KEY_FILE: join(home, 'issuer-key.json') }),
   };

@@ -29,7 +29,11 @@ export const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65535).default(8080),
   BOARD_PORT: z.coerce.number().int().min(0).max(65535).default(8081),
+  /** `npm start` only: the board without a sign-in, for whoever sits at the machine. */
+  BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
+  /** Addresses or networks of the proxies in front, whose X-Forwarded-For says where a request comes from. */
+  TRUSTED_PROXIES: list,
   BODY_LIMIT_BYTES: z.coerce
     .number()
     .int()
@@ -62,6 +66,7 @@ export const Environment = z.object({
     .positive()
     .default(32 * 1024 * 1024),
   RUN_RETENTION_DAYS: z.coerce.number().positive().default(30),
+  OPERATOR_AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(400),
   SHUTDOWN_SECONDS: seconds(20),
 });
 
@@ -93,6 +98,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   const production = e.NODE_ENV === 'production';
   if (production && e.DEV_ISSUER_KEY_FILE)
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE must not be set in production');
+  if (production && e.BOARD_OPEN_ON_LOOPBACK)
+    throw new Error('Configuration: BOARD_OPEN_ON_LOOPBACK must not be set in production');
   if (e.AUTH_ISSUER && e.DEV_ISSUER_KEY_FILE)
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE and AUTH_ISSUER exclude each other');
   if (e.AUTH_ISSUER && !e.AUTH_AUDIENCE) throw new Error('Configuration: AUTH_AUDIENCE is required with AUTH_ISSUER');
@@ -122,9 +129,10 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       port: e.PORT,
       corsOrigins: e.CORS_ORIGINS,
       bodyLimitBytes: e.BODY_LIMIT_BYTES,
+      trustedProxies: e.TRUSTED_PROXIES,
       stacks: !production,
     },
-    board: { host: e.HOST, port: e.BOARD_PORT },
+    board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
     auth: {
       issuer: e.AUTH_ISSUER,
       audience: e.AUTH_AUDIENCE,
@@ -139,6 +147,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       nodeOutputMaxBytes: e.NODE_OUTPUT_MAX_BYTES,
       runOutputMaxBytes: e.RUN_OUTPUT_MAX_BYTES,
       runRetentionMs: e.RUN_RETENTION_DAYS * 86_400_000,
+      operatorAuditRetentionMs: e.OPERATOR_AUDIT_RETENTION_DAYS * 86_400_000,
     },
     sandbox: { processes: e.SANDBOX_PROCESSES, maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES },
     shutdownMs: e.SHUTDOWN_SECONDS * 1000,

@@ -75,6 +75,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     logger,
     leaseMs: config.worker.sessionMs,
     retentionMs: config.worker.runRetentionMs,
+    operatorAuditRetentionMs: config.worker.operatorAuditRetentionMs,
     onPressure: (waiting) => engine.setPressure(waiting),
   });
 

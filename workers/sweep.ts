@@ -23,6 +23,7 @@ export interface SweepOptions {
   logger: Logger;
   leaseMs: number;
   retentionMs: number;
+  operatorAuditRetentionMs: number;
   /** Whether runs wait for a place, seen once a second. */
   onPressure(waiting: boolean): void;
 }
@@ -196,6 +197,9 @@ export function createSweep(options: SweepOptions): Sweep {
     );
     await pool.query(`delete from worker_session where ended_at < now() - interval '7 days'`);
     await pool.query(`delete from policy_change where created_at < now() - interval '7 days'`);
+    await pool.query(RETIRE_LIMITS);
+    await pool.query(`delete from operator_session where expires_at < now() - interval '90 days'`);
+    await pool.query(RETIRE_OPERATOR_AUDIT, [options.operatorAuditRetentionMs / 1000]);
     await pool.query(RETIRE_RUNS, [seconds]);
     await pool.query(RETIRE_VERSIONS, [seconds]);
     await resumeDeletions(pool, runs);
@@ -284,6 +288,15 @@ join workflow_instance i on i.id = w.instance_id and i.status = 'WAITING' and i.
 left join workflow_instance child on w.kind = 'child' and child.id = w.ref
 left join collection_request request on w.kind = 'input' and request.id = w.ref
 where child.completed_at is not null or request.status <> 'PENDING' limit $1`;
+
+// Milliseconds since 1970, as the library that counts writes them.
+const RETIRE_LIMITS = `
+delete from rate_limit where ctid = any(array(
+  select ctid from rate_limit where expire < extract(epoch from now()) * 1000 limit 5000))`;
+
+const RETIRE_OPERATOR_AUDIT = `
+delete from operator_audit where ctid = any(array(
+  select ctid from operator_audit where created_at < now() - make_interval(secs => $1) limit 5000))`;
 
 const RETIRE_RUNS = `
 with old as (

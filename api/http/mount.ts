@@ -3,17 +3,19 @@ import { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Identified } from '../auth/identify.ts';
+import { originOf } from '../auth/operator-session.ts';
 import { notFound } from '../auth/user-token.ts';
 import type { ApiContext } from '../context.ts';
 import { createGate, denied } from './authorize.ts';
 import type { ReadBody } from './body.ts';
 import { ID } from './id.ts';
 import { answerOnce, noTenant, readClaim } from './idempotency.ts';
-import type { Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
+import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { validate } from './validate.ts';
 
 interface Exchange {
@@ -43,6 +45,7 @@ export function mount(
 function serve(route: Route, exchange: Exchange): Promise<StoredAnswer> {
   if (route.realm === 'tenant') return serveTenant(route, exchange);
   if (route.realm === 'user') return serveUser(route, exchange);
+  if (route.realm === 'operator') return serveOperator(route, exchange);
   return servePublic(route, exchange);
 }
 
@@ -78,6 +81,30 @@ async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<St
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
   const input: UserInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { identity });
   return handle(route, exchange, { input, tenantID: noTenant, idempotency });
+}
+
+async function serveOperator(route: RouteOf<'operator'>, exchange: Exchange): Promise<StoredAnswer> {
+  const { context, request } = exchange;
+  const operator = await context.operators.identify(request.headers.authorization);
+  const parsed = await parse(route, exchange);
+  const idempotency = readClaim(route, operator.operatorID, exchange);
+  const tools = createTools(exchange, { em: () => context.orm.em.fork() });
+  const own = { operator, request, idempotency };
+  const input: OperatorInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
+  const work = () => handle(route, exchange, { input, tenantID: noTenant, idempotency });
+  if (route.method === 'get' || route.isRecordedByHandler) return work();
+
+  const noteOutcome = await context.operators.record(operator, 'REQUEST', originOf(request));
+  return work().then(
+    (answer) => {
+      noteOutcome(answer.status);
+      return answer;
+    },
+    (error: unknown) => {
+      noteOutcome(toAppError(error).status);
+      throw error;
+    },
+  );
 }
 
 async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promise<StoredAnswer> {

@@ -107,12 +107,18 @@ function describeRoute(route: Route, schemas: Record<string, Schema>): Operation
       [status]: { description: 'Done', content: json(inEnvelope(toSchema(route.response, 'output'))) },
       ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
     },
-    security:
-      route.realm === 'public'
-        ? []
-        : [{ idToken: [] }, ...(route.realm === 'tenant' ? [{ apiKey: [] }, { apiKeyHeader: [] }] : [])],
+    security: securityOf(route),
     ...(permission && { 'x-permission': permission }),
   };
+}
+
+function securityOf({ realm }: Route): Operation['security'] {
+  return {
+    public: [],
+    user: [{ idToken: [] }],
+    tenant: [{ idToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
+    operator: [{ operatorSession: [] }],
+  }[realm];
 }
 
 type ToSchema = (schema: z.ZodType, io: 'input' | 'output') => Schema;
@@ -167,8 +173,10 @@ function capital(word: string): string {
 }
 
 function errorsOf(route: Route): string[] {
-  const byRealm = { public: [], user: ['401'], tenant: ['401', '403', '404'] }[route.realm];
-  return ['400', ...byRealm, ...(route.idempotent ? ['409'] : []), ...(route.body ? ['413'] : []), '503'];
+  const byRealm = { public: [], user: ['401'], operator: ['401'], tenant: ['401', '403', '404'] }[route.realm];
+  const idempotent = route.idempotent ? ['409'] : [];
+  const codes = ['400', ...byRealm, ...idempotent, ...(route.body ? ['413'] : []), ...(route.errors ?? []), '503'];
+  return [...new Set(codes)].sort();
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
@@ -231,11 +239,12 @@ const errorSchema: Schema = {
 const errorResponses = Object.fromEntries(
   Object.entries({
     400: 'The request is malformed or fails validation: INVALID_REQUEST, VALIDATION_ERROR',
-    401: 'No valid credential: USER_AUTH_TOKEN_NOT_FOUND, USER_AUTH_TOKEN_EXPIRED, INVALID_API_KEY',
+    401: 'No valid credential: USER_AUTH_TOKEN_NOT_FOUND, USER_AUTH_TOKEN_EXPIRED, INVALID_API_KEY, INVALID_LOGIN',
     403: 'Not a member of the tenant, or not allowed to do this: PERMISSION_DENIED',
     404: 'There is no such thing in this tenant: NOT_FOUND',
     409: 'The Idempotency-Key, or what the request would make, is taken: CONFLICT',
     413: 'The body is too large: PAYLOAD_TOO_LARGE',
+    429: 'Too many; `Retry-After` says when to try again: RATE_LIMITED',
     503: 'Temporarily not available; `Retry-After` says when to try again: UNAVAILABLE',
   }).map(([status, description]) => [status, { description, content: json({ $ref: '#/components/schemas/Error' }) }]),
 );
@@ -244,6 +253,11 @@ const securitySchemes = {
   idToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The ID token of an end user' },
   apiKey: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`api_key <API_KEY>`' },
   apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+  operatorSession: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token that an operator was given at login; good for 12 hours under /api/v1/operator',
+  },
 };
 
 const healthOperation: Operation = {

@@ -6,6 +6,7 @@ import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Permission, Resource } from '#shared/policy/permissions.ts';
 import type { Identity } from '../auth/identity.ts';
+import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
 
 export type { Identity };
@@ -41,6 +42,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
    * `handler`: the handler passes `idempotency` on to what opens its own transaction (`runs.accept`).
    */
   idempotent?: 'transaction' | 'handler';
+  /** Statuses to document beyond those that follow from the rest. */
+  errors?: readonly ('401' | '404' | '409' | '429')[];
 }
 
 export interface Parsed<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
@@ -69,6 +72,15 @@ export interface UserInput<P extends z.ZodType, Q extends z.ZodType, B extends z
   identity: Identity;
   em: EntityManager;
   log: Logger;
+}
+
+export interface OperatorInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
+  operator: OperatorSession;
+  request: Request;
+  /** Of the whole deployment: narrowed to no tenant. */
+  em: EntityManager;
+  log: Logger;
+  idempotency: IdempotencyClaim | undefined;
 }
 
 export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
@@ -108,6 +120,17 @@ export type UserRouteDefinition<
   R extends z.ZodType,
 > = Shapes<P, Q, B, R> & { handle: Handler<UserInput<P, Q, B>, R> };
 
+export type OperatorRouteDefinition<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  R extends z.ZodType,
+> = Shapes<P, Q, B, R> & {
+  /** The handler writes an entry of its own kind instead. */
+  isRecordedByHandler?: boolean;
+  handle: Handler<OperatorInput<P, Q, B>, R>;
+};
+
 export type PublicRouteDefinition<
   P extends z.ZodType,
   Q extends z.ZodType,
@@ -125,6 +148,7 @@ export type Route =
       handle: ErasedHandler;
     })
   | (ErasedShapes & { realm: 'user'; handle: ErasedHandler })
+  | (ErasedShapes & { realm: 'operator'; isRecordedByHandler?: boolean; handle: ErasedHandler })
   | (ErasedShapes & { realm: 'public'; handle: ErasedHandler });
 
 type ErasedShapes = Shapes<z.ZodType, z.ZodType, z.ZodType, z.ZodType>;
@@ -133,6 +157,7 @@ type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 type ErasedHandler = (input: any, context: ApiContext) => Promise<unknown>;
 
 export const TENANT_PREFIX = '/api/v1/tenants/:tenantID';
+export const OPERATOR_PREFIX = '/api/v1/operator';
 
 /** A route under `/api/v1/tenants/{tenantID}`: membership, then the policy; it cannot be written without a permission. */
 export function tenantRoute<
@@ -166,6 +191,20 @@ export function userRoute<
   R extends z.ZodType = z.ZodType,
 >(definition: UserRouteDefinition<P, Q, B, R>): Route {
   return { ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }), realm: 'user' };
+}
+
+/** A route under `/api/v1/operator`: for a session of an operator and for nobody else; what is not a GET is recorded. */
+export function operatorRoute<
+  P extends z.ZodType = z.ZodType<Record<string, never>>,
+  Q extends z.ZodType = z.ZodType<Record<string, never>>,
+  B extends z.ZodType = z.ZodType<undefined>,
+  R extends z.ZodType = z.ZodType,
+>(definition: OperatorRouteDefinition<P, Q, B, R>): Route {
+  return {
+    ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }),
+    path: OPERATOR_PREFIX + definition.path,
+    realm: 'operator',
+  };
 }
 
 /** A route without credentials: the exception is visible in its name. */

@@ -1,6 +1,8 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { operatorRoutes } from './operator/routes.ts';
+import { operatorRoleRoutes } from './roles/operator-routes.ts';
 import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { userRoutes } from './users/routes.ts';
@@ -14,4 +16,6 @@ export const routes: readonly Route[] = [
   ...userRoutes,
   ...roleRoutes,
   ...apiKeyRoutes,
+  ...operatorRoutes,
+  ...operatorRoleRoutes,
 ];

@@ -4,7 +4,7 @@ import { createPostgresBackplane } from './postgres.ts';
 import { createRedisBackplane } from './redis.ts';
 import type { Backplane } from './types.ts';
 
-export type { Backplane, JobWorker, Messages } from './types.ts';
+export type { Backplane, JobWorker, Limiter, Messages } from './types.ts';
 
 /** The one place that chooses: with a Redis URL everything goes over Redis, without one over Postgres. */
 export function createBackplane(config: BackplaneConfig, logger: Logger): Backplane {

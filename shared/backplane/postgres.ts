@@ -1,8 +1,10 @@
 import { createAdapter } from '@socket.io/postgres-adapter';
 import { createPostgresBackend, type PgPool, type Queue, runMigrations, type Worker, withBackend } from 'bullmq';
 import pg from 'pg';
+import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { BackplaneConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
+import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import type { Backplane } from './types.ts';
 
@@ -74,6 +76,22 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       });
     },
     messages,
+    limiter(limit) {
+      const { name, points, seconds: duration } = limit;
+      const store = new RateLimiterPostgres({
+        storeClient: producers,
+        storeType: 'pool',
+        schemaName: 'public',
+        tableName: 'rate_limit',
+        // The migration makes it, and the sweep clears it.
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+        keyPrefix: `${prefix}.limit.${name}`,
+        points,
+        duration,
+      });
+      return createLimiter(store, limit, logger);
+    },
     async ping() {
       await producers.query('select 1');
     },

@@ -1,8 +1,10 @@
 import { createAdapter } from '@socket.io/redis-adapter';
 import { Queue, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { BackplaneConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
+import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import type { Backplane, ProcessJob, WorkerOptions } from './types.ts';
 
@@ -94,6 +96,11 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
         if (subscriptions.add(channel, listener)) subscriber.subscribe(`${prefix}.${channel}`).catch(() => undefined);
         return () => subscriptions.remove(channel, listener);
       },
+    },
+    limiter(limit) {
+      const { name, points, seconds: duration } = limit;
+      const keyPrefix = `${prefix}.limit.${name}`;
+      return createLimiter(new RateLimiterRedis({ storeClient: producer, keyPrefix, points, duration }), limit, logger);
     },
     async ping() {
       await producer.ping();

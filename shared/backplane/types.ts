@@ -20,7 +20,32 @@ export interface Messages {
   subscribe(channel: string, listener: (message: unknown) => void): () => void;
 }
 
-/** Queues, sockets, messages: over Redis or over Postgres, and nothing else in the code asks which. */
+/** So many points in so many seconds for each key, counted over all processes of a deployment. */
+export interface Limit {
+  /** Whose count it is: limits of the same name share it. */
+  name: string;
+  points: number;
+  seconds: number;
+  /** When the store does not answer: everything passes, or nothing does (UNAVAILABLE). */
+  whenAway: 'allow' | 'refuse';
+}
+
+export interface Allowance {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** Until the count begins anew; 0 when nothing could be counted. */
+  resetSeconds: number;
+}
+
+export interface Limiter {
+  /** Counts first, so that of many at once no more pass than may. A key is at most 128 characters. */
+  consume(key: string, points?: number): Promise<Allowance>;
+  /** Forgets what was counted for a key. */
+  reset(key: string): Promise<void>;
+}
+
+/** Queues, sockets, messages, limits: over Redis or over Postgres, and nothing else in the code asks which. */
 export interface Backplane extends AsyncDisposable {
   readonly kind: 'redis' | 'postgres';
   /** The producer's side of a queue; one per name, closed with the backplane. */
@@ -32,6 +57,8 @@ export interface Backplane extends AsyncDisposable {
   /** For `new Server({ adapter })`. */
   adapter(): NonNullable<ServerOptions['adapter']>;
   readonly messages: Messages;
+  /** One for each thing that is limited, kept by whoever asks it; requests of all processes count together. */
+  limiter(limit: Limit): Limiter;
   /** Rejects when the backplane does not answer. */
   ping(): Promise<void>;
   /**

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Access, Route } from '#api/http/route.ts';
+import { type Access, OPERATOR_PREFIX, type Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
 import { newID } from '#shared/ids.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { aMember, anApiKey, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
-import { bodyFixture, paramFixture } from '../support/route-fixtures.ts';
+import { aMember, anApiKey, anOperator, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
+import { bodyFixture, loginFixture, paramFixture } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
 let cluster: Cluster;
@@ -19,6 +19,7 @@ let bystander: TestUser;
 beforeAll(async () => {
   cluster = await startCluster({ workers: false });
   [tenant, elsewhere] = [await aTenant(cluster), await aTenant(cluster)];
+  await anOperator(cluster, loginFixture);
   [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];
 });
 
@@ -40,7 +41,7 @@ describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_na
   test('answers the permitted with what its schema says', async () => {
     const own = await aTenant(cluster);
 
-    const answer = await send(own.creator, route, await fixtures(route, own));
+    const answer = await send(await permitted(route, own), route, await fixtures(route, own));
 
     expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
     const { success, ...fields } = answer.body;
@@ -62,7 +63,7 @@ describe.each(select((route) => route.realm !== 'public' && paramsOf(route).leng
   test('refuses a malformed id', async () => {
     for (const name of paramsOf(route)) {
       const params = { ...(await fixtures(route, tenant)), [name]: 'not-an-id' };
-      const answer = await send(tenant.creator, route, params);
+      const answer = await send(await permitted(route, tenant), route, params);
       expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
     }
   });
@@ -130,6 +131,61 @@ describe.each(select((route) => route.realm === 'user'))('%s', (_name, route) =>
   });
 });
 
+describe.each(select((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
+  test('is not for operators', async () => {
+    const { token } = await anOperator(cluster);
+    const params = await fixtures(route, tenant);
+
+    const asUser = await send(cluster.asOperator({ token }), route, params);
+    expect(asUser).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
+    const asKey = await send(cluster.withKey({ key: token }), route, params);
+    expect(asKey).toMatchObject({ status: 401, body: { error: { code: 'INVALID_API_KEY' } } });
+  });
+});
+
+describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route) => {
+  test('lies where operators are served', () => {
+    expect(route.path.startsWith(`${OPERATOR_PREFIX}/`)).toBe(true);
+  });
+
+  test('is for operators: refuses users and API keys, whatever the body', async () => {
+    const key = await anApiKey(cluster, { tenant });
+    const params = await fixtures(route, tenant);
+    for (const who of [tenant.creator, cluster.withKey(key), cluster.asOperator({ token: key.key })])
+      for (const body of badBodies(route)) {
+        const answer = await send(who, route, params, body);
+        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
+      }
+  });
+
+  test('refuses a session that is unknown, expired, revoked, or of a disabled operator, whatever the body', async () => {
+    const [expired, revoked, disabled] = await Promise.all([
+      anOperator(cluster, { session: { expiresAt: new Date(0) } }),
+      anOperator(cluster, { session: { revokedAt: new Date() } }),
+      anOperator(cluster, { isDisabled: true }),
+    ]);
+    const unknown = { token: '0'.repeat(64) };
+    const params = await fixtures(route, tenant);
+    for (const operator of [unknown, { token: 'no-session' }, expired, revoked, disabled])
+      for (const body of badBodies(route)) {
+        const answer = await send(cluster.asOperator(operator), route, params, body);
+        const code = operator === expired ? 'USER_AUTH_TOKEN_EXPIRED' : 'USER_AUTH_TOKEN_NOT_FOUND';
+        expect(answer).toMatchObject({ status: 401, body: { error: { code } } });
+      }
+  });
+
+  test('writes down what it changes, and how that ended', async () => {
+    if (route.method === 'get') return;
+    const operator = await anOperator(cluster);
+    const { status } = await send(cluster.asOperator(operator), route, await fixtures(route, tenant));
+
+    const entries = () => cluster.pool.query('select * from operator_audit where operator_id = $1', [operator.id]);
+    await expect
+      .poll(async () => (await entries()).rows)
+      .toMatchObject([{ method: route.method.toUpperCase(), status }]);
+  });
+});
+
 describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length > 0))('%s', (_name, route) => {
   test('refuses whoever has the permission on something else, whether or not there is such a thing', async () => {
     const there = await fixtures(route, tenant);
@@ -149,6 +205,11 @@ describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length 
     }
   });
 });
+
+/** Somebody who may do everything in the route's realm. */
+async function permitted({ realm }: Route, { creator }: TestTenant): Promise<TestUser | Client> {
+  return realm === 'operator' ? cluster.asOperator(await anOperator(cluster)) : creator;
+}
 
 function select(isWanted: (route: Route) => boolean): (readonly [string, Route])[] {
   return routes.filter(isWanted).map((route) => [nameOf(route), route]);

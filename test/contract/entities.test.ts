@@ -74,6 +74,7 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'workflow',
     'tenant_dispatch',
     'service_state',
+    'operator',
     'schema_migration',
   ];
   const retired = [
@@ -86,6 +87,9 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'collection_request',
     'workflow_version',
     'socket_io_attachments',
+    'operator_session',
+    'operator_audit',
+    'rate_limit',
   ];
   const { rows } = await deployment.pool.query<{ tablename: string }>(
     `select tablename from pg_tables where schemaname = 'public'`,

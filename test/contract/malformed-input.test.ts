@@ -3,8 +3,9 @@ import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { anApiKey, aTenant, aWorkflow, type TestTenant } from '../support/factories.ts';
+import { anApiKey, anOperator, aTenant, aWorkflow, type TestOperator, type TestTenant } from '../support/factories.ts';
 import { fromSchema, type JsonSchema, nasty, spoiled } from '../support/from-schema.ts';
 import { paramFixture } from '../support/route-fixtures.ts';
 
@@ -22,11 +23,13 @@ interface Operation {
   path: string;
   parameters: { name: string; in: string; schema: JsonSchema }[];
   body: JsonSchema | undefined;
+  isForOperators: boolean;
 }
 
 let cluster: Cluster;
 let mine: TestTenant;
 let theirs: TestTenant;
+let operator: TestOperator;
 let operations: Operation[];
 let definitions: Record<string, JsonSchema>;
 
@@ -34,6 +37,7 @@ beforeAll(async () => {
   // Nothing runs: what is sent is looked at by the API alone.
   cluster = await startCluster({ workers: false });
   [mine, theirs] = [await aTenant(cluster), await aTenant(cluster, { tenantTitle: marker })];
+  operator = await anOperator(cluster);
   const workflow = await aWorkflow(cluster, { tenant: theirs, title: marker });
   const them = cluster.as(theirs.creator).in(theirs);
   await them.post(`T/workflows/${workflow.id}/execute`, { args: { marker } });
@@ -64,10 +68,11 @@ test(`${casesInAll} malformed requests, none of them answered with a 500 or anot
 
 test('a body beyond the limit is refused by every operation that takes one', async () => {
   const large = JSON.stringify({ title: 'x'.repeat(5 * 1024 * 1024 + 1) });
-  for (const { method, path, body } of operations) {
+  for (const operation of operations) {
+    const { method, path, body } = operation;
     if (!body) continue;
     const own = await idsOf(path, mine);
-    const answer = await cluster.as(mine.creator).request(method, fill(path, own), large);
+    const answer = await clientFor(operation).request(method, fill(path, own), large);
     expect(answer, `${method} ${path}`).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
   }
 });
@@ -82,13 +87,17 @@ interface Request {
 async function check(operation: Operation, { path, query, body, headers }: Request): Promise<number> {
   const what = () =>
     `seed ${seed}: ${operation.method} ${path.slice(0, 300)}${query.slice(0, 300)} ${body?.slice(0, 500)} ${JSON.stringify(headers)}`;
-  const answer = await cluster.as(mine.creator).request(operation.method, path + query, body, headers);
+  const answer = await clientFor(operation).request(operation.method, path + query, body, headers);
   if (answer.status >= 500 || typeof answer.body?.success !== 'boolean')
     throw new Error(`${answer.status} ${JSON.stringify(answer.body).slice(0, 500)}\n${what()}`);
   if (answer.body.success === false && typeof answer.body.error?.code !== 'string')
     throw new Error(`No error code: ${JSON.stringify(answer.body).slice(0, 500)}\n${what()}`);
   if (JSON.stringify(answer.body).includes(marker)) throw new Error(`Another tenant's data\n${what()}`);
   return answer.status;
+}
+
+function clientFor({ isForOperators }: Operation): Client {
+  return isForOperators ? cluster.asOperator(operator) : cluster.as(mine.creator);
 }
 
 async function requestOf(operation: Operation): Promise<fc.Arbitrary<Request>> {
@@ -166,6 +175,7 @@ interface Document {
       string,
       {
         parameters?: Operation['parameters'];
+        security?: Record<string, unknown>[];
         requestBody?: { content?: { 'application/json'?: { schema: JsonSchema } } };
       }
     >
@@ -174,11 +184,12 @@ interface Document {
 
 function readOperations({ paths }: Document): Operation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
+    Object.entries(methods).map(([method, { parameters = [], security = [], requestBody }]) => ({
       method,
       path,
       parameters,
       body: requestBody?.content?.['application/json']?.schema,
+      isForOperators: security.some((scheme) => 'operatorSession' in scheme),
     })),
   );
 }

@@ -18,6 +18,7 @@ export interface Cluster extends Deployment {
   readonly apis: readonly { baseURL: string; context: ApiContext }[];
   /** Undefined: somebody without a token. */
   as(user: { email: string } | undefined, options?: { baseURL?: string }): Client;
+  asOperator(operator: { token: string }, options?: { baseURL?: string }): Client;
   withKey(apiKey: { key: string }, options?: { baseURL?: string }): Client;
   tokenFor(user: { email: string }): Promise<string>;
   socket(user: { email: string }, options?: { baseURL?: string }): Promise<TestSocket>;
@@ -70,6 +71,8 @@ export async function startCluster({ workers = true, apis = 1, settings = {} }: 
         baseURL,
         async (): Promise<Record<string, string>> => (user ? { authorization: `Bearer ${await tokenFor(user)}` } : {}),
       ),
+    asOperator: ({ token }, { baseURL = first.baseURL } = {}) =>
+      createClient(baseURL, async () => ({ authorization: `Bearer ${token}` })),
     withKey: ({ key }, { baseURL = first.baseURL } = {}) => createClient(baseURL, async () => ({ 'x-api-key': key })),
     socket: async (user, { baseURL = first.baseURL } = {}) => openSocket(baseURL, await tokenFor(user)),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

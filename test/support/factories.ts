@@ -1,9 +1,13 @@
+import { hash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { createKey } from '#api/auth/api-key.ts';
+import { createPasswords } from '#api/auth/passwords.ts';
 import type { ApiContext } from '#api/context.ts';
 import { createAsset } from '#shared/assets.ts';
 import { ApiKey } from '#shared/db/entities/api-key.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
+import { Operator } from '#shared/db/entities/operator.ts';
+import { OperatorSession } from '#shared/db/entities/operator-session.ts';
 import { Role } from '#shared/db/entities/role.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
@@ -161,6 +165,38 @@ export async function anApiKey(
   });
   await changeRules(em, tenant.id, { add });
   return { id, key };
+}
+
+export interface TestOperator {
+  id: string;
+  email: string;
+  password: string;
+  /** Of a session that is open. */
+  token: string;
+}
+
+/** Signed in, from nowhere in particular. */
+export async function anOperator(
+  place: { context: Pick<ApiContext, 'orm'> },
+  settings: { email?: string; password?: string; isDisabled?: boolean; session?: Partial<OperatorSession> } = {},
+): Promise<TestOperator> {
+  const id = newID();
+  const { email = `operator-${id}@example.test`, password = 'correct horse battery', isDisabled = false } = settings;
+  const token = randomBytes(32).toString('hex');
+  const em = place.context.orm.em.fork();
+  const passwordHash = await createPasswords().hash(password);
+  em.create(Operator, { id, email, operatorTitle: 'On call', passwordHash, isDisabled });
+  await em.flush();
+  em.create(OperatorSession, {
+    operatorID: id,
+    tokenHash: hash('sha256', token, 'buffer'),
+    ipAddress: '192.0.2.1',
+    network: '192.0.2.1',
+    expiresAt: new Date(Date.now() + 3_600_000),
+    ...settings.session,
+  });
+  await em.flush();
+  return { id, email, password, token };
 }
 
 interface Step {

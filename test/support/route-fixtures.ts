@@ -23,9 +23,14 @@ const params: Record<string, MakeParam> = {
   },
 };
 
+/** Whoever the body of a login means. */
+export const loginFixture = { email: 'operator@example.test', password: 'correct horse battery' };
+
 /** A body that will do, for every route that does not take an empty one. */
 const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
+  'post /api/v1/operator/auth/login': loginFixture,
+  'post /api/v1/operator/roles': { roleName: 'A role', rolePermissions: ['workflow.read'] },
   'post /api/v1/tenants': { tenantTitle: 'A tenant' },
   'post /api/v1/tenants/:tenantID/apikeys': { apiKeyName: 'A key', apiKeyPermissions: ['workflow.read'] },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },

@@ -12,7 +12,7 @@ import type { ApiContext } from '../../context.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { deleteOwnRole } from './delete.ts';
 import { presentRole } from './present.ts';
-import type { DeploymentRoleList, RoleCreate, RoleUpdate } from './schemas.ts';
+import type { AllRolesList, RoleCreate, RoleID, RoleUpdate } from './schemas.ts';
 import { changeOwnRole } from './update.ts';
 
 /** What operators do with roles: they see those of every tenant and make those that are there for all. */
@@ -27,7 +27,11 @@ interface Work {
   log: Logger;
 }
 
-export async function listAllRoles({ em, query }: Work & { query: z.output<typeof DeploymentRoleList> }) {
+interface OneRole {
+  params: z.output<typeof RoleID>;
+}
+
+export async function listAllRoles({ em, query }: Pick<Work, 'em'> & { query: z.output<typeof AllRolesList> }) {
   const where: FilterQuery<RoleEntity> = {
     deletingAt: null,
     ...(query.tenantID && { tenantID: query.tenantID }),
@@ -38,7 +42,7 @@ export async function listAllRoles({ em, query }: Work & { query: z.output<typeo
 }
 
 /** Nobody has it yet, so no tenant has its rules: they come with the first who is given it. */
-export async function createGlobalRole({ em, body }: Work & { body: z.output<typeof RoleCreate> }) {
+export async function createGlobalRole({ em, body }: Pick<Work, 'em'> & { body: z.output<typeof RoleCreate> }) {
   const { roleName, roleDescription, permissions = [], assetPermissions = [] } = body;
   refuseAssets(assetPermissions);
   const role = em.create(RoleEntity, { roleName, roleDescription, permissions, assetPermissions });
@@ -47,7 +51,7 @@ export async function createGlobalRole({ em, body }: Work & { body: z.output<typ
 }
 
 export async function updateAnyRole(
-  { em, log, roleID, body }: Work & { roleID: string; body: z.output<typeof RoleUpdate> },
+  { em, log, params: { roleID }, body }: Work & OneRole & { body: z.output<typeof RoleUpdate> },
   { pool }: Pick<ApiContext, 'pool'>,
 ) {
   const { tenantID } = await findAnyRole(em, roleID);
@@ -66,7 +70,7 @@ export async function updateAnyRole(
 }
 
 export async function deleteAnyRole(
-  { em, log, roleID }: Work & { roleID: string },
+  { em, log, params: { roleID } }: Work & OneRole,
   { pool }: Pick<ApiContext, 'pool'>,
 ) {
   const { tenantID } = await findAnyRole(em, roleID);
@@ -81,12 +85,10 @@ export async function deleteAnyRole(
   return { message: 'Role deleted' };
 }
 
+/** Read anew each time: what was known of it before it was locked may have changed. */
 async function findAnyRole(em: EntityManager, id: string, lockMode?: LockMode): Promise<RoleEntity> {
-  const role = await em.findOne(
-    RoleEntity,
-    { id, deletingAt: null },
-    { ...everyTenant, ...(lockMode && { lockMode }) },
-  );
+  const where = { id, deletingAt: null };
+  const role = await em.findOne(RoleEntity, where, { ...everyTenant, refresh: true, ...(lockMode && { lockMode }) });
   if (!role) throw new AppError('NOT_FOUND', 'Role not found');
   return role;
 }

@@ -61,7 +61,7 @@ export const RoleUpdate = z
 export const RoleList = z.object({ ...pageQuery(explorerPage), search: z.string().max(255).optional() });
 
 /** Of every tenant; `tenantID` narrows it to one. */
-export const DeploymentRoleList = z.object({
+export const AllRolesList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
   tenantID: ID.optional(),

@@ -2,6 +2,9 @@ import { ApiKey } from './api-key.ts';
 import { CollectionRequest } from './collection-request.ts';
 import { Invitation } from './invitation.ts';
 import { Membership } from './membership.ts';
+import { Operator } from './operator.ts';
+import { OperatorAudit } from './operator-audit.ts';
+import { OperatorSession } from './operator-session.ts';
 import { PolicyRule } from './policy-rule.ts';
 import { Role } from './role.ts';
 import { RunEvent } from './run-event.ts';
@@ -29,4 +32,7 @@ export const entities = [
   WorkflowInstance,
   RunEvent,
   CollectionRequest,
+  Operator,
+  OperatorSession,
+  OperatorAudit,
 ];

@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto';
+import type { Backplane, Limiter } from '#shared/backplane/index.ts';
+import { AppError } from '#shared/errors.ts';
+
+export interface LoginThrottle {
+  /** One network, whatever account it tries. */
+  admitNetwork(network: string): Promise<void>;
+  /** One account: by one network, and by all from which nobody has ever signed in to it. */
+  admitAccount(attempt: Attempt): Promise<void>;
+  /** The password was right: what was mistyped before no longer counts. */
+  forgive(attempt: Pick<Attempt, 'email' | 'network'>): Promise<void>;
+}
+
+interface Attempt {
+  email: string;
+  network: string;
+  isKnownHere: boolean;
+}
+
+/**
+ * Counted before the password is looked at, so that many attempts at once do not slip through. Whoever floods an account from
+ * many networks shuts it for new networks only: where its owner has signed in before, the account's own limit is not asked.
+ */
+export function createLoginThrottle(backplane: Backplane): LoginThrottle {
+  const whenAway = 'refuse';
+  const byNetwork = backplane.limiter({ name: 'login.network', points: 30, seconds: 15 * 60, whenAway });
+  const byPair = backplane.limiter({ name: 'login.pair', points: 10, seconds: 30 * 60, whenAway });
+  const byAccount = backplane.limiter({ name: 'login.account', points: 100, seconds: 60 * 60, whenAway });
+
+  return {
+    admitNetwork: (network) => admit(byNetwork, network),
+    async admitAccount({ email, network, isKnownHere }) {
+      await admit(byPair, pairOf(email, network));
+      if (!isKnownHere) await admit(byAccount, digest(email));
+    },
+    forgive: ({ email, network }) => byPair.reset(pairOf(email, network)),
+  };
+}
+
+async function admit(limiter: Limiter, key: string): Promise<void> {
+  const { allowed, resetSeconds } = await limiter.consume(key);
+  if (!allowed)
+    throw new AppError('RATE_LIMITED', 'Too many attempts to sign in', { retryAfter: Math.max(resetSeconds, 1) });
+}
+
+function pairOf(email: string, network: string): string {
+  return `${digest(email)}.${network}`;
+}
+
+/** Of a fixed length, and no address of anybody in the store. */
+function digest(email: string): string {
+  return hash('sha256', email).slice(0, 32);
+}

@@ -1,0 +1,22 @@
+import { isIPv6 } from 'node:net';
+
+/**
+ * The address as throttling counts it: an IPv4 address, or the /64 of an IPv6 address, which is what one subscriber has and
+ * may choose freely from.
+ */
+export function networkOf(address: string): string {
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
+  if (mapped) return mapped;
+  const [plain = ''] = address.split('%');
+  if (!isIPv6(plain)) return address;
+  const [head = '', tail] = plain.split('::');
+  const first = head.split(':').filter(Boolean);
+  const last = tail?.split(':').filter(Boolean) ?? [];
+  // A dotted end stands for two groups.
+  const given = first.length + last.length + (plain.includes('.') ? 1 : 0);
+  const groups = [...first, ...Array<string>(tail === undefined ? 0 : 8 - given).fill('0'), ...last];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+}

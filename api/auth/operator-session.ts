@@ -1,0 +1,187 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { Request } from 'express';
+import type { Backplane } from '#shared/backplane/index.ts';
+import {
+  type Account,
+  findAccount,
+  findSession,
+  type OpenedSession,
+  type OperatorEntry,
+  openSession,
+  revokeSession,
+  saveOutcome,
+  saveRehashed,
+  writeOperatorEntry,
+} from '#shared/db/operators.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Logger } from '#shared/logger.ts';
+import { createLoginThrottle } from './login-throttle.ts';
+import { networkOf } from './network.ts';
+import { createPasswords } from './passwords.ts';
+
+const sessionHours = 12;
+const format = /^[0-9a-f]{64}$/;
+
+export interface OperatorIdentity {
+  operatorID: string;
+  email: string;
+  operatorTitle: string | null;
+}
+
+/** An operator as one request presents them. */
+export interface OperatorSession extends OperatorIdentity {
+  sessionID: string;
+}
+
+export interface Login {
+  operator: OperatorIdentity;
+  /** Shown once; only its hash is stored. */
+  token: string;
+  expiresAt: Date;
+}
+
+/** What a request was, for the record. */
+export interface RequestOrigin {
+  method: string;
+  path: string;
+  ipAddress: string;
+  userAgent: string | null;
+}
+
+/** The third realm. Nothing about sessions is remembered here: one that is revoked is nobody's from the next request on. */
+export interface Operators {
+  /** INVALID_LOGIN for whatever is wrong, after the same time; RATE_LIMITED; UNAVAILABLE when attempts cannot be counted. */
+  login(credentials: { email: string; password: string }, origin: RequestOrigin): Promise<Login>;
+  /** By the header of a request. */
+  identify(authorization: string | undefined): Promise<OperatorSession>;
+  identifyToken(token: string): Promise<OperatorSession>;
+  logout(session: OperatorSession, origin: RequestOrigin): Promise<void>;
+  /** Writes down what is about to be done, and answers with what notes how it ended. Nothing is done that cannot be written down. */
+  record(session: OperatorSession, action: 'REQUEST' | 'BOARD', origin: RequestOrigin): Promise<NoteOutcome>;
+}
+
+export type NoteOutcome = (status: number) => void;
+
+export function createOperators({
+  pool,
+  backplane,
+  logger,
+}: {
+  pool: Pool;
+  backplane: Backplane;
+  logger: Logger;
+}): Operators {
+  const throttle = createLoginThrottle(backplane);
+  const passwords = createPasswords();
+
+  function write(
+    { operatorID, sessionID }: Pick<OperatorEntry, 'operatorID' | 'sessionID'>,
+    entry: Pick<OperatorEntry, 'action' | 'status'> & RequestOrigin,
+  ): Promise<string> {
+    return writeOperatorEntry(pool, { ...entry, operatorID, sessionID });
+  }
+
+  async function check({ email, password }: Credentials, network: string): Promise<Checked> {
+    await throttle.admitNetwork(network);
+    const account = await findAccount(pool, email, network);
+    await throttle.admitAccount({ email, network, isKnownHere: account?.isKnownHere ?? false });
+    const { isRight, isOutdated } = await passwords.verify(password, account?.passwordHash);
+    const mayEnter = account !== undefined && isRight && !account.isDisabled;
+    if (mayEnter && isOutdated) await saveRehashed(pool, account, await passwords.hash(password));
+    return { account, mayEnter };
+  }
+
+  return {
+    async login({ email: typed, password }, origin) {
+      const email = typed.toLowerCase();
+      const network = networkOf(origin.ipAddress);
+      const { account, mayEnter } = await check({ email, password }, network);
+      const { token, tokenHash } = createToken();
+      const session = account && mayEnter ? await open(account, { tokenHash, network, origin }) : undefined;
+      if (!account || !session) {
+        // Also when there is no such account, without what was typed: it may be a password, and the answer takes as long.
+        const operatorID = account?.operatorID ?? null;
+        await write({ operatorID, sessionID: null }, { ...origin, action: 'LOGIN_FAILED', status: 401 });
+        throw new AppError('INVALID_LOGIN', 'The e-mail address or the password is wrong');
+      }
+      const { operatorID, operatorTitle } = account;
+      await throttle.forgive({ email, network });
+      await write({ operatorID, sessionID: session.sessionID }, { ...origin, action: 'LOGIN', status: 200 });
+      return { operator: { operatorID, email: account.email, operatorTitle }, token, expiresAt: session.expiresAt };
+    },
+
+    identify(authorization) {
+      const [, token] = /^\s*bearer\s+(\S+)\s*$/i.exec(authorization ?? '') ?? [];
+      if (token === undefined)
+        return Promise.reject(unknownSession('An operator session is required: Authorization: Bearer <token>'));
+      return identifyToken(token);
+    },
+
+    identifyToken,
+
+    async logout(session, origin) {
+      await write(session, { ...origin, action: 'LOGOUT', status: 200 });
+      await revokeSession(pool, session.sessionID);
+    },
+
+    async record(session, action, origin) {
+      const entryID = await write(session, { ...origin, action, status: null });
+      return (status) => {
+        saveOutcome(pool, entryID, status).catch((error: unknown) =>
+          logger.error({ err: error, entryID, status }, 'outcome of an operator’s action not noted'),
+        );
+      };
+    },
+  };
+
+  async function identifyToken(token: string): Promise<OperatorSession> {
+    const found = format.test(token) ? await findSession(pool, hashOf(token)) : undefined;
+    if (!found) throw unknownSession('The operator session is not valid');
+    if (found.isExpired) throw new AppError('USER_AUTH_TOKEN_EXPIRED', 'The operator session has expired');
+    const { sessionID, operatorID, email, operatorTitle } = found;
+    return { sessionID, operatorID, email, operatorTitle };
+  }
+
+  function open(
+    { operatorID, passwordVersion }: Account,
+    { tokenHash, network, origin }: { tokenHash: Buffer; network: string; origin: RequestOrigin },
+  ): Promise<OpenedSession | undefined> {
+    const { ipAddress, userAgent } = origin;
+    const hours = sessionHours;
+    return openSession(pool, { operatorID, passwordVersion, tokenHash, ipAddress, network, userAgent, hours });
+  }
+}
+
+/** What the record says of a request, bounded: it is the client who writes it. */
+export function originOf(request: Request): RequestOrigin {
+  return {
+    method: request.method,
+    path: request.originalUrl.replace(/\?.*$/s, '').slice(0, 2000),
+    ipAddress: request.ip ?? '',
+    userAgent: request.get('user-agent')?.slice(0, 500) ?? null,
+  };
+}
+
+interface Checked {
+  account: Account | undefined;
+  mayEnter: boolean;
+}
+
+interface Credentials {
+  email: string;
+  password: string;
+}
+
+function createToken(): { token: string; tokenHash: Buffer } {
+  const token = randomBytes(32).toString('hex');
+  return { token, tokenHash: hashOf(token) };
+}
+
+function hashOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+function unknownSession(message: string): AppError {
+  return new AppError('USER_AUTH_TOKEN_NOT_FOUND', message);
+}

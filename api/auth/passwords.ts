@@ -1,0 +1,90 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { AppError } from '#shared/errors.ts';
+
+/**
+ * Argon2id with 46 MiB and one pass, the larger of the equal settings that OWASP recommends. To raise them is to change them
+ * here: a hash says what it was made with, and is made anew at the next login.
+ */
+const current: Cost = { memory: 47_104, passes: 1, parallelism: 1 };
+const hashBytes = 32;
+/** Each takes a thread of the few that files and names are also looked up with, and its memory. */
+const atOnce = 2;
+const waitingAtMost = 64;
+
+interface Cost {
+  /** KiB */
+  memory: number;
+  passes: number;
+  parallelism: number;
+}
+
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  /** Without a stored hash it takes as long, and is wrong. */
+  verify(password: string, stored: string | undefined): Promise<{ isRight: boolean; isOutdated: boolean }>;
+}
+
+/** Hashing off the event loop, a few at once; a flood of logins is answered with UNAVAILABLE. */
+export function createPasswords(): Passwords {
+  const inTurn = createTurns();
+  return {
+    async hash(password) {
+      const salt = randomBytes(16);
+      return format(current, salt, await inTurn(() => derive(password, salt, current)));
+    },
+    async verify(password, stored) {
+      const known = stored === undefined ? undefined : read(stored);
+      const { cost, salt, hash } = known ?? { cost: current, salt: randomBytes(16), hash: randomBytes(hashBytes) };
+      const derived = await inTurn(() => derive(password, salt, cost));
+      const isRight = timingSafeEqual(derived, hash) && known !== undefined;
+      return { isRight, isOutdated: JSON.stringify(cost) !== JSON.stringify(current) };
+    },
+  };
+}
+
+const argon2Async = promisify(argon2);
+
+/** The same characters, however a keyboard composes them, are the same password. */
+function derive(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
+  const message = Buffer.from(password.normalize('NFKC'));
+  return argon2Async('argon2id', { message, nonce, tagLength: hashBytes, ...cost });
+}
+
+/** The usual notation: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
+function format({ memory, passes, parallelism }: Cost, salt: Buffer, hash: Buffer): string {
+  const [saltText, hashText] = [salt, hash].map((bytes) => bytes.toString('base64').replaceAll('=', ''));
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${saltText}$${hashText}`;
+}
+
+function read(stored: string): { cost: Cost; salt: Buffer; hash: Buffer } {
+  const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(stored);
+  if (!match) throw new Error('A stored password hash is not in the expected format');
+  const [, memory, passes, parallelism, salt = '', hash = ''] = match;
+  return {
+    cost: { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+    salt: Buffer.from(salt, 'base64'),
+    hash: Buffer.from(hash, 'base64'),
+  };
+}
+
+function createTurns() {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= atOnce) {
+      if (waiting.length >= waitingAtMost)
+        throw new AppError('UNAVAILABLE', 'Too many people are signing in', { retryAfter: 5 });
+      // Whoever is through hands over its place.
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}

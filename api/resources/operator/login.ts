@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { originOf } from '../../auth/operator-session.ts';
+import { OPERATOR_PREFIX, publicRoute } from '../../http/route.ts';
+import { Operator, OperatorLogin } from './schemas.ts';
+
+/** Public, because whoever asks has nothing yet; throttled in `Operators.login`. */
+export const loginOperator = publicRoute({
+  method: 'post',
+  path: `${OPERATOR_PREFIX}/auth/login`,
+  summary: 'Sign in as an operator',
+  body: OperatorLogin,
+  response: z.object({ operator: Operator, token: z.string(), expiresAt: z.iso.datetime() }),
+  errors: ['401', '429'],
+
+  async handle({ body, request, response }, { operators }) {
+    const { operator, token, expiresAt } = await operators.login(body, originOf(request));
+    response.setHeader('cache-control', 'no-store');
+    return { operator, token, expiresAt: expiresAt.toISOString() };
+  },
+});

@@ -1,0 +1,230 @@
+import { argon2Sync } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import type { Answer } from '../../support/client.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { anOperator, type TestOperator } from '../../support/factories.ts';
+
+const LOGIN = '/api/v1/operator/auth/login';
+const ME = '/api/v1/operator/auth/me';
+
+let cluster: Cluster;
+beforeAll(async () => {
+  cluster = await startCluster({ workers: false, apis: 2, settings: { TRUSTED_PROXIES: 'loopback' } });
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+let addresses = 0;
+/** Somewhere nobody has been. */
+function anAddress(): string {
+  addresses += 1;
+  return `198.51.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`;
+}
+
+function login(
+  { email, password }: { email: string; password: string },
+  { from = anAddress(), api = 0 }: { from?: string; api?: number } = {},
+): Promise<Answer> {
+  const baseURL = cluster.apis[api]?.baseURL ?? '';
+  return cluster.as(undefined, { baseURL }).post(LOGIN, { email, password }, { 'x-forwarded-for': from });
+}
+
+async function times(count: number, work: (n: number) => Promise<Answer>): Promise<number[]> {
+  const statuses = [];
+  for (let n = 0; n < count; n += 1) statuses.push((await work(n)).status);
+  return statuses;
+}
+
+async function entries({ id }: TestOperator) {
+  const { rows } = await cluster.pool.query('select * from operator_audit where operator_id = $1 order by id', [id]);
+  return rows;
+}
+
+describe('signing in', () => {
+  test('answers with a token that is good for 12 hours and stored as a hash only', async () => {
+    const operator = await anOperator(cluster);
+
+    const { status, body, headers } = await login({ ...operator, email: operator.email.toUpperCase() });
+
+    expect(status).toBe(200);
+    expect(body.operator).toEqual({ operatorID: operator.id, email: operator.email, operatorTitle: 'On call' });
+    expect(body.token).toMatch(/^[0-9a-f]{64}$/);
+    expect(Date.parse(body.expiresAt) - Date.now()).toBeGreaterThan(11.9 * 3_600_000);
+    expect(Date.parse(body.expiresAt) - Date.now()).toBeLessThanOrEqual(12 * 3_600_000);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect((await cluster.asOperator(body).get(ME)).body).toEqual({ success: true, operator: body.operator });
+    const { rows } = await cluster.pool.query('select s::text as session from operator_session s');
+    expect(JSON.stringify(rows)).not.toContain(body.token);
+  });
+
+  test('tells nothing when it fails: unknown address, wrong password, disabled operator', async () => {
+    const [operator, disabled] = [await anOperator(cluster), await anOperator(cluster, { isDisabled: true })];
+
+    const answers = [
+      await login({ email: `nobody-${newID()}@example.test`, password: operator.password }),
+      await login({ ...operator, password: 'a wrong password' }),
+      await login(disabled),
+      await login({ ...disabled, password: 'a wrong password' }),
+    ];
+
+    for (const { status, body } of answers) {
+      expect(status).toBe(401);
+      expect(body).toEqual({
+        success: false,
+        error: { code: 'INVALID_LOGIN', message: 'The e-mail address or the password is wrong' },
+      });
+    }
+  });
+
+  test('names the field that is malformed', async () => {
+    const { status, body } = await cluster.as(undefined).post(LOGIN, { email: 'no address', password: '' });
+
+    expect({ status, code: body.error.code }).toEqual({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(body.error.message).toContain('email');
+    expect(body.error.message).toContain('password');
+  });
+
+  test('is written down with its address, also when it fails, and without what was typed', async () => {
+    const operator = await anOperator(cluster);
+    const from = anAddress();
+    const typed = `hunter2-${newID()}@example.test`;
+
+    await login({ ...operator, password: 'a wrong password' }, { from });
+    await login(operator, { from });
+    await login({ email: typed, password: 'x' }, { from });
+
+    expect(await entries(operator)).toMatchObject([
+      { action: 'LOGIN_FAILED', status: 401, ip_address: from, path: LOGIN },
+      { action: 'LOGIN', status: 200, ip_address: from, method: 'POST' },
+    ]);
+    const { rows } = await cluster.pool.query('select a::text as entry from operator_audit a where ip_address = $1', [
+      from,
+    ]);
+    expect(rows).toHaveLength(3);
+    expect(JSON.stringify(rows)).not.toContain(typed);
+  });
+
+  test('makes a hash anew that was made with less', async () => {
+    const operator = await anOperator(cluster);
+    const salt = Buffer.alloc(16, 7);
+    const cost = { memory: 1024, passes: 1, parallelism: 1, tagLength: 32 };
+    const made = argon2Sync('argon2id', { message: Buffer.from(operator.password), nonce: salt, ...cost });
+    const [saltText, hashText] = [salt, made].map((bytes) => bytes.toString('base64').replaceAll('=', ''));
+    const weak = `$argon2id$v=19$m=1024,t=1,p=1$${saltText}$${hashText}`;
+    await cluster.pool.query('update operator set password_hash = $2 where id = $1', [operator.id, weak]);
+
+    expect((await login(operator)).status).toBe(200);
+
+    const { rows } = await cluster.pool.query('select password_hash from operator where id = $1', [operator.id]);
+    expect(rows[0].password_hash).toContain('m=47104,');
+    expect((await login(operator)).status).toBe(200);
+  });
+});
+
+describe('a session', () => {
+  test('ends with the logout, that one alone', async () => {
+    const operator = await anOperator(cluster);
+    const { body } = await login(operator);
+
+    expect(await cluster.asOperator(body).post('/api/v1/operator/auth/logout')).toMatchObject({
+      status: 200,
+      body: { success: true },
+    });
+
+    expect((await cluster.asOperator(body).get(ME)).status).toBe(401);
+    expect((await cluster.asOperator(operator).get(ME)).status).toBe(200);
+    expect((await entries(operator)).map(({ action }) => action)).toEqual(['LOGIN', 'LOGOUT']);
+  });
+
+  test('ends in every process on the next request when the operator is disabled', async () => {
+    const operator = await anOperator(cluster);
+    const statuses = () =>
+      Promise.all(
+        cluster.apis.map(async ({ baseURL }) => (await cluster.asOperator(operator, { baseURL }).get(ME)).status),
+      );
+    expect(await statuses()).toEqual([200, 200]);
+
+    await cluster.pool.query('update operator set is_disabled = true where id = $1', [operator.id]);
+
+    expect(await statuses()).toEqual([401, 401]);
+  });
+
+  test('is not opened by a login that has checked a password which is reset meanwhile', async () => {
+    const operator = await anOperator(cluster);
+    const client = await cluster.pool.connect();
+    await client.query('begin');
+    await client.query('update operator set password_version = password_version + 1 where id = $1', [operator.id]);
+
+    const pending = login(operator);
+    // It has read the account and waits for the lock.
+    await expect
+      .poll(async () => {
+        const { rows } = await cluster.pool.query(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%for share%' and datname = current_database()`,
+        );
+        return rows.length;
+      })
+      .toBe(1);
+    await client.query('commit');
+    client.release();
+
+    expect((await pending).status).toBe(401);
+  });
+});
+
+describe('guessing', () => {
+  test('is stopped for one network and account after ten attempts, over all API processes', async () => {
+    const operator = await anOperator(cluster);
+    const from = anAddress();
+    const wrong = { ...operator, password: 'a wrong password' };
+
+    expect(await times(10, (n) => login(wrong, { from, api: n % 2 }))).toEqual(Array(10).fill(401));
+
+    const refused = await login(operator, { from });
+    expect(refused).toMatchObject({ status: 429, body: { success: false, error: { code: 'RATE_LIMITED' } } });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60);
+    // Somebody else there, and the operator elsewhere, are not concerned.
+    expect((await login(await anOperator(cluster), { from })).status).toBe(200);
+    expect((await login(operator)).status).toBe(200);
+  }, 30_000);
+
+  test('is stopped just the same for an account that does not exist', async () => {
+    const from = anAddress();
+    const nobody = { email: `nobody-${newID()}@example.test`, password: 'a wrong password' };
+
+    expect(await times(11, () => login(nobody, { from }))).toEqual([...Array(10).fill(401), 429]);
+  }, 30_000);
+
+  test('is counted anew after a login that succeeds', async () => {
+    const operator = await anOperator(cluster);
+    const from = anAddress();
+    const wrong = { ...operator, password: 'a wrong password' };
+    await times(8, () => login(wrong, { from }));
+
+    expect((await login(operator, { from })).status).toBe(200);
+
+    expect(await times(3, () => login(wrong, { from }))).toEqual([401, 401, 401]);
+  }, 30_000);
+
+  test('is stopped for one network after thirty attempts, whatever the accounts', async () => {
+    const from = '2001:db8:1:2::1';
+    const guess = (n: number) =>
+      login({ email: `nobody-${n}@example.test`, password: 'x' }, { from: `2001:db8:1:2::${(n + 1).toString(16)}` });
+
+    expect(await times(31, guess)).toEqual([...Array(30).fill(401), 429]);
+    expect((await login(await anOperator(cluster), { from })).status).toBe(429);
+    expect((await login(await anOperator(cluster), { from: '2001:db8:1:3::1' })).status).toBe(200);
+  }, 60_000);
+
+  test('from everywhere shuts the account for new networks, never for one its operator has signed in from', async () => {
+    const operator = await anOperator(cluster);
+    const home = anAddress();
+    expect((await login(operator, { from: home })).status).toBe(200);
+
+    const guesses = await times(100, () => login({ ...operator, password: 'a wrong password' }));
+
+    expect(new Set(guesses)).toEqual(new Set([401, 429]));
+    expect((await login(operator)).status).toBe(429);
+    expect((await login(operator, { from: home })).status).toBe(200);
+  }, 120_000);
+});

@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Cluster, startCluster } from '#test/support/cluster.ts';
+
+let cluster: Cluster;
+beforeAll(async () => {
+  cluster = await startCluster({ workers: false });
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+async function enrol(args: string[], stdin = ''): Promise<{ code: number; out: string; err: string }> {
+  const child = spawn(process.execPath, ['ops/enrol-operator.ts', ...args], {
+    env: { ...cluster.env, PATH: process.env.PATH ?? '' },
+  });
+  child.stdin.end(stdin);
+  const ended = once(child, 'exit');
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await ended;
+  return { code, out, err };
+}
+
+function login(email: string, password: string) {
+  return cluster.as(undefined).post('/api/v1/operator/auth/login', { email, password });
+}
+
+const me = (token: string) => cluster.asOperator({ token }).get('/api/v1/operator/auth/me');
+const anEmail = () => `op-${newID()}@example.test`;
+
+test('creates an operator with a password from standard input, which it does not repeat', async () => {
+  const email = anEmail();
+
+  const { code, out, err } = await enrol(['create', email.toUpperCase(), '--title', 'Ops'], 'correct horse battery\n');
+
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).not.toContain('correct horse');
+  const { status, body } = await login(email, 'correct horse battery');
+  expect(status).toBe(200);
+  expect(body.operator).toMatchObject({ email, operatorTitle: 'Ops' });
+  expect(await enrol(['create', email], 'correct horse battery')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('already'),
+  });
+});
+
+test('makes up a password when none comes, and prints it this once', async () => {
+  const email = anEmail();
+
+  const { code, out } = await enrol(['create', email]);
+
+  const [, password = ''] = /^Password, shown this once: (\S+)$/m.exec(out) ?? [];
+  expect(code).toBe(0);
+  expect((await login(email, password)).status).toBe(200);
+});
+
+test('a password that is reset ends every session and the old password', async () => {
+  const email = anEmail();
+  await enrol(['create', email], 'the first password');
+  const { token } = (await login(email, 'the first password')).body;
+  expect((await me(token)).status).toBe(200);
+
+  const { code, out } = await enrol(['reset-password', email], 'the second password');
+
+  expect(code).toBe(0);
+  expect(out).toContain('1 sessions revoked');
+  expect((await me(token)).status).toBe(401);
+  expect((await login(email, 'the first password')).status).toBe(401);
+  expect((await login(email, 'the second password')).status).toBe(200);
+});
+
+test('a disabled operator is out at once, and enabled again signs in anew', async () => {
+  const email = anEmail();
+  await enrol(['create', email], 'the only password');
+  const { token } = (await login(email, 'the only password')).body;
+
+  expect((await enrol(['disable', email])).code).toBe(0);
+  expect((await me(token)).status).toBe(401);
+  expect((await login(email, 'the only password')).status).toBe(401);
+
+  expect((await enrol(['enable', email])).code).toBe(0);
+  expect((await me(token)).status).toBe(401);
+  expect((await login(email, 'the only password')).status).toBe(200);
+  const { rows } = await cluster.pool.query(
+    `select action from operator_audit a join operator o on o.id = a.operator_id where o.email = $1 order by a.id`,
+    [email],
+  );
+  expect(rows.map(({ action }) => action)).toEqual([
+    'CREATED',
+    'LOGIN',
+    'DISABLED',
+    'LOGIN_FAILED',
+    'ENABLED',
+    'LOGIN',
+  ]);
+});
+
+test.each([
+  [[], '', 'usage:'],
+  [['create'], '', 'usage:'],
+  [['promote', 'a@example.test'], '', 'usage:'],
+  [['create', 'a@example.test', 'a password as argument'], '', 'usage:'],
+  [['create', 'a@example.test', '--password', 'x'], '', '--password'],
+  [['create', 'no address'], '', 'no e-mail address'],
+  [['create', 'a@example.test'], 'short', '12'],
+  [['disable', 'nobody@example.test'], '', 'no operator'],
+  [['reset-password', 'nobody@example.test'], 'a long enough password', 'no operator'],
+])('%j is refused', async (args, stdin, complaint) => {
+  const { code, err } = await enrol(args, stdin);
+
+  expect(code).toBe(1);
+  expect(err).toContain(complaint);
+  expect(err).not.toMatch(/^\s+at /m);
+});

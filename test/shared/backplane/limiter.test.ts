@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { testLogger } from '#test/support/environment.ts';
+
+let deployment: Deployment;
+let other: Backplane;
+beforeAll(async () => {
+  deployment = await startDeployment();
+  other = createBackplane(deployment.config.backplane, testLogger);
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await deployment[Symbol.asyncDispose]();
+});
+
+const whenAway = 'allow';
+
+test('processes count together, and no more pass than may, however many come at once', async () => {
+  const limit = { name: 'together', points: 10, seconds: 60, whenAway } as const;
+  const limiters = [deployment.backplane.limiter(limit), other.limiter(limit)];
+
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => limiters[n % 2]?.consume('a')));
+
+  expect(answers.filter((answer) => answer?.allowed)).toHaveLength(10);
+  expect(Math.max(...answers.map((answer) => answer?.remaining ?? -1))).toBe(9);
+  const last = await limiters[0]?.consume('a');
+  expect(last).toMatchObject({ allowed: false, limit: 10, remaining: 0 });
+  expect(last?.resetSeconds).toBeGreaterThan(50);
+  expect(last?.resetSeconds).toBeLessThanOrEqual(60);
+});
+
+test('keys and limits are counted apart, several points at once count as several, and a reset forgets', async () => {
+  const limiter = deployment.backplane.limiter({ name: 'apart', points: 5, seconds: 60, whenAway });
+  const namesake = deployment.backplane.limiter({ name: 'apart.2', points: 5, seconds: 60, whenAway });
+
+  expect(await limiter.consume('a', 4)).toMatchObject({ allowed: true, remaining: 1 });
+  expect(await limiter.consume('a', 2)).toMatchObject({ allowed: false });
+  expect(await limiter.consume('b')).toMatchObject({ allowed: true, remaining: 4 });
+  expect(await namesake.consume('a')).toMatchObject({ allowed: true, remaining: 4 });
+  await limiter.reset('a');
+  expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 4 });
+});
+
+test('the count begins anew when the time is over', async () => {
+  const limiter = deployment.backplane.limiter({ name: 'anew', points: 1, seconds: 1, whenAway });
+  await limiter.consume('a');
+  expect(await limiter.consume('a')).toMatchObject({ allowed: false, resetSeconds: 1 });
+
+  await expect.poll(async () => (await limiter.consume('a')).allowed, { timeout: 5000 }).toBe(true);
+});
+
+test.each(['is gone', 'is silent'])(
+  'when the store %s, nobody waits: everything passes or nothing, as asked for',
+  async (how) => {
+    await using store = await brokenStore({ isListening: how === 'is silent' });
+    const { backplane: config } = deployment.config;
+    await using broken = createBackplane(
+      {
+        ...config,
+        databaseURL: `postgres://x:x@127.0.0.1:${store.port}/x`,
+        ...(config.redis && { redis: { ...config.redis, url: `redis://127.0.0.1:${store.port}` } }),
+      },
+      testLogger,
+    );
+    const lenient = broken.limiter({ name: 'lenient', points: 5, seconds: 60, whenAway: 'allow' });
+    const strict = broken.limiter({ name: 'strict', points: 5, seconds: 60, whenAway: 'refuse' });
+
+    const began = performance.now();
+    expect(await lenient.consume('a')).toEqual({ allowed: true, limit: 5, remaining: 5, resetSeconds: 0 });
+    expect(performance.now() - began).toBeLessThan(600);
+    // The store is left alone for a while: the next ones do not even try.
+    const again = performance.now();
+    for (let n = 0; n < 100; n += 1) await lenient.consume('a');
+    expect(performance.now() - again).toBeLessThan(100);
+    await expect(strict.consume('a')).rejects.toMatchObject({ code: 'UNAVAILABLE', status: 503 });
+    await strict.reset('a');
+  },
+);
+
+async function brokenStore({ isListening }: { isListening: boolean }) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  if (!isListening) await close();
+  return { port, [Symbol.asyncDispose]: close };
+}
