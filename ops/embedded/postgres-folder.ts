@@ -54,6 +54,12 @@ export async function createFolder(dir: string, user: ServiceUser, binaries: Bin
   await syncFolder(dirname(dir));
 }
 
+/** Where the server of a folder is found while it runs; undefined when none ever has. */
+export async function findURL(dir: string, database: string): Promise<string | undefined> {
+  const [port, password] = await Promise.all([readIfThere(join(dir, 'port')), readIfThere(join(dir, 'password'))]);
+  return port && password && `postgres://${role}:${password}@127.0.0.1:${port.trim()}/${database}`;
+}
+
 /** Refuses a folder that is not one of ours, or that this Postgres cannot open. */
 export async function checkFolder(dir: string): Promise<void> {
   const version = (await readIfThere(join(dir, 'data', 'PG_VERSION')))?.trim();
