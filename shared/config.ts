@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 
@@ -11,6 +12,13 @@ const list = z
       .map((item) => item.trim())
       .filter(Boolean),
   );
+
+function isNetwork(text: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
+  const [address = '', bits] = text.split('/');
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return bits === undefined ? most > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
 
 /** Every variable Gantry reads, and nothing else reads the environment. */
 export const Environment = z.object({
@@ -33,7 +41,9 @@ export const Environment = z.object({
   BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
   /** Addresses or networks of the proxies in front, whose X-Forwarded-For says where a request comes from. */
-  TRUSTED_PROXIES: list,
+  TRUSTED_PROXIES: list.refine((items) => items.every(isNetwork), {
+    error: 'must be addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
+  }),
   BODY_LIMIT_BYTES: z.coerce
     .number()
     .int()
