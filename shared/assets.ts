@@ -1,8 +1,9 @@
 import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql';
 import type { Caller } from './caller.ts';
-import { inEntityTransaction } from './db/query.ts';
+import { inEntityTransaction, onEntities } from './db/query.ts';
 import { changeRules } from './policy/change.ts';
 import type { Resource } from './policy/permissions.ts';
+import { forgetAsset } from './policy/roles.ts';
 
 /** What every asset of a tenant has: see `owned` in `db/base.ts`. */
 interface Asset {
@@ -12,13 +13,16 @@ interface Asset {
   createdByApiKeyID?: string | null;
 }
 
+/** Roles can also be without tenant and creator; those of a tenant never are. */
+type NewAsset = { [K in keyof Asset]?: Asset[K] | null } & { id: string };
+
 type Owner = 'tenantID' | 'creatorID' | 'createdByApiKeyID';
 
 /**
  * Writes an asset of the entity manager's tenant, and whatever else is pending, and lets its creator do anything with it: the
  * user and, when there is one, the API key. All in one transaction, the caller's if there is one.
  */
-export async function createAsset<E extends Asset>(
+export async function createAsset<E extends NewAsset>(
   em: EntityManager,
   caller: Caller,
   type: Resource,
@@ -42,10 +46,14 @@ export async function createAsset<E extends Asset>(
   return asset;
 }
 
-/** Removes an asset, with whatever else is pending, and every rule on it. */
+/** Removes an asset, with whatever else is pending, every rule on it, and what roles grant on it. */
 export async function deleteAsset<E extends Asset>(em: EntityManager, type: Resource, asset: E): Promise<void> {
+  const { id, tenantID } = asset;
   em.remove(asset);
-  await changeRules(em, asset.tenantID, { remove: [{ object: `${type}:${asset.id}` }] });
+  await inEntityTransaction(em, async () => {
+    await changeRules(em, tenantID, { remove: [{ object: `${type}:${id}` }] });
+    await forgetAsset(onEntities(em), tenantID, { type, id });
+  });
 }
 
 function tenantOf(em: EntityManager): string {

@@ -79,7 +79,7 @@ const batchOf = (table: string) =>
   `delete from ${table} where ctid = any(array(select ctid from ${table} where tenant_id = $1 limit ${BATCH} for update skip locked))`;
 
 /** Gone first: from here on nobody may do anything. */
-const ACCESS = ['policy_rule', 'policy_change', 'membership'].map(batchOf);
+const ACCESS = ['policy_rule', 'policy_change', 'membership', 'invitation'].map(batchOf);
 
 const ROWS = [
   `
@@ -95,6 +95,7 @@ delete from workflow_instance where id in (select id from run)`,
     'workflow_version',
     'workflow',
     'user_config',
+    'role',
     'idempotency',
     'tenant_dispatch',
   ].map(batchOf),

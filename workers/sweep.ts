@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Backplane } from '#shared/backplane/index.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { resumeSpreading } from '#shared/deployment-roles.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
@@ -206,6 +207,7 @@ export function createSweep(options: SweepOptions): Sweep {
     await pool.query(RETIRE_RUNS, [seconds]);
     await pool.query(RETIRE_VERSIONS, [seconds]);
     await resumeDeletions(pool, runs);
+    await resumeSpreading(pool);
   }
 
   function refillSoon(): void {

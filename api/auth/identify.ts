@@ -7,10 +7,10 @@ import {
   readStandings,
   type Standing,
   type StandingQuestion,
-  savePerson,
 } from '#shared/db/standing.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
+import { savePerson } from '#shared/people.ts';
 import { createKeyVerifier } from './api-key.ts';
 import type { Identity } from './identity.ts';
 import { createRemoteIssuer, type TrustedIssuer } from './trusted-issuer.ts';
@@ -58,7 +58,7 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
   async function identifyPerson(person: Person, tenantID: string | null): Promise<Identified> {
     const question = { issuer: person.issuer, subject: person.subject, tenantID };
     let standing = await findStanding(question);
-    if (!standing || (person.email !== null && person.email !== standing.email)) {
+    if (!standing || isNews(person, standing)) {
       await savePerson(pool, newID(), person);
       standing = await findStanding(question);
     }
@@ -102,6 +102,12 @@ function credentialOf(
   if (scheme.toLowerCase() === 'api_key') return { apiKey: credential };
   if (!authorization && apiKey !== undefined) return { apiKey: apiKey.trim() };
   throw notFound('A bearer token is required: Authorization: Bearer <token>');
+}
+
+/** Of somebody who is blocked nothing is news. */
+function isNews({ email, isEmailVerified }: Person, standing: Standing): boolean {
+  if (email === null || standing.isDisabled) return false;
+  return email !== standing.email || (isEmailVerified && !standing.isEmailVerified);
 }
 
 function present(standing: Standing | null): Identified {

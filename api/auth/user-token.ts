@@ -98,7 +98,14 @@ function readPerson(payload: JWTPayload): Person {
   const claims = Claims.safeParse(payload);
   if (!claims.success) throw notFound('The token does not name a user', claims.error);
   const { iss, sub, email, email_verified, given_name, family_name } = claims.data;
-  // Members are added by address: one that nobody has checked could be anybody's.
+  // Members are added by address: one that nobody has checked could be anybody's. A provider that says nothing has not checked.
   const isDoubtful = email_verified === false || email_verified === 'false';
-  return { issuer: iss, subject: sub, email: isDoubtful ? null : email, firstName: given_name, lastName: family_name };
+  return {
+    issuer: iss,
+    subject: sub,
+    email: isDoubtful ? null : email,
+    isEmailVerified: email !== null && (email_verified === true || email_verified === 'true'),
+    firstName: given_name,
+    lastName: family_name,
+  };
 }

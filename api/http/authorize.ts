@@ -1,12 +1,12 @@
 import { AppError } from '#shared/errors.ts';
 import type { Asker, Policy } from '#shared/policy/enforcer.ts';
 import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
-import type { Access } from './route.ts';
+import type { Access, Demand } from './route.ts';
 
 /** What one caller may do in one tenant. */
 export interface Gate {
   /** Throws unless every one is allowed. */
-  require(access: readonly Access[]): Promise<void>;
+  require(access: readonly Demand[]): Promise<void>;
   /** Throws unless every permission is there for something of its type at least: the rest is left to the filter of the list. */
   requireSome(access: readonly Access[]): Promise<void>;
   visible(permission: Permission): Promise<'all' | string[]>;

@@ -44,15 +44,23 @@ interface Position {
   id: string;
 }
 
+interface PageOf<E> {
+  where: FilterQuery<E>;
+  query: PageQuery;
+  exclude?: readonly (keyof E & string)[];
+  /** To look into every tenant. */
+  filters?: { tenant: false };
+}
+
 /** A page of what matches, newest first. */
 export async function findPage<E extends Listed>(
   em: EntityManager,
   entity: EntityName<E>,
-  { where, query, exclude }: { where: FilterQuery<E>; query: PageQuery; exclude?: readonly (keyof E & string)[] },
+  { where, query, exclude, filters }: PageOf<E>,
 ): Promise<{ rows: E[]; fields: PageFields }> {
   const { page, pageSize, limit, cursor } = query;
   const orderBy = [{ createdAt: 'desc' }, { id: 'desc' }] as unknown as OrderDefinition<E>;
-  const options = { orderBy, exclude } as unknown as FindOptions<E>;
+  const options = { orderBy, exclude, ...(filters && { filters }) } as unknown as FindOptions<E>;
 
   if (limit !== undefined || cursor) {
     const size = limit ?? pageSize;

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { Permission } from '#shared/policy/permissions.ts';
+import type { Permission, Resource } from '#shared/policy/permissions.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
@@ -17,6 +17,12 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /** One thing that must be allowed: `permission` on `object` (`<type>:<id>`, `<type>:*`). All of a route's are required. */
 export interface Access {
   permission: Permission;
+  object: string;
+}
+
+/** The same of a handler, which may also ask for whatever can be done. */
+export interface Demand {
+  permission: Permission | `${Resource}.*`;
   object: string;
 }
 
@@ -61,7 +67,7 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   /** What this caller may see of `<type>`: everything, or these ids; lists filter by it. */
   visible(permission: Permission): Promise<'all' | string[]>;
   /** Throws PERMISSION_DENIED unless every one is allowed: for what only the handler can know. */
-  require(access: readonly Access[]): Promise<void>;
+  require(access: readonly Demand[]): Promise<void>;
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;

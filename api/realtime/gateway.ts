@@ -1,5 +1,6 @@
 import type { Server as HttpServer } from 'node:http';
 import { Server } from 'socket.io';
+import { ACCESS_CHANNEL, AccessSignal } from '#shared/access-signals.ts';
 import { toAppError } from '#shared/errors.ts';
 import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
 import type { ApiContext } from '../context.ts';
@@ -53,10 +54,16 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
     });
   }
   const timer = setInterval(() => void recheckAll(), RECHECK_MS).unref();
+  // The next round would find out too; who is removed should not see another event.
+  const unsubscribe = backplane.messages.subscribe(ACCESS_CHANNEL, (message) => {
+    const userID = AccessSignal.safeParse(message).data?.userID;
+    for (const socket of io.of('/').sockets.values()) if (socket.data.userID === userID) void recheck(socket, context);
+  });
 
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
+      unsubscribe();
       // Not `io.close()`: the HTTP server is not ours, and the other processes' sockets are not either.
       io.local.disconnectSockets(true);
       io.engine.close();

@@ -2,7 +2,10 @@ import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
+import { operatorRoleRoutes } from './roles/operator-routes.ts';
+import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
+import { userRoutes } from './users/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
 /** Every route of the service, in the order of the contract. */
@@ -10,6 +13,9 @@ export const routes: readonly Route[] = [
   ...accountRoutes,
   ...tenantRoutes,
   ...workflowRoutes,
+  ...userRoutes,
+  ...roleRoutes,
   ...apiKeyRoutes,
   ...operatorRoutes,
+  ...operatorRoleRoutes,
 ];

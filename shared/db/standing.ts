@@ -5,8 +5,10 @@ import type { Pool } from './pool.ts';
 export interface Person {
   issuer: string;
   subject: string;
-  /** Null when the provider does not vouch for one. */
+  /** Null when the provider says that it is not theirs. */
   email: string | null;
+  /** Whether the provider says that it is theirs, and not just nothing. */
+  isEmailVerified: boolean;
   firstName: string | null;
   lastName: string | null;
 }
@@ -21,6 +23,7 @@ export interface Membership {
 export interface Standing {
   userID: string;
   email: string | null;
+  isEmailVerified: boolean;
   isDisabled: boolean;
   /** Null: no member, or no such tenant; nobody is told which. */
   membership: Membership | null;
@@ -43,8 +46,8 @@ export async function readStandings(pool: Pool, questions: readonly StandingQues
       questions.map(({ tenantID }) => tenantID),
     ],
   });
-  return rows.map(({ userID, email, isDisabled, ...row }) =>
-    userID === null ? null : { userID, email, isDisabled, membership: membershipOf(row) },
+  return rows.map(({ userID, email, isEmailVerified, isDisabled, ...row }) =>
+    userID === null ? null : { userID, email, isEmailVerified, isDisabled, membership: membershipOf(row) },
   );
 }
 
@@ -100,26 +103,24 @@ export async function readActingVersion(pool: Pool, tenantID: string, caller: Ca
   return rows[0]?.version ?? null;
 }
 
-/** Stores a person seen for the first time, and the email address they have now. */
-export async function savePerson(pool: Pool, id: string, person: Person): Promise<void> {
-  const { issuer, subject, email, firstName, lastName } = person;
-  await pool.query(SAVE, [id, issuer, subject, email, firstName, lastName]);
-}
-
 interface MembershipRow {
   role: Membership['role'] | null;
   policyVersion: number | null;
 }
 
 type StandingRow = MembershipRow &
-  ({ userID: string; email: string | null; isDisabled: boolean } | { userID: null; email: null; isDisabled: null });
+  (
+    | { userID: string; email: string | null; isEmailVerified: boolean; isDisabled: boolean }
+    | { userID: null; email: null; isEmailVerified: null; isDisabled: null }
+  );
 
 function membershipOf({ role, policyVersion }: MembershipRow): Membership | null {
   return role === null || policyVersion === null ? null : { role, policyVersion };
 }
 
 const STANDINGS = `
-select u.id as "userID", u.email, u.is_disabled as "isDisabled", m.role, t.policy_version as "policyVersion"
+select u.id as "userID", u.email, u.is_disabled as "isDisabled",
+  case when u.id is not null then u.email_verified_at is not null end as "isEmailVerified", m.role, t.policy_version as "policyVersion"
 from unnest($1::text[], $2::text[], $3::uuid[]) with ordinality as q(issuer, subject, tenant_id, n)
 left join app_user u on u.issuer = q.issuer and u.subject = q.subject
 left join membership m on m.user_id = u.id and m.tenant_id = q.tenant_id
@@ -151,7 +152,3 @@ where t.id = $1 and t.deleting_at is null and u.id = $2
   and ($3::uuid is null or exists (
     select from api_key k where k.id = $3 and k.tenant_id = t.id and k.creator_id = u.id and not k.is_disabled
       and coalesce(k.expires_at > now(), true)))`;
-
-const SAVE = `
-insert into app_user (id, issuer, subject, email, first_name, last_name) values ($1, $2, $3, $4, $5, $6)
-on conflict (issuer, subject) do update set email = coalesce(excluded.email, app_user.email), updated_at = now()`;

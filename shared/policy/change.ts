@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { inEntityTransaction, onEntities } from '../db/query.ts';
+import { inEntityTransaction, onEntities, type Query } from '../db/query.ts';
 import { newID } from '../ids.ts';
 
 /** What a subject may do, or a role that it has. */
@@ -12,6 +12,7 @@ export interface RuleMatch {
   subject?: string;
   object?: string;
   action?: string;
+  effect?: 'allow' | 'deny';
   role?: string;
 }
 
@@ -29,16 +30,32 @@ export async function changeRules(em: EntityManager, tenantID: string, change: R
   if (remove.length + add.length === 0) return;
   await inEntityTransaction(em, async () => {
     await em.flush();
-    const query = onEntities(em);
-    if (remove.length > 0) {
-      // One change of a tenant's rules at a time, and a statement of its own: the next one sees what the change before has added.
-      await query('select id from tenant where id = $1 for no key update', [tenantID]);
-      const { where, params } = matching(remove);
-      await query(removeStatement(where), [tenantID, ...params]);
-    }
-    if (add.length > 0) await query(ADD, [tenantID, JSON.stringify(add.map(toRow))]);
+    await writeRules(onEntities(em), tenantID, change);
   });
 }
+
+/** The same in the transaction of `query`, for whoever has no entity manager. */
+export async function writeRules(query: Query, tenantID: string, { remove = [], add = [] }: RuleChange): Promise<void> {
+  if (remove.length > 0) {
+    await lockRules(query, tenantID);
+    for (let from = 0; from < remove.length; from += mostMatches) {
+      const { where, params } = matching(remove.slice(from, from + mostMatches));
+      await query(removeStatement(where), [tenantID, ...params]);
+    }
+  }
+  if (add.length > 0) await query(ADD, [tenantID, JSON.stringify(add.map(toRow))]);
+}
+
+/**
+ * One change of a tenant's rules at a time until the transaction ends, and a statement of its own: the next one sees what the
+ * change before has added. Whoever locks more than this locks it first.
+ */
+export async function lockRules(query: Query, tenantID: string): Promise<void> {
+  await query('select id from tenant where id = $1 for no key update', [tenantID]);
+}
+
+/** Each is a condition that Postgres plans. */
+const mostMatches = 200;
 
 function toRow(spec: RuleSpec) {
   const isGrouping = 'role' in spec;
@@ -82,7 +99,7 @@ with changed as (
   delete from policy_rule where tenant_id = $1 and kind in ('rule', 'grouping') and (${where}) returning ${columns}
 ),${record('remove')}`;
 
-const matchable = ['subject', 'object', 'action', 'role'] as const satisfies (keyof RuleMatch)[];
+const matchable = ['subject', 'object', 'action', 'effect', 'role'] as const satisfies (keyof RuleMatch)[];
 
 /** Conditions on the columns that are given, so that an index finds the rows; `$1` is the tenant. */
 function matching(matches: readonly RuleMatch[]): { where: string; params: string[] } {

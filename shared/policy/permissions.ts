@@ -65,3 +65,17 @@ export const permissions = entries.flatMap(([resource, actions]) =>
 ) as readonly Permission[];
 
 const byName = new Map<string, Permission>(permissions.map((permission) => [permission, permission]));
+
+/** What a role may grant on everything of a type; `*` is everything. */
+export type RolePermission = Permission | '*';
+
+/** What a role may grant on one asset; the action `*` is every action. */
+export interface AssetPermission {
+  resourceType: Resource;
+  resourceID: string;
+  action: string;
+}
+
+export function isActionOf(resource: Resource, action: string): boolean {
+  return action === '*' || byName.has(`${resource}.${action}`);
+}

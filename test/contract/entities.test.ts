@@ -68,6 +68,8 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'app_user',
     'membership',
     'api_key',
+    'invitation',
+    'role',
     'user_config',
     'policy_rule',
     'workflow',

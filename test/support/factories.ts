@@ -8,6 +8,7 @@ import { ApiKey } from '#shared/db/entities/api-key.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { Operator } from '#shared/db/entities/operator.ts';
 import { OperatorSession } from '#shared/db/entities/operator-session.ts';
+import { Role } from '#shared/db/entities/role.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
@@ -15,7 +16,8 @@ import { tenantEntityManager } from '#shared/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
-import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+import { type Permission, type RolePermission, splitPermission } from '#shared/policy/permissions.ts';
+import { rulesOfRole } from '#shared/policy/roles.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { graph } from './graphs.ts';
 
@@ -90,6 +92,26 @@ export async function aMember(
   });
   await changeRules(em, tenantID, { add: [...granted, ...rules].map((rule) => ({ ...rule, subject: member.id })) });
   return member;
+}
+
+interface RoleSettings {
+  /** Null: of the whole deployment. */
+  tenant: TestTenant | null;
+  can?: readonly RolePermission[];
+  roleName?: string;
+}
+
+export async function aRole(
+  place: Place,
+  { tenant, can = [], roleName = 'A role' }: RoleSettings,
+): Promise<{ id: string }> {
+  const em = tenantEntityManager(place.context.orm.em, tenant?.id ?? newID());
+  const content = { id: newID(), permissions: [...can], assetPermissions: [] };
+  const creatorID = tenant?.creator.id ?? null;
+  em.create(Role, { ...content, roleName, tenantID: tenant?.id ?? null, creatorID });
+  await em.flush();
+  if (tenant) await changeRules(em, tenant.id, { add: rulesOfRole(content) });
+  return { id: content.id };
 }
 
 interface WorkflowSettings {

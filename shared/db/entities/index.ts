@@ -1,13 +1,16 @@
 import { ApiKey } from './api-key.ts';
 import { CollectionRequest } from './collection-request.ts';
+import { Invitation } from './invitation.ts';
 import { Membership } from './membership.ts';
 import { Operator } from './operator.ts';
 import { OperatorAudit } from './operator-audit.ts';
 import { OperatorSession } from './operator-session.ts';
 import { PolicyRule } from './policy-rule.ts';
+import { Role } from './role.ts';
 import { RunEvent } from './run-event.ts';
 import { Tenant } from './tenant.ts';
 import { TenantLogo } from './tenant-logo.ts';
+import { TenantUser } from './tenant-user.ts';
 import { User } from './user.ts';
 import { UserConfig } from './user-config.ts';
 import { Workflow } from './workflow.ts';
@@ -23,6 +26,9 @@ export const entities = [
   UserConfig,
   PolicyRule,
   ApiKey,
+  Role,
+  Invitation,
+  TenantUser,
   Workflow,
   WorkflowVersion,
   WorkflowInstance,

@@ -1,6 +1,7 @@
 import { Migration20261121000000_Foundation } from './Migration20261121000000_Foundation.ts';
 import { Migration20261121120000_ApiKeys } from './Migration20261121120000_ApiKeys.ts';
 import { Migration20261121130000_Operators } from './Migration20261121130000_Operators.ts';
+import { Migration20261121140000_Roles } from './Migration20261121140000_Roles.ts';
 import { Migration20261121150000_TenantSecrets } from './Migration20261121150000_TenantSecrets.ts';
 
 /** In order; only ever appended to. */
@@ -8,6 +9,7 @@ export const migrations = [
   { name: 'Migration20261121000000_Foundation', class: Migration20261121000000_Foundation },
   { name: 'Migration20261121120000_ApiKeys', class: Migration20261121120000_ApiKeys },
   { name: 'Migration20261121130000_Operators', class: Migration20261121130000_Operators },
+  { name: 'Migration20261121140000_Roles', class: Migration20261121140000_Roles },
   { name: 'Migration20261121150000_TenantSecrets', class: Migration20261121150000_TenantSecrets },
 ] as const;
 

@@ -36,6 +36,7 @@ describe('a user token', () => {
     expect(await verify(token)).toEqual({
       issuer: provider.issuer,
       subject: 'ada',
+      isEmailVerified: false,
       email: 'ada@example.com',
       firstName: 'Ada',
       lastName: 'L',
@@ -95,6 +96,14 @@ describe('a user token', () => {
     expect(await verify(await provider.token({ email_verified: false }))).toMatchObject({ email: null });
     expect(await verify(await provider.token({ email_verified: true }))).toMatchObject({ email: 'ada@example.com' });
     expect(await verify(await provider.token({ email: 7 }))).toMatchObject({ email: null });
+
+    const isVerified = async (claims: Record<string, unknown>) =>
+      (await verify(await provider.token(claims))).isEmailVerified;
+    expect(await isVerified({ email_verified: true })).toBe(true);
+    expect(await isVerified({ email_verified: 'true' })).toBe(true);
+    for (const said of [undefined, false, 'false', null, 1, 'yes'])
+      expect(await isVerified({ email_verified: said }), String(said)).toBe(false);
+    expect(await isVerified({ email: 7, email_verified: true })).toBe(false);
   });
 
   test('of a new key is found, but not by asking for keys again and again', async () => {

@@ -159,6 +159,8 @@ async function aFullTenant(): Promise<TestTenant> {
   const api = cluster.as(tenant.creator).in(tenant);
   const { body } = await api.post(`T/workflows/${workflow.id}/execute`, {}, { 'Idempotency-Key': newID() });
   await cluster.as(tenant.creator).post(`/api/v1/auth/config/${tenant.id}`, { config: { a: 1 } });
+  await api.post('T/roles', { roleName: 'A role', rolePermissions: ['workflow.read'] });
+  await api.post('T/users', { userEmail: `${newID()}@example.test` });
   await anApiKey(cluster, { tenant, can: ['workflow.read'] });
   const { pool } = cluster.context;
   await pool.query(

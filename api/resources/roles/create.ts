@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { createAsset } from '#shared/assets.ts';
+import { Role as RoleEntity } from '#shared/db/entities/role.ts';
+import { newID } from '#shared/ids.ts';
+import { changeRules } from '#shared/policy/change.ts';
+import { rulesOfRole } from '#shared/policy/roles.ts';
+import { requireHeld } from '../../http/grant.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { presentRole } from './present.ts';
+import { Role, RoleCreate } from './schemas.ts';
+
+export const createRole = tenantRoute({
+  method: 'post',
+  path: '/roles',
+  summary: 'Create a role; of what its creator holds',
+  status: 201,
+  permission: 'role.create',
+  body: RoleCreate,
+  idempotent: 'transaction',
+  response: z.object({ role: Role, message: z.string() }),
+
+  async handle({ body, caller, em, tenantID, require, visible }) {
+    const { roleName, roleDescription, permissions = [], assetPermissions = [] } = body;
+    await requireHeld({ require, visible }, { permissions, assetPermissions });
+    const content = { id: newID(), permissions, assetPermissions };
+    const role = await createAsset(em, caller, 'role', RoleEntity, { ...content, roleName, roleDescription });
+    await changeRules(em, tenantID, { add: rulesOfRole(content) });
+    return { role: presentRole(role), message: 'Role created' };
+  },
+});

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { lockRules } from '#shared/policy/change.ts';
+import { forgetAsset, removeRole } from '#shared/policy/roles.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { findOwnRole } from './find.ts';
+import { RoleID } from './schemas.ts';
+
+export const deleteRole = tenantRoute({
+  method: 'delete',
+  path: '/roles/:roleID',
+  summary: 'Delete a role: whoever has it loses what it granted',
+  permission: 'role.delete',
+  object: ({ params }) => `role:${params.roleID}`,
+  params: RoleID,
+  response: z.object({ message: z.string() }),
+
+  async handle({ params, em, tenantID }) {
+    await deleteOwnRole(em, { tenantID, roleID: params.roleID });
+    return { message: 'Role deleted' };
+  },
+});
+
+/** Deletes a role of the entity manager's tenant, with its rules and whoever has it. */
+export async function deleteOwnRole(
+  em: EntityManager,
+  { tenantID, roleID }: { tenantID: string; roleID: string },
+): Promise<void> {
+  await em.transactional(async (tx) => {
+    const query = onEntities(tx);
+    await lockRules(query, tenantID);
+    const role = await findOwnRole(tx, roleID);
+    await removeRole(query, tenantID, role.id);
+    await forgetAsset(query, tenantID, { type: 'role', id: role.id });
+    tx.remove(role);
+  });
+}

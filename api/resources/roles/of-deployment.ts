@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
+import type { z } from 'zod';
+import { Role as RoleEntity } from '#shared/db/entities/role.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { spreadRole } from '#shared/deployment-roles.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { ApiContext } from '../../context.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { deleteOwnRole } from './delete.ts';
+import { presentRole } from './present.ts';
+import type { AllRolesList, RoleCreate, RoleID, RoleUpdate } from './schemas.ts';
+import { changeOwnRole } from './update.ts';
+
+/** What operators do with roles: they see those of every tenant and make those that are there for all. */
+
+const everyTenant = { filters: { tenant: false as const } };
+
+/** In thousands of tenants it takes longer than a client waits. */
+const ANSWER_AFTER_MS = 10_000;
+
+interface Work {
+  em: EntityManager;
+  log: Logger;
+}
+
+interface OneRole {
+  params: z.output<typeof RoleID>;
+}
+
+export async function listAllRoles({ em, query }: Pick<Work, 'em'> & { query: z.output<typeof AllRolesList> }) {
+  const where: FilterQuery<RoleEntity> = {
+    deletingAt: null,
+    ...(query.tenantID && { tenantID: query.tenantID }),
+    ...(query.search && { roleName: containing(query.search) }),
+  };
+  const { rows, fields } = await findPage(em, RoleEntity, { where, query, ...everyTenant });
+  return { roles: rows.map(presentRole), ...fields };
+}
+
+/** Nobody has it yet, so no tenant has its rules: they come with the first who is given it. */
+export async function createGlobalRole({ em, body }: Pick<Work, 'em'> & { body: z.output<typeof RoleCreate> }) {
+  const { roleName, roleDescription, permissions = [], assetPermissions = [] } = body;
+  refuseAssets(assetPermissions);
+  const role = em.create(RoleEntity, { roleName, roleDescription, permissions, assetPermissions });
+  await em.flush();
+  return { role: presentRole(role), message: 'Role created' };
+}
+
+export async function updateAnyRole(
+  { em, log, params: { roleID }, body }: Work & OneRole & { body: z.output<typeof RoleUpdate> },
+  { pool }: Pick<ApiContext, 'pool'>,
+) {
+  const { tenantID } = await findAnyRole(em, roleID);
+  if (tenantID) {
+    const role = await changeOwnRole(tenantEntityManager(em, tenantID), { tenantID, roleID, body });
+    return { role: presentRole(role), message: 'Role updated' };
+  }
+  refuseAssets(body.assetPermissions);
+  const role = await em.transactional(async (tx) => {
+    const locked = await findAnyRole(tx, roleID, LockMode.PESSIMISTIC_WRITE);
+    tx.assign(locked, { ...body, spreadingAt: new Date() }, { ignoreUndefined: true });
+    return locked;
+  });
+  await spread(pool, log, roleID);
+  return { role: presentRole(role), message: 'Role updated' };
+}
+
+export async function deleteAnyRole(
+  { em, log, params: { roleID } }: Work & OneRole,
+  { pool }: Pick<ApiContext, 'pool'>,
+) {
+  const { tenantID } = await findAnyRole(em, roleID);
+  if (tenantID) await deleteOwnRole(tenantEntityManager(em, tenantID), { tenantID, roleID });
+  else {
+    await em.transactional(async (tx) => {
+      const locked = await findAnyRole(tx, roleID, LockMode.PESSIMISTIC_WRITE);
+      tx.assign(locked, { deletingAt: new Date(), spreadingAt: new Date() });
+    });
+    await spread(pool, log, roleID);
+  }
+  return { message: 'Role deleted' };
+}
+
+/** Read anew each time: what was known of it before it was locked may have changed. */
+async function findAnyRole(em: EntityManager, id: string, lockMode?: LockMode): Promise<RoleEntity> {
+  const where = { id, deletingAt: null };
+  const role = await em.findOne(RoleEntity, where, { ...everyTenant, refresh: true, ...(lockMode && { lockMode }) });
+  if (!role) throw new AppError('NOT_FOUND', 'Role not found');
+  return role;
+}
+
+/** What this process does not finish, the sweep does. */
+async function spread(pool: ApiContext['pool'], log: Logger, roleID: string): Promise<void> {
+  const spreading = spreadRole(pool, roleID).catch((error) => log.warn({ err: error }, 'role is left to the sweep'));
+  await Promise.race([spreading, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);
+}
+
+function refuseAssets(assetPermissions: readonly unknown[] = []): void {
+  if (assetPermissions.length === 0) return;
+  throw new AppError('VALIDATION_ERROR', 'assetPermissions: an asset is in one tenant, and this role is in all');
+}

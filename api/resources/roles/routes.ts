@@ -1,0 +1,89 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { Role as RoleEntity } from '#shared/db/entities/role.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { permissions } from '#shared/policy/permissions.ts';
+import { syncRoles } from '#shared/policy/sync-roles.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { createRole } from './create.ts';
+import { deleteRole } from './delete.ts';
+import { findRole } from './find.ts';
+import { presentRole } from './present.ts';
+import { RepairedRole, Role, RoleID, RoleList, Roles } from './schemas.ts';
+import { updateRole } from './update.ts';
+
+/** Fixed words before `:roleID`, which would take them for an id. */
+export const roleRoutes = [
+  tenantRoute({
+    method: 'get',
+    path: '/roles',
+    summary: "The roles the caller may read, the tenant's own and those of the whole deployment, newest first",
+    permission: 'role.list',
+    filter: true,
+    query: RoleList,
+    response: Roles,
+
+    async handle({ query, em, visible }) {
+      const ids = await visible('role.read');
+      const where: FilterQuery<RoleEntity> = {
+        ...(ids !== 'all' && { id: { $in: ids } }),
+        ...(query.search && { roleName: containing(query.search) }),
+      };
+      const { rows, fields } = await findPage(em, RoleEntity, { where, query });
+      return { roles: rows.map(presentRole), ...fields };
+    },
+  }),
+
+  createRole,
+
+  tenantRoute({
+    method: 'get',
+    path: '/roles/permissions',
+    summary: 'Every permission there is',
+    permission: 'permission.list',
+    response: z.object({ permissions: z.array(z.string()) }),
+
+    async handle() {
+      return { permissions: [...permissions] };
+    },
+  }),
+
+  tenantRoute({
+    method: 'post',
+    path: '/roles/sync-policies',
+    summary: 'Repair the rules that differ from the stored roles, and tell which did',
+    permission: 'role.update',
+    response: z.object({
+      added: z.int(),
+      removed: z.int(),
+      roles: z.array(RepairedRole),
+      message: z.string(),
+    }),
+
+    async handle({ em, tenantID }) {
+      const roles = await em.transactional((tx) => syncRoles(onEntities(tx), tenantID));
+      const added = roles.reduce((sum, role) => sum + role.added, 0);
+      const removed = roles.reduce((sum, role) => sum + role.removed, 0);
+      const message = roles.length === 0 ? 'Nothing had drifted' : `Rules added: ${added}, removed: ${removed}`;
+      return { added, removed, roles, message };
+    },
+  }),
+
+  tenantRoute({
+    method: 'get',
+    path: '/roles/:roleID',
+    summary: 'A role',
+    permission: 'role.read',
+    object: ({ params }) => `role:${params.roleID}`,
+    params: RoleID,
+    response: z.object({ role: Role }),
+
+    async handle({ params, em }) {
+      return { role: presentRole(await findRole(em, params.roleID)) };
+    },
+  }),
+
+  updateRole,
+  deleteRole,
+];

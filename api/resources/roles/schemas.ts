@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import {
+  type AssetPermission as AssetGrant,
+  isActionOf,
+  objectType,
+  Permission,
+  type RolePermission,
+} from '#shared/policy/permissions.ts';
+import { ID } from '../../http/id.ts';
+import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+
+export const RoleID = z.object({ roleID: ID });
+
+const mostPermissions = 500;
+
+/** On one asset. The type may be written with any capitals, as the resource of a permission. */
+const AssetPermission = z
+  .object({ resourceType: z.string(), resourceID: ID, action: z.string() })
+  .transform(({ resourceType, resourceID, action }, check): AssetGrant => {
+    const type = objectType(resourceType);
+    if (type && isActionOf(type, action)) return { resourceType: type, resourceID, action };
+    const [path, message] = type
+      ? ['action', `is not an action of ${type}`]
+      : ['resourceType', 'is not a type of resource'];
+    check.addIssue({ code: 'custom', path: [path], message });
+    return z.NEVER;
+  });
+
+const ASSET = /^tenant:asset:([^:]+):([^:]+):([^:]+)$/;
+
+/** `<resource>.<action>`, `*`, or what concerns one asset: `tenant:asset:<type>:<id>:<action>`. */
+const PermissionText = z
+  .string()
+  .max(255)
+  .transform((text, check): RolePermission | AssetGrant => {
+    if (text === '*') return text;
+    const [isAsset, resourceType, resourceID, action] = ASSET.exec(text) ?? [];
+    const parsed = isAsset
+      ? AssetPermission.safeParse({ resourceType, resourceID, action })
+      : Permission.safeParse(text);
+    if (parsed.success) return parsed.data;
+    check.addIssue({ code: 'custom', message: 'is not a permission' });
+    return z.NEVER;
+  });
+
+const RolePermissions = z.array(PermissionText).max(mostPermissions);
+
+const settings = {
+  roleName: z.string().min(1).max(255),
+  roleDescription: z.string().max(10_000).nullish(),
+  assetPermissions: z.array(AssetPermission).max(mostPermissions).optional(),
+};
+
+export const RoleCreate = z.object({ ...settings, rolePermissions: RolePermissions }).transform(spelled);
+
+/** What is left out stays. */
+export const RoleUpdate = z
+  .object({ ...settings, roleName: settings.roleName.optional(), rolePermissions: RolePermissions.optional() })
+  .transform(spelled);
+
+export const RoleList = z.object({ ...pageQuery(explorerPage), search: z.string().max(255).optional() });
+
+/** Of every tenant; `tenantID` narrows it to one. */
+export const AllRolesList = z.object({
+  ...pageQuery(standardPage),
+  search: z.string().max(255).optional(),
+  tenantID: ID.optional(),
+});
+
+export const Role = z.object({
+  id: z.uuid(),
+  roleID: z.uuid(),
+  /** Null: of the whole deployment. */
+  tenantID: z.uuid().nullable(),
+  roleName: z.string(),
+  roleDescription: z.string().nullable(),
+  rolePermissions: z.array(z.string()),
+  assetPermissions: z.array(z.object({ resourceType: z.string(), resourceID: z.uuid(), action: z.string() })),
+  isGlobal: z.boolean(),
+  creatorID: z.uuid().nullable(),
+  createdByApiKeyID: z.uuid().nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+
+export const Roles = z.object({ roles: z.array(Role), ...pageFields });
+
+export const RepairedRole = z.object({
+  roleID: z.string(),
+  /** Null: there is no such role, only rules that said so. */
+  roleName: z.string().nullable(),
+  added: z.int(),
+  removed: z.int(),
+});
+
+interface Spellings {
+  rolePermissions?: (RolePermission | AssetGrant)[] | undefined;
+  assetPermissions?: AssetGrant[] | undefined;
+}
+
+/** One list for what concerns everything of a type, one for single assets, and each permission once. */
+function spelled<S extends Spellings>({ rolePermissions, assetPermissions, ...rest }: S) {
+  const general = rolePermissions?.filter((permission) => typeof permission === 'string');
+  const named = rolePermissions?.filter((permission) => typeof permission !== 'string') ?? [];
+  const single = named.length > 0 ? [...named, ...(assetPermissions ?? [])] : assetPermissions;
+  return {
+    ...rest,
+    permissions: general && [...new Set(general)],
+    assetPermissions: single && [...new Map(single.map((asset) => [Object.values(asset).join(), asset])).values()],
+  };
+}

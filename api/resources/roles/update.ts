@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { Role as RoleEntity } from '#shared/db/entities/role.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { lockRules } from '#shared/policy/change.ts';
+import type { AssetPermission } from '#shared/policy/permissions.ts';
+import { type RoleContent, rewriteRoles } from '#shared/policy/roles.ts';
+import { requireHeld } from '../../http/grant.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { findOwnRole } from './find.ts';
+import { presentRole } from './present.ts';
+import { Role, RoleID, RoleUpdate } from './schemas.ts';
+
+export const updateRole = tenantRoute({
+  method: 'patch',
+  path: '/roles/:roleID',
+  summary: 'Change a role; what is left out stays, and what is added the caller must hold',
+  permission: 'role.update',
+  object: ({ params }) => `role:${params.roleID}`,
+  params: RoleID,
+  body: RoleUpdate,
+  response: z.object({ role: Role, message: z.string() }),
+
+  async handle({ params, body, em, tenantID, require, visible }) {
+    const check = (added: RoleContent) => requireHeld({ require, visible }, added);
+    const role = await changeOwnRole(em, { tenantID, roleID: params.roleID, body }, check);
+    return { role: presentRole(role), message: 'Role updated' };
+  },
+});
+
+interface Change {
+  tenantID: string;
+  roleID: string;
+  body: z.output<typeof RoleUpdate>;
+}
+
+/** Changes a role of the entity manager's tenant, and its rules with it; `check` is told what is added before it is. */
+export async function changeOwnRole(
+  em: EntityManager,
+  { tenantID, roleID, body }: Change,
+  check?: (added: RoleContent) => Promise<void>,
+): Promise<RoleEntity> {
+  return em.transactional(async (tx) => {
+    const query = onEntities(tx);
+    // Of two changes at once each sees what the other made of the role.
+    await lockRules(query, tenantID);
+    const role = await findOwnRole(tx, roleID);
+    await check?.(additions(role, body));
+    tx.assign(role, body, { ignoreUndefined: true });
+    await tx.flush();
+    await rewriteRoles(query, tenantID, [role]);
+    return role;
+  });
+}
+
+/** To whoever may do everything nothing can be added. */
+function additions(
+  before: RoleEntity,
+  { permissions = [], assetPermissions = [] }: z.output<typeof RoleUpdate>,
+): RoleContent {
+  if (before.permissions.includes('*')) return { permissions: [], assetPermissions: [] };
+  const known = new Set(before.assetPermissions.map(keyOf));
+  return {
+    permissions: permissions.filter((permission) => !before.permissions.includes(permission)),
+    assetPermissions: assetPermissions.filter((asset) => !known.has(keyOf(asset))),
+  };
+}
+
+function keyOf({ resourceType, resourceID, action }: AssetPermission): string {
+  return `${resourceType} ${resourceID} ${action}`;
+}

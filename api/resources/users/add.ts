@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { Invitation } from '#shared/db/entities/invitation.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { addMember } from '#shared/members.ts';
+import { findByAddress, lockAddress } from '#shared/people.ts';
+import { lockRules } from '#shared/policy/change.ts';
+import { requireRoles } from '#shared/policy/roles.ts';
+import { requireHeld } from '../../http/grant.ts';
+import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { describeUser } from './find.ts';
+import { TenantUser, UserAdd } from './schemas.ts';
+
+export const addUser = tenantRoute({
+  method: 'post',
+  path: '/users',
+  summary: 'Add a person by their address: at once if they have signed in with it before, else when they do',
+  status: 201,
+  permission: 'user.create',
+  body: UserAdd,
+  idempotent: 'transaction',
+  response: z.object({ user: TenantUser, message: z.string() }),
+
+  async handle({ body, caller, em, tenantID, require, visible }) {
+    const { userEmail, roleIDs } = body;
+    for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld({ require, visible }, role);
+    const userID = await inEntityTransaction(em, async () => {
+      const query = onEntities(em);
+      await lockAddress(query, userEmail);
+      await lockRules(query, tenantID);
+      const known = await findByAddress(query, userEmail);
+      if (!known) return invite(em, { tenantID, caller, userEmail, roleIDs });
+      if (!(await addMember(query, { tenantID, userID: known, roleIDs })))
+        throw new AppError('CONFLICT', 'This person is a member of the tenant already');
+      return known;
+    });
+    const user = await describeUser(em, userID);
+    return { user, message: user.isPending ? 'User invited' : 'User added' };
+  },
+});
+
+interface Invited extends Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'caller'> {
+  userEmail: string;
+  roleIDs: string[];
+}
+
+async function invite(em: EntityManager, { tenantID, caller, userEmail: email, roleIDs }: Invited): Promise<string> {
+  if (await em.count(Invitation, { email })) throw new AppError('CONFLICT', 'This person is invited already');
+  const creatorID = caller.userID ?? caller.id;
+  const createdByApiKeyID = caller.type === 'apiKey' ? caller.id : null;
+  const invitation = em.create(Invitation, { tenantID, email, roleIDs, creatorID, createdByApiKeyID });
+  await em.flush();
+  return invitation.id;
+}

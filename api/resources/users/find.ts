@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import { PolicyRule } from '#shared/db/entities/policy-rule.ts';
+import { Role } from '#shared/db/entities/role.ts';
+import { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import { roleSubject } from '#shared/policy/roles.ts';
+import { ID } from '../../http/id.ts';
+import { presentTenantUser } from './present.ts';
+import type { TenantUser } from './schemas.ts';
+
+/** A member or an invitation, as it is now: the entity manager may have read it before. */
+export async function findTenantUser(em: EntityManager, id: string): Promise<TenantUserEntity> {
+  const user = await em.findOne(TenantUserEntity, { id }, { disableIdentityMap: true });
+  if (!user) throw new AppError('NOT_FOUND', 'User not found');
+  return user;
+}
+
+export async function describeUser(em: EntityManager, id: string): Promise<z.input<typeof TenantUser>> {
+  const user = await findTenantUser(em, id);
+  const rolesOf = await findHeldRoles(em, [user]);
+  return presentTenantUser(user, rolesOf(user));
+}
+
+/** With the roles of each, in one query for all. */
+export async function describeUsers(
+  em: EntityManager,
+  users: readonly TenantUserEntity[],
+): Promise<z.input<typeof TenantUser>[]> {
+  const rolesOf = await findHeldRoles(em, users);
+  return users.map((user) => presentTenantUser(user, rolesOf(user)));
+}
+
+async function findHeldRoles(em: EntityManager, users: readonly TenantUserEntity[]) {
+  const held = await findRoleIDs(em, users);
+  const ids = new Set([...held.values()].flat());
+  const roles = await em.find(Role, { id: { $in: [...ids] } }, { fields: ['roleName'], orderBy: { roleName: 'asc' } });
+  return ({ id: userID }: TenantUserEntity) => roles.filter(({ id }) => held.get(userID)?.includes(id));
+}
+
+/** The ids of the roles that each has, or is to have. */
+export async function findRoleIDs(
+  em: EntityManager,
+  users: readonly TenantUserEntity[],
+): Promise<Map<string, string[]>> {
+  const held = new Map(users.map(({ id, roleIDs }) => [id, [...roleIDs]]));
+  const members = users.filter(({ isPending }) => !isPending).map(({ id }) => id);
+  const where = { kind: 'grouping', subject: { $in: members }, role: { $like: `${roleSubject('')}%` } } as const;
+  const groupings = await em.find(PolicyRule, where, { disableIdentityMap: true });
+  for (const { subject, role } of groupings) {
+    const id = ID.safeParse(role.slice(roleSubject('').length));
+    if (id.success) held.get(subject)?.push(id.data);
+  }
+  return held;
+}

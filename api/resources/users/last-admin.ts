@@ -1,0 +1,14 @@
+import type { TenantUser } from '#shared/db/entities/tenant-user.ts';
+import type { Query } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { hasOtherAdmin } from '#shared/members.ts';
+
+/** With the tenant's rules locked, so that of two admins who go at once one stays. */
+export async function requireOtherAdmin(
+  query: Query,
+  tenantID: string,
+  { id: userID, role }: TenantUser,
+): Promise<void> {
+  if (role !== 'ADMIN' || (await hasOtherAdmin(query, { tenantID, userID }))) return;
+  throw new AppError('CONFLICT', 'The last admin of a tenant can neither be removed nor become a member only');
+}

@@ -1,0 +1,26 @@
+import type { z } from 'zod';
+import type { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
+import type { TenantUser } from './schemas.ts';
+
+export interface HeldRole {
+  id: string;
+  roleName: string;
+}
+
+export function presentTenantUser(user: TenantUserEntity, roles: readonly HeldRole[]): z.input<typeof TenantUser> {
+  const { id, isDisabled, isPending, role } = user;
+  return {
+    id,
+    tenantUserID: id,
+    userID: isPending ? null : id,
+    email: user.email ?? null,
+    firstName: user.firstName ?? null,
+    lastName: user.lastName ?? null,
+    isDisabled,
+    isPending,
+    isTenantAdmin: role === 'ADMIN',
+    userTenantRelationship: role,
+    roles: roles.map((held) => ({ roleID: held.id, roleName: held.roleName })),
+    tenantUserFrom: user.createdAt.toISOString(),
+  };
+}

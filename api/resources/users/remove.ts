@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { ACCESS_CHANNEL, type AccessSignal } from '#shared/access-signals.ts';
+import { Invitation } from '#shared/db/entities/invitation.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { removeMember } from '#shared/members.ts';
+import { lockRules } from '#shared/policy/change.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { findTenantUser } from './find.ts';
+import { requireOtherAdmin } from './last-admin.ts';
+import { TenantUserID } from './schemas.ts';
+
+export const removeUser = tenantRoute({
+  method: 'delete',
+  path: '/users/:tenantUserID',
+  summary: "End a membership, also one's own, or withdraw an invitation",
+  permission: 'user.delete',
+  object: ({ params }) => `user:${params.tenantUserID}`,
+  params: TenantUserID,
+  response: z.object({ message: z.string() }),
+
+  async handle({ params, em, tenantID }, { backplane }) {
+    const id = params.tenantUserID;
+    const { isPending } = await em.transactional(async (tx) => {
+      const query = onEntities(tx);
+      await lockRules(query, tenantID);
+      const user = await findTenantUser(tx, id);
+      if (user.isPending) await tx.nativeDelete(Invitation, { id });
+      else {
+        await requireOtherAdmin(query, tenantID, user);
+        await removeMember(query, { tenantID, userID: id });
+      }
+      return user;
+    });
+    if (isPending) return { message: 'Invitation withdrawn' };
+    await backplane.messages.publish(ACCESS_CHANNEL, { tenantID, userID: id } satisfies AccessSignal);
+    return { message: 'User removed' };
+  },
+});

@@ -1,0 +1,52 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { addUser } from './add.ts';
+import { describeUser, describeUsers } from './find.ts';
+import { removeUser } from './remove.ts';
+import { TenantUser, TenantUserID, TenantUsers, UserList } from './schemas.ts';
+import { setUserRoles } from './set-roles.ts';
+
+export const userRoutes = [
+  tenantRoute({
+    method: 'get',
+    path: '/users',
+    summary: 'The members and the invited that the caller may read, newest first',
+    permission: 'user.list',
+    filter: true,
+    query: UserList,
+    response: TenantUsers,
+
+    async handle({ query, em, visible }) {
+      const ids = await visible('user.read');
+      const text = query.search && containing(query.search);
+      const where: FilterQuery<TenantUserEntity> = {
+        ...(ids !== 'all' && { id: { $in: ids } }),
+        ...(text && { $or: [{ email: text }, { firstName: text }, { lastName: text }] }),
+      };
+      const { rows, fields } = await findPage(em, TenantUserEntity, { where, query });
+      return { users: await describeUsers(em, rows), ...fields };
+    },
+  }),
+
+  addUser,
+
+  tenantRoute({
+    method: 'get',
+    path: '/users/:tenantUserID',
+    summary: 'A member or somebody invited, with their roles',
+    permission: 'user.read',
+    object: ({ params }) => `user:${params.tenantUserID}`,
+    params: TenantUserID,
+    response: z.object({ user: TenantUser }),
+
+    async handle({ params, em }) {
+      return { user: await describeUser(em, params.tenantUserID) };
+    },
+  }),
+
+  removeUser,
+  setUserRoles,
+];

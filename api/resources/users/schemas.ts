@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { normalAddress } from '#shared/people.ts';
+import { ID } from '../../http/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+
+/** A member's user id, or the id of an invitation. */
+export const TenantUserID = z.object({ tenantUserID: ID });
+
+const RoleIDs = z
+  .array(ID)
+  .max(100)
+  .transform((ids) => [...new Set(ids)]);
+
+const Relationship = z.enum(['ADMIN', 'MEMBER']);
+
+export const UserAdd = z.object({
+  userEmail: z.email().max(320).transform(normalAddress),
+  roleIDs: RoleIDs.default([]),
+});
+
+export const UserRoles = z.object({ roleIDs: RoleIDs, userTenantRelationship: Relationship.optional() });
+
+export const UserList = z.object({ ...pageQuery(standardPage), search: z.string().max(255).optional() });
+
+export const TenantUser = z.object({
+  id: z.uuid(),
+  tenantUserID: z.uuid(),
+  /** Null of an invitation. */
+  userID: z.uuid().nullable(),
+  email: z.string().nullable(),
+  firstName: z.string().nullable(),
+  lastName: z.string().nullable(),
+  isDisabled: z.boolean(),
+  /** Invited, and not yet signed in. */
+  isPending: z.boolean(),
+  isTenantAdmin: z.boolean(),
+  userTenantRelationship: Relationship,
+  roles: z.array(z.object({ roleID: z.uuid(), roleName: z.string() })),
+  tenantUserFrom: z.iso.datetime(),
+});
+
+export const TenantUsers = z.object({ users: z.array(TenantUser), ...pageFields });

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { ACCESS_CHANNEL, type AccessSignal } from '#shared/access-signals.ts';
+import { Invitation } from '#shared/db/entities/invitation.ts';
+import type { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { setRelationship } from '#shared/members.ts';
+import { lockRules } from '#shared/policy/change.ts';
+import { requireRoles, setRoles } from '#shared/policy/roles.ts';
+import { requireHeld } from '../../http/grant.ts';
+import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { describeUser, findRoleIDs, findTenantUser } from './find.ts';
+import { requireOtherAdmin } from './last-admin.ts';
+import { TenantUser, TenantUserID, UserRoles } from './schemas.ts';
+
+export const setUserRoles = tenantRoute({
+  method: 'patch',
+  path: '/users/:tenantUserID/roles',
+  summary: 'Replace the roles of a member or an invitation; what is added the caller must hold',
+  permission: 'user.update',
+  object: ({ params }) => `user:${params.tenantUserID}`,
+  params: TenantUserID,
+  body: UserRoles,
+  response: z.object({ user: TenantUser, message: z.string() }),
+
+  async handle({ params, body, em, tenantID, require, visible }, { backplane }) {
+    const gate = { require, visible };
+    const user = await em.transactional(async (tx) => {
+      await lockRules(onEntities(tx), tenantID);
+      const found = await findTenantUser(tx, params.tenantUserID);
+      await requireAddedRoles(tx, gate, { tenantID, user: found, roleIDs: body.roleIDs });
+      if (found.isPending) await changeInvitation(tx, found, body);
+      else await changeMember(tx, gate, { tenantID, user: found, body });
+      return describeUser(tx, found.id);
+    });
+    if (!user.isPending)
+      await backplane.messages.publish(ACCESS_CHANNEL, { tenantID, userID: user.id } satisfies AccessSignal);
+    return { user, message: 'Roles updated' };
+  },
+});
+
+type Gate = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'require' | 'visible'>;
+type Body = z.output<typeof UserRoles>;
+
+async function requireAddedRoles(
+  em: EntityManager,
+  gate: Gate,
+  { tenantID, user, roleIDs }: { tenantID: string; user: TenantUserEntity; roleIDs: string[] },
+): Promise<void> {
+  const before = new Set((await findRoleIDs(em, [user])).get(user.id));
+  for (const role of await requireRoles(em, tenantID, roleIDs)) if (!before.has(role.id)) await requireHeld(gate, role);
+}
+
+async function changeMember(
+  em: EntityManager,
+  gate: Gate,
+  { tenantID, user, body }: { tenantID: string; user: TenantUserEntity; body: Body },
+): Promise<void> {
+  const role = body.userTenantRelationship ?? user.role;
+  if (role !== user.role) {
+    const query = onEntities(em);
+    if (role === 'ADMIN') await requireHeld(gate, { permissions: ['*'] });
+    else await requireOtherAdmin(query, tenantID, user);
+    await setRelationship(query, { tenantID, userID: user.id, role });
+  }
+  await setRoles(em, tenantID, user.id, body.roleIDs);
+}
+
+async function changeInvitation(
+  em: EntityManager,
+  { id }: TenantUserEntity,
+  { roleIDs, userTenantRelationship }: Body,
+): Promise<void> {
+  if (userTenantRelationship === 'ADMIN')
+    throw new AppError('CONFLICT', 'Somebody who has not signed in yet cannot be an admin');
+  await em.nativeUpdate(Invitation, { id }, { roleIDs, updatedAt: new Date() });
+}

@@ -1,0 +1,25 @@
+import { defineEntity, p, tenantFilter } from '../base.ts';
+
+/** A view, never written: who is a member of a tenant, and who is invited to be one. */
+export const TenantUserSchema = defineEntity({
+  name: 'TenantUser',
+  tableName: 'tenant_user',
+  filters: tenantFilter,
+  properties: {
+    /** The user's id, or the invitation's. */
+    id: p.uuid().primary(),
+    tenantID: p.uuid().primary(),
+    email: p.text().nullable(),
+    firstName: p.text().nullable(),
+    lastName: p.text().nullable(),
+    isDisabled: p.boolean(),
+    role: p.string().$type<'ADMIN' | 'MEMBER'>(),
+    isPending: p.boolean(),
+    /** Of an invitation; a member's roles are groupings among the rules. */
+    roleIDs: p.json().$type<string[]>().fieldName('role_ids'),
+    createdAt: p.datetime(),
+  },
+});
+
+export class TenantUser extends TenantUserSchema.class {}
+TenantUserSchema.setClass(TenantUser);

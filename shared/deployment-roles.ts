@@ -1,0 +1,64 @@
+import { inTransaction, type Pool } from './db/pool.ts';
+import { onClient, type Query } from './db/query.ts';
+import { lockRules } from './policy/change.ts';
+import { removeRole, rewriteRoles, roleSubject, type StoredRole } from './policy/roles.ts';
+
+const BATCH = 100;
+const beforeAll = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Carries what was changed of a role of the deployment, or its deletion, to every tenant in which it is, one after the other.
+ * May be broken off at any point and called again, also from another process (`resumeSpreading`).
+ */
+export async function spreadRole(pool: Pool, roleID: string): Promise<void> {
+  const { rows } = await pool.query<{ revision: string }>(
+    'select updated_at::text as revision from role where id = $1',
+    [roleID],
+  );
+  const revision = rows[0]?.revision;
+  if (revision === undefined) return;
+  for (let after = beforeAll; ; ) {
+    const { rows: tenants } = await pool.query<{ id: string }>(TENANTS, [roleSubject(roleID), after, BATCH]);
+    for (const { id } of tenants) await inTransaction(pool, (client) => spreadTo(onClient(client), id, roleID));
+    const last = tenants.at(-1);
+    if (!last) break;
+    after = last.id;
+    await pool.query('update role set spreading_at = now() where id = $1', [roleID]);
+  }
+  await pool.query('delete from role where id = $1 and deleting_at is not null', [roleID]);
+  // Of a later change somebody else is at it, and has not come as far.
+  await pool.query('update role set spreading_at = null where id = $1 and updated_at = $2::timestamptz', [
+    roleID,
+    revision,
+  ]);
+}
+
+/** Goes on where a process has ended. Answers how many roles have been carried everywhere. */
+export async function resumeSpreading(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select id from role where spreading_at < now() - interval '30 seconds' order by spreading_at limit 10`,
+  );
+  for (const { id } of rows) await spreadRole(pool, id);
+  return rows.length;
+}
+
+/** What the role is now, and not what it was when somebody began to spread it: whoever is last has the last word. */
+async function spreadTo(query: Query, tenantID: string, roleID: string): Promise<void> {
+  await lockRules(query, tenantID);
+  const { rows } = await query<StoredRole & { isGone: boolean }>(ROLE, [roleID]);
+  const role = rows[0];
+  if (role && !role.isGone) await rewriteRoles(query, tenantID, [role]);
+  else await removeRole(query, tenantID, roleID);
+}
+
+const ROLE = `
+select id, tenant_id as "tenantID", role_name as "roleName", permissions, asset_permissions as "assetPermissions",
+  deleting_at is not null as "isGone"
+from role where id = $1`;
+
+const TENANTS = `
+select t.id from tenant t
+where t.id > $2 and (
+  exists (select from policy_rule r where r.kind = 'grouping' and r.role = $1 and r.tenant_id = t.id)
+  or exists (select from policy_rule r where r.subject = $1 and r.subject like 'role:%' and r.tenant_id = t.id))
+order by t.id limit $3`;

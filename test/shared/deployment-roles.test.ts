@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Role } from '#shared/db/entities/role.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { resumeSpreading, spreadRole } from '#shared/deployment-roles.ts';
+import type { RolePermission } from '#shared/policy/permissions.ts';
+import { setRoles } from '#shared/policy/roles.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { aMember, aRole, aTenant, type TestTenant, type TestUser } from '../support/factories.ts';
+
+describe('a role of the deployment', () => {
+  let cluster: Cluster;
+  let role: { id: string };
+  beforeAll(async () => {
+    cluster = await startCluster({ workers: false, apis: 2 });
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    role = await aRole(cluster, { tenant: null, can: ['workflow.list'] });
+  });
+
+  const pool = () => cluster.context.pool;
+
+  async function give(tenant: { id: string }, user: { id: string }, ...roles: { id: string }[]): Promise<void> {
+    const ids = roles.map(({ id }) => id);
+    await setRoles(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, user.id, ids);
+  }
+
+  async function store(change: { permissions: RolePermission[] } | { deletingAt: Date }): Promise<void> {
+    const em = cluster.context.orm.em.fork();
+    const stored = await em.findOneOrFail(Role, { id: role.id }, { filters: { tenant: false } });
+    em.assign(stored, { ...change, spreadingAt: new Date() });
+    await em.flush();
+  }
+
+  async function holder(): Promise<{ tenant: TestTenant; user: TestUser }> {
+    const tenant = await aTenant(cluster);
+    const user = await aMember(cluster, { tenant });
+    await give(tenant, user, role);
+    return { tenant, user };
+  }
+
+  async function rules(): Promise<string[]> {
+    const { rows } = await pool().query<Record<string, string>>(
+      `select tenant_id, object, action from policy_rule where subject = $1 order by tenant_id, object, action`,
+      [`role:${role.id}`],
+    );
+    return rows.map(({ tenant_id, object, action }) => `${tenant_id} ${object} ${action}`);
+  }
+
+  async function isSpreading(): Promise<boolean | undefined> {
+    const sql = 'select spreading_at is not null as going from role where id = $1';
+    return (await pool().query<{ going: boolean }>(sql, [role.id])).rows[0]?.going;
+  }
+
+  test('has rules where somebody has it, and nowhere else', async () => {
+    const { tenant, user } = await holder();
+    await aTenant(cluster);
+
+    expect(await rules()).toEqual([`${tenant.id} workflow:* list`]);
+    expect((await cluster.as(user).in(tenant).get('T/workflows')).status).toBe(200);
+  });
+
+  test('changes in every tenant that has it', async () => {
+    const held = [await holder(), await holder(), await holder()];
+    await store({ permissions: ['user.list'] });
+
+    await spreadRole(pool(), role.id);
+
+    for (const { tenant, user } of held)
+      for (const { baseURL } of cluster.apis) {
+        const api = cluster.as(user, { baseURL }).in(tenant);
+        expect((await api.get('T/users')).status).toBe(200);
+        expect((await api.get('T/workflows')).status).toBe(403);
+      }
+    expect(await rules()).toHaveLength(3);
+    expect(await isSpreading()).toBe(false);
+  });
+
+  test('goes from every tenant, also from where nobody has it any more', async () => {
+    const [first, second] = [await holder(), await holder()];
+    await give(second.tenant, second.user);
+    await store({ deletingAt: new Date() });
+
+    await spreadRole(pool(), role.id);
+
+    expect(await rules()).toEqual([]);
+    expect(await isSpreading()).toBeUndefined();
+    const { rowCount } = await pool().query('select from policy_rule where role = $1', [`role:${role.id}`]);
+    expect(rowCount).toBe(0);
+    expect((await cluster.as(first.user).in(first.tenant).get('T/workflows')).status).toBe(403);
+  });
+
+  test('is nothing to give once it is being deleted', async () => {
+    const { tenant, user } = await holder();
+    await store({ deletingAt: new Date() });
+
+    await expect(give(tenant, user, role)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    expect((await cluster.as(tenant.creator).in(tenant).get(`T/roles/${role.id}`)).status).toBe(404);
+  });
+
+  test('is carried on by others where a process has ended', async () => {
+    await holder();
+    await store({ permissions: ['*'] });
+    expect(await resumeSpreading(pool())).toBe(0);
+    await pool().query(`update role set spreading_at = now() - interval '1 minute' where id = $1`, [role.id]);
+
+    expect(await resumeSpreading(pool())).toBe(1);
+
+    expect(await rules()).toEqual([expect.stringContaining(' * *')]);
+    expect(await resumeSpreading(pool())).toBe(0);
+  });
+
+  test('is the same everywhere after any number of changes and assignments at once', async () => {
+    const held = [await holder(), await holder()];
+    const fresh = await Promise.all([0, 1, 2].map(() => aTenant(cluster)));
+    const wanted: RolePermission[][] = [['user.list'], ['workflow.read'], ['audit.list', 'role.list'], ['user.read']];
+
+    await Promise.all([
+      (async () => {
+        for (const permissions of wanted) {
+          await store({ permissions });
+          await spreadRole(pool(), role.id);
+        }
+      })(),
+      ...fresh.map((tenant) => give(tenant, tenant.creator, role)),
+      ...[0, 1, 2].map(() => spreadRole(pool(), role.id)),
+    ]);
+
+    const ids = [...held.map(({ tenant }) => tenant.id), ...fresh.map(({ id }) => id)];
+    expect(await rules()).toEqual(ids.sort().map((id) => `${id} user:* read`));
+  });
+});
