@@ -13,6 +13,7 @@ import { createRuns, type Runs } from '#shared/runs.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
+import { type CountRequest, createRequestCount } from './http/rate-limit.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
 
 /** Everything a handler may use. */
@@ -28,6 +29,7 @@ export interface ApiContext {
   secrets: KeyRing;
   authenticator: Authenticator;
   operators: Operators;
+  countRequest: CountRequest;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
   /** Answers when the run is terminal or `ms` have passed, whichever is first; at once when the process is to stop. */
@@ -73,11 +75,13 @@ export async function createApiContext(
   const operators = createOperators({ pool, backplane, logger });
   const watch = resources.use(createRunWatch({ pool, backplane, logger }));
 
+  const countRequest = createRequestCount(backplane, config.apiKeys.requestsPerMinute);
   const drain = new AbortController();
 
   const owned = resources.move();
   return {
     config,
+    countRequest,
     logger,
     orm,
     pool,

@@ -1,7 +1,15 @@
 import cors from 'cors';
 import type { RequestHandler } from 'express';
 
-const exposedHeaders = ['x-request-id', 'retry-after', 'idempotency-replayed'];
+const exposedHeaders = [
+  'x-request-id',
+  'retry-after',
+  'idempotency-replayed',
+  'ratelimit-policy',
+  'ratelimit-limit',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+];
 
 /**
  * Pages of the origins on the list may call, with credentials; for others we say nothing, and their browser keeps the answer

@@ -55,6 +55,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const { context, request } = exchange;
   const tenant = TenantID.safeParse(request.params);
   const identity = await identify(exchange, tenant.data?.tenantID);
+  if (identity.apiKeyID) await context.countRequest(identity.apiKeyID, exchange.response);
   if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }]);
   if (!tenant.success || !identity.membership) throw denied();
   const { tenantID } = tenant.data;

@@ -134,6 +134,18 @@ export async function rewriteRoles(
   return differences;
 }
 
+/** The ids of the roles that each subject has. */
+export async function readRoleIDs(
+  query: Query,
+  tenantID: string,
+  subjects: readonly string[],
+): Promise<Map<string, string[]>> {
+  const { rows } = await query<{ subject: string; roleID: string }>(ROLE_IDS, [tenantID, JSON.stringify(subjects)]);
+  const held = new Map<string, string[]>(subjects.map((subject) => [subject, []]));
+  for (const { subject, roleID } of rows) held.get(subject)?.push(roleID);
+  return held;
+}
+
 /** Takes a role out of a tenant: what it allows and denies, who has it, and who may do something with it. */
 export async function removeRole(query: Query, tenantID: string, roleID: string): Promise<void> {
   const role = roleSubject(roleID);
@@ -200,6 +212,12 @@ order by id`;
 const ALLOWANCES = `
 select subject, object, action from policy_rule
 where tenant_id = $1 and kind = 'rule' and effect = 'allow' and subject in (select jsonb_array_elements_text($2::jsonb))`;
+
+const ROLE_IDS = `
+select subject, substr(role, ${PREFIX.length + 1}) as "roleID" from policy_rule
+where tenant_id = $1 and kind = 'grouping' and role like '${PREFIX}%'
+  and subject in (select jsonb_array_elements_text($2::jsonb))
+order by role`;
 
 const FORGET = `
 update role set asset_permissions = (

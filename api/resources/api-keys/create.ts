@@ -3,13 +3,14 @@ import { createAsset } from '#shared/assets.ts';
 import type { Caller } from '#shared/caller.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { inEntityTransaction } from '#shared/db/query.ts';
+import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
+import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { createKey } from '../../auth/api-key.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { onEverything, rulesOf } from './permissions.ts';
+import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';
 import { ApiKeyCreate, ApiKeyID, NewApiKey } from './schemas.ts';
 
@@ -20,18 +21,16 @@ export const createApiKey = tenantRoute({
   path: '/apikeys',
   summary: 'Create an API key; the key itself is in this answer and nowhere else',
   status: 201,
-  access: ({ body }) => [
-    { permission: 'apikey.create', object: 'apikey:*' },
-    ...onEverything(body.apiKeyPermissions ?? []),
-  ],
+  permission: 'apikey.create',
   body: ApiKeyCreate,
   response: z.object({ apiKey: NewApiKey }),
 
-  async handle({ body, caller, em }, { config }) {
-    const { apiKeyName, apiKeyDescription, apiKeyPermissions, apiKeyExpiry } = body;
+  async handle({ body, caller, em, tenantID, ...gate }, { config }) {
+    const { apiKeyName, apiKeyDescription, apiKeyPermissions: permissions = [], roleIDs = [], apiKeyExpiry } = body;
+    await requireRights(em, tenantID, gate, { permissions, roleIDs });
     const byDefault = new Date(Date.now() + config.apiKeys.defaultDays * DAY_MS);
     const expiresAt = apiKeyExpiry === undefined ? byDefault : apiKeyExpiry;
-    return save(em, caller, { apiKeyName, apiKeyDescription, permissions: apiKeyPermissions ?? [], expiresAt });
+    return save(em, caller, roleIDs, { apiKeyName, apiKeyDescription, permissions, expiresAt });
   },
 });
 
@@ -47,13 +46,14 @@ export const cloneApiKey = tenantRoute({
   params: ApiKeyID,
   response: z.object({ apiKey: NewApiKey }),
 
-  async handle({ params, caller, em, require }) {
+  async handle({ params, caller, em, tenantID, ...gate }) {
     const original = await em.findOne(ApiKeyEntity, { id: params.apiKeyID });
     if (!original) throw new AppError('NOT_FOUND', 'API key not found');
     const { apiKeyDescription, permissions, expiresAt } = original;
-    await require(onEverything(permissions));
+    const roleIDs = (await readRoleIDs(onEntities(em), tenantID, [original.id])).get(original.id) ?? [];
+    await requireRights(em, tenantID, gate, { permissions, roleIDs });
     const apiKeyName = `${original.apiKeyName.slice(0, 255 - ' (Copy)'.length)} (Copy)`;
-    return save(em, caller, { apiKeyName, apiKeyDescription, permissions, expiresAt, isDisabled: true });
+    return save(em, caller, roleIDs, { apiKeyName, apiKeyDescription, permissions, expiresAt, isDisabled: true });
   },
 });
 
@@ -65,16 +65,18 @@ interface Settings {
   isDisabled?: boolean;
 }
 
-/** The key and its rules, together or not at all. */
+/** The key, its rules and its roles, together or not at all. */
 async function save(
   em: EntityManager,
   caller: Caller,
+  roleIDs: readonly string[],
   settings: Settings,
 ): Promise<{ apiKey: z.input<typeof NewApiKey> }> {
   const { key, prefix, hash } = createKey();
   return inEntityTransaction(em, async () => {
     const apiKey = await createAsset(em, caller, 'apikey', ApiKeyEntity, { ...settings, prefix, hash });
     await changeRules(em, apiKey.tenantID, { add: rulesOf(apiKey.id, settings.permissions) });
-    return { apiKey: { ...presentApiKey(apiKey), key } };
+    if (roleIDs.length > 0) await setRoles(em, apiKey.tenantID, apiKey.id, roleIDs);
+    return { apiKey: { ...presentApiKey(apiKey, roleIDs), key } };
   });
 }

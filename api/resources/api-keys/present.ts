@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import type { ApiKey } from './schemas.ts';
 
-export function presentApiKey(key: ApiKeyEntity): z.input<typeof ApiKey> {
+export function presentApiKey(key: ApiKeyEntity, roleIDs: readonly string[]): z.input<typeof ApiKey> {
   const { id, tenantID, apiKeyName, isDisabled, creatorID } = key;
   return {
     id,
@@ -10,6 +10,7 @@ export function presentApiKey(key: ApiKeyEntity): z.input<typeof ApiKey> {
     apiKeyName,
     apiKeyDescription: key.apiKeyDescription ?? null,
     apiKeyPermissions: key.permissions,
+    roleIDs: [...roleIDs],
     apiKeyExpiry: key.expiresAt?.toISOString() ?? null,
     apiKeyPrefix: key.prefix,
     isDisabled,

@@ -1,7 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
+import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
+import { readRoleIDs } from '#shared/policy/roles.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneApiKey, createApiKey } from './create.ts';
@@ -19,14 +21,19 @@ export const apiKeyRoutes = [
     query: ApiKeyList,
     response: ApiKeys,
 
-    async handle({ query, em, visible }) {
+    async handle({ query, em, tenantID, visible }) {
       const ids = await visible('apikey.read');
       const where: FilterQuery<ApiKeyEntity> = {
         ...(ids !== 'all' && { id: { $in: ids } }),
         ...(query.search && { apiKeyName: containing(query.search) }),
       };
       const { rows, fields } = await findPage(em, ApiKeyEntity, { where, query });
-      return { apiKeys: rows.map(presentApiKey), ...fields };
+      const roleIDs = await readRoleIDs(
+        onEntities(em),
+        tenantID,
+        rows.map(({ id }) => id),
+      );
+      return { apiKeys: rows.map((key) => presentApiKey(key, roleIDs.get(key.id) ?? [])), ...fields };
     },
   }),
 
@@ -41,10 +48,11 @@ export const apiKeyRoutes = [
     params: ApiKeyID,
     response: z.object({ apiKey: ApiKey }),
 
-    async handle({ params, em }) {
+    async handle({ params, em, tenantID }) {
       const key = await em.findOne(ApiKeyEntity, { id: params.apiKeyID });
       if (!key) throw new AppError('NOT_FOUND', 'API key not found');
-      return { apiKey: presentApiKey(key) };
+      const roleIDs = await readRoleIDs(onEntities(em), tenantID, [key.id]);
+      return { apiKey: presentApiKey(key, roleIDs.get(key.id) ?? []) };
     },
   }),
 

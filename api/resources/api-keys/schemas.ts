@@ -18,6 +18,7 @@ const settings = {
     .max(500)
     .transform((permissions) => [...new Set(permissions)])
     .optional(),
+  roleIDs: z.array(ID).max(100).optional(),
   /** Null: never. */
   apiKeyExpiry: Expiry.nullish(),
 };
@@ -39,6 +40,7 @@ export const ApiKey = z.object({
   apiKeyName: z.string(),
   apiKeyDescription: z.string().nullable(),
   apiKeyPermissions: z.array(z.string()),
+  roleIDs: z.array(z.uuid()),
   apiKeyExpiry: z.iso.datetime().nullable(),
   apiKeyPrefix: z.string(),
   isDisabled: z.boolean(),

@@ -1,10 +1,12 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
+import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { changeRules } from '#shared/policy/change.ts';
+import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { type Method, type Route, tenantRoute } from '../../http/route.ts';
-import { onEverything, rulesOf } from './permissions.ts';
+import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';
 import { ApiKey, ApiKeyID, ApiKeyUpdate } from './schemas.ts';
 
@@ -23,7 +25,7 @@ function updateBy(method: Method): Route {
     body: ApiKeyUpdate,
     response: z.object({ apiKey: ApiKey }),
 
-    async handle({ params, body, em, tenantID, require }) {
+    async handle({ params, body, em, tenantID, ...gate }) {
       return em.transactional(async (tx) => {
         const lockMode = LockMode.PESSIMISTIC_WRITE;
         const key = await tx.findOne(ApiKeyEntity, { id: params.apiKeyID }, { lockMode });
@@ -34,15 +36,20 @@ function updateBy(method: Method): Route {
         const added = after.filter((permission) => !before.includes(permission));
         const isEnabled = key.isDisabled && body.isDisabled === false;
         // Nobody gives what they do not hold: neither a new permission nor, by switching a key on, all that it has.
-        await require(onEverything(isEnabled ? after : added));
+        const held = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
+        const roleIDs = body.roleIDs ?? held;
+        const addedRoles = roleIDs.filter((id) => !held.includes(id));
+        const given = isEnabled ? { permissions: after, roleIDs } : { permissions: added, roleIDs: addedRoles };
+        await requireRights(tx, tenantID, gate, given);
 
         const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled } = body;
         const changes = { apiKeyName, apiKeyDescription, expiresAt, isDisabled, permissions: after };
         tx.assign(key, changes, { ignoreUndefined: true });
         const removed = before.filter((permission) => !after.includes(permission));
         await changeRules(tx, tenantID, { remove: rulesOf(key.id, removed), add: rulesOf(key.id, added) });
+        if (body.roleIDs) await setRoles(tx, tenantID, key.id, roleIDs);
         await tx.flush();
-        return { apiKey: presentApiKey(key) };
+        return { apiKey: presentApiKey(key, roleIDs) };
       });
     },
   });

@@ -7,6 +7,7 @@ import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {
   aMember,
   anApiKey,
+  aRole,
   aTenant,
   aUser,
   aWorkflow,
@@ -112,6 +113,65 @@ describe('a new key', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
     expect(answer.body.error.message).toContain('apiKeyPermissions.0');
   });
+});
+
+describe('roles of a key', () => {
+  test('give it what they hold, from creation or by an update, until they are taken away', async () => {
+    const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
+    const apiKey = await create({ apiKeyName: 'by role', roleIDs: [role.id] });
+    const client = cluster.withKey(apiKey).in(tenant);
+    expect(apiKey.roleIDs).toEqual([role.id]);
+    expect((await client.get('T/workflows')).status).toBe(200);
+
+    await admin().patch(`T/apikeys/${apiKey.id}`, { roleIDs: [] });
+    expect(await client.get('T/workflows')).toMatchObject(denied);
+
+    const { body } = await admin().put(`T/apikeys/${apiKey.id}`, { roleIDs: [role.id] });
+    expect(body.apiKey.roleIDs).toEqual([role.id]);
+    expect((await client.get('T/workflows')).status).toBe(200);
+  });
+
+  test('cannot be stronger than whoever gives them, nor those of another tenant', async () => {
+    const strong = await aRole(cluster, { tenant, can: ['workflow.delete'] });
+    const member = await aMember(cluster, { tenant, can: ['apikey.create', 'apikey.update'] });
+    const api = cluster.as(member).in(tenant);
+    expect(await api.post('T/apikeys', { apiKeyName: 'k', roleIDs: [strong.id] })).toMatchObject(denied);
+
+    const foreign = await aRole(cluster, { tenant: await aTenant(cluster) });
+    for (const roleIDs of [[foreign.id], [newID()]])
+      expect(await admin().post('T/apikeys', { apiKeyName: 'k', roleIDs })).toMatchObject({
+        status: 400,
+        body: { error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('roleIDs.0') } },
+      });
+  });
+});
+
+test('a key may make so many requests a minute, over all processes, and is told what is left', async () => {
+  await using few = await startCluster({ workers: false, apis: 2, settings: { API_KEY_REQUESTS_PER_MINUTE: '5' } });
+  const own = await aTenant(few);
+  const apiKey = await anApiKey(few, { tenant: own, can: ['workflow.list'] });
+  const ask = (n: number) =>
+    few
+      .withKey(apiKey, few.apis[n % 2])
+      .in(own)
+      .get('T/workflows');
+
+  for (let n = 0; n < 5; n += 1) {
+    const { status, headers } = await ask(n);
+    expect(status).toBe(200);
+    expect(headers.get('ratelimit-limit')).toBe('5');
+    expect(headers.get('ratelimit-remaining')).toBe(String(4 - n));
+  }
+
+  for (let n = 0; n < 2; n += 1) {
+    const refused = await ask(n);
+    expect(refused).toMatchObject({ status: 429, body: { success: false, error: { code: 'RATE_LIMITED' } } });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+  }
+  const another = await anApiKey(few, { tenant: own, can: ['workflow.list'] });
+  expect((await few.withKey(another).in(own).get('T/workflows')).status).toBe(200);
+  expect((await few.as(own.creator).in(own).get('T/workflows')).headers.get('ratelimit-limit')).toBeNull();
 });
 
 describe('a key stops at once, in every process', () => {
