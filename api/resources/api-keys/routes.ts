@@ -20,9 +20,8 @@ export const apiKeyRoutes = [
     response: ApiKeys,
 
     async handle({ query, em, visible }) {
-      const ids = await visible('apikey.read');
       const where: FilterQuery<ApiKeyEntity> = {
-        ...(ids !== 'all' && { id: { $in: ids } }),
+        ...(await visible('apikey.read')),
         ...(query.search && { apiKeyName: containing(query.search) }),
       };
       const { rows, fields } = await findPage(em, ApiKeyEntity, { where, query });
