@@ -10,6 +10,7 @@ import { createProducer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
+import { warnOfBypass } from './auth/test-bypass.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
 
 /** Everything a handler may use. */
@@ -60,6 +61,7 @@ export async function createApiContext(
   const producer = createProducer(backplane);
   const runs = overrides.runs ?? createRuns({ pool, dispatchPool, producer, messages, logger });
   const devIssuer = await openDevIssuer(config);
+  if (config.auth.testBypass) resources.use(warnOfBypass(logger));
   const authenticator = overrides.authenticator ?? createAuthenticator(config.auth, { pool, logger, devIssuer });
   const watch = resources.use(createRunWatch({ pool, backplane, logger }));
 
