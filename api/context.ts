@@ -13,6 +13,7 @@ import { createRuns, type Runs } from '#shared/runs.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
+import { warnOfBypass } from './auth/test-bypass.ts';
 import { type CountRequest, createRequestCount } from './http/rate-limit.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
 
@@ -71,6 +72,7 @@ export async function createApiContext(
   const producer = { ...jobs, ask };
   const runs = overrides.runs ?? createRuns({ pool, dispatchPool, producer, messages, logger });
   const devIssuer = await openDevIssuer(config);
+  if (config.auth.testBypass) resources.use(warnOfBypass(logger));
   const authenticator = overrides.authenticator ?? createAuthenticator(config.auth, { pool, logger, devIssuer });
   const operators = createOperators({ pool, backplane, logger });
   const watch = resources.use(createRunWatch({ pool, backplane, logger }));

@@ -50,7 +50,7 @@ module.exports = {
       ['express', '@bull-board/express'],
       '^api/(http|mcp|auth)/|^api/server\\.ts|^ops/(board|board/.*|bench/.*)\\.ts',
     ),
-    only('casbin-only-in-policy', ['casbin'], '^shared/policy/'),
+    only('casbin-only-in-policy', ['casbin'], '^shared/policy/|^ops/bench/'),
     only(
       'ioredis-only-in-the-backplane',
       ['ioredis', '@socket\\.io/(redis|postgres)-adapter'],

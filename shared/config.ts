@@ -79,6 +79,8 @@ export const Environment = z.object({
   AUTH_JWKS_URL: z.url().optional(),
   /** File holding the development issuer's signing key; set by the embedded mode only. */
   DEV_ISSUER_KEY_FILE: z.string().optional(),
+  /** For tests only: `Bearer test:<email>` signs anybody in. Refused in production, loud in the log. */
+  AUTH_TEST_BYPASS: z.stringbool().default(false),
   /** Days an API key is good for when its creator does not say. */
   API_KEY_DEFAULT_DAYS: z.coerce.number().positive().max(36_500).default(90),
   /** Requests a minute for one API key, over all API processes; 0 switches the limit off. */
@@ -139,6 +141,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE must not be set in production');
   if (production && e.BOARD_OPEN_ON_LOOPBACK)
     throw new Error('Configuration: BOARD_OPEN_ON_LOOPBACK must not be set in production');
+  if (production && e.AUTH_TEST_BYPASS)
+    throw new Error('Configuration: AUTH_TEST_BYPASS must not be set in production');
   if (e.AUTH_ISSUER && e.DEV_ISSUER_KEY_FILE)
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE and AUTH_ISSUER exclude each other');
   if (e.AUTH_ISSUER && !e.AUTH_AUDIENCE) throw new Error('Configuration: AUTH_AUDIENCE is required with AUTH_ISSUER');
@@ -179,6 +183,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       audience: e.AUTH_AUDIENCE,
       jwksURL: e.AUTH_JWKS_URL,
       devIssuerKeyFile: e.DEV_ISSUER_KEY_FILE,
+      testBypass: e.AUTH_TEST_BYPASS,
     },
     apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS, requestsPerMinute: e.API_KEY_REQUESTS_PER_MINUTE },
     secrets: { keys: e.SECRETS_KEYS },

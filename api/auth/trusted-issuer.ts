@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -23,12 +23,15 @@ const patienceMs = 5_000;
 /** A token with an unknown key makes us ask again, but not more often than this. */
 const cooldownMs = 30_000;
 const refreshMs = 600_000;
+/** A provider that did not answer is left alone for so long, as far as we have keys of it. */
+const restMs = 5_000;
 
 /** An OpenID Connect provider. Its keys are fetched when the first token comes and refreshed behind the requests' backs. */
 export function createRemoteIssuer(provider: Provider, logger: Logger): TrustedIssuer {
   const { issuer, audience } = provider;
   let opening: Promise<RemoteKeys> | undefined;
   let refreshAt = 0;
+  let restUntil = 0;
 
   function open(): Promise<RemoteKeys> {
     opening ??= openKeys(provider).catch((error: unknown) => {
@@ -56,16 +59,24 @@ export function createRemoteIssuer(provider: Provider, logger: Logger): TrustedI
     async keys(header, token) {
       try {
         const keys = await open();
+        const known = Date.now() < restUntil ? keys.jwks() : undefined;
+        // Of a key that is not among them nobody can tell now whether it is new or made up.
+        if (known) return await createLocalJWKSet(known)(header, token).catch(unavailable);
         const key = await keys(header, token);
         refresh(keys);
         return key;
       } catch (error) {
-        if (isAboutTheToken(error)) throw error;
+        if (error instanceof AppError || isAboutTheToken(error)) throw error;
+        restUntil = Date.now() + restMs;
         logger.warn({ err: error, issuer }, 'no keys from the identity provider');
-        throw new AppError('UNAVAILABLE', 'The identity provider cannot be reached', { cause: error, retryAfter: 5 });
+        return unavailable(error);
       }
     },
   };
+}
+
+function unavailable(cause: unknown): never {
+  throw new AppError('UNAVAILABLE', 'The identity provider cannot be reached', { cause, retryAfter: 5 });
 }
 
 async function openKeys({ issuer, jwksURL }: Provider): Promise<RemoteKeys> {

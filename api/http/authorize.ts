@@ -1,5 +1,6 @@
+import { type Condition, visibleRows } from '#shared/db/visible.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Asker, Policy } from '#shared/policy/enforcer.ts';
+import { type Asker, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
 import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
 import type { Access, Demand } from './route.ts';
 
@@ -9,16 +10,25 @@ export interface Gate {
   require(access: readonly Demand[]): Promise<void>;
   /** Throws unless every permission is there for something of its type at least: the rest is left to the filter of the list. */
   requireSome(access: readonly Access[]): Promise<void>;
-  visible(permission: Permission): Promise<'all' | string[]>;
+  /** A condition that narrows rows to what may be seen; `column` has the id of the object. */
+  visible(permission: Permission, column?: string): Promise<Condition>;
+  /** Whether the permission is there for everything of its type, without an exception. */
+  holds(permission: Permission): Promise<boolean>;
 }
 
 export function createGate(policy: Policy, asker: Asker): Gate {
-  function visible(permission: Permission): Promise<'all' | string[]> {
+  function sight(permission: Permission) {
     const [type, action] = splitPermission(permission);
-    return policy.visible({ ...asker, type, action });
+    return policy.sight({ ...asker, type, action });
   }
   return {
-    visible,
+    async visible(permission, column) {
+      return visibleRows(await sight(permission), column);
+    },
+    async holds(permission) {
+      const { allow, deny } = await sight(permission);
+      return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
+    },
     async require(access) {
       for (const { permission, object } of access) {
         const [, action] = splitPermission(permission);
@@ -26,7 +36,7 @@ export function createGate(policy: Policy, asker: Asker): Gate {
       }
     },
     async requireSome(access) {
-      for (const { permission } of access) if ((await visible(permission)).length === 0) throw denied();
+      for (const { permission } of access) if (!seesSomething(await sight(permission))) throw denied();
     },
   };
 }

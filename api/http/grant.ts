@@ -3,7 +3,6 @@ import {
   type AssetPermission,
   catalogue,
   permissions as everyPermission,
-  type Permission,
   type RolePermission,
   splitPermission,
 } from '#shared/policy/permissions.ts';
@@ -11,7 +10,7 @@ import type { RoleContent } from '#shared/policy/roles.ts';
 import type { Gate } from './authorize.ts';
 import type { Demand } from './route.ts';
 
-type Holder = Pick<Gate, 'require' | 'visible'>;
+type Holder = Pick<Gate, 'require' | 'holds'>;
 
 /**
  * Nobody grants what they do not hold themselves, and they hold it only where nothing they are denied is in it. Throws
@@ -27,16 +26,10 @@ export async function requireHeld(
 
 /** `*` is more than the sum of today's permissions: it needs a rule of its own. */
 async function holds(holder: Holder, permission: RolePermission): Promise<boolean> {
-  if (permission !== '*') return holdsEverywhere(holder, permission);
+  if (permission !== '*') return holder.holds(permission);
   if (!(await isAllowed(holder, { permission: 'tenant.*', object: '*' }))) return false;
-  for (const each of everyPermission) if (!(await holdsEverywhere(holder, each))) return false;
+  for (const each of everyPermission) if (!(await holder.holds(each))) return false;
   return true;
-}
-
-async function holdsEverywhere(holder: Holder, permission: Permission): Promise<boolean> {
-  const [type] = splitPermission(permission);
-  // The first is cheap and says no; the second looks for exceptions.
-  return (await isAllowed(holder, { permission, object: `${type}:*` })) && (await holder.visible(permission)) === 'all';
 }
 
 async function holdsOnAsset(holder: Holder, { resourceType, resourceID, action }: AssetPermission): Promise<boolean> {

@@ -69,9 +69,9 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
 
   const idempotency = readClaim(route, caller.id, exchange);
   const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });
-  const { visible, require } = gate;
+  const { visible, require, holds } = gate;
   const file = () => readFile(route, exchange);
-  const own = { tenantID, caller, identity, visible, require, idempotency, file };
+  const own = { tenantID, caller, identity, visible, require, holds, idempotency, file };
   const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
   return handle(route, exchange, { input, tenantID, idempotency });
 }

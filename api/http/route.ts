@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
+import type { Condition } from '#shared/db/visible.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Permission, Resource } from '#shared/policy/permissions.ts';
@@ -64,10 +65,12 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   /** Narrowed to the tenant: another tenant's rows are not there. */
   em: EntityManager;
   log: Logger;
-  /** What this caller may see of `<type>`: everything, or these ids; lists filter by it. */
-  visible(permission: Permission): Promise<'all' | string[]>;
+  /** The condition that narrows a list to what this caller may see: spread it into the others. `column`, if not `id`, has the object's id. */
+  visible(permission: Permission, column?: string): Promise<Condition>;
   /** Throws PERMISSION_DENIED unless every one is allowed: for what only the handler can know. */
   require(access: readonly Demand[]): Promise<void>;
+  /** Whether the caller holds a permission on everything of its type, without an exception: for what is granted to others. */
+  holds(permission: Permission): Promise<boolean>;
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;

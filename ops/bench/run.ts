@@ -2,9 +2,11 @@
 import { type BackplaneKind, openEnvironment } from './environment.ts';
 import { p1 } from './p1-durable-steps.ts';
 import { p2 } from './p2-step-latency.ts';
+import { p9 } from './p9-authorization.ts';
+import { p10 } from './p10-api-overhead.ts';
 import type { Row } from './row.ts';
 
-const rows: Record<string, Row> = { P1: p1, P2: p2 };
+const rows: Record<string, Row> = { P1: p1, P2: p2, P9: p9, P10: p10 };
 
 const args = process.argv.slice(2);
 const chosen = args.includes('--backplane')

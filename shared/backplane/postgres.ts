@@ -18,7 +18,8 @@ const LAZY = '-c synchronous_commit=off';
 export function createPostgresBackplane(config: BackplaneConfig, logger: Logger): Backplane {
   const { prefix, databaseURL: connectionString } = config;
   const classes = withBackend(createPostgresBackend);
-  const pools: pg.Pool[] = [];
+  /** With the connections that somebody has of each. */
+  const pools = new Map<pg.Pool, Set<pg.PoolClient>>();
   const queues = new Map<string, Queue>();
 
   function open(max: number, options: pg.PoolConfig = {}): pg.Pool {
@@ -31,7 +32,10 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       ...options,
     });
     pool.on('error', (error) => logger.debug({ err: error }, 'idle backplane connection lost'));
-    pools.push(pool);
+    const taken = new Set<pg.PoolClient>();
+    pool.on('acquire', (client) => taken.add(client));
+    pool.on('release', (_error, client) => taken.delete(client));
+    pools.set(pool, taken);
     return pool;
   }
 
@@ -118,7 +122,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     async [Symbol.asyncDispose]() {
       await messages.close();
       await Promise.allSettled([...queues.values(), flows].map((queue) => queue.close()));
-      await Promise.allSettled(pools.map(endPool));
+      await Promise.allSettled([...pools].map(([pool, taken]) => endPool(pool, taken)));
     },
   };
 }
@@ -127,10 +131,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
  * Ends a pool even when somebody never gives a connection back: the socket adapter forgets one that it is still opening when
  * it is closed, and the pool would wait for it for ever.
  */
-async function endPool(pool: pg.Pool): Promise<void> {
-  const taken = new Set<pg.PoolClient>();
-  pool.on('acquire', (client) => taken.add(client));
-  pool.on('release', (_error, client) => taken.delete(client));
+async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promise<void> {
   const ended = pool.end();
   const timer = setTimeout(() => {
     for (const client of taken) client.release(true);

@@ -1,8 +1,8 @@
 import type { Pool } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
 import { createJudge } from './judge.ts';
-import { RuleIndex } from './rule-index.ts';
-import { readRules } from './rules.ts';
+import { createKeptIndexes, type Limits } from './kept-indexes.ts';
+import type { Sight } from './rule-index.ts';
 
 /** Whose question it is: users and API keys by id; of several, one must be allowed and none denied. */
 export interface Asker {
@@ -15,89 +15,30 @@ export interface Asker {
 export interface Policy extends AsyncDisposable {
   /** Whether the asker may do `action` on `object` (`<type>:<id>`, `<type>:*`). */
   can(question: Asker & { object: string; action: string }): Promise<boolean>;
-  /** What of a type the asker may do `action` on: everything, or these ids. For the filters of lists. */
-  visible(question: Asker & { type: string; action: string }): Promise<'all' | string[]>;
+  /** What of a type the asker may do `action` on. */
+  sight(question: Asker & { type: string; action: string }): Promise<Sight>;
 }
 
-const mostTenants = 1_000;
-const mostRules = 1_000_000;
+/** With more ids than these a list asks the database for the rules instead of telling it the ids. */
+const mostIDs = 1_000;
 
 /** casbin's answers from rules kept per tenant and checked against the version each question brings. */
-export function createPolicy(pool: Pool, logger: Logger): Policy {
+export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Policy {
   const judge = createJudge();
-  /** In order of last use. */
-  const indexes = new Map<string, RuleIndex>();
-  const loading = new Map<string, Promise<RuleIndex>>();
-
-  async function indexFor({ tenantID, version }: Asker): Promise<RuleIndex> {
-    const kept = indexes.get(tenantID);
-    if (kept && kept.version >= version) {
-      indexes.delete(tenantID);
-      indexes.set(tenantID, kept);
-      return kept;
-    }
-    const index = await load(tenantID);
-    // The load that was under way may have begun before the change we were told of; the next one cannot have.
-    return index.version >= version ? index : load(tenantID);
-  }
-
-  function load(tenantID: string): Promise<RuleIndex> {
-    const underWay = loading.get(tenantID);
-    if (underWay) return underWay;
-    const begun = read(tenantID).finally(() => loading.delete(tenantID));
-    loading.set(tenantID, begun);
-    return begun;
-  }
-
-  async function read(tenantID: string): Promise<RuleIndex> {
-    const index = new RuleIndex(tenantID, await readRules(pool, tenantID));
-    logger.debug({ tenantID, version: index.version, rules: index.size }, 'policy rules loaded');
-    indexes.delete(tenantID);
-    indexes.set(tenantID, index);
-    makeRoom();
-    return index;
-  }
-
-  function makeRoom(): void {
-    let rules = 0;
-    for (const { size } of indexes.values()) rules += size;
-    for (const [tenantID, { size }] of indexes) {
-      if (indexes.size === 1 || (indexes.size <= mostTenants && rules <= mostRules)) return;
-      indexes.delete(tenantID);
-      rules -= size;
-    }
-  }
+  const indexes = createKeptIndexes(pool, logger, limits);
 
   return {
     async can(question) {
-      const index = await indexFor(question);
-      const holders = index.holders(question.subjects);
-      return judge(question, index.candidates(holders, question.object), holders);
+      const { tenantID, version, subjects, object, action } = question;
+      const index = await indexes.current(tenantID, version);
+      const holders = index.holders(subjects);
+      return judge(question, index.deciding(holders, object, action), holders);
     },
-    async visible(question) {
-      const { type } = question;
-      const index = await indexFor(question);
-      const holders = index.holders(question.subjects);
-      const decide = (object: string) => judge({ ...question, object }, index.candidates(holders, object), holders);
-
-      const { exact, wildcard } = index.partial(holders, type);
-      const isEverywhere = decide(`${type}:*`);
-      const exceptions = [...wildcard, ...[...exact.values()].flat()].filter(
-        ([, , , action, effect]) => effect === 'deny' && (action === question.action || action === '*'),
-      );
-      if (isEverywhere && exceptions.length === 0) return 'all';
-
-      // Without wildcards that reach some of the type, objects with the same rules have the same answer: ask once for each set.
-      const answers = new Map<string, boolean>();
-      const objects = isEverywhere || wildcard.length > 0 ? index.namedObjects(type) : exact.keys();
-      const seen: string[] = [];
-      for (const object of objects) {
-        const rules = wildcard.length > 0 ? object : rulesOf(exact.get(object));
-        const answer = answers.get(rules) ?? decide(object);
-        answers.set(rules, answer);
-        if (answer) seen.push(object.slice(type.length + 1));
-      }
-      return seen;
+    async sight({ tenantID, version, subjects, type, action }) {
+      const index = await indexes.current(tenantID, version);
+      const holders = index.holders(subjects);
+      const { allow, deny } = index.reach(holders, { type, action, most: mostIDs });
+      return { tenantID, type, action, holders: [...holders], allow, deny };
     },
     async [Symbol.asyncDispose]() {
       indexes.clear();
@@ -105,6 +46,10 @@ export function createPolicy(pool: Pool, logger: Logger): Policy {
   };
 }
 
-function rulesOf(lines: Iterable<readonly string[]> = []): string {
-  return [...lines].map(([, , , action, effect]) => `${action} ${effect}`).join();
+/** Whether there can be anything at all. */
+export function seesSomething({ allow, deny }: Sight): boolean {
+  if (deny.everything) return false;
+  if (allow.everything || allow.prefixes.length > 0 || allow.ids === null) return true;
+  const denied = new Set(deny.ids);
+  return allow.ids.some((id) => !denied.has(id) && !deny.prefixes.some((prefix) => id.startsWith(prefix)));
 }

@@ -13,7 +13,7 @@ export type Judge = (question: Question, candidates: readonly Line[], holders: R
 
 /**
  * One enforcer for all tenants: it is handed the rules of each question and asked at once, and nothing can come in between
- * because casbin decides synchronously. Its cost grows with the rules, 8 ms at 1,000, so it never sees more than it needs.
+ * because casbin decides synchronously. Its cost grows with the rules, 8 ms at 1,000, so it sees the one or two rules that decide.
  */
 export function createJudge(): Judge {
   const model = newModelFromString(MODEL);

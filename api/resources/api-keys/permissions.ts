@@ -22,7 +22,7 @@ interface Rights {
 export async function requireRights(
   em: EntityManager,
   tenantID: string,
-  gate: Pick<Gate, 'require' | 'visible'>,
+  gate: Pick<Gate, 'require' | 'holds'>,
   { permissions, roleIDs }: Rights,
 ): Promise<void> {
   await requireHeld(gate, { permissions });

@@ -22,9 +22,8 @@ export const apiKeyRoutes = [
     response: ApiKeys,
 
     async handle({ query, em, tenantID, visible }) {
-      const ids = await visible('apikey.read');
       const where: FilterQuery<ApiKeyEntity> = {
-        ...(ids !== 'all' && { id: { $in: ids } }),
+        ...(await visible('apikey.read')),
         ...(query.search && { apiKeyName: containing(query.search) }),
       };
       const { rows, fields } = await findPage(em, ApiKeyEntity, { where, query });

@@ -19,9 +19,9 @@ export const createRole = tenantRoute({
   idempotent: 'transaction',
   response: z.object({ role: Role, message: z.string() }),
 
-  async handle({ body, caller, em, tenantID, require, visible }) {
+  async handle({ body, caller, em, tenantID, require, holds }) {
     const { roleName, roleDescription, permissions = [], assetPermissions = [] } = body;
-    await requireHeld({ require, visible }, { permissions, assetPermissions });
+    await requireHeld({ require, holds }, { permissions, assetPermissions });
     const content = { id: newID(), permissions, assetPermissions };
     const role = await createAsset(em, caller, 'role', RoleEntity, { ...content, roleName, roleDescription });
     await changeRules(em, tenantID, { add: rulesOfRole(content) });

@@ -25,9 +25,8 @@ export const roleRoutes = [
     response: Roles,
 
     async handle({ query, em, visible }) {
-      const ids = await visible('role.read');
       const where: FilterQuery<RoleEntity> = {
-        ...(ids !== 'all' && { id: { $in: ids } }),
+        ...(await visible('role.read')),
         ...(query.search && { roleName: containing(query.search) }),
       };
       const { rows, fields } = await findPage(em, RoleEntity, { where, query });

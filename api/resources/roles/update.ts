@@ -21,8 +21,8 @@ export const updateRole = tenantRoute({
   body: RoleUpdate,
   response: z.object({ role: Role, message: z.string() }),
 
-  async handle({ params, body, em, tenantID, require, visible }) {
-    const check = (added: RoleContent) => requireHeld({ require, visible }, added);
+  async handle({ params, body, em, tenantID, require, holds }) {
+    const check = (added: RoleContent) => requireHeld({ require, holds }, added);
     const role = await changeOwnRole(em, { tenantID, roleID: params.roleID, body }, check);
     return { role: presentRole(role), message: 'Role updated' };
   },

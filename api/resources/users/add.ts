@@ -22,9 +22,9 @@ export const addUser = tenantRoute({
   idempotent: 'transaction',
   response: z.object({ user: TenantUser, message: z.string() }),
 
-  async handle({ body, caller, em, tenantID, require, visible }) {
+  async handle({ body, caller, em, tenantID, require, holds }) {
     const { userEmail, roleIDs } = body;
-    for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld({ require, visible }, role);
+    for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld({ require, holds }, role);
     const userID = await inEntityTransaction(em, async () => {
       const query = onEntities(em);
       await lockAddress(query, userEmail);

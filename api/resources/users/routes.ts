@@ -20,10 +20,9 @@ export const userRoutes = [
     response: TenantUsers,
 
     async handle({ query, em, visible }) {
-      const ids = await visible('user.read');
       const text = query.search && containing(query.search);
       const where: FilterQuery<TenantUserEntity> = {
-        ...(ids !== 'all' && { id: { $in: ids } }),
+        ...(await visible('user.read')),
         ...(text && { $or: [{ email: text }, { firstName: text }, { lastName: text }] }),
       };
       const { rows, fields } = await findPage(em, TenantUserEntity, { where, query });

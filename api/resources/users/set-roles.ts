@@ -24,8 +24,8 @@ export const setUserRoles = tenantRoute({
   body: UserRoles,
   response: z.object({ user: TenantUser, message: z.string() }),
 
-  async handle({ params, body, em, tenantID, require, visible }, { backplane }) {
-    const gate = { require, visible };
+  async handle({ params, body, em, tenantID, require, holds }, { backplane }) {
+    const gate = { require, holds };
     const user = await em.transactional(async (tx) => {
       await lockRules(onEntities(tx), tenantID);
       const found = await findTenantUser(tx, params.tenantUserID);
@@ -40,7 +40,7 @@ export const setUserRoles = tenantRoute({
   },
 });
 
-type Gate = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'require' | 'visible'>;
+type Gate = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'require' | 'holds'>;
 type Body = z.output<typeof UserRoles>;
 
 async function requireAddedRoles(

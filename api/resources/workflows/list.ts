@@ -17,9 +17,8 @@ export const listWorkflows = tenantRoute({
   response: Workflows,
 
   async handle({ query, em, visible }) {
-    const ids = await visible('workflow.read');
     const where: FilterQuery<Workflow> = {
-      ...(ids !== 'all' && { id: { $in: ids } }),
+      ...(await visible('workflow.read')),
       ...(query.search && { title: containing(query.search) }),
       ...(query.folderID && { folderID: query.folderID }),
     };

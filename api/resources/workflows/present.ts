@@ -4,7 +4,9 @@ import type { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { CollectionRequest, InstanceSummary, Workflow, WorkflowSummary } from './schemas.ts';
 
-export function presentSummary(workflow: WorkflowEntity): z.input<typeof WorkflowSummary> {
+type Shown = Omit<WorkflowEntity, 'versionID'>;
+
+export function presentSummary(workflow: Shown): z.input<typeof WorkflowSummary> {
   const { id, tenantID, title, workflowOptions, creatorID, isDisabled } = workflow;
   return {
     id,
@@ -23,7 +25,7 @@ export function presentSummary(workflow: WorkflowEntity): z.input<typeof Workflo
 }
 
 export function presentWorkflow(
-  workflow: WorkflowEntity,
+  workflow: Shown,
   graph: { nodes: Record<string, unknown>[]; edges: Record<string, unknown>[] },
 ): z.input<typeof Workflow> {
   return { ...presentSummary(workflow), workflowNodes: graph.nodes, workflowEdges: graph.edges };

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import { readWorkflow } from '#shared/db/read-workflow.ts';
 import { AppError } from '#shared/errors.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneWorkflow } from './clone.ts';
@@ -71,11 +70,10 @@ export const workflowRoutes = [
     params: WorkflowID,
     response: z.object({ workflow: Workflow }),
 
-    async handle({ params, em }) {
-      const workflow = await em.findOne(WorkflowEntity, { id: params.workflowID });
+    async handle({ params, tenantID }, { pool }) {
+      const workflow = await readWorkflow(pool, tenantID, params.workflowID);
       if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
-      const version = await em.findOneOrFail(WorkflowVersion, { id: workflow.versionID });
-      return { workflow: presentWorkflow(workflow, version) };
+      return { workflow: presentWorkflow(workflow, workflow) };
     },
   }),
 

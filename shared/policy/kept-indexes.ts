@@ -1,0 +1,99 @@
+import type { Pool } from '../db/pool.ts';
+import type { Logger } from '../logger.ts';
+import { RuleIndex } from './rule-index.ts';
+import { readChanges, readRules, type StoredChange } from './rules.ts';
+
+export interface KeptIndexes {
+  /** The tenant's index at `version` or later. */
+  current(tenantID: string, version: number): Promise<RuleIndex>;
+  clear(): void;
+}
+
+export interface Limits {
+  tenants: number;
+  rules: number;
+  /** More changes than these are not applied one by one. */
+  changes: number;
+}
+
+const defaults: Limits = { tenants: 10_000, rules: 2_000_000, changes: 1_000 };
+
+/** The indexes of the tenants that were asked about last, each brought up to date when a question knows of a newer version. */
+export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = defaults): KeptIndexes {
+  /** In order of last use. */
+  const indexes = new Map<string, RuleIndex>();
+  const underWay = new Map<string, Promise<RuleIndex>>();
+  let rules = 0;
+
+  async function current(tenantID: string, version: number): Promise<RuleIndex> {
+    const kept = indexes.get(tenantID);
+    if (kept && kept.version >= version) {
+      indexes.delete(tenantID);
+      indexes.set(tenantID, kept);
+      return kept;
+    }
+    const shared = underWay.get(tenantID);
+    if (!shared) return begin(tenantID, version);
+    // It may have begun before the change we were told of, and it may fail. The next one begins after both.
+    const index = await shared.catch(() => undefined);
+    if (index && index.version >= version) return index;
+    return underWay.get(tenantID) ?? begin(tenantID, version);
+  }
+
+  function begin(tenantID: string, version: number): Promise<RuleIndex> {
+    const begun = renew(tenantID, version).finally(() => underWay.delete(tenantID));
+    underWay.set(tenantID, begun);
+    return begun;
+  }
+
+  async function renew(tenantID: string, version: number): Promise<RuleIndex> {
+    const kept = indexes.get(tenantID);
+    return (kept && (await catchUp(tenantID, kept, version))) ?? load(tenantID);
+  }
+
+  /** Undefined when the changes do not lead to the version: some are gone, or there are too many. */
+  async function catchUp(tenantID: string, index: RuleIndex, version: number): Promise<RuleIndex | undefined> {
+    const changes = await readChanges(pool, tenantID, { after: index.version, most: limits.changes + 1 });
+    if (changes.length > limits.changes || !leadTo(version, index.version, changes)) return undefined;
+    const before = index.size;
+    index.apply(changes);
+    if (indexes.get(tenantID) === index) rules += index.size - before;
+    keep(tenantID, index);
+    return index;
+  }
+
+  async function load(tenantID: string): Promise<RuleIndex> {
+    const index = new RuleIndex(tenantID, await readRules(pool, tenantID));
+    logger.debug({ tenantID, version: index.version, rules: index.size }, 'policy rules loaded');
+    keep(tenantID, index);
+    return index;
+  }
+
+  function keep(tenantID: string, index: RuleIndex): void {
+    drop(tenantID);
+    indexes.set(tenantID, index);
+    rules += index.size;
+    for (const oldest of indexes.keys()) {
+      if (indexes.size === 1 || (indexes.size <= limits.tenants && rules <= limits.rules)) return;
+      drop(oldest);
+    }
+  }
+
+  function drop(tenantID: string): void {
+    rules -= indexes.get(tenantID)?.size ?? 0;
+    indexes.delete(tenantID);
+  }
+
+  return {
+    current,
+    clear() {
+      indexes.clear();
+      rules = 0;
+    },
+  };
+}
+
+/** One after the other, none missing, as far as the version or further. */
+function leadTo(version: number, from: number, changes: readonly StoredChange[]): boolean {
+  return changes.length >= version - from && changes.every((change, n) => change.version === from + n + 1);
+}

@@ -1,0 +1,166 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair } from 'jose';
+import Provider, { type ClientMetadata, type JWK } from 'oidc-provider';
+
+/** A real OpenID Connect provider on this machine, at which people sign in as they do in a browser. */
+export interface OidcProvider extends AsyncDisposable {
+  readonly issuer: string;
+  /** How often its keys were asked for, answered or not. */
+  readonly keyRequests: number;
+  /** The whole authorization code flow, with PKCE; answers the ID token that `client` is given. */
+  signIn(person: { email: string }, options?: { client?: ClientID }): Promise<string>;
+  /** A new signing key, published beside those before it, or instead of them. */
+  rotate(options?: { withdraw?: boolean }): Promise<void>;
+  /** Its keys cannot be had; everything else goes on. */
+  setKeysAway(isAway: boolean): void;
+}
+
+/** Ours, somebody else's, and one whose tokens are signed with a secret. */
+export type ClientID = 'gantry' | 'elsewhere' | 'shared-secret';
+
+const redirectURI = 'https://admin.example.com/callback';
+const idTokenSeconds = 600;
+
+const flow = { redirect_uris: [redirectURI], response_types: ['code'], grant_types: ['authorization_code'] };
+const clients = [
+  { client_id: 'gantry', token_endpoint_auth_method: 'none' },
+  { client_id: 'elsewhere', token_endpoint_auth_method: 'none' },
+  {
+    client_id: 'shared-secret',
+    client_secret: 'a secret that is long enough for HS256',
+    token_endpoint_auth_method: 'client_secret_post',
+    id_token_signed_response_alg: 'HS256',
+  },
+].map((client) => ({ ...client, ...flow }) as ClientMetadata);
+
+export async function startOidcProvider(): Promise<OidcProvider> {
+  let keyRequests = 0;
+  let areKeysAway = false;
+  let keys = [await makeKey()];
+  let answer: (request: IncomingMessage, response: ServerResponse) => unknown = () => {};
+
+  const server = createServer((request, response) => {
+    const isKeys = request.url === '/jwks';
+    if (isKeys) keyRequests += 1;
+    if (isKeys && areKeysAway) return void request.socket.destroy();
+    return void answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  serve();
+
+  function serve(): void {
+    const provider = createProvider(issuer, keys);
+    const callback = provider.callback();
+    answer = (request, response) => {
+      const person = /^\/interaction\/[^?]+\?as=(.+)$/.exec(request.url ?? '')?.[1];
+      if (person === undefined) return callback(request, response);
+      const accountId = decodeURIComponent(person);
+      return provider.interactionFinished(request, response, { login: { accountId } });
+    };
+  }
+
+  return {
+    issuer,
+    get keyRequests() {
+      return keyRequests;
+    },
+    signIn: ({ email }, { client = 'gantry' } = {}) => signIn(issuer, email, client),
+    async rotate({ withdraw = false } = {}) {
+      keys = [await makeKey(), ...(withdraw ? [] : keys)];
+      serve();
+    },
+    setKeysAway(isAway) {
+      areKeysAway = isAway;
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+let made = 0;
+
+async function makeKey(): Promise<JWK> {
+  made += 1;
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid: `key-${made}`, alg: 'RS256', use: 'sig' } as JWK;
+}
+
+function createProvider(issuer: string, keys: JWK[]): Provider {
+  return new Provider(issuer, {
+    clients,
+    jwks: { keys },
+    cookies: { keys: ['a key for cookies'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name'] },
+    conformIdTokenClaims: false,
+    enabledJWA: { idTokenSigningAlgValues: ['RS256', 'HS256'] },
+    features: { devInteractions: { enabled: false } },
+    ttl: { IdToken: idTokenSeconds, Session: 60, Interaction: 60, Grant: 60, AccessToken: 60, AuthorizationCode: 60 },
+    findAccount: (_context, sub) => ({
+      accountId: sub,
+      claims: () => ({ sub, email: sub, email_verified: true, given_name: sub.split('@')[0] }),
+    }),
+    interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
+    // Whoever signs in agrees.
+    async loadExistingGrant({ oidc }) {
+      const grant = new oidc.provider.Grant({
+        clientId: oidc.client?.clientId ?? '',
+        accountId: oidc.session?.accountId ?? '',
+      });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+  });
+}
+
+/** What a browser does: follows redirects with its cookies, fills in who it is, and hands the code to the client. */
+async function signIn(issuer: string, email: string, clientID: ClientID): Promise<string> {
+  const cookies = new Map<string, string>();
+  const verifier = randomBytes(32).toString('base64url');
+  const start = new URL('/auth', issuer);
+  start.search = new URLSearchParams({
+    client_id: clientID,
+    response_type: 'code',
+    redirect_uri: redirectURI,
+    scope: 'openid email profile',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  }).toString();
+
+  let url = start;
+  for (let step = 0; step < 10 && !url.href.startsWith(redirectURI); step += 1) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, { redirect: 'manual', headers: { cookie } });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      cookies.set(name, value);
+    }
+    const location = response.headers.get('location');
+    if (!location) throw new Error(`The provider answered ${response.status}: ${await response.text()}`);
+    url = new URL(location, url);
+    if (url.pathname.startsWith('/interaction/')) url.searchParams.set('as', email);
+  }
+
+  const secret = clients.find(({ client_id }) => client_id === clientID)?.client_secret;
+  const response = await fetch(new URL('/token', issuer), {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: url.searchParams.get('code') ?? '',
+      client_id: clientID,
+      redirect_uri: redirectURI,
+      code_verifier: verifier,
+      ...(secret && { client_secret: secret }),
+    }),
+  });
+  const { id_token: idToken } = (await response.json()) as { id_token?: string };
+  if (!idToken) throw new Error(`The provider gave no ID token: ${url.search}`);
+  return idToken;
+}
