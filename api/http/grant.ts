@@ -4,7 +4,6 @@ import {
   catalogue,
   permissions as everyPermission,
   type RolePermission,
-  splitPermission,
 } from '#shared/policy/permissions.ts';
 import type { RoleContent } from '#shared/policy/roles.ts';
 import type { Gate } from './authorize.ts';
