@@ -42,7 +42,12 @@ test('it is off unless it is asked for', async () => {
 });
 
 test('nothing starts with it in production', () => {
-  const env = { DATABASE_URL: 'postgres://x/y', AUTH_ISSUER: 'https://id.example.com', AUTH_AUDIENCE: 'gantry' };
+  const env = {
+    DATABASE_URL: 'postgres://x/y',
+    AUTH_ISSUER: 'https://id.example.com',
+    AUTH_AUDIENCE: 'gantry',
+    SECRETS_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+  };
 
   expect(readConfig({ ...env, AUTH_TEST_BYPASS: 'true' }).auth.testBypass).toBe(true);
   expect(readConfig({ ...env, NODE_ENV: 'production', AUTH_TEST_BYPASS: 'false' }).auth.testBypass).toBe(false);
