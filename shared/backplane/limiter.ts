@@ -1,4 +1,5 @@
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import { batched } from '../batched.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Allowance, Limit, Limiter } from './types.ts';
@@ -8,7 +9,7 @@ const restMs = 1000;
 /** Nobody's request hangs on a limit; a login would rather wait a little than be refused. */
 const patienceMs = { allow: 250, refuse: 2000 };
 
-/** The library counts; what is ours is what happens when its store is away. */
+/** The library counts; ours is that requests of one moment count together, and what happens when the store is away. */
 export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: Logger): Limiter {
   const { name, points: most, whenAway } = limit;
   let awayUntil = 0;
@@ -29,10 +30,30 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
     }
   }
 
+  const count = batched(async (takes: Take[]) => {
+    const sums = new Map<string, number>();
+    // What each adds up to, with those of its key before it.
+    const upTo = takes.map(({ key, points }) => {
+      const sum = (sums.get(key) ?? 0) + points;
+      sums.set(key, sum);
+      return sum;
+    });
+    const counted = await ask(async () => {
+      const all = [...sums].map(async ([key, sum]) => [key, await store.consume(key, sum).catch(asCounted)] as const);
+      return new Map(await Promise.all(all));
+    });
+    return takes.map(({ key }, index) => {
+      const result = counted === away ? undefined : counted.get(key);
+      if (!result) return away;
+      const later = (sums.get(key) ?? 0) - (upTo[index] ?? 0);
+      return allowanceOf(result, most, later);
+    });
+  });
+
   return {
     async consume(key, points = 1) {
-      const answer = await ask(() => store.consume(key, points).catch(asCounted));
-      if (answer !== away) return allowanceOf(answer, most);
+      const answer = await count({ key, points });
+      if (answer !== away) return answer;
       if (whenAway === 'allow') return { allowed: true, limit: most, remaining: most, resetSeconds: 0 };
       throw new AppError('UNAVAILABLE', 'The service is temporarily unavailable', { retryAfter: 2 });
     },
@@ -40,6 +61,11 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
       await ask(() => store.delete(key));
     },
   };
+}
+
+interface Take {
+  key: string;
+  points: number;
 }
 
 const away = Symbol('away');
@@ -50,11 +76,13 @@ function asCounted(thrown: unknown): RateLimiterRes {
   throw thrown;
 }
 
-function allowanceOf({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: number): Allowance {
+/** `later`: what others took in the same call, behind this one. */
+function allowanceOf({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: number, later: number): Allowance {
+  const consumed = consumedPoints - later;
   return {
-    allowed: consumedPoints <= limit,
+    allowed: consumed <= limit,
     limit,
-    remaining: Math.max(limit - consumedPoints, 0),
+    remaining: Math.max(limit - consumed, 0),
     resetSeconds: Math.max(Math.ceil(msBeforeNext / 1000), 0),
   };
 }
