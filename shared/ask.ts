@@ -6,17 +6,18 @@ import type { KeyRing } from './crypto.ts';
 import type { Pool } from './db/pool.ts';
 import { AppError, reviveError, WireError } from './errors.ts';
 import { newID } from './ids.ts';
+import { createLanes } from './lanes.ts';
 import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
-import { AskReply, askContext } from './queues/define-ask.ts';
+import { ASK_CANCEL, AskReply, askContext } from './queues/define-ask.ts';
 import type { AnyAsk } from './queues/index.ts';
 
 export interface AskOptions {
   timeoutMs?: number;
   /** Aborted when nobody waits for the answer any more. */
   signal?: AbortSignal;
-  /** Whose question it is, for the limit of how many are under way: `tenant:<id>`, `user:<id>`, … */
-  lane?: string;
+  /** Whose question it is, by the lanes its definition has: `{ tenant: tenantID }`. The time limit includes the wait for a place. */
+  lanes?: Readonly<Record<string, string>>;
 }
 
 /** Questions to a worker, answered while the asker waits. */
@@ -34,6 +35,12 @@ export const Outcome = z.union([z.object({ answer: z.json() }), z.object({ error
 
 /** Nothing brings a question back that was not handed over, so it is given longer than a job that has a row. */
 const ENQUEUE_PATIENCE_MS = 2_000;
+
+interface Waits {
+  /** Milliseconds since 1970. */
+  deadline: number;
+  signal: AbortSignal | undefined;
+}
 
 interface Needs {
   backplane: Backplane;
@@ -53,17 +60,32 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
     waiting.get(askID)?.(sealed ?? null);
   });
 
-  async function ask(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
-    const { timeoutMs = definition.timeoutMs, signal } = options;
+  /** In every lane of the definition in turn, the same order for all. */
+  async function inLanes<T>(definition: AnyAsk, options: AskOptions, work: (waits: Waits) => Promise<T>): Promise<T> {
+    const { timeoutMs = definition.timeoutMs, signal, lanes: whose = {} } = options;
+    const deadline = Date.now() + timeoutMs;
+    const patience = AbortSignal.timeout(timeoutMs);
+    const until = signal ? AbortSignal.any([signal, patience]) : patience;
+    using places = new DisposableStack();
+    for (const [kind, most] of Object.entries<number>(definition.perLane)) {
+      if (whose[kind] === undefined) continue;
+      const leave = await lanes.enter(`${definition.name} ${kind} ${whose[kind]}`, most, until);
+      if (!leave) throw tooLate({ begun: false, gone: signal?.aborted ?? false });
+      places.defer(leave);
+    }
+    return await work({ deadline, signal });
+  }
+
+  async function ask(definition: AnyAsk, question: unknown, { deadline, signal }: Waits): Promise<unknown> {
     if (signal?.aborted) throw tooLate({ begun: false, gone: true });
     await channel.ready();
     const askID = newID();
     const sealed = secrets.seal(JSON.stringify(definition.question.parse(question)), askContext(askID, 'question'));
-    const job = { askID, replyTo, deadline: Date.now() + timeoutMs, sealed };
+    const job = { askID, replyTo, deadline, sealed };
     const reply = new Promise<string | null>((resolve) => waiting.set(askID, resolve));
     try {
       await hand(definition, job);
-      const first = await firstOf(reply, timeoutMs, signal);
+      const first = await firstOf(reply, Math.max(deadline - Date.now(), 0), signal);
       // A message may be lost; what is in the table is not.
       const outcome = typeof first === 'string' ? first : await takeReply(askID);
       if (outcome !== undefined) return definition.answer.parse(readOutcome(askID, outcome));
@@ -71,6 +93,8 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
       waiting.delete(askID);
     }
     const begun = !(await withdraw(definition, askID));
+    // Whoever is at it may stop; that it hears of this is not certain, and it has the deadline.
+    if (begun) await backplane.messages.publish(ASK_CANCEL, { askID }).catch(() => undefined);
     throw tooLate({ begun, gone: signal?.aborted ?? false });
   }
 
@@ -114,7 +138,7 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
   return {
     // The definition pairs question and answer; parsing with its own schemas keeps the pair.
     ask: (definition, question, options = {}) =>
-      lanes.within(definition, options.lane, () => ask(definition, question, options)) as never,
+      inLanes(definition, options, (waits) => ask(definition, question, waits)) as never,
     async [Symbol.asyncDispose]() {
       channel.close();
     },
@@ -182,28 +206,4 @@ export function tooLate({ begun, gone = false }: { begun: boolean; gone?: boolea
     ? 'A worker has begun and did not answer in time: the outcome is unknown'
     : 'No worker was free to take this in time, and nothing was done';
   return new AppError('UPSTREAM_TIMEOUT', gone ? `The client went away. ${what}` : what, { details: { begun } });
-}
-
-/** How many questions are under way, by queue and lane. */
-function createLanes() {
-  const counts = new Map<string, number>();
-  return {
-    async within<T>({ name, perLane }: AnyAsk, lane: string | undefined, work: () => Promise<T>): Promise<T> {
-      if (lane === undefined) return work();
-      const key = `${name} ${lane}`;
-      const count = counts.get(key) ?? 0;
-      if (count >= perLane)
-        throw new AppError('RATE_LIMITED', `At most ${perLane} of these at once; wait for one to end`, {
-          retryAfter: 1,
-        });
-      counts.set(key, count + 1);
-      try {
-        return await work();
-      } finally {
-        const left = (counts.get(key) ?? 1) - 1;
-        if (left > 0) counts.set(key, left);
-        else counts.delete(key);
-      }
-    },
-  };
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { claimAsk, type Outcome, tooLate } from '#shared/ask.ts';
+import type { Messages } from '#shared/backplane/index.ts';
 import { AppError, toAppError, toWireError } from '#shared/errors.ts';
-import { askContext } from '#shared/queues/define-ask.ts';
+import { ASK_CANCEL, AskCancel, askContext } from '#shared/queues/define-ask.ts';
 import type { AnyAsk } from '#shared/queues/index.ts';
 import type { ProcessorContext } from './consume.ts';
 
@@ -27,7 +28,8 @@ export function answers<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
     const leftMs = deadline - Date.now();
     if (leftMs <= 0 || !(await claimAsk(context.pool, askID))) return {};
 
-    const until = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
+    using cancel = context.cancels.of(askID);
+    const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs)]);
     const outcome = await settle(context, until, async () => {
       const text = context.secrets.open(payload.sealed, askContext(askID, 'question'));
       const question = definition.question.parse(JSON.parse(text)) as z.output<D['question']>;
@@ -35,6 +37,27 @@ export function answers<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
     });
     await send(outcome, { askID, replyTo }, context);
     return {};
+  };
+}
+
+/** Questions under way in this process, to be told when nobody waits for the answer any more. */
+export interface Cancels extends Disposable {
+  of(askID: string): { signal: AbortSignal } & Disposable;
+}
+
+export function createCancels(messages: Messages): Cancels {
+  const underWay = new Map<string, AbortController>();
+  const unsubscribe = messages.subscribe(ASK_CANCEL, (message) => {
+    const cancel = AskCancel.safeParse(message);
+    if (cancel.success) underWay.get(cancel.data.askID)?.abort(tooLate({ begun: true, gone: true }));
+  });
+  return {
+    of(askID) {
+      const controller = new AbortController();
+      underWay.set(askID, controller);
+      return { signal: controller.signal, [Symbol.dispose]: () => void underWay.delete(askID) };
+    },
+    [Symbol.dispose]: unsubscribe,
   };
 }
 

@@ -6,6 +6,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError, toFailedReason } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
+import type { Cancels } from './answers.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Outbound } from './outbound.ts';
 
@@ -15,6 +16,7 @@ export interface ProcessorContext {
   secrets: KeyRing;
   messages: Messages;
   outbound: Outbound;
+  cancels: Cancels;
   logger: Logger;
 }
 

@@ -6,10 +6,12 @@ import { requireSchema } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createPolicy } from '#shared/policy/enforcer.ts';
 import { createProducer } from '#shared/producer.ts';
+import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
 import { createPublisher } from '#shared/realtime/publish.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
+import { createCancels } from './answers.ts';
 import { failStaleRuns } from './boot.ts';
 import { consume, type Processor, type ProcessorContext } from './consume.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
@@ -96,6 +98,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     secrets: createKeyRing(config.secrets.keys),
     messages: backplane.messages,
     outbound: createOutbound(config.outbound),
+    cancels: resources.use(createCancels(backplane.messages)),
     logger,
   };
   const consumers = queues
@@ -104,7 +107,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
       startConsumer(backplane, definition, {
         context,
         logger,
-        concurrency: config.worker.slots,
+        concurrency: (definition as QueueDefinition).concurrency ?? config.worker.slots,
         leaseMs: config.worker.sessionMs,
       }),
     );

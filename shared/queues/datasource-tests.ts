@@ -7,5 +7,5 @@ export const datasourceTests = defineAsk({
   question: z.discriminatedUnion('kind', [z.object({ kind: z.literal('url'), url: z.string() })]),
   answer: z.object({ reachable: z.literal(true) }),
   timeoutMs: 15_000,
-  perLane: 4,
+  perLane: { user: 4 },
 });

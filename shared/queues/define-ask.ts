@@ -11,6 +11,10 @@ export const AskJob = z.object({
   sealed: z.string(),
 });
 
+/** The channel on which an asker says that nobody waits any more. */
+export const ASK_CANCEL = 'asks.cancel';
+export const AskCancel = z.object({ askID: z.uuid() });
+
 /** What comes back on the channel. Without `sealed` the answer is in `ask_reply`. */
 export const AskReply = z.object({ askID: z.uuid(), sealed: z.string().optional() });
 
@@ -29,8 +33,8 @@ export interface AskDefinition<
   readonly answer: Answer;
   /** How long the asker waits when it does not say. */
   readonly timeoutMs: number;
-  /** How many questions of one lane (a tenant, a datasource, a user) one process has under way at most. */
-  readonly perLane: number;
+  /** How many questions one process has under way at most, by whose they are: `{ tenant: 8, target: 4 }`. */
+  readonly perLane: Readonly<Record<string, number>>;
 }
 
 interface Asked<Name, Question, Answer> {
@@ -38,7 +42,7 @@ interface Asked<Name, Question, Answer> {
   question: Question;
   answer: Answer;
   timeoutMs: number;
-  perLane: number;
+  perLane: Readonly<Record<string, number>>;
 }
 
 export function defineAsk<const Name extends string, Question extends z.ZodType, Answer extends z.ZodType>({
@@ -53,6 +57,7 @@ export function defineAsk<const Name extends string, Question extends z.ZodType,
     backoffMs: 0,
     maxStalledCount: 0,
     keepFailed: 'nothing',
+    concurrency: 200,
     deadLetters: null,
     jobID: ({ askID }) => askID,
   });

@@ -19,6 +19,8 @@ export interface QueueDefinition<
   readonly maxStalledCount: number;
   /** `nothing` where the row is the record; else how long a failure stays readable on the board. */
   readonly keepFailed: 'nothing' | { ageSeconds: number; count: number };
+  /** Jobs at once in one worker process, when that is not the number of its slots: for work that mostly waits for others. */
+  readonly concurrency?: number;
   /** The queue that receives a job after its last failure. */
   readonly deadLetters: string | null;
   jobID?(payload: z.output<Payload>): string;

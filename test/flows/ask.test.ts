@@ -9,7 +9,7 @@ import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { askContext, defineAsk } from '#shared/queues/define-ask.ts';
 import type { AnyAsk, AnyQueue } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
-import { answers } from '#workers/answers.ts';
+import { answers, createCancels } from '#workers/answers.ts';
 import { consume, type ProcessorContext } from '#workers/consume.ts';
 import { createOutbound } from '#workers/outbound.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
@@ -26,7 +26,7 @@ const sums = defineAsk({
   question: z.object({ numbers: z.array(z.number()), ms: z.number().default(0), pad: z.number().default(0) }),
   answer: z.object({ sum: z.number(), pad: z.string() }),
   timeoutMs: 5_000,
-  perLane: 2,
+  perLane: { who: 2 },
 });
 // The table of queues is the service's; nothing that is called here looks into it.
 const sumQuestions = sums as unknown as typeof datasourceTests;
@@ -45,10 +45,12 @@ beforeAll(async () => {
     secrets: createKeyRing(deployment.config.secrets.keys),
     messages: deployment.backplane.messages,
     outbound: createOutbound(deployment.config.outbound),
+    cancels: createCancels(deployment.backplane.messages),
     logger: testLogger,
   } as ProcessorContext;
 });
 afterAll(async () => {
+  context.cancels[Symbol.dispose]();
   await asking[Symbol.asyncDispose]();
   await deployment[Symbol.asyncDispose]();
 });
@@ -156,21 +158,31 @@ describe('with a worker', () => {
     setTimeout(() => client.abort(), 100);
 
     const started = Date.now();
-    await expect(ask({ numbers: [1], ms: 3_000 }, { signal: client.signal })).rejects.toThrow('went away');
+    await expect(ask({ numbers: [1], ms: 60_000 }, { signal: client.signal })).rejects.toThrow('went away');
     expect(Date.now() - started).toBeLessThan(1_500);
+    // The worker is told as well, long before the deadline.
+    await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]), 1_500);
     await expect(ask({ numbers: [77] }, { signal: AbortSignal.abort() })).rejects.toThrow('went away');
   });
 
-  test('one lane has only so many under way, and others are not kept waiting', async () => {
-    const [first, second] = [
-      ask({ numbers: [1], ms: 400 }, { lane: 'a' }),
-      ask({ numbers: [2], ms: 400 }, { lane: 'a' }),
-    ];
+  test('one lane has only so many under way: the next waits, others do not, and a long line is refused', async () => {
+    const lane = (who: string) => ({ lanes: { who } });
+    const started = Date.now();
+    const both = [ask({ numbers: [1], ms: 400 }, lane('a')), ask({ numbers: [2], ms: 400 }, lane('a'))];
+    const third = ask({ numbers: [3] }, lane('a')).then(() => Date.now() - started);
 
-    await expect(ask({ numbers: [3] }, { lane: 'a' })).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
-    expect(await ask({ numbers: [4] }, { lane: 'b' })).toMatchObject({ sum: 4 });
-    await Promise.all([first, second]);
-    expect(await ask({ numbers: [5] }, { lane: 'a' })).toMatchObject({ sum: 5 });
+    expect(await ask({ numbers: [4] }, lane('b'))).toMatchObject({ sum: 4 });
+    expect(Date.now() - started).toBeLessThan(400);
+    expect(await third).toBeGreaterThanOrEqual(395);
+    await Promise.all(both);
+
+    const slow = Array.from({ length: 42 }, () => ask({ numbers: [1], ms: 5_000 }, { ...lane('c'), timeoutMs: 700 }));
+    const line = Promise.allSettled(slow);
+    await expect(ask({ numbers: [5] }, lane('c'))).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
+    const begun = (await line).map(({ reason }: PromiseSettledResult<Sum> & { reason?: AppError }) => reason?.details);
+    expect(begun.filter((details) => (details as { begun: boolean }).begun)).toHaveLength(2);
+    expect(begun.filter((details) => !(details as { begun: boolean }).begun)).toHaveLength(40);
+    expect(await ask({ numbers: [6] }, lane('c'))).toMatchObject({ sum: 6 });
   });
 
   test('a question that is delivered twice is answered once', async () => {

@@ -12,7 +12,7 @@ export const testDatabase = userRoute({
 
   async handle({ body: { tenantDBURL }, identity: { userID }, signal }, { producer }) {
     const question = { kind: 'url', url: tenantDBURL } as const;
-    const { reachable } = await producer.ask(datasourceTests, question, { signal, lane: `user:${userID}` });
+    const { reachable } = await producer.ask(datasourceTests, question, { signal, lanes: { user: userID } });
     return { connectionResult: reachable };
   },
 });
