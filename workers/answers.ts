@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { claimAsk, type Outcome, tooLate } from '#shared/ask.ts';
-import type { Messages } from '#shared/backplane/index.ts';
 import { AppError, toAppError, toWireError } from '#shared/errors.ts';
-import { ASK_CANCEL, AskCancel, askContext } from '#shared/queues/define-ask.ts';
+import { askContext } from '#shared/queues/define-ask.ts';
 import type { AnyAsk } from '#shared/queues/index.ts';
 import type { ProcessorContext } from './consume.ts';
 
@@ -37,27 +36,6 @@ export function answers<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
     });
     await send(outcome, { askID, replyTo }, context);
     return {};
-  };
-}
-
-/** Questions under way in this process, to be told when nobody waits for the answer any more. */
-export interface Cancels extends Disposable {
-  of(askID: string): { signal: AbortSignal } & Disposable;
-}
-
-export function createCancels(messages: Messages): Cancels {
-  const underWay = new Map<string, AbortController>();
-  const unsubscribe = messages.subscribe(ASK_CANCEL, (message) => {
-    const cancel = AskCancel.safeParse(message);
-    if (cancel.success) underWay.get(cancel.data.askID)?.abort(tooLate({ begun: true, gone: true }));
-  });
-  return {
-    of(askID) {
-      const controller = new AbortController();
-      underWay.set(askID, controller);
-      return { signal: controller.signal, [Symbol.dispose]: () => void underWay.delete(askID) };
-    },
-    [Symbol.dispose]: unsubscribe,
   };
 }
 

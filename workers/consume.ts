@@ -6,7 +6,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError, toFailedReason } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
-import type { Cancels } from './answers.ts';
+import type { Cancels } from './cancels.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Outbound } from './outbound.ts';
 
