@@ -54,9 +54,9 @@ module.exports = {
     only(
       'ioredis-only-in-the-backplane',
       ['ioredis', '@socket\\.io/(redis|postgres)-adapter'],
-      '^shared/backplane/|^ops/bench/',
+      '^shared/backplane/|^workers/connectors/|^ops/bench/',
     ),
-    only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/tenant-database/|^ops/'),
+    only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|connectors)/|^ops/'),
     only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
     only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },

@@ -107,6 +107,7 @@ export const Environment = z.object({
     .positive()
     .default(32 * 1024 * 1024),
   RUN_RETENTION_DAYS: z.coerce.number().positive().default(30),
+  QUERY_RUN_RETENTION_DAYS: z.coerce.number().positive().default(7),
   OPERATOR_AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(400),
   SHUTDOWN_SECONDS: seconds(20),
 });
@@ -195,6 +196,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       nodeOutputMaxBytes: e.NODE_OUTPUT_MAX_BYTES,
       runOutputMaxBytes: e.RUN_OUTPUT_MAX_BYTES,
       runRetentionMs: e.RUN_RETENTION_DAYS * 86_400_000,
+      queryRunRetentionMs: e.QUERY_RUN_RETENTION_DAYS * 86_400_000,
       operatorAuditRetentionMs: e.OPERATOR_AUDIT_RETENTION_DAYS * 86_400_000,
     },
     sandbox: { processes: e.SANDBOX_PROCESSES, maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES },

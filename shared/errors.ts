@@ -3,6 +3,7 @@ import { z } from 'zod';
 /** Every error a client or a run can see: its HTTP status and whether trying again may help. */
 const table = {
   VALIDATION_ERROR: { status: 400, retry: false },
+  DB_ERROR: { status: 400, retry: false },
   INVALID_REQUEST: { status: 400, retry: false },
   USER_AUTH_TOKEN_NOT_FOUND: { status: 401, retry: false },
   USER_AUTH_TOKEN_EXPIRED: { status: 401, retry: false },

@@ -15,4 +15,10 @@ export const sealedColumns = {
     type: 'text',
     context: (id) => `tenant:${id}:tenantDBURL`,
   },
+  datasourceOptions: {
+    table: 'datasource',
+    column: 'datasource_options',
+    type: 'json',
+    context: (id) => `datasource:${id}:datasourceOptions`,
+  },
 } satisfies Record<string, SealedColumn>;

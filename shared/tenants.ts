@@ -89,6 +89,10 @@ wait as (delete from run_wait where instance_id in (select id from run)),
 request as (delete from collection_request where instance_id in (select id from run))
 delete from workflow_instance where id in (select id from run)`,
   ...[
+    'query_run',
+    'query_cache',
+    'data_query',
+    'datasource',
     'api_key',
     'tenant_logo',
     'collection_request',

@@ -9,6 +9,8 @@ import type { AnyQueue } from '#shared/queues/index.ts';
 import type { Cancels } from './cancels.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Outbound } from './outbound.ts';
+import type { Datasources } from './queries/datasources.ts';
+import type { Queries } from './queries/run.ts';
 
 export interface ProcessorContext {
   engine: Engine;
@@ -17,6 +19,8 @@ export interface ProcessorContext {
   messages: Messages;
   outbound: Outbound;
   cancels: Cancels;
+  datasources: Datasources;
+  queries: Queries;
   logger: Logger;
 }
 

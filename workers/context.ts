@@ -13,10 +13,14 @@ import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { failStaleRuns } from './boot.ts';
 import { createCancels } from './cancels.ts';
+import { createKeptConnections } from './connectors/kept.ts';
 import { consume, type Processor, type ProcessorContext } from './consume.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
 import { createOutbound } from './outbound.ts';
 import { processors } from './processors/index.ts';
+import { createQueryCache } from './queries/cache.ts';
+import { createDatasources } from './queries/datasources.ts';
+import { createQueries } from './queries/run.ts';
 import { createSandbox } from './sandbox/pool.ts';
 import { createSession } from './session.ts';
 import { createSweep, type Sweep } from './sweep.ts';
@@ -51,6 +55,12 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const runs = createRuns({ pool, dispatchPool, producer, messages: backplane.messages, logger });
   const sandbox = resources.use(createSandbox(config.sandbox, logger));
 
+  const secrets = createKeyRing(config.secrets.keys);
+  const outbound = createOutbound(config.outbound);
+  const kept = resources.use(createKeptConnections(logger));
+  const datasources = createDatasources({ pool, secrets, kept, outbound, logger });
+  const queries = createQueries({ pool, datasources, cache: createQueryCache(pool, secrets), sandbox, logger });
+
   const session = createSession({
     pool,
     slots: config.worker.slots,
@@ -80,6 +90,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     leaseMs: config.worker.sessionMs,
     retentionMs: config.worker.runRetentionMs,
     operatorAuditRetentionMs: config.worker.operatorAuditRetentionMs,
+    queryRunRetentionMs: config.worker.queryRunRetentionMs,
     onPressure: (waiting) => engine.setPressure(waiting),
   });
 
@@ -95,10 +106,12 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const context: ProcessorContext = {
     engine,
     pool,
-    secrets: createKeyRing(config.secrets.keys),
+    secrets,
     messages: backplane.messages,
-    outbound: createOutbound(config.outbound),
+    outbound,
     cancels: resources.use(createCancels(backplane.messages)),
+    datasources,
+    queries,
     logger,
   };
   const consumers = queues

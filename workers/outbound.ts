@@ -1,8 +1,10 @@
 import { lookup } from 'node:dns/promises';
-import { BlockList, isIP } from 'node:net';
+import { once } from 'node:events';
+import { BlockList, connect as connectSocket, isIP, type Socket } from 'node:net';
 import type { Config } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import { placeOf, reasonOf, upstreamError } from './upstream-error.ts';
 
 /** The one gate to the outside: what a tenant names must be an address of the internet, or one the deployment allows. */
 export interface Outbound {
@@ -11,25 +13,54 @@ export interface Outbound {
    * a name that is resolved again may stand for something else by then.
    */
   resolve(host: string, signal: AbortSignal): Promise<string[]>;
+  /** A connection to the first of those addresses that answers, for drivers that take a socket. */
+  connect(target: { host: string; port: number }, signal: AbortSignal): Promise<Socket>;
 }
+
+const CONNECT_MS = 5_000;
 
 export function createOutbound({ allow }: Config['outbound']): Outbound {
   const allowed = new BlockList();
   for (const { address, prefix, family } of allow) allowed.addSubnet(address, prefix, family);
 
+  async function resolve(host: string, signal: AbortSignal): Promise<string[]> {
+    // The system's resolver cannot be told to stop.
+    const addresses = await unlessAborted(signal, addressesOf(host));
+    const permitted = addresses.filter((address) => isWithin(allowed, address) || isPublic(address));
+    if (permitted.length === 0) throw upstreamError('not-allowed', host);
+    return permitted;
+  }
+
   return {
-    async resolve(host, signal) {
-      // The system's resolver cannot be told to stop.
-      const addresses = await unlessAborted(signal, addressesOf(host));
-      const permitted = addresses.filter((address) => isWithin(allowed, address) || isPublic(address));
-      if (permitted.length === 0)
-        throw new AppError('UPSTREAM_FAILED', `${host} is not an address that may be connected to from here`, {
-          retry: false,
-          details: { reason: 'not-allowed' },
-        });
-      return permitted;
+    resolve,
+    async connect({ host, port }, signal) {
+      let failure: unknown;
+      for (const address of await resolve(host, signal)) {
+        try {
+          return await connectTo(address, port, signal);
+        } catch (error) {
+          failure = error;
+        }
+      }
+      throw upstreamError(
+        signal.aborted ? 'timeout' : (reasonOf(failure) ?? 'unreachable'),
+        placeOf(host, port),
+        failure,
+      );
     },
   };
+}
+
+async function connectTo(address: string, port: number, signal: AbortSignal): Promise<Socket> {
+  const socket = connectSocket({ host: address, port, noDelay: true });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    if (error instanceof Error && error.name === 'AbortError') throw Object.assign(error, { code: 'ETIMEDOUT' });
+    throw error;
+  }
 }
 
 async function addressesOf(host: string): Promise<string[]> {

@@ -24,6 +24,7 @@ export interface SweepOptions {
   leaseMs: number;
   retentionMs: number;
   operatorAuditRetentionMs: number;
+  queryRunRetentionMs: number;
   /** Whether runs wait for a place, seen once a second. */
   onPressure(waiting: boolean): void;
 }
@@ -195,7 +196,7 @@ export function createSweep(options: SweepOptions): Sweep {
     await pool.query(
       `delete from idempotency where ctid = any(array(select ctid from idempotency where expires_at < now() limit 5000))`,
     );
-    for (const table of ['ask_claim', 'ask_reply'])
+    for (const table of ['ask_claim', 'ask_reply', 'query_cache'])
       await pool.query(
         `delete from ${table} where ctid = any(array(select ctid from ${table} where expires_at < now() limit 5000))`,
       );
@@ -204,6 +205,7 @@ export function createSweep(options: SweepOptions): Sweep {
     await pool.query(RETIRE_LIMITS);
     await pool.query(`delete from operator_session where expires_at < now() - interval '90 days'`);
     await pool.query(RETIRE_OPERATOR_AUDIT, [options.operatorAuditRetentionMs / 1000]);
+    await pool.query(RETIRE_QUERY_RUNS, [options.queryRunRetentionMs / 1000]);
     await pool.query(RETIRE_RUNS, [seconds]);
     await pool.query(RETIRE_VERSIONS, [seconds]);
     await resumeDeletions(pool, runs);
@@ -301,6 +303,10 @@ delete from rate_limit where ctid = any(array(
 const RETIRE_OPERATOR_AUDIT = `
 delete from operator_audit where ctid = any(array(
   select ctid from operator_audit where created_at < now() - make_interval(secs => $1) limit 5000))`;
+
+const RETIRE_QUERY_RUNS = `
+delete from query_run where ctid = any(array(
+  select ctid from query_run where started_at < now() - make_interval(secs => $1) limit 5000))`;
 
 const RETIRE_RUNS = `
 with old as (

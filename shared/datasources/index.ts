@@ -1,6 +1,13 @@
 import type { DatasourceDefinition } from './define-datasource.ts';
+import { postgresql } from './postgresql.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
-export const datasources = [] as const satisfies readonly DatasourceDefinition[];
+export const datasources = [postgresql] as const satisfies readonly DatasourceDefinition[];
 
 export type AnyDatasource = (typeof datasources)[number];
+
+const byType = new Map<string, AnyDatasource>(datasources.map((definition) => [definition.type, definition]));
+
+export function findDatasourceType(type: string): AnyDatasource | undefined {
+  return byType.get(type);
+}

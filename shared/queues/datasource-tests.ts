@@ -1,10 +1,20 @@
 import { z } from 'zod';
+import { JsonObject } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
-/** Whether a database or service can be reached with what somebody has typed in. Nothing is stored. */
+/** Whether a database or service can be reached, with what is stored or with what somebody has just typed in. */
 export const datasourceTests = defineAsk({
   name: 'datasource.tests',
-  question: z.discriminatedUnion('kind', [z.object({ kind: z.literal('url'), url: z.string() })]),
+  question: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('url'), url: z.string() }),
+    z.object({ kind: z.literal('stored'), tenantID: z.uuid(), datasourceID: z.uuid() }),
+    z.object({
+      kind: z.literal('given'),
+      tenantID: z.uuid(),
+      datasourceType: z.string(),
+      datasourceOptions: JsonObject,
+    }),
+  ]),
   answer: z.object({ reachable: z.literal(true) }),
   timeoutMs: 15_000,
   perLane: { user: 4 },

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import type { GraphNode } from './graph.ts';
 import { fromZod, invalid } from './issues.ts';
 import { isReservedKey } from './reserved.ts';
-import { evaluate, findTemplate, type Template, textsOf } from './templates.ts';
+import { evaluate, findTemplate, type Template, textsOf, written } from './templates.ts';
 
 /**
  * What an executor gets: the node's config with its templates resolved, parsed by the kind's own schema.
@@ -73,11 +73,6 @@ function fill(template: Template, scope: JsonObject, root: string): Json {
   let text = '';
   for (const part of template.parts) text += typeof part === 'string' ? part : written(evaluate(part, scope, root));
   return text;
-}
-
-function written(value: Json | undefined): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 export function hasTemplate(value: Json, raw?: readonly string[]): boolean {

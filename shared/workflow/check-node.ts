@@ -1,7 +1,7 @@
-import type { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import { type AnyNode, exitsOf, findNodeKind, type NodeKind } from '../nodes/index.ts';
-import { fromZod, type Issue, within } from './issues.ts';
+import { type Issue, within } from './issues.ts';
+import { isTemplate, parseAround } from './parse-around.ts';
 import { isReservedKey } from './reserved.ts';
 import { faultsOf, findTemplate, isBarePath, type Text, textsOf } from './templates.ts';
 
@@ -26,7 +26,8 @@ export function checkNode({ id, type, data }: { id: string; type: string; data: 
   }
 
   const texts = [...textsOf(data, definition.raw)];
-  const { config, issues: configIssues } = parseConfig(definition, data);
+  const { config: schema, defaultValue, raw } = definition;
+  const { value: config, issues: configIssues } = parseAround(schema, data, { defaultValue, raw });
   const { exits, issues: exitIssues } =
     configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, texts);
   const issues = [
@@ -73,53 +74,6 @@ function fixedIssues(data: JsonObject): Issue[] {
   if (typeof outputVariable === 'string' && isReservedKey(outputVariable))
     issues.push({ path: ['outputVariable'], message: `"${outputVariable}" is a reserved name` });
   return issues;
-}
-
-function isTemplate(value: unknown): boolean {
-  return typeof value === 'string' && Boolean(findTemplate(value)?.whole);
-}
-
-interface ParsedConfig {
-  config: unknown;
-  issues: Issue[];
-}
-
-/**
- * The config, with templates allowed where the schema wants something else: the executor's parse sees their values.
- * Stand-ins take their place meanwhile, so that the rest is checked and defaults are filled in.
- */
-function parseConfig(definition: AnyNode, saved: JsonObject): ParsedConfig {
-  const schema: z.ZodType = definition.config;
-  const strict = schema.safeParse(saved);
-  if (strict.success) return { config: strict.data, issues: [] };
-
-  const issues = fromZod(strict.error);
-  const isResolved = ({ path }: Issue) =>
-    isTemplate(valueAt(saved, path)) && !definition.raw?.includes(String(path[0]));
-  const wrong = issues.filter((issue) => !isResolved(issue));
-  if (wrong.length > 0) return { config: undefined, issues: wrong };
-
-  const standIn = structuredClone(saved);
-  for (const { path } of issues) putAt(standIn, path, valueAt(definition.defaultValue, path));
-  const lenient = schema.safeParse(standIn);
-  const config = lenient.success ? lenient.data : standIn;
-  for (const { path } of issues) putAt(config, path, valueAt(saved, path));
-  return { config, issues: lenient.success ? [] : fromZod(lenient.error).filter((issue) => !isResolved(issue)) };
-}
-
-function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
-  let found = value;
-  for (const key of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
-    found = Reflect.get(found, key);
-  }
-  return found;
-}
-
-function putAt(value: unknown, path: readonly (string | number)[], child: unknown): void {
-  const parent = valueAt(value, path.slice(0, -1));
-  const key = path.at(-1);
-  if (typeof parent === 'object' && parent !== null && key !== undefined) Reflect.set(parent, key, child);
 }
 
 interface CheckedExits {

@@ -139,6 +139,12 @@ function elementOf(list: readonly Json[], key: string | number): Json | undefine
   return key === 'length' ? list.length : undefined;
 }
 
+/** A value as a part of a text. */
+export function written(value: Json | undefined): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
 export interface Text {
   path: (string | number)[];
   text: string;

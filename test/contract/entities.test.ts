@@ -73,6 +73,8 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'user_config',
     'policy_rule',
     'workflow',
+    'datasource',
+    'data_query',
     'tenant_dispatch',
     'service_state',
     'operator',
@@ -93,6 +95,8 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'operator_session',
     'operator_audit',
     'rate_limit',
+    'query_run',
+    'query_cache',
   ];
   const { rows } = await deployment.pool.query<{ tablename: string }>(
     `select tablename from pg_tables where schemaname = 'public'`,

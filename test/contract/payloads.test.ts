@@ -3,17 +3,19 @@ import { Caller } from '#shared/caller.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type QueueName, queues } from '#shared/queues/index.ts';
 
+const ask = {
+  askID: '01976e1c-0000-7000-8000-000000000001',
+  replyTo: 'asks.0123456789abcdef',
+  deadline: 1_795_000_000_000,
+  sealed: 'gs1.k1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+};
+
 /** Jobs as processes of every earlier version have written them. Lines are only ever added. */
 const frozen: { [Name in QueueName]: unknown[] } = {
   'workflow.runs': [{ instanceID: '01976e1c-0000-7000-8000-000000000001', epoch: 1 }],
-  'datasource.tests': [
-    {
-      askID: '01976e1c-0000-7000-8000-000000000001',
-      replyTo: 'asks.0123456789abcdef',
-      deadline: 1_795_000_000_000,
-      sealed: 'gs1.k1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
-    },
-  ],
+  'datasource.tests': [ask],
+  'datasource.metadata': [ask],
+  'query.runs': [ask],
 };
 
 const callers = [

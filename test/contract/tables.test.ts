@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
+import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import { datasources } from '#shared/datasources/index.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { queues } from '#shared/queues/index.ts';
-import { connectors } from '#workers/connectors/index.ts';
+import { connectorOf } from '#workers/connectors/index.ts';
 import { executorOf } from '#workers/nodes/index.ts';
 import { processors } from '#workers/processors/index.ts';
 
 test('everything that is declared is done by something, and nothing else is', () => {
   expect(Object.keys(processors).sort()).toEqual(queues.map(({ name }) => name).sort());
-  expect(Object.keys(connectors)).toEqual([...datasources]);
+  for (const definition of datasources) expect(connectorOf(definition), definition.type).toBeTypeOf('function');
   for (const { kind } of nodes) expect(executorOf(kind), kind).toBeTypeOf('function');
 });
 
@@ -16,3 +18,15 @@ test('what the editor starts a new node with is a node of its kind', () => {
   for (const { kind, config, defaultValue } of nodes)
     expect(config.safeParse(defaultValue).error, kind).toBeUndefined();
 });
+
+test.each(datasources.map((definition) => [definition.type, definition as DatasourceDefinition] as const))(
+  'what the editor starts a new %s datasource and query with is one',
+  (_type, { options, query, defaults, templates = {} }) => {
+    expect(options.safeParse(defaults.options).error).toBeUndefined();
+    expect(query.safeParse(defaults.query).error).toBeUndefined();
+    const { properties = {} } = z.toJSONSchema(query, { io: 'input', unrepresentable: 'any' }) as {
+      properties?: object;
+    };
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(templates)));
+  },
+);

@@ -1,11 +1,14 @@
 import { ApiKey } from './api-key.ts';
 import { CollectionRequest } from './collection-request.ts';
+import { DataQuery } from './data-query.ts';
+import { Datasource } from './datasource.ts';
 import { Invitation } from './invitation.ts';
 import { Membership } from './membership.ts';
 import { Operator } from './operator.ts';
 import { OperatorAudit } from './operator-audit.ts';
 import { OperatorSession } from './operator-session.ts';
 import { PolicyRule } from './policy-rule.ts';
+import { QueryRun } from './query-run.ts';
 import { Role } from './role.ts';
 import { RunEvent } from './run-event.ts';
 import { Tenant } from './tenant.ts';
@@ -34,6 +37,9 @@ export const entities = [
   WorkflowInstance,
   RunEvent,
   CollectionRequest,
+  Datasource,
+  DataQuery,
+  QueryRun,
   Operator,
   OperatorSession,
   OperatorAudit,

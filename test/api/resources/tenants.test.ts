@@ -170,6 +170,23 @@ async function aFullTenant(): Promise<TestTenant> {
   );
   await api.post('T/upload-logo', aFile());
   await pool.query('insert into tenant_dispatch (tenant_id) values ($1) on conflict do nothing', [tenant.id]);
+  const ids = { datasource: newID(), query: newID() };
+  await pool.query(
+    `insert into datasource (id, tenant_id, datasource_title, datasource_type, datasource_options, creator_id)
+     values ($1, $2, 'A', 'postgresql', '{}', $2)`,
+    [ids.datasource, tenant.id],
+  );
+  await pool.query(
+    `insert into data_query (id, tenant_id, data_query_title, data_query_options, datasource_id, datasource_type, creator_id)
+     values ($1, $2, 'A', '{}', $3, 'postgresql', $2)`,
+    [ids.query, tenant.id, ids.datasource],
+  );
+  await pool.query(
+    `insert into query_run (id, tenant_id, datasource_type, caller, started_at, duration_ms)
+     values ($1, $2, 'postgresql', '{}', now(), 1)`,
+    [newID(), tenant.id],
+  );
+  await pool.query(`insert into query_cache values ($1, $2, '', now() + interval '1 hour')`, [newID(), tenant.id]);
   await pool.query(
     `with e as (insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING'))
      update workflow_instance set seq = 1 where id = $1`,

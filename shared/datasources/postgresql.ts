@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { secret } from '../secret.ts';
+import { defineDatasource } from './define-datasource.ts';
+
+const host = z.string().min(1).max(253).meta({ title: 'Host' });
+const port = z.int().min(1).max(65_535).default(5432).meta({ title: 'Port' });
+
+/** PostgreSQL and what speaks its protocol. */
+export const postgresql = defineDatasource({
+  type: 'postgresql',
+  label: 'PostgreSQL',
+  category: 'database',
+  options: z.discriminatedUnion('connectionOption', [
+    z.object({
+      connectionOption: z.literal('connectionDetails'),
+      connectionDetails: z.object({
+        connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
+        host,
+        port,
+        database: z.string().min(1).meta({ title: 'Database' }),
+        user: z.string().min(1).meta({ title: 'User' }),
+        password: secret(z.string()).default('').meta({ title: 'Password' }),
+        sslMode: z
+          .enum(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'])
+          .default('prefer')
+          .meta({ title: 'SSL' }),
+        additionalOptions: z
+          .object({
+            connectTimeout: z.number().min(1).max(60).default(5).meta({ title: 'Connect timeout (s)' }),
+            applicationName: z.string().max(63).default('gantry').meta({ title: 'Application name' }),
+          })
+          .prefault({}),
+      }),
+    }),
+    z.object({
+      connectionOption: z.literal('connectionString'),
+      connectionString: secret(z.string().min(1)).meta({ title: 'Connection string' }),
+    }),
+  ]),
+  query: z.object({
+    queryType: z.literal('query').default('query'),
+    query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
+  }),
+  templates: { query: { as: 'statement', dialect: 'postgresql' } },
+  defaults: {
+    options: {
+      connectionOption: 'connectionDetails',
+      connectionDetails: { host: 'localhost', port: 5432, database: 'postgres', user: 'postgres', password: '' },
+    },
+    query: { queryType: 'query', query: 'select 1' },
+  },
+});

@@ -1,0 +1,27 @@
+import type { Caller } from '../../caller.ts';
+import { defineEntity, p, tenantFilter } from '../base.ts';
+
+/** That a query ran: who asked, how long it took, how much came back, what went wrong; not what it said. */
+export const QueryRunSchema = defineEntity({
+  name: 'QueryRun',
+  tableName: 'query_run',
+  filters: tenantFilter,
+  properties: {
+    id: p.uuid().primary(),
+    tenantID: p.uuid(),
+    /** Null for one that is not stored. */
+    dataQueryID: p.uuid().nullable(),
+    datasourceID: p.uuid().nullable(),
+    datasourceType: p.string(),
+    caller: p.json().$type<Caller>(),
+    startedAt: p.datetime(),
+    durationMs: p.integer(),
+    rowCount: p.integer().nullable(),
+    isCached: p.boolean().default(false),
+    errorCode: p.string().nullable(),
+    errorMessage: p.text().nullable(),
+  },
+});
+
+export class QueryRun extends QueryRunSchema.class {}
+QueryRunSchema.setClass(QueryRun);

@@ -1,0 +1,122 @@
+import type { DatasourceDefinition, TemplateUse } from '../datasources/define-datasource.ts';
+import { AppError } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import { resolveTemplates } from '../workflow/arguments.ts';
+import { fromZod, type Issue, invalid } from '../workflow/issues.ts';
+import { parseAround } from '../workflow/parse-around.ts';
+import { type Expression, evaluate, faultsOf, findTemplate, textsOf, written } from '../workflow/templates.ts';
+import { QueryOptions } from './options.ts';
+import { bindStatement, type Statement, statementFaults } from './statement.ts';
+
+const ROOT = 'inputs';
+
+/** A query with its inputs in place: what a connector gets. */
+export interface BoundQuery<Query = unknown> {
+  query: Query;
+  /** Of a type whose query is SQL; the text in `query` still has its templates. */
+  statement: Statement | null;
+}
+
+/** What is wrong with `dataQueryOptions`, as far as it can be said without values. */
+export function checkQuery(definition: DatasourceDefinition, options: JsonObject): Issue[] {
+  const common = QueryOptions.safeParse(options);
+  const uses = definition.templates ?? {};
+  const own = ownFields(options);
+  const declared = QueryOptions.shape.inputDefinitions.safeParse(options.inputDefinitions);
+  const inputs = declared.success ? declared.data.map(({ key }) => key) : [];
+  const texts = [...textsOf(own)];
+  return [
+    ...(common.success ? [] : fromZod(common.error)),
+    ...parseAround(definition.query, own, { defaultValue: definition.defaults.query, raw: Object.keys(uses) }).issues,
+    ...texts.flatMap(({ path, text }) => faultsOf(text, ROOT).map((message) => ({ path, message }))),
+    ...texts.flatMap(({ path, text }) => undeclared(text, inputs).map((message) => ({ path, message }))),
+    ...texts.flatMap(({ path, text }) => useFaults(text, uses[String(path[0])]).map((message) => ({ path, message }))),
+  ];
+}
+
+/** The query with its values in place, parsed by the type's own schema; throws VALIDATION_ERROR when it does not fit. */
+export function bindQuery(definition: DatasourceDefinition, options: JsonObject, inputs: JsonObject): BoundQuery {
+  const issues = checkQuery(definition, options);
+  if (issues.length > 0) throw invalid(issues);
+  const uses = definition.templates ?? {};
+  const scope = inputs;
+  const own = ownFields(options);
+  const resolved = resolveTemplates(own, scope, { root: ROOT, raw: Object.keys(uses) }) as JsonObject;
+  let statement: Statement | null = null;
+  for (const [field, use] of Object.entries(uses)) {
+    const text = own[field];
+    if (typeof text !== 'string') {
+      // The same field given as JSON is no text: its values are values.
+      if (text !== undefined) resolved[field] = resolveTemplates(text, scope, { root: ROOT });
+    } else if (use.as === 'statement') statement = bindStatement(text, use.dialect, scope);
+    else if (use.as === 'json') resolved[field] = fillJson(field, text, scope);
+    else if (use.as === 'path') resolved[field] = fillPath(field, text, scope);
+  }
+  const parsed = definition.query.safeParse(resolved);
+  if (!parsed.success) throw invalid(fromZod(parsed.error));
+  return { query: parsed.data, statement };
+}
+
+/** Without the fields that every query has: a script is no template. */
+function ownFields(options: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(options).filter(([key]) => !Object.hasOwn(QueryOptions.shape, key)));
+}
+
+function undeclared(text: string, inputs: readonly string[]): string[] {
+  if (inputs.length === 0) return [];
+  return expressionsOf(text)
+    .filter(({ root }) => root === ROOT)
+    .map(({ keys }) => String(keys[0] ?? ''))
+    .filter((name) => name !== '' && !inputs.includes(name))
+    .map((name) => `there is no input "${name}"; there are ${inputs.join(', ')}`);
+}
+
+function expressionsOf(text: string): Expression[] {
+  return findTemplate(text)?.parts.filter((part) => typeof part === 'object') ?? [];
+}
+
+function useFaults(text: string, use: TemplateUse | undefined): readonly string[] {
+  if (use?.as === 'statement') return statementFaults(text, use.dialect);
+  if (use?.as === 'none') return expressionsOf(text).map(({ source }) => `{{${source}}} ${use.instead}`);
+  return [];
+}
+
+/** Values outside of quotes are written as JSON, inside of quotes they are escaped. */
+function fillJson(field: string, text: string, scope: JsonObject): string {
+  let filled = '';
+  let isQuoted = false;
+  for (const part of findTemplate(text)?.parts ?? [text]) {
+    if (typeof part === 'string') {
+      filled += part;
+      isQuoted = endsQuoted(part, isQuoted);
+    } else {
+      const value = evaluate(part, scope, ROOT);
+      filled += isQuoted ? JSON.stringify(written(value)).slice(1, -1) : JSON.stringify(value ?? null);
+    }
+  }
+  if (filled.trim() === '') return '';
+  try {
+    JSON.parse(filled);
+  } catch (cause) {
+    throw new AppError('VALIDATION_ERROR', `${field}: is not JSON once its values are in place`, { cause });
+  }
+  return filled;
+}
+
+function endsQuoted(text: string, isQuoted: boolean): boolean {
+  let inside = isQuoted;
+  for (const [token] of text.matchAll(/\\.|"/gs)) if (token === '"') inside = !inside;
+  return inside;
+}
+
+/** A value is one segment, or a part of one: it can neither end it nor step up. */
+function fillPath(field: string, text: string, scope: JsonObject): string {
+  let filled = '';
+  for (const part of findTemplate(text)?.parts ?? [text])
+    filled += typeof part === 'string' ? part : encodeURIComponent(written(evaluate(part, scope, ROOT)));
+  const [path = ''] = filled.split(/[?#]/);
+  // An encoded dot is a dot to the parser of URLs.
+  if (filled !== text && path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment)))
+    throw new AppError('VALIDATION_ERROR', `${field}: a value cannot be a step in the path`);
+  return filled;
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { JsonObject } from '../json.ts';
+import { defineAsk } from './define-ask.ts';
+
+export const DatasourceItem = z.object({
+  name: z.string(),
+  kind: z.string(),
+  isContainer: z.boolean(),
+  type: z.string().optional(),
+  details: JsonObject.optional(),
+});
+
+/** What a stored datasource has below a path, for people who look around in it. */
+export const datasourceMetadata = defineAsk({
+  name: 'datasource.metadata',
+  question: z.object({ tenantID: z.uuid(), datasourceID: z.uuid(), path: z.array(z.string()) }),
+  answer: z.object({ items: z.array(DatasourceItem) }),
+  timeoutMs: 20_000,
+  perLane: { target: 4, tenant: 8 },
+});

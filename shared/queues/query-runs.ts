@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { Caller } from '../caller.ts';
+import { Json, JsonObject } from '../json.ts';
+import { defineAsk } from './define-ask.ts';
+
+/** A query as somebody has written it; `datasourceID` is null where the type is the whole address. */
+export const GivenQuery = z.object({
+  datasourceID: z.uuid().nullable(),
+  datasourceType: z.string(),
+  dataQueryOptions: JsonObject,
+});
+
+export const QueryAnswer = z.object({
+  dataQueryResult: Json,
+  columns: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
+  rowCount: z.int().optional(),
+  affectedRows: z.int().optional(),
+  truncated: z.boolean().optional(),
+  notices: z.array(z.string()).optional(),
+  durationMs: z.number(),
+  isCached: z.boolean(),
+});
+
+/** A query and its answer. Whether the caller may ask it is known by then. */
+export const queryRuns = defineAsk({
+  name: 'query.runs',
+  question: z.object({
+    tenantID: z.uuid(),
+    caller: Caller,
+    query: z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('stored'), dataQueryID: z.uuid() }),
+      z.object({ kind: z.literal('given'), ...GivenQuery.shape }),
+    ]),
+    inputs: JsonObject,
+    mode: z.enum(['run', 'explain']),
+    /** The cache is not asked. */
+    isFresh: z.boolean(),
+  }),
+  answer: QueryAnswer,
+  timeoutMs: 65_000,
+  perLane: { target: 8, tenant: 16 },
+});

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type DatasourceDefinition, defineDatasource } from '#shared/datasources/define-datasource.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { bindQuery, checkQuery } from '#shared/queries/bind.ts';
+
+const definition: DatasourceDefinition = defineDatasource({
+  type: 'sample',
+  label: 'Sample',
+  category: 'api',
+  options: z.object({}),
+  query: z.object({
+    sql: z.string().default(''),
+    body: z.union([z.string(), z.record(z.string(), z.unknown())]).default(''),
+    path: z.string().default(''),
+    graph: z.string().default(''),
+    limit: z.int().min(1).default(10),
+    headers: z.array(z.object({ key: z.string(), value: z.string() })).default([]),
+  }),
+  templates: {
+    sql: { as: 'statement', dialect: 'postgresql' },
+    body: { as: 'json' },
+    path: { as: 'path' },
+    graph: { as: 'none', instead: 'must be a variable' },
+  },
+  defaults: { options: {}, query: {} },
+});
+
+const inputs: JsonObject = { n: 5, text: 'a"b\\c\n', dots: '..', path: 'x/../y?z#', list: [1, { a: null }] };
+const bound = (query: JsonObject) => bindQuery(definition, query, inputs).query as Record<string, unknown>;
+
+test('a field that is one template takes the value with its type, and the schema sees it', () => {
+  expect(bound({ limit: '{{inputs.n}}' })).toMatchObject({ limit: 5 });
+  expect(() => bound({ limit: '{{inputs.text}}' })).toThrow(/limit/);
+  expect(bound({ headers: [{ key: 'x', value: 'v{{inputs.n}}' }] })).toMatchObject({
+    headers: [{ key: 'x', value: 'v5' }],
+  });
+});
+
+describe('JSON as text', () => {
+  test.each<[string, unknown]>([
+    ['{"a": {{inputs.n}}, "b": {{inputs.list}}}', { a: 5, b: [1, { a: null }] }],
+    ['{"a": "{{inputs.text}}!"}', { a: 'a"b\\c\n!' }],
+    ['{"a": {{inputs.text}}}', { a: 'a"b\\c\n' }],
+    ['{"a\\"": "\\"{{inputs.n}}"}', { 'a"': '"5' }],
+    ['{"a": {{inputs.missing}}}', { a: null }],
+  ])('%s', (body, value) => {
+    expect(JSON.parse(String(bound({ body }).body))).toEqual(value);
+  });
+
+  test('given as JSON itself its values are values', () => {
+    expect(bound({ body: { a: '{{inputs.list}}' } })).toMatchObject({ body: { a: [1, { a: null }] } });
+  });
+
+  test('what is no JSON then is refused', () => {
+    expect(() => bound({ body: '{"a": {{inputs.n}}' })).toThrow(/body: is not JSON/);
+  });
+});
+
+test('a value is one segment of a path and cannot step up', () => {
+  expect(bound({ path: '/a/{{inputs.path}}/b' })).toMatchObject({ path: '/a/x%2F..%2Fy%3Fz%23/b' });
+  expect(() => bound({ path: '/a/{{inputs.dots}}/b' })).toThrow(/path: a value cannot be a step/);
+  expect(() => bindQuery(definition, { path: '/a/.{{inputs.d}}' }, { d: '.' })).toThrow(/step/);
+});
+
+test('where another language has parameters of its own, templates are refused', () => {
+  const [issue] = checkQuery(definition, { graph: '{ user(id: "{{inputs.n}}") }' });
+
+  expect(issue).toMatchObject({ path: ['graph'], message: '{{inputs.n}} must be a variable' });
+});
+
+test('what is wrong is said when it is saved, with the path to the field', () => {
+  const messages = checkQuery(definition, {
+    sql: 'select {{ctx.a}} from "{{inputs.b}}"',
+    limit: 0,
+    timeoutSeconds: -1,
+    inputDefinitions: [{ key: 'a' }],
+  }).map(({ path, message }) => `${path.join('.')}: ${message}`);
+
+  expect(messages).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^timeoutSeconds: /),
+      expect.stringMatching(/^limit: /),
+      expect.stringMatching(/^sql: .*must begin with inputs/),
+      expect.stringMatching(/^sql: there is no input "b"; there are a/),
+      expect.stringMatching(/^sql: .*inside a quoted name/),
+    ]),
+  );
+});

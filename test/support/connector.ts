@@ -1,0 +1,50 @@
+import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
+import type { AnyDatasource } from '#shared/datasources/index.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { bindQuery } from '#shared/queries/bind.ts';
+import { connectorOf } from '#workers/connectors/index.ts';
+import type { Connection, QueryResult, QueryRun } from '#workers/define.ts';
+import { createOutbound, type Outbound } from '#workers/outbound.ts';
+import { testLogger } from './environment.ts';
+
+/** Loopback is where tests have their servers. */
+export const openOutbound: Outbound = createOutbound({
+  allow: [
+    { address: '127.0.0.0', prefix: 8, family: 'ipv4' },
+    { address: '::1', prefix: 128, family: 'ipv6' },
+  ],
+});
+
+/** A datasource as a worker opens it, with what a person would have typed in. */
+export interface OpenedDatasource extends AsyncDisposable {
+  readonly connection: Connection<AnyDatasource>;
+  test(): Promise<void>;
+  /** A query with its templates, and the values for them. */
+  run(query: JsonObject, inputs?: JsonObject, run?: Partial<QueryRun>): Promise<QueryResult>;
+}
+
+export async function openDatasource(
+  definition: DatasourceDefinition,
+  options: unknown,
+  { outbound = openOutbound, tenantID = newID() } = {},
+): Promise<OpenedDatasource> {
+  const known = definition as AnyDatasource;
+  const connection = await connectorOf(known)(definition.options.parse(options), {
+    tenantID,
+    outbound,
+    logger: testLogger,
+  });
+  return {
+    connection,
+    test: () => connection.test(AbortSignal.timeout(10_000)),
+    run: (query, inputs = {}, run = {}) =>
+      connection.run(bindQuery(definition, query, inputs) as never, {
+        signal: AbortSignal.timeout(10_000),
+        maxRows: 1_000,
+        idempotencyKey: null,
+        ...run,
+      }),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,14 @@
+import { AppError } from '#shared/errors.ts';
+import type { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
+import type { Answerer } from '../answers.ts';
+
+export const answerDatasourceMetadata: Answerer<typeof datasourceMetadata> = async (
+  { question: { tenantID, datasourceID, path }, signal },
+  { datasources },
+) => {
+  const items = await datasources.use({ tenantID, datasourceID }, (connection, { label }) => {
+    if (!connection.browse) throw new AppError('VALIDATION_ERROR', `There is nothing to look around in: ${label}`);
+    return connection.browse(path, signal);
+  });
+  return { items };
+};

@@ -1,0 +1,44 @@
+import { hash } from 'node:crypto';
+import type { KeyRing } from '#shared/crypto.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Json } from '#shared/json.ts';
+import type { QueryResult } from '../define.ts';
+
+/** Answers that may be given again, sealed: they are the tenant's data. Larger ones than this are asked for anew. */
+const LARGEST_BYTES = 1024 * 1024;
+
+export interface QueryCache {
+  read(key: string): Promise<QueryResult | undefined>;
+  write(key: string, tenantID: string, result: QueryResult, seconds: number): Promise<void>;
+}
+
+export function createQueryCache(pool: Pool, secrets: KeyRing): QueryCache {
+  return {
+    async read(key) {
+      const { rows } = await pool.query<{ sealed: string }>(
+        'select sealed from query_cache where key = $1 and expires_at > now()',
+        [key],
+      );
+      const [row] = rows;
+      return row ? JSON.parse(secrets.open(row.sealed, contextOf(key))) : undefined;
+    },
+    async write(key, tenantID, result, seconds) {
+      const text = JSON.stringify(result);
+      if (Buffer.byteLength(text) > LARGEST_BYTES) return;
+      await pool.query(
+        `insert into query_cache (key, tenant_id, sealed, expires_at) values ($1, $2, $3, now() + make_interval(secs => $4))
+         on conflict (key) do update set sealed = excluded.sealed, expires_at = excluded.expires_at`,
+        [key, tenantID, secrets.seal(text, contextOf(key)), seconds],
+      );
+    },
+  };
+}
+
+/** The same for the same question to the same datasource of the same tenant. */
+export function cacheKey(parts: { tenantID: string; datasourceID: string | null; asked: Json }): string {
+  return hash('sha256', JSON.stringify([parts.tenantID, parts.datasourceID, parts.asked]));
+}
+
+function contextOf(key: string): string {
+  return `query_cache:${key}`;
+}

@@ -1,0 +1,72 @@
+import type { KeyRing } from '#shared/crypto.ts';
+import { type AnyDatasource, findDatasourceType } from '#shared/datasources/index.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { openSecrets } from '#shared/secret.ts';
+import { fromZod, invalid, within } from '#shared/workflow/issues.ts';
+import { connectorOf } from '../connectors/index.ts';
+import type { KeptConnections } from '../connectors/kept.ts';
+import type { Connection } from '../define.ts';
+import type { Outbound } from '../outbound.ts';
+
+/** A datasource by its id, or by all that is to be known of it, secrets in clear. */
+export type DatasourceRef =
+  | { tenantID: string; datasourceID: string }
+  | { tenantID: string; datasourceID: null; datasourceType: string; datasourceOptions: JsonObject };
+
+/** Opens datasources of tenants, by id within the tenant and never otherwise. */
+export interface Datasources {
+  use<T>(
+    ref: DatasourceRef,
+    work: (connection: Connection<AnyDatasource>, definition: AnyDatasource) => Promise<T>,
+  ): Promise<T>;
+}
+
+export interface DatasourceNeeds {
+  pool: Pool;
+  secrets: KeyRing;
+  kept: KeptConnections;
+  outbound: Outbound;
+  logger: Logger;
+}
+
+export function createDatasources({ pool, secrets, kept, outbound, logger }: DatasourceNeeds): Datasources {
+  async function read(tenantID: string, datasourceID: string): Promise<{ type: string; options: JsonObject }> {
+    const { rows } = await pool.query<{ type: string; options: JsonObject }>(
+      'select datasource_type as type, datasource_options as options from datasource where id = $1 and tenant_id = $2',
+      [datasourceID, tenantID],
+    );
+    const [row] = rows;
+    if (!row) throw new AppError('NOT_FOUND', 'Datasource not found');
+    const context = sealedColumns.datasourceOptions.context(datasourceID);
+    return { type: row.type, options: openSecrets(definitionOf(row.type).options, row.options, { secrets, context }) };
+  }
+
+  return {
+    async use(ref, work) {
+      const { tenantID, datasourceID } = ref;
+      const { type, options } =
+        ref.datasourceID === null
+          ? { type: ref.datasourceType, options: ref.datasourceOptions }
+          : await read(tenantID, ref.datasourceID);
+      const definition = definitionOf(type);
+      const open = async () => {
+        const parsed = definition.options.safeParse(options);
+        if (!parsed.success) throw invalid(within(['datasourceOptions'], fromZod(parsed.error)));
+        return await connectorOf(definition)(parsed.data, { tenantID, outbound, logger });
+      };
+      return await kept.use({ tenantID, datasourceID, type, options }, open, (connection) =>
+        work(connection, definition),
+      );
+    },
+  };
+}
+
+export function definitionOf(type: string): AnyDatasource {
+  const definition = findDatasourceType(type);
+  if (!definition) throw new AppError('VALIDATION_ERROR', `datasourceType: there is no type "${type}"`);
+  return definition;
+}

@@ -1,0 +1,217 @@
+import type { z } from 'zod';
+import type { Caller } from '#shared/caller.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
+import { QueryOptions } from '#shared/queries/options.ts';
+import type { queryRuns } from '#shared/queues/query-runs.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { fromZod, invalid } from '#shared/workflow/issues.ts';
+import type { Connection, QueryResult, QueryRun } from '../define.ts';
+import type { Sandbox } from '../sandbox/pool.ts';
+import { cacheKey, type QueryCache } from './cache.ts';
+import { type DatasourceRef, type Datasources, definitionOf } from './datasources.ts';
+
+type Question = z.output<typeof queryRuns.question>;
+export type QueryAnswer = z.output<typeof queryRuns.answer>;
+
+export interface QueryRequest extends Omit<Question, 'caller'> {
+  caller: Caller;
+  signal: AbortSignal;
+  idempotencyKey: string | null;
+}
+
+/** Runs data queries, for whoever asks and for nodes of workflows. Whether they may is not asked here. */
+export interface Queries {
+  run(request: QueryRequest): Promise<QueryAnswer>;
+}
+
+export interface QueryNeeds {
+  pool: Pool;
+  datasources: Datasources;
+  cache: QueryCache;
+  sandbox: Sandbox;
+  logger: Logger;
+}
+
+interface Loaded {
+  dataQueryID: string | null;
+  datasourceID: string | null;
+  datasourceType: string;
+  dataQueryOptions: JsonObject;
+}
+
+/** What is known of a query once its inputs are in place. */
+interface Prepared extends Loaded {
+  options: QueryOptions;
+  inputs: JsonObject;
+  bound: BoundQuery;
+}
+
+export function createQueries(needs: QueryNeeds): Queries {
+  const { datasources, cache, sandbox, logger } = needs;
+
+  async function answer(prepared: Prepared, request: QueryRequest, signal: AbortSignal): Promise<Answered> {
+    const { tenantID, mode, isFresh } = request;
+    const { options, bound, inputs, datasourceID } = prepared;
+    const isCacheable = mode === 'run' && options.cacheSeconds > 0;
+    const key = cacheKey({
+      tenantID,
+      datasourceID,
+      asked: [prepared.datasourceType, prepared.dataQueryOptions, inputs],
+    });
+    if (isCacheable && !isFresh) {
+      const kept = await cache.read(key);
+      if (kept) return { result: kept, isCached: true };
+    }
+    const run = { signal, maxRows: options.maxRows, idempotencyKey: request.idempotencyKey };
+    const asked = await datasources.use(refOf(prepared, tenantID), (connection) =>
+      mode === 'run' ? connection.run(bound as never, run) : explain(connection, bound, run),
+    );
+    const result = mode === 'run' ? await transform(asked, prepared, request, signal) : asked;
+    if (isCacheable) await cache.write(key, tenantID, result, options.cacheSeconds);
+    return { result, isCached: false };
+  }
+
+  async function transform(
+    result: QueryResult,
+    { options, inputs }: Prepared,
+    { tenantID }: QueryRequest,
+    signal: AbortSignal,
+  ): Promise<QueryResult> {
+    if (options.transform.trim() === '') return result;
+    const data = await sandbox.run(
+      { tenantID, code: options.transform, args: { data: result.data, inputs }, timeoutMs: TRANSFORM_MS },
+      signal,
+    );
+    // What the columns said is no longer true of what the script has made of them.
+    const { columns: _columns, rowCount: _rowCount, ...rest } = result;
+    return { ...rest, data };
+  }
+
+  return {
+    async run(request) {
+      const started = new Date();
+      const began = performance.now();
+      const loaded = await load(needs.pool, request);
+      const outcome = await attempt(async () => {
+        const prepared = prepare(loaded, request.inputs);
+        const limit = AbortSignal.timeout(prepared.options.timeoutSeconds * 1000);
+        const signal = AbortSignal.any([request.signal, limit]);
+        return await answer(prepared, request, signal).catch((error: unknown) => {
+          throw inTime(error, limit, prepared.options.timeoutSeconds);
+        });
+      });
+      const durationMs = Math.round(performance.now() - began);
+      record(needs, request, loaded, { started, durationMs, outcome });
+      if ('error' in outcome) throw outcome.error;
+      const { data, ...rest } = outcome.result;
+      return { dataQueryResult: data, ...rest, durationMs, isCached: outcome.isCached };
+    },
+  };
+
+  function prepare(loaded: Loaded, values: JsonObject): Prepared {
+    const parsed = QueryOptions.safeParse(loaded.dataQueryOptions);
+    if (!parsed.success) throw invalid(fromZod(parsed.error));
+    const options = parsed.data;
+    const inputs = resolveInputs(options.inputDefinitions, values);
+    const bound = bindQuery(definitionOf(loaded.datasourceType), loaded.dataQueryOptions, inputs);
+    return { ...loaded, options, inputs, bound };
+  }
+
+  async function attempt(work: () => Promise<Answered>): Promise<Answered | { error: AppError }> {
+    try {
+      return await work();
+    } catch (error) {
+      const known = toAppError(error);
+      if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a query failed unexpectedly');
+      return { error: known };
+    }
+  }
+}
+
+interface Answered {
+  result: QueryResult;
+  isCached: boolean;
+}
+
+const TRANSFORM_MS = 10_000;
+
+async function load(pool: Pool, { tenantID, query }: QueryRequest): Promise<Loaded> {
+  if (query.kind === 'given') {
+    const { datasourceID, datasourceType, dataQueryOptions } = query;
+    return { dataQueryID: null, datasourceID, datasourceType, dataQueryOptions };
+  }
+  const { rows } = await pool.query<{
+    datasource_id: string | null;
+    datasource_type: string;
+    data_query_options: JsonObject;
+    is_disabled: boolean;
+  }>(
+    'select datasource_id, datasource_type, data_query_options, is_disabled from data_query where id = $1 and tenant_id = $2',
+    [query.dataQueryID, tenantID],
+  );
+  const [row] = rows;
+  if (!row) throw new AppError('NOT_FOUND', 'Data query not found');
+  if (row.is_disabled) throw new AppError('CONFLICT', 'The data query is disabled');
+  return {
+    dataQueryID: query.dataQueryID,
+    datasourceID: row.datasource_id,
+    datasourceType: row.datasource_type,
+    dataQueryOptions: row.data_query_options,
+  };
+}
+
+function refOf({ datasourceID, datasourceType }: Loaded, tenantID: string): DatasourceRef {
+  if (datasourceID !== null) return { tenantID, datasourceID };
+  return { tenantID, datasourceID, datasourceType, datasourceOptions: {} };
+}
+
+async function explain(connection: Connection<never>, bound: BoundQuery, run: QueryRun): Promise<QueryResult> {
+  if (!connection.explain)
+    throw new AppError('VALIDATION_ERROR', 'datasourceType: a query of this type cannot be explained');
+  return { data: await connection.explain(bound as never, run) };
+}
+
+function inTime(error: unknown, limit: AbortSignal, seconds: number): unknown {
+  if (!limit.aborted) return error;
+  return new AppError('UPSTREAM_TIMEOUT', `The query took longer than ${seconds} s and was stopped`, { cause: error });
+}
+
+/** Nobody waits for the record. */
+function record(
+  { pool, logger }: QueryNeeds,
+  { tenantID, caller, mode }: QueryRequest,
+  { dataQueryID, datasourceID, datasourceType }: Loaded,
+  run: { started: Date; durationMs: number; outcome: Answered | { error: AppError } },
+): void {
+  if (mode === 'explain') return;
+  const { outcome, started, durationMs } = run;
+  const failure = 'error' in outcome ? outcome.error : null;
+  const result = 'error' in outcome ? null : outcome;
+  const rowCount: Json = result ? (result.result.rowCount ?? result.result.affectedRows ?? null) : null;
+  pool
+    .query(
+      `insert into query_run (id, tenant_id, data_query_id, datasource_id, datasource_type, caller, started_at, duration_ms,
+                              row_count, is_cached, error_code, error_message)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+      [
+        newID(),
+        tenantID,
+        dataQueryID,
+        datasourceID,
+        datasourceType,
+        JSON.stringify(caller),
+        started,
+        durationMs,
+        rowCount,
+        result?.isCached ?? false,
+        failure?.code ?? null,
+        failure?.message.slice(0, 2_000) ?? null,
+      ],
+    )
+    .catch((error: unknown) => logger.warn({ err: error }, 'the run of a query is not recorded'));
+}

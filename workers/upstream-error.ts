@@ -1,0 +1,59 @@
+import { AppError } from '#shared/errors.ts';
+
+/** Why something outside could not be reached; `details.reason` of UPSTREAM_FAILED. */
+export type Reason =
+  | 'unreachable'
+  | 'timeout'
+  | 'authentication'
+  | 'not-found'
+  | 'tls'
+  | 'busy'
+  | 'refused'
+  | 'not-allowed'
+  | 'lost';
+
+const messages: Record<Reason, (where: string) => string> = {
+  unreachable: (where) => `Nothing answers at ${where}`,
+  timeout: (where) => `${where} did not answer in time`,
+  authentication: (where) => `${where} does not accept these credentials`,
+  'not-found': (where) => `${where} does not have what the datasource names`,
+  tls: (where) => `No encrypted connection to ${where}: it offers none, or its certificate is not trusted`,
+  busy: (where) => `${where} takes no more connections`,
+  refused: (where) => `What answers at ${where} does not let us in`,
+  'not-allowed': (where) => `${where} is not an address that may be connected to from here`,
+  lost: (where) => `The connection to ${where} was lost; what was under way may have happened or not`,
+};
+
+const hopeless: ReadonlySet<Reason> = new Set(['authentication', 'not-found', 'tls', 'not-allowed']);
+
+/** UPSTREAM_FAILED in our words: what a server says may repeat what it was sent. `where` is `host:port` and no more. */
+export function upstreamError(reason: Reason, where: string, cause?: unknown): AppError {
+  return new AppError('UPSTREAM_FAILED', messages[reason](where), {
+    cause,
+    retry: !hopeless.has(reason),
+    details: { reason },
+  });
+}
+
+const byCode: Readonly<Record<string, Reason>> = {
+  ECONNREFUSED: 'unreachable',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  EADDRNOTAVAIL: 'unreachable',
+  ENOTFOUND: 'unreachable',
+  ETIMEDOUT: 'timeout',
+  ECONNRESET: 'lost',
+  EPIPE: 'lost',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'tls',
+};
+
+/** What Node itself says of a connection that failed; undefined for what only the driver understands. */
+export function reasonOf(error: unknown): Reason | undefined {
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (Object.hasOwn(byCode, code)) return byCode[code];
+  return /CERT|TLS|SSL|SELF_SIGNED|VERIFY/.test(code) ? 'tls' : undefined;
+}
+
+export function placeOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
