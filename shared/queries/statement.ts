@@ -76,6 +76,8 @@ class Scanner {
   readonly #texts: string[] = [''];
   readonly #slots: Slot[] = [];
   readonly #faults = new Set<string>();
+  /** The last characters, enough to tell a prefix from the end of a name: looking at the long text would copy it each time. */
+  #tail = '';
   #inside: Inside | null = null;
   /** The quoted text under way: where it begins in the last text, and its pieces without quotes. */
   #quoted: { from: number; parts: (string | Expression)[]; hasEscapes: boolean } | null = null;
@@ -98,6 +100,7 @@ class Scanner {
     if (!this.#inside) {
       this.#slots.push({ kind: 'value', expression });
       this.#texts.push('');
+      this.#tail = '';
     } else if (this.#inside.kind === 'string' && this.#quoted) this.#quoted.parts.push(expression);
     // A comment is nobody's business.
     else if (this.#inside.kind === 'comment') this.#write(`{{${source}}}`.replaceAll(/[\r\n]|\*\//g, ' '));
@@ -158,7 +161,7 @@ class Scanner {
     if (text[at] !== '$' || !this.#hasDollars()) return undefined;
     const tag = /^\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/u.exec(text.slice(at, at + 66))?.[0];
     // Inside of a name a dollar is a letter.
-    if (!tag || /[\p{L}\p{N}_$]$/u.test(this.#tail())) return undefined;
+    if (!tag || /[\p{L}\p{N}_$]$/u.test(this.#tail)) return undefined;
     return [{ kind: 'dollar', end: tag, doubles: false, backslash: false, depth: 0 }, tag.length];
   }
 
@@ -168,7 +171,7 @@ class Scanner {
 
   /** `E'…'` of PostgreSQL. */
   #isEscapeString(): boolean {
-    return this.#dialect === 'postgresql' && /(?:^|[^\p{L}\p{N}_$"])[eE]$/u.test(this.#tail());
+    return this.#dialect === 'postgresql' && /(?:^|[^\p{L}\p{N}_$"])[eE]$/u.test(this.#tail);
   }
 
   #within(text: string, at: number, inside: Inside): number {
@@ -210,19 +213,16 @@ class Scanner {
     this.#texts[last] = /(?:^|[^\p{L}\p{N}_$"])[eEnN]$/u.test(before.slice(-3)) ? before.slice(0, -1) : before;
     this.#slots.push({ kind: 'text', parts: quoted.parts });
     this.#texts.push('');
+    this.#tail = '';
   }
 
   #last(): string {
     return this.#texts.at(-1) ?? '';
   }
 
-  /** Enough to tell a prefix from the end of a name. */
-  #tail(): string {
-    return this.#last().slice(-3);
-  }
-
   #write(text: string): void {
     this.#texts[this.#texts.length - 1] += text;
+    this.#tail = (this.#tail + text).slice(-3);
   }
 }
 
