@@ -26,24 +26,27 @@ const keyRing = list.transform((items, check): SecretKey[] => {
   return keys;
 });
 
-/** Comma-separated addresses and networks (`10.1.2.0/24`). */
+/** An address or a network (`10.1.2.0/24`); undefined when it is neither. */
+function readNetwork(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | undefined {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  const most = family === 6 ? 128 : 32;
+  const prefix = bits === undefined ? most : Number(bits);
+  if (family === 0 || prefix > most) return undefined;
+  return { address, prefix, family: family === 6 ? 'ipv6' : 'ipv4' };
+}
+
+/** Comma-separated addresses and networks. */
 const networks = list.transform((items, check) =>
-  items.map((item) => {
-    const [address = '', bits, ...rest] = item.split('/');
-    const family = isIP(address);
-    const most = family === 6 ? 128 : 32;
-    const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
-    if (family === 0 || rest.length > 0 || prefix < 0 || prefix > most)
-      check.addIssue(`"${item}" must be an IP address or a network such as 10.1.2.0/24`);
-    return { address, prefix, family: family === 6 ? ('ipv6' as const) : ('ipv4' as const) };
+  items.flatMap((item) => {
+    const network = readNetwork(item);
+    if (!network) check.addIssue(`"${item}" must be an IP address or a network such as 10.1.2.0/24`);
+    return network ?? [];
   }),
 );
-function isNetwork(text: string): boolean {
-  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
-  const [address = '', bits] = text.split('/');
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return bits === undefined ? most > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= most;
-}
+
+const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
+const DAY_MS = 86_400_000;
 
 /** Every variable Gantry reads, and nothing else reads the environment. */
 export const Environment = z.object({
@@ -66,7 +69,7 @@ export const Environment = z.object({
   BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
   /** Addresses or networks of the proxies in front, whose X-Forwarded-For says where a request comes from. */
-  TRUSTED_PROXIES: list.refine((items) => items.every(isNetwork), {
+  TRUSTED_PROXIES: list.refine((items) => items.every((item) => networkNames.includes(item) || readNetwork(item)), {
     error: 'must be addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
   }),
   BODY_LIMIT_BYTES: z.coerce
@@ -195,9 +198,11 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       staleAfterMs: e.STALE_WORKFLOW_WINDOW * 1000,
       nodeOutputMaxBytes: e.NODE_OUTPUT_MAX_BYTES,
       runOutputMaxBytes: e.RUN_OUTPUT_MAX_BYTES,
-      runRetentionMs: e.RUN_RETENTION_DAYS * 86_400_000,
-      queryRunRetentionMs: e.QUERY_RUN_RETENTION_DAYS * 86_400_000,
-      operatorAuditRetentionMs: e.OPERATOR_AUDIT_RETENTION_DAYS * 86_400_000,
+      retention: {
+        runsMs: e.RUN_RETENTION_DAYS * DAY_MS,
+        queryRunsMs: e.QUERY_RUN_RETENTION_DAYS * DAY_MS,
+        operatorAuditMs: e.OPERATOR_AUDIT_RETENTION_DAYS * DAY_MS,
+      },
     },
     sandbox: { processes: e.SANDBOX_PROCESSES, maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES },
     shutdownMs: e.SHUTDOWN_SECONDS * 1000,

@@ -88,9 +88,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     backplane,
     logger,
     leaseMs: config.worker.sessionMs,
-    retentionMs: config.worker.runRetentionMs,
-    operatorAuditRetentionMs: config.worker.operatorAuditRetentionMs,
-    queryRunRetentionMs: config.worker.queryRunRetentionMs,
+    retention: config.worker.retention,
     onPressure: (waiting) => engine.setPressure(waiting),
   });
 

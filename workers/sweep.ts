@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Backplane } from '#shared/backplane/index.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import { resumeSpreading } from '#shared/deployment-roles.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
-import { resumeDeletions } from '#shared/tenants.ts';
+import { type Retention, retire } from './retention.ts';
 
 const SWEEP_LOCK = 7_265_003;
 const BATCH = 500;
@@ -22,9 +21,7 @@ export interface SweepOptions {
   backplane: Backplane;
   logger: Logger;
   leaseMs: number;
-  retentionMs: number;
-  operatorAuditRetentionMs: number;
-  queryRunRetentionMs: number;
+  retention: Retention;
   /** Whether runs wait for a place, seen once a second. */
   onPressure(waiting: boolean): void;
 }
@@ -85,7 +82,7 @@ export function createSweep(options: SweepOptions): Sweep {
     await cancelOrphans();
     await handOverAgain();
     if (round % 10 === 1) await repair();
-    if (round % 60 === 1) await retire();
+    if (round % 60 === 1) await retire(pool, runs, options.retention);
     await runs.refill();
   }
 
@@ -190,28 +187,6 @@ export function createSweep(options: SweepOptions): Sweep {
     if (fulfilled.length > 0) await runs.wake(fulfilled.map(({ instance_id }) => instance_id));
   }
 
-  /** Every table that grows has an end. */
-  async function retire(): Promise<void> {
-    const seconds = options.retentionMs / 1000;
-    await pool.query(
-      `delete from idempotency where ctid = any(array(select ctid from idempotency where expires_at < now() limit 5000))`,
-    );
-    for (const table of ['ask_claim', 'ask_reply', 'query_cache'])
-      await pool.query(
-        `delete from ${table} where ctid = any(array(select ctid from ${table} where expires_at < now() limit 5000))`,
-      );
-    await pool.query(`delete from worker_session where ended_at < now() - interval '7 days'`);
-    await pool.query(`delete from policy_change where created_at < now() - interval '7 days'`);
-    await pool.query(RETIRE_LIMITS);
-    await pool.query(`delete from operator_session where expires_at < now() - interval '90 days'`);
-    await pool.query(RETIRE_OPERATOR_AUDIT, [options.operatorAuditRetentionMs / 1000]);
-    await pool.query(RETIRE_QUERY_RUNS, [options.queryRunRetentionMs / 1000]);
-    await pool.query(RETIRE_RUNS, [seconds]);
-    await pool.query(RETIRE_VERSIONS, [seconds]);
-    await resumeDeletions(pool, runs);
-    await resumeSpreading(pool);
-  }
-
   function refillSoon(): void {
     if (refilling || stopped) {
       again = true;
@@ -294,30 +269,3 @@ join workflow_instance i on i.id = w.instance_id and i.status = 'WAITING' and i.
 left join workflow_instance child on w.kind = 'child' and child.id = w.ref
 left join collection_request request on w.kind = 'input' and request.id = w.ref
 where child.completed_at is not null or request.status <> 'PENDING' limit $1`;
-
-// Milliseconds since 1970, as the library that counts writes them.
-const RETIRE_LIMITS = `
-delete from rate_limit where ctid = any(array(
-  select ctid from rate_limit where expire < extract(epoch from now()) * 1000 limit 5000))`;
-
-const RETIRE_OPERATOR_AUDIT = `
-delete from operator_audit where ctid = any(array(
-  select ctid from operator_audit where created_at < now() - make_interval(secs => $1) limit 5000))`;
-
-const RETIRE_QUERY_RUNS = `
-delete from query_run where ctid = any(array(
-  select ctid from query_run where started_at < now() - make_interval(secs => $1) limit 5000))`;
-
-const RETIRE_RUNS = `
-with old as (
-  select id from workflow_instance where completed_at < now() - make_interval(secs => $1) order by completed_at limit 1000 for update skip locked
-),
-events as (delete from run_event e using old where e.instance_id = old.id),
-requests as (delete from collection_request c using old where c.instance_id = old.id)
-delete from workflow_instance i using old where i.id = old.id`;
-
-const RETIRE_VERSIONS = `
-delete from workflow_version v
-where v.created_at < now() - make_interval(secs => $1)
-  and not exists (select from workflow w where w.version_id = v.id)
-  and not exists (select from workflow_instance i where i.version_id = v.id)`;

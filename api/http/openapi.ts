@@ -1,62 +1,19 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { Json } from '#shared/json.ts';
-import { type Method, type Route, TENANT_PREFIX } from './route.ts';
-
-/** JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. */
-export interface Schema {
-  type?: string | string[];
-  title?: string;
-  format?: string;
-  description?: string;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  anyOf?: Schema[];
-  oneOf?: Schema[];
-  allOf?: Schema[];
-  enum?: unknown[];
-  const?: unknown;
-  default?: unknown;
-  additionalProperties?: Schema | boolean;
-  $ref?: string;
-  $defs?: Record<string, Schema>;
-  [keyword: string]: unknown;
-}
-
-export interface Parameter {
-  name: string;
-  in: 'path' | 'query' | 'header';
-  required: boolean;
-  description?: string;
-  schema: Schema;
-}
-
-/** By media type. */
-type Content = Record<string, { schema: Schema }>;
-
-export interface Operation {
-  operationId: string;
-  tags: string[];
-  summary: string;
-  parameters: Parameter[];
-  requestBody?: { required: boolean; content: Content };
-  responses: Record<string, { description: string; content: Content } | { $ref: string }>;
-  security: Record<string, string[]>[];
-  'x-permission'?: string;
-}
-
-export interface OpenAPI {
-  openapi: '3.1.0';
-  info: { title: string; version: string; description: string };
-  tags: { name: string }[];
-  paths: Record<string, Partial<Record<Method, Operation>>>;
-  components: {
-    schemas: Record<string, Schema>;
-    responses: Record<string, { description: string; content: Content }>;
-    securitySchemes: Record<string, object>;
-  };
-}
+import {
+  errorResponses,
+  errorSchema,
+  fileSchema,
+  healthOperation,
+  idempotencyKey,
+  inEnvelope,
+  json,
+  readyOperation,
+  securitySchemes,
+} from './openapi-parts.ts';
+import type { OpenAPI, Operation, Parameter, Schema } from './openapi-types.ts';
+import { type Route, TENANT_PREFIX } from './route.ts';
 
 /** The route table as an OpenAPI document: nothing in it is written by hand, so nothing in it can be out of date. */
 export function describeRoutes(routes: readonly Route[]): OpenAPI {
@@ -155,14 +112,6 @@ function queryParameters(route: Route, toSchema: ToSchema): Parameter[] {
   }));
 }
 
-const idempotencyKey: Parameter = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description: 'The same key and request within 24 hours have one effect and the same answer.',
-  schema: { type: 'string', maxLength: 255 },
-};
-
 /** The resource: the word after the tenant, or after the version. */
 function tagOf({ path }: Route): string {
   const rest = path.startsWith(`${TENANT_PREFIX}/`) ? path.slice(TENANT_PREFIX.length) : path.replace(/^\/api\/v1/, '');
@@ -216,100 +165,3 @@ function hoist({ $defs = {}, ...schema }: Schema, schemas: Record<string, Schema
     schemas[nameOf(local).slice('#/components/schemas/'.length)] = rename(definition);
   return rename(schema);
 }
-
-function inEnvelope(schema: Schema): Schema {
-  for (const choice of ['anyOf', 'oneOf'] as const)
-    if (schema[choice]) return { ...schema, [choice]: schema[choice].map(inEnvelope) };
-  const { properties = {}, required = [], ...rest } = schema;
-  return {
-    ...rest,
-    type: 'object',
-    properties: { success: { const: true }, ...properties },
-    required: ['success', ...required],
-  };
-}
-
-const fileSchema: Schema = {
-  type: 'object',
-  properties: { file: { type: 'string', format: 'binary' } },
-  required: ['file'],
-};
-
-/** The one schema of a body or an answer: each is of one media type. */
-export function schemaOf(content: Content): Schema {
-  return Object.values(content)[0]?.schema ?? {};
-}
-
-function json(schema: Schema): Content {
-  return { 'application/json': { schema } };
-}
-
-const errorSchema: Schema = {
-  type: 'object',
-  properties: {
-    success: { const: false },
-    error: {
-      type: 'object',
-      properties: { code: { type: 'string' }, message: { type: 'string' }, details: { type: 'object' } },
-      required: ['code', 'message'],
-    },
-  },
-  required: ['success', 'error'],
-};
-
-const errorResponses = Object.fromEntries(
-  Object.entries({
-    400: 'The request is malformed or fails validation: INVALID_REQUEST, VALIDATION_ERROR',
-    401: 'No valid credential: USER_AUTH_TOKEN_NOT_FOUND, USER_AUTH_TOKEN_EXPIRED, INVALID_API_KEY, INVALID_LOGIN',
-    403: 'Not a member of the tenant, or not allowed to do this: PERMISSION_DENIED',
-    404: 'There is no such thing in this tenant: NOT_FOUND',
-    409: 'The Idempotency-Key, or what the request would make, is taken: CONFLICT',
-    413: 'The body is too large: PAYLOAD_TOO_LARGE',
-    429: 'Too many; `Retry-After` says when to try again: RATE_LIMITED',
-    503: 'Temporarily not available; `Retry-After` says when to try again: UNAVAILABLE',
-  }).map(([status, description]) => [status, { description, content: json({ $ref: '#/components/schemas/Error' }) }]),
-);
-
-const securitySchemes = {
-  idToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The ID token of an end user' },
-  apiKey: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`api_key <API_KEY>`' },
-  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
-  operatorSession: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'The token that an operator was given at login; good for 12 hours under /api/v1/operator',
-  },
-};
-
-/** What is answered before there is a route table, and even while there is no database. */
-function probe(
-  name: string,
-  words: Pick<Operation, 'summary'> & { description: string },
-  properties: Record<string, Schema>,
-) {
-  const schema = inEnvelope({ type: 'object', properties, required: Object.keys(properties) });
-  const operation: Operation = {
-    operationId: `get${name}`,
-    tags: ['service'],
-    summary: words.summary,
-    parameters: [],
-    responses: { 200: { description: words.description, content: json(schema) } },
-    security: [],
-  };
-  return operation;
-}
-
-const healthOperation = probe(
-  'Health',
-  { summary: 'Whether the service is alive', description: 'It is' },
-  { status: { const: 'ok' }, timestamp: { type: 'string', format: 'date-time' } },
-);
-
-const readyOperation = probe(
-  'Ready',
-  {
-    summary: 'Whether this process should be sent requests; 503 with the same fields when not',
-    description: 'It should',
-  },
-  { status: { enum: ['ready', 'not ready'] }, checks: { type: 'object' } },
-);

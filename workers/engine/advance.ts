@@ -5,12 +5,12 @@ import type { Logger } from '#shared/logger.ts';
 import { exitsOf } from '#shared/nodes/index.ts';
 import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
 import { begin, type GraphNode, isFinished, settle } from '#shared/workflow/graph.ts';
-import type { NodePolicy } from '#shared/workflow/options.ts';
 import type { Fact, NodeContext, Park } from '../define.ts';
 import { executorOf, isUnclocked } from '../nodes/index.ts';
 import type { WaitRow } from './facts.ts';
 import { failRun, finishRun } from './finish.ts';
 import type { HeldRun } from './held-run.ts';
+import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError, usualExit } from './outcome.ts';
 import { outputText } from './outputs.ts';
 import { type ParkDependencies, parkNode } from './park.ts';
 import { type Restored, recordEnd } from './restore.ts';
@@ -280,37 +280,6 @@ function record(
   event: { status: 'SUCCESS' | 'FAILED' | 'SKIPPED' | 'SUSPENDED'; exit: string | null; payload: string | null },
 ): void {
   run.step.events.push({ nodeID: node.id, iteration: 0, attempt: run.attempts.get(node.index) ?? 1, ...event });
-}
-
-function usualExit(node: GraphNode): string | null {
-  const { exits } = node.definition;
-  if (Array.isArray(exits)) return exits[0] ?? null;
-  if (node.kind === 'dataCollection') return 'output';
-  return (node.config as { defaultBranch?: string }).defaultBranch ?? null;
-}
-
-function shownError({ code, message }: AppError): { code: string; message: string } {
-  return { code, message };
-}
-
-function retriesOf(policy: NodePolicy | undefined): number {
-  const once = ['continue', 'continue_default', 'skip_item'];
-  return policy && !once.includes(policy.errorHandling ?? '') ? policy.retryLimit : 0;
-}
-
-function endsTheRun(handling: NodePolicy['errorHandling'], connected: boolean): boolean {
-  return handling === undefined ? !connected : handling === 'fail_workflow' || handling === 'retry_then_fail';
-}
-
-function nullOutput(config: unknown): JsonObject {
-  const name = (config as { outputVariable?: string } | undefined)?.outputVariable;
-  return name ? { [name]: null } : {};
-}
-
-/** Doubles with every failure, up to five minutes, and spreads by a quarter either way; a server's Retry-After is honoured. */
-function retryDelay(baseMs: number, failures: number, retryAfterSeconds: number | undefined): number {
-  const backoff = Math.min(baseMs * 2 ** (failures - 1), 300_000) * (0.75 + Math.random() / 2);
-  return Math.round(Math.max(backoff, (retryAfterSeconds ?? 0) * 1000));
 }
 
 /** A delay this short is sat out: parking and claiming again would cost more. */

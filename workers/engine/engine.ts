@@ -6,7 +6,6 @@ import type { Policy } from '#shared/policy/enforcer.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
-import { createProgress } from '#shared/workflow/graph.ts';
 import type { NodeContext } from '../define.ts';
 import type { HeldRow } from '../session.ts';
 import { createAdvance } from './advance.ts';
@@ -14,7 +13,7 @@ import { type ClaimedRow, createClaim } from './claim.ts';
 import { type Committed, createCommitter } from './commit.ts';
 import { readWaits, type WaitRow } from './facts.ts';
 import { createGate } from './gate.ts';
-import { emptyStep, type HeldRun, type LoadedVersion } from './held-run.ts';
+import { createHeldRun, emptyStep, type HeldRun, hasWork, type LoadedVersion } from './held-run.ts';
 import { restore } from './restore.ts';
 import { createSlots } from './slots.ts';
 import { createVersions } from './versions.ts';
@@ -259,17 +258,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   };
 }
 
-function hasWork(run: HeldRun): boolean {
-  const { step } = run;
-  return (
-    step.events.length > 0 ||
-    step.release !== 'hold' ||
-    step.end !== null ||
-    step.waits.length > 0 ||
-    step.next.length > 0
-  );
-}
-
 async function release(pool: Pool, session: string, rows: readonly { id: string; epoch: number }[]): Promise<void> {
   await pool.query(
     `update workflow_instance i set held_by = null, epoch = i.epoch + 1, ready_at = now()
@@ -277,39 +265,4 @@ async function release(pool: Pool, session: string, rows: readonly { id: string;
      where i.id = r.id and i.epoch = r.epoch and i.held_by = $1 and i.completed_at is null`,
     [session, rows.map(({ id }) => id), rows.map(({ epoch }) => epoch)],
   );
-}
-
-function createHeldRun(row: ClaimedRow, version: LoadedVersion, onProgress: (() => void) | null): HeldRun {
-  return {
-    id: row.id,
-    tenantID: row.tenant_id,
-    workflowID: row.workflow_id,
-    epoch: row.epoch,
-    caller: row.caller,
-    version,
-    parentID: row.parent_id,
-    depth: row.depth,
-    deadlineAt: row.deadline_at,
-    progress: createProgress(version.graph),
-    scope: { input: row.input },
-    abort: new AbortController(),
-    claimedAt: Date.now(),
-    seq: row.seq,
-    seen: row.wake_seq,
-    nodesRun: 0,
-    outputBytes: 0,
-    failures: new Map(),
-    attempts: new Map(),
-    running: new Set(),
-    waiting: new Map(),
-    backlog: [],
-    result: { output: {}, status: 'success', nodeID: null, reached: false },
-    onProgress,
-    step: emptyStep(),
-    committing: false,
-    leaving: false,
-    rereading: 0,
-    left: null,
-    released: Promise.withResolvers(),
-  };
 }

@@ -1,9 +1,10 @@
 import type { Caller } from '#shared/caller.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
-import type { Graph, Progress } from '#shared/workflow/graph.ts';
+import { createProgress, type Graph, type Progress } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import type { ClaimedRow } from './claim.ts';
 
 /** A graph as the engine uses it; the same object for every run of a version. */
 export interface LoadedVersion {
@@ -120,4 +121,52 @@ export interface HeldRun {
 
 export function emptyStep(): Step {
   return { events: [], waits: [], resolved: [], children: [], requests: [], release: 'hold', end: null, next: [] };
+}
+
+/** A run as it was claimed; nothing of it has been executed here yet. */
+export function createHeldRun(row: ClaimedRow, version: LoadedVersion, onProgress: (() => void) | null): HeldRun {
+  return {
+    id: row.id,
+    tenantID: row.tenant_id,
+    workflowID: row.workflow_id,
+    epoch: row.epoch,
+    caller: row.caller,
+    version,
+    parentID: row.parent_id,
+    depth: row.depth,
+    deadlineAt: row.deadline_at,
+    progress: createProgress(version.graph),
+    scope: { input: row.input },
+    abort: new AbortController(),
+    claimedAt: Date.now(),
+    seq: row.seq,
+    seen: row.wake_seq,
+    nodesRun: 0,
+    outputBytes: 0,
+    failures: new Map(),
+    attempts: new Map(),
+    running: new Set(),
+    waiting: new Map(),
+    backlog: [],
+    result: { output: {}, status: 'success', nodeID: null, reached: false },
+    onProgress,
+    step: emptyStep(),
+    committing: false,
+    leaving: false,
+    rereading: 0,
+    left: null,
+    released: Promise.withResolvers(),
+  };
+}
+
+/** Whether there is anything to commit. */
+export function hasWork(run: HeldRun): boolean {
+  const { step } = run;
+  return (
+    step.events.length > 0 ||
+    step.release !== 'hold' ||
+    step.end !== null ||
+    step.waits.length > 0 ||
+    step.next.length > 0
+  );
 }

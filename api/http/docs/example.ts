@@ -1,4 +1,5 @@
-import { type Operation, type Schema, schemaOf } from '../openapi.ts';
+import { schemaOf } from '../openapi-parts.ts';
+import type { Operation, Schema } from '../openapi-types.ts';
 import { resolve } from './schema-view.ts';
 
 type Schemas = Record<string, Schema>;

@@ -1,4 +1,5 @@
-import { type OpenAPI, type Operation, type Parameter, type Schema, schemaOf } from '../openapi.ts';
+import { schemaOf } from '../openapi-parts.ts';
+import type { OpenAPI, Operation, Parameter, Schema } from '../openapi-types.ts';
 import { curlFor } from './example.ts';
 import { HTML, html } from './html.ts';
 import { typeOf, viewSchema } from './schema-view.ts';

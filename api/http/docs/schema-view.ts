@@ -1,4 +1,4 @@
-import type { Schema } from '../openapi.ts';
+import type { Schema } from '../openapi-types.ts';
 import { type HTML, html } from './html.ts';
 
 type Schemas = Record<string, Schema>;

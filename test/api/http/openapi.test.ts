@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ID } from '#api/http/id.ts';
-import { describeRoutes, type OpenAPI } from '#api/http/openapi.ts';
+import { describeRoutes } from '#api/http/openapi.ts';
+import type { OpenAPI } from '#api/http/openapi-types.ts';
 import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
 import { routes as ownRoutes } from '#api/resources/index.ts';
 import { Json, JsonObject } from '#shared/json.ts';

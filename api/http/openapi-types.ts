@@ -1,0 +1,56 @@
+import type { Method } from './route.ts';
+
+/** JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. */
+export interface Schema {
+  type?: string | string[];
+  title?: string;
+  format?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  additionalProperties?: Schema | boolean;
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  [keyword: string]: unknown;
+}
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required: boolean;
+  description?: string;
+  schema: Schema;
+}
+
+/** By media type. */
+export type Content = Record<string, { schema: Schema }>;
+
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  parameters: Parameter[];
+  requestBody?: { required: boolean; content: Content };
+  responses: Record<string, { description: string; content: Content } | { $ref: string }>;
+  security: Record<string, string[]>[];
+  'x-permission'?: string;
+}
+
+export interface OpenAPI {
+  openapi: '3.1.0';
+  info: { title: string; version: string; description: string };
+  tags: { name: string }[];
+  paths: Record<string, Partial<Record<Method, Operation>>>;
+  components: {
+    schemas: Record<string, Schema>;
+    responses: Record<string, { description: string; content: Content }>;
+    securitySchemes: Record<string, object>;
+  };
+}
