@@ -113,42 +113,26 @@ type Gate<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
     }
   | { access: (request: Parsed<P, Q, B>) => readonly [Access, ...Access[]]; permission?: never; object?: never };
 
-export type TenantRouteDefinition<
-  P extends z.ZodType,
-  Q extends z.ZodType,
-  B extends z.ZodType,
-  R extends z.ZodType,
-> = Shapes<P, Q, B, R> &
+export type TenantRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> &
   Gate<P, Q, B> & {
     /** A list whose rows are narrowed to what the caller may read; it asks membership and the permission on anything. */
     filter?: boolean;
     handle: Handler<TenantInput<P, Q, B>, R>;
   };
 
-export type UserRouteDefinition<
-  P extends z.ZodType,
-  Q extends z.ZodType,
-  B extends z.ZodType,
-  R extends z.ZodType,
-> = Shapes<P, Q, B, R> & { handle: Handler<UserInput<P, Q, B>, R> };
+export type UserRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> & {
+  handle: Handler<UserInput<P, Q, B>, R>;
+};
 
-export type OperatorRouteDefinition<
-  P extends z.ZodType,
-  Q extends z.ZodType,
-  B extends z.ZodType,
-  R extends z.ZodType,
-> = Shapes<P, Q, B, R> & {
+export type OperatorRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> & {
   /** The handler writes an entry of its own kind instead. */
   isRecordedByHandler?: boolean;
   handle: Handler<OperatorInput<P, Q, B>, R>;
 };
 
-export type PublicRouteDefinition<
-  P extends z.ZodType,
-  Q extends z.ZodType,
-  B extends z.ZodType,
-  R extends z.ZodType,
-> = Shapes<P, Q, B, R> & { handle: Handler<PublicInput<P, Q, B>, R> };
+export type PublicRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> & {
+  handle: Handler<PublicInput<P, Q, B>, R>;
+};
 
 /** A route as data. The input types are erased here; `mount.ts` parses with the route's own schemas before it calls. */
 export type Route =
@@ -168,16 +152,17 @@ type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 // biome-ignore lint/suspicious/noExplicitAny: the correlation between a route's schemas and its handler ends at the table
 type ErasedHandler = (input: any, context: ApiContext) => Promise<unknown>;
 
+type Z = z.ZodType;
+type NoFields = z.ZodType<Record<string, never>>;
+type NoBody = z.ZodType<undefined>;
+
 export const TENANT_PREFIX = '/api/v1/tenants/:tenantID';
 export const OPERATOR_PREFIX = '/api/v1/operator';
 
 /** A route under `/api/v1/tenants/{tenantID}`: membership, then the policy; it cannot be written without a permission. */
-export function tenantRoute<
-  P extends z.ZodType = z.ZodType<Record<string, never>>,
-  Q extends z.ZodType = z.ZodType<Record<string, never>>,
-  B extends z.ZodType = z.ZodType<undefined>,
-  R extends z.ZodType = z.ZodType,
->(definition: TenantRouteDefinition<P, Q, B, R>): Route {
+export function tenantRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
+  definition: TenantRouteDefinition<P, Q, B, R>,
+): Route {
   const { permission, object, access, filter, ...shapes } = definition;
   const resource = permission?.slice(0, permission.indexOf('.'));
   return {
@@ -196,22 +181,16 @@ export function tenantRoute<
 }
 
 /** A route for any signed-in user, outside every tenant. */
-export function userRoute<
-  P extends z.ZodType = z.ZodType<Record<string, never>>,
-  Q extends z.ZodType = z.ZodType<Record<string, never>>,
-  B extends z.ZodType = z.ZodType<undefined>,
-  R extends z.ZodType = z.ZodType,
->(definition: UserRouteDefinition<P, Q, B, R>): Route {
+export function userRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
+  definition: UserRouteDefinition<P, Q, B, R>,
+): Route {
   return { ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }), realm: 'user' };
 }
 
 /** A route under `/api/v1/operator`: for a session of an operator and for nobody else; what is not a GET is recorded. */
-export function operatorRoute<
-  P extends z.ZodType = z.ZodType<Record<string, never>>,
-  Q extends z.ZodType = z.ZodType<Record<string, never>>,
-  B extends z.ZodType = z.ZodType<undefined>,
-  R extends z.ZodType = z.ZodType,
->(definition: OperatorRouteDefinition<P, Q, B, R>): Route {
+export function operatorRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
+  definition: OperatorRouteDefinition<P, Q, B, R>,
+): Route {
   return {
     ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }),
     path: OPERATOR_PREFIX + definition.path,
@@ -220,11 +199,8 @@ export function operatorRoute<
 }
 
 /** A route without credentials: the exception is visible in its name. */
-export function publicRoute<
-  P extends z.ZodType = z.ZodType<Record<string, never>>,
-  Q extends z.ZodType = z.ZodType<Record<string, never>>,
-  B extends z.ZodType = z.ZodType<undefined>,
-  R extends z.ZodType = z.ZodType,
->(definition: PublicRouteDefinition<P, Q, B, R>): Route {
+export function publicRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
+  definition: PublicRouteDefinition<P, Q, B, R>,
+): Route {
   return { ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }), realm: 'public' };
 }

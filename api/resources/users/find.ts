@@ -1,11 +1,10 @@
 import type { z } from 'zod';
-import { PolicyRule } from '#shared/db/entities/policy-rule.ts';
 import { Role } from '#shared/db/entities/role.ts';
 import { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
-import { roleSubject } from '#shared/policy/roles.ts';
-import { ID } from '../../http/id.ts';
+import { readRoleIDs } from '#shared/policy/roles.ts';
 import { presentTenantUser } from './present.ts';
 import type { TenantUser } from './schemas.ts';
 
@@ -44,12 +43,10 @@ export async function findRoleIDs(
   users: readonly TenantUserEntity[],
 ): Promise<Map<string, string[]>> {
   const held = new Map(users.map(({ id, roleIDs }) => [id, [...roleIDs]]));
-  const members = users.filter(({ isPending }) => !isPending).map(({ id }) => id);
-  const where = { kind: 'grouping', subject: { $in: members }, role: { $like: `${roleSubject('')}%` } } as const;
-  const groupings = await em.find(PolicyRule, where, { disableIdentityMap: true });
-  for (const { subject, role } of groupings) {
-    const id = ID.safeParse(role.slice(roleSubject('').length));
-    if (id.success) held.get(subject)?.push(id.data);
-  }
+  const members = users.filter(({ isPending }) => !isPending);
+  const [tenantID] = members.map((member) => member.tenantID);
+  if (tenantID === undefined) return held;
+  const ids = members.map(({ id }) => id);
+  for (const [id, roleIDs] of await readRoleIDs(onEntities(em), tenantID, ids)) held.set(id, roleIDs);
   return held;
 }
