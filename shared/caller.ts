@@ -11,3 +11,8 @@ export const Caller = z.object({
   originID: z.uuid().optional(),
 });
 export type Caller = z.infer<typeof Caller>;
+
+/** Whose rights a caller has: a key may do what it may and its creator may as well. */
+export function subjectsOf({ type, id, userID }: Caller): string[] {
+  return type === 'apiKey' && userID !== undefined ? [id, userID] : [id];
+}

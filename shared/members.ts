@@ -23,13 +23,19 @@ export async function addMember(query: Query, { tenantID, userID, roleIDs }: New
   return true;
 }
 
-/** Takes a member out of a tenant, with every rule of theirs and on them. */
+/** Takes a member out of a tenant, with every rule of theirs and on them. Their keys are disabled and keep no right: who comes back begins anew. */
 export async function removeMember(
   query: Query,
   { tenantID, userID }: { tenantID: string; userID: string },
 ): Promise<void> {
   await query('delete from membership where tenant_id = $1 and user_id = $2', [tenantID, userID]);
-  await writeRules(query, tenantID, { remove: [{ subject: userID }, { object: `user:${userID}` }] });
+  const keys = await query<{ id: string }>(
+    `update api_key set is_disabled = true, permissions = '[]', updated_at = now()
+     where tenant_id = $1 and creator_id = $2 returning id`,
+    [tenantID, userID],
+  );
+  const theirs = [userID, ...keys.rows.map(({ id }) => id)].map((subject) => ({ subject }));
+  await writeRules(query, tenantID, { remove: [...theirs, { object: `user:${userID}` }] });
   await forgetAsset(query, tenantID, { type: 'user', id: userID });
 }
 

@@ -45,7 +45,7 @@ export function createKeyVerifier(pool: Pool, logger: Logger): VerifyKey {
     if (!found) throw invalid();
     const { membership } = found;
     if (found.isExpired) throw invalid('The API key has expired');
-    if (!membership) throw invalid('Whoever made this API key is no longer a member of its tenant');
+    if (!membership) throw invalid('Whoever made this API key is blocked or no longer a member of its tenant');
     if (!found.isUseNoted) note(found.keyID);
     return { ...found, membership };
   };

@@ -17,17 +17,20 @@ export interface Gate {
 }
 
 export function createGate(policy: Policy, asker: Asker): Gate {
-  function sight(permission: Permission) {
+  function sights(permission: Permission) {
     const [type, action] = splitPermission(permission);
-    return policy.sight({ ...asker, type, action });
+    return policy.sights({ ...asker, type, action });
   }
   return {
     async visible(permission, column) {
-      return visibleRows(await sight(permission), column);
+      return visibleRows(await sights(permission), column);
     },
     async holds(permission) {
-      const { allow, deny } = await sight(permission);
-      return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
+      const all = await sights(permission);
+      return all.every(
+        ({ allow, deny }) =>
+          allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0,
+      );
     },
     async require(access) {
       for (const { permission, object } of access) {
@@ -36,7 +39,7 @@ export function createGate(policy: Policy, asker: Asker): Gate {
       }
     },
     async requireSome(access) {
-      for (const { permission } of access) if (!seesSomething(await sight(permission))) throw denied();
+      for (const { permission } of access) if (!(await sights(permission)).every(seesSomething)) throw denied();
     },
   };
 }

@@ -1,4 +1,5 @@
-import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { batched } from '../batched.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -11,7 +12,9 @@ const patienceMs = { allow: 250, refuse: 2000 };
 
 /** The library counts; ours is that requests of one moment count together, and what happens when the store is away. */
 export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: Logger): Limiter {
-  const { name, points: most, whenAway } = limit;
+  const { name, points: most, seconds, whenAway } = limit;
+  /** What passed through this process, which is all there is to go by while the store is away. */
+  const own = new RateLimiterMemory({ points: most, duration: seconds });
   let awayUntil = 0;
   let isAway = false;
 
@@ -38,12 +41,15 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
       sums.set(key, sum);
       return sum;
     });
-    const counted = await ask(async () => {
-      const all = [...sums].map(async ([key, sum]) => [key, await store.consume(key, sum).catch(asCounted)] as const);
+    const countIn = async (counter: RateLimiterAbstract) => {
+      const all = [...sums].map(async ([key, sum]) => [key, await counter.consume(key, sum).catch(asCounted)] as const);
       return new Map(await Promise.all(all));
-    });
+    };
+    const ownCount = whenAway === 'allow' ? await countIn(own) : undefined;
+    const answer = await ask(() => countIn(store));
+    const counted = answer === away ? ownCount : answer;
     return takes.map(({ key }, index) => {
-      const result = counted === away ? undefined : counted.get(key);
+      const result = counted?.get(key);
       if (!result) return away;
       const later = (sums.get(key) ?? 0) - (upTo[index] ?? 0);
       return allowanceOf(result, most, later);
@@ -54,10 +60,10 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
     async consume(key, points = 1) {
       const answer = await count({ key, points });
       if (answer !== away) return answer;
-      if (whenAway === 'allow') return { allowed: true, limit: most, remaining: most, resetSeconds: 0 };
       throw new AppError('UNAVAILABLE', 'The service is temporarily unavailable', { retryAfter: 2 });
     },
     async reset(key) {
+      await own.delete(key);
       await ask(() => store.delete(key));
     },
   };
@@ -87,10 +93,20 @@ function allowanceOf({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: nu
   };
 }
 
+/** A silence counts only while this process had time to listen: the answer may be waiting for its turn behind our own work. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
   // The loser of the race must not end the process.
   work.catch(() => undefined);
-  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+  const done = new AbortController();
+  const silence = async (): Promise<never> => {
+    for (let heard = 0; heard < ms; heard += LISTEN_MS) await sleep(LISTEN_MS, undefined, { signal: done.signal });
+    throw new Error(`no answer within ${ms} ms`);
+  };
+  try {
+    return await Promise.race([work, silence()]);
+  } finally {
+    done.abort();
+  }
 }
+
+const LISTEN_MS = 25;

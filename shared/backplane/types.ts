@@ -26,7 +26,7 @@ export interface Limit {
   name: string;
   points: number;
   seconds: number;
-  /** When the store does not answer: everything passes, or nothing does (UNAVAILABLE). */
+  /** When the store does not answer: each process allows what it has counted itself, or everything is refused (UNAVAILABLE). */
   whenAway: 'allow' | 'refuse';
 }
 
@@ -34,7 +34,7 @@ export interface Allowance {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** Until the count begins anew; 0 when nothing could be counted. */
+  /** Until the count begins anew. */
   resetSeconds: number;
 }
 

@@ -6,11 +6,13 @@ import { plainArray, textArray } from './array.ts';
 export type Condition = Record<symbol, never[]>;
 
 /**
- * Narrows a list to the rows somebody may see. The number of parameters never depends on how many rows those are: few ids go
+ * Narrows a list to the rows that are in every sight. The number of parameters never depends on how many rows those are: few ids go
  * as one array, many are looked up in the rules themselves.
  */
-export function visibleRows(sight: Sight, column = 'id'): Condition {
-  const conditions = [allowed(sight), denied(sight)].filter((condition) => condition !== null);
+export function visibleRows(sights: readonly Sight[], column = 'id'): Condition {
+  const conditions = sights
+    .flatMap((sight) => [allowed(sight), denied(sight)])
+    .filter((condition) => condition !== null);
   return Object.fromEntries(
     conditions.map(({ sql, params }) => {
       const fragment: RawQueryFragment = raw((alias) => sql.replaceAll('%row', `${alias}.${column}`), params);
@@ -35,12 +37,12 @@ function denied(sight: Sight): Sql | null {
   const parts = reached(sight, 'deny');
   if (parts.length === 0) return null;
   const { sql, params } = anyOf(parts);
-  return { sql: `not (${sql})`, params };
+  return { sql: `not ${sql}`, params };
 }
 
 function anyOf(parts: readonly Sql[]): Sql {
   if (parts.length === 0) return { sql: 'false', params: [] };
-  return { sql: parts.map(({ sql }) => sql).join(' or '), params: parts.flatMap(({ params }) => params) };
+  return { sql: `(${parts.map(({ sql }) => sql).join(' or ')})`, params: parts.flatMap(({ params }) => params) };
 }
 
 function reached(sight: Sight, effect: 'allow' | 'deny'): Sql[] {

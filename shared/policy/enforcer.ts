@@ -4,7 +4,7 @@ import { createJudge } from './judge.ts';
 import { createKeptIndexes, type Limits } from './kept-indexes.ts';
 import type { Sight } from './rule-index.ts';
 
-/** Whose question it is: users and API keys by id; of several, one must be allowed and none denied. */
+/** Whose question it is: users and API keys by id. Of several, every one must be allowed: a key and whoever made it. */
 export interface Asker {
   tenantID: string;
   /** The tenant's `policy_version`, read with the membership: rules older than it are not used. */
@@ -15,8 +15,8 @@ export interface Asker {
 export interface Policy extends AsyncDisposable {
   /** Whether the asker may do `action` on `object` (`<type>:<id>`, `<type>:*`). */
   can(question: Asker & { object: string; action: string }): Promise<boolean>;
-  /** What of a type the asker may do `action` on. */
-  sight(question: Asker & { type: string; action: string }): Promise<Sight>;
+  /** What of a type each of the subjects may do `action` on; the asker may where all of them may. */
+  sights(question: Asker & { type: string; action: string }): Promise<Sight[]>;
 }
 
 /** With more ids than these a list asks the database for the rules instead of telling it the ids. */
@@ -31,14 +31,18 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Polic
     async can(question) {
       const { tenantID, version, subjects, object, action } = question;
       const index = await indexes.current(tenantID, version);
-      const holders = index.holders(subjects);
-      return judge(question, index.deciding(holders, object, action), holders);
+      return subjects.every((subject) => {
+        const holders = index.holders([subject]);
+        return judge(question, index.deciding(holders, object, action), holders);
+      });
     },
-    async sight({ tenantID, version, subjects, type, action }) {
+    async sights({ tenantID, version, subjects, type, action }) {
       const index = await indexes.current(tenantID, version);
-      const holders = index.holders(subjects);
-      const { allow, deny } = index.reach(holders, { type, action, most: mostIDs });
-      return { tenantID, type, action, holders: [...holders], allow, deny };
+      return subjects.map((subject) => {
+        const holders = index.holders([subject]);
+        const { allow, deny } = index.reach(holders, { type, action, most: mostIDs });
+        return { tenantID, type, action, holders: [...holders], allow, deny };
+      });
     },
     async [Symbol.asyncDispose]() {
       indexes.clear();

@@ -8,7 +8,7 @@ export interface Question {
   action: string;
 }
 
-/** Lets casbin decide by the candidate rules alone; `holders` are the subjects and their roles. Of several subjects one must be allowed and none denied. */
+/** Lets casbin decide by the candidate rules alone; `holders` are the subjects and their roles. */
 export type Judge = (question: Question, candidates: readonly Line[], holders: ReadonlySet<string>) => boolean;
 
 /**

@@ -34,8 +34,8 @@ function updateBy(method: Method): Route {
         const before = key.permissions;
         const after = body.apiKeyPermissions ?? before;
         const added = after.filter((permission) => !before.includes(permission));
-        const isEnabled = key.isDisabled && body.isDisabled === false;
-        // Nobody gives what they do not hold: neither a new permission nor, by switching a key on, all that it has.
+        const isEnabled = (key.isDisabled && body.isDisabled === false) || livesLonger(key, body.apiKeyExpiry);
+        // Nobody gives what they do not hold: neither a new permission nor, by letting a key work on, all that it has.
         const held = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
         const roleIDs = body.roleIDs ?? held;
         const addedRoles = roleIDs.filter((id) => !held.includes(id));
@@ -53,4 +53,9 @@ function updateBy(method: Method): Route {
       });
     },
   });
+}
+
+function livesLonger({ expiresAt }: ApiKeyEntity, next: Date | null | undefined): boolean {
+  if (next === undefined || expiresAt === null || expiresAt === undefined) return false;
+  return next === null || next > expiresAt;
 }

@@ -189,24 +189,82 @@ describe('a key stops at once, in every process', () => {
   });
 
   test('when it expires', async () => {
-    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'], expiresAt: new Date(Date.now() - 1) });
+    const expiresAt = new Date(Date.now() + 1_500);
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'], expiresAt });
+    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+
+    await new Promise((resolve) => setTimeout(resolve, expiresAt.getTime() + 20 - Date.now()));
+
     await expectRefusedEverywhere(apiKey);
   });
 
-  test('when its creator leaves the tenant or is blocked', async () => {
-    const { pool } = cluster.context;
-    for (const end of [
-      'delete from membership where user_id = $1',
-      'update app_user set is_disabled = true where id = $1',
-    ]) {
-      const creator = await aMember(cluster, { tenant });
-      const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
-      expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+  test('when its creator is blocked', async () => {
+    const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
+    const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
+    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
 
-      await pool.query(end, [creator.id]);
+    await cluster.context.pool.query('update app_user set is_disabled = true where id = $1', [creator.id]);
 
-      await expectRefusedEverywhere(apiKey);
+    await expectRefusedEverywhere(apiKey);
+  });
+
+  test('when its creator leaves the tenant, and it does not come back with them', async () => {
+    const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
+    const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
+    const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
+    await admin().patch(`T/apikeys/${apiKey.id}`, { roleIDs: [role.id] });
+    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+
+    expect((await admin().delete(`T/users/${creator.id}`)).status).toBe(200);
+    await expectRefusedEverywhere(apiKey);
+    expect((await admin().post('T/users', { userEmail: creator.email, roleIDs: [role.id] })).status).toBe(201);
+
+    expect((await cluster.as(creator).in(tenant).get('T/workflows')).status).toBe(200);
+    await expectRefusedEverywhere(apiKey);
+    const { body } = await admin().put(`T/apikeys/${apiKey.id}`, { isDisabled: false });
+    expect(body.apiKey).toMatchObject({ isDisabled: false, apiKeyPermissions: [], roleIDs: [] });
+    expect(await cluster.withKey(apiKey).in(tenant).get('T/workflows')).toMatchObject(denied);
+  });
+
+  test('in what its creator may not do any more', async () => {
+    const creator = await aMember(cluster, { tenant, can: ['workflow.list', 'workflow.read', 'user.update'] });
+    const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list', 'workflow.read', 'user.update'] });
+    const workflow = await aWorkflow(cluster, { tenant });
+    const everything = await aRole(cluster, { tenant, can: ['*'] });
+    await admin().patch(`T/apikeys/${apiKey.id}`, { roleIDs: [everything.id] });
+    const asKey = cluster.withKey(apiKey).in(tenant);
+    expect((await asKey.get(`T/workflows/${workflow.id}`)).status).toBe(200);
+    // What its creator never could, it cannot either, whoever gave it.
+    const admins = { roleIDs: [], userTenantRelationship: 'ADMIN' };
+    expect(await asKey.patch(`T/users/${creator.id}/roles`, admins)).toMatchObject(denied);
+    expect(await asKey.get('T/users')).toMatchObject(denied);
+
+    const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+    const read = { subject: creator.id, object: 'workflow:*', action: 'read' };
+    await changeRules(em, tenant.id, { remove: [read] });
+
+    for (const { baseURL } of cluster.apis) {
+      const client = cluster.withKey(apiKey, { baseURL }).in(tenant);
+      expect(await client.get(`T/workflows/${workflow.id}`)).toMatchObject(denied);
+      expect((await client.get('T/workflows')).body.workflows).toEqual([]);
     }
+  });
+
+  test('and lives no longer than somebody who holds all its rights lets it', async () => {
+    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'], expiresAt: new Date(Date.now() - 1) });
+    const lesser = await aMember(cluster, { tenant, can: ['apikey.update'] });
+    const equal = await aMember(cluster, { tenant, can: ['apikey.update', 'workflow.list'] });
+
+    for (const apiKeyExpiry of [null, new Date(Date.now() + 60_000).toISOString()])
+      expect(await cluster.as(lesser).in(tenant).patch(`T/apikeys/${apiKey.id}`, { apiKeyExpiry })).toMatchObject(
+        denied,
+      );
+    await expectRefusedEverywhere(apiKey);
+
+    expect((await cluster.as(equal).in(tenant).patch(`T/apikeys/${apiKey.id}`, { apiKeyExpiry: null })).status).toBe(
+      200,
+    );
+    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
   });
 
   test('when a permission is taken from it', async () => {
