@@ -177,7 +177,7 @@ describe('with a worker', () => {
     expect(await third).toBeGreaterThanOrEqual(395);
     await Promise.all(both);
 
-    const slow = Array.from({ length: 42 }, () => ask({ numbers: [1], ms: 5_000 }, { ...lane('c'), timeoutMs: 700 }));
+    const slow = Array.from({ length: 42 }, () => ask({ numbers: [1], ms: 5_000 }, { ...lane('c'), timeoutMs: 3_000 }));
     const line = Promise.allSettled(slow);
     await expect(ask({ numbers: [5] }, lane('c'))).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 1 });
     const begun = (await line).map(({ reason }: PromiseSettledResult<Sum> & { reason?: AppError }) => reason?.details);
