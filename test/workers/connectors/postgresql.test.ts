@@ -112,6 +112,23 @@ describe('what keeps it from being reached is said without any secret', () => {
     expect(await failure({ port: other.port, sslMode: 'disable' })).toMatchObject({ code: 'UPSTREAM_FAILED' });
   });
 
+  test.each([
+    'R\0\0\0\u0008\0\0\0c',
+    'R\0\0\0\u0004',
+    'Z\0\0\0\u0004',
+    'T\0\0\0\u0006\0\u0009',
+    'D\0\0\0\u0005\u0001',
+    'G\0\0\0\u0007\0\0\0',
+  ])('something that answers with half a message: %j', async (answer) => {
+    await using other = await startTCP((socket) =>
+      socket.once('data', () => socket.write(Buffer.from(answer, 'latin1'))),
+    );
+
+    expect(
+      await failure({ port: other.port, sslMode: 'disable', additionalOptions: { connectTimeout: 1 } }),
+    ).toMatchObject({ code: 'UPSTREAM_FAILED' });
+  });
+
   test('an address that may not be connected to', async () => {
     const outbound = createOutbound({ allow: [] });
 

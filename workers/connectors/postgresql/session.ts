@@ -4,6 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { Outbound } from '../../outbound.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../upstream-error.ts';
+import { guarded } from '../guarded.ts';
 import type { Session } from '../sessions.ts';
 import { type Encryption, openStream } from './stream.ts';
 import type { Target } from './target.ts';
@@ -52,7 +53,7 @@ async function open(target: Target, means: Means, signal: AbortSignal): Promise<
   // A cancel must come to the very server that is at work, and a name may stand for several.
   const place = { host: stream.remoteAddress ?? target.host, port: target.port };
   const client = new pg.Client({
-    stream: () => begun(stream),
+    stream: () => begun(guarded(stream)),
     ssl: false,
     host: place.host,
     port: place.port,
