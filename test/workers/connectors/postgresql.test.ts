@@ -119,6 +119,10 @@ describe('what keeps it from being reached is said without any secret', () => {
     'T\0\0\0\u0006\0\u0009',
     'D\0\0\0\u0005\u0001',
     'G\0\0\0\u0007\0\0\0',
+    'N\u00ff\u00ff\u00ff\u00ff',
+    'E\0\0\0\u0006SE',
+    'S\0\0\0\u0006a\0',
+    'R\0\0\0\u000a\0\0\0\u000aSC',
   ])('something that answers with half a message: %j', async (answer) => {
     await using other = await startTCP((socket) =>
       socket.once('data', () => socket.write(Buffer.from(answer, 'latin1'))),

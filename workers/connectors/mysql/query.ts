@@ -1,4 +1,4 @@
-import { type FieldPacket, type ResultSetHeader, TypedParameter } from 'mysql2';
+import mysql, { type FieldPacket, type ResultSetHeader } from 'mysql2';
 import type { Json } from '#shared/json.ts';
 import { MAX_BYTES } from '../rows.ts';
 import type { MySQLSession } from './session.ts';
@@ -39,8 +39,8 @@ async function prepared(session: MySQLSession, { sql, params, maxRows }: Asked):
 
 /** A number without a fraction is a whole one, as LIMIT wants it; lists and objects are JSON. */
 function bound(value: Json): unknown {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return TypedParameter.LONGLONG(value);
-  if (typeof value === 'object' && value !== null) return TypedParameter.JSON(JSON.stringify(value));
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return mysql.TypedParameter.LONGLONG(value);
+  if (typeof value === 'object' && value !== null) return mysql.TypedParameter.JSON(JSON.stringify(value));
   return value;
 }
 

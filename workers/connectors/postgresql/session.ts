@@ -6,6 +6,7 @@ import type { Outbound } from '../../outbound.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../upstream-error.ts';
 import { guarded } from '../guarded.ts';
 import type { Session } from '../sessions.ts';
+import { createFrameCheck } from './frames.ts';
 import { type Encryption, openStream } from './stream.ts';
 import type { Target } from './target.ts';
 
@@ -53,7 +54,7 @@ async function open(target: Target, means: Means, signal: AbortSignal): Promise<
   // A cancel must come to the very server that is at work, and a name may stand for several.
   const place = { host: stream.remoteAddress ?? target.host, port: target.port };
   const client = new pg.Client({
-    stream: () => begun(guarded(stream)),
+    stream: () => begun(guarded(stream, createFrameCheck())),
     ssl: false,
     host: place.host,
     port: place.port,
