@@ -18,6 +18,7 @@ export function createFrameCheck(): (data: Buffer) => void {
   function begin(): void {
     const length = header.readInt32BE(1);
     if (length < SHORTEST) throw broken();
+    if (length > LONGEST && kind() !== 'D') throw broken();
     if (length > LONGEST) throw new AppError('DB_ERROR', 'One row of the answer is larger than 128 MB');
     rest = length - SHORTEST;
     // A row has no texts that end by themselves, and rows are nearly all that there is.
