@@ -6,8 +6,8 @@ const SHORTEST = 4;
 const LONGEST = 128 * 1024 * 1024;
 
 /**
- * Looks over a server's messages before the driver reads them. Where a length is too short or a text has no end, the driver
- * would turn in a circle for ever, and with it the whole process; what is too long it would gather in memory.
+ * Looks over a server's messages before the driver reads them. Where a text has no end the driver would look for it for ever,
+ * and with it the whole process would stand still; what is too long it would gather in memory.
  */
 export function createFrameCheck(): (data: Buffer) => void {
   const header = Buffer.alloc(HEADER);
