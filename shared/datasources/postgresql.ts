@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 
+/** The protocol ends a text with NUL. */
+const text = z.string().regex(/^[^\0]*$/, 'must not have a NUL character');
 const host = z.string().min(1).max(253).meta({ title: 'Host' });
 const port = z.int().min(1).max(65_535).default(5432).meta({ title: 'Port' });
 
@@ -17,17 +19,21 @@ export const postgresql = defineDatasource({
         connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
         host,
         port,
-        database: z.string().min(1).meta({ title: 'Database' }),
-        user: z.string().min(1).meta({ title: 'User' }),
-        password: secret(z.string()).default('').meta({ title: 'Password' }),
+        database: text.min(1).meta({ title: 'Database' }),
+        user: text.min(1).meta({ title: 'User' }),
+        password: secret(text).default('').meta({ title: 'Password' }),
         sslMode: z
           .enum(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'])
           .default('prefer')
-          .meta({ title: 'SSL' }),
+          .meta({ title: 'SSL', description: 'verify-ca and verify-full ask for a certificate of a known authority' }),
+        caCertificate: z.string().max(100_000).default('').meta({
+          title: 'CA certificate (PEM)',
+          description: 'The authority of the server, where it is none of the public ones',
+        }),
         additionalOptions: z
           .object({
             connectTimeout: z.number().min(1).max(60).default(5).meta({ title: 'Connect timeout (s)' }),
-            applicationName: z.string().max(63).default('gantry').meta({ title: 'Application name' }),
+            applicationName: text.max(63).default('gantry').meta({ title: 'Application name' }),
           })
           .prefault({}),
       }),

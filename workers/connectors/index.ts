@@ -1,10 +1,12 @@
 import type { AnyDatasource } from '#shared/datasources/index.ts';
 import type { Connection, Connector, ConnectorContext } from '../define.ts';
+import { connectMySQL } from './mysql.ts';
 import { connectPostgresql } from './postgresql.ts';
 
 /** What each datasource type does. */
 const connectors = {
   postgresql: connectPostgresql,
+  mysql: connectMySQL,
 } satisfies { [D in AnyDatasource as D['type']]: Connector<D> };
 
 type ErasedConnector = (

@@ -1,0 +1,583 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type EmbeddedMariaDB, findMariaDB, startMariaDB } from '#ops/embedded/mariadb.ts';
+import { mysql } from '#shared/datasources/mysql.ts';
+import { newID } from '#shared/ids.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { certificates } from '#test/support/certificates.ts';
+import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
+import { eventually } from '#test/support/settle.ts';
+import { startTCP } from '#test/support/tcp.ts';
+import { createOutbound } from '#workers/outbound.ts';
+
+const found = await findMariaDB();
+if (found.path === null) console.warn(`The tests of MySQL datasources are skipped: ${found.reason}.`);
+
+const secret = 'not-the-password';
+let dir: string;
+let server: EmbeddedMariaDB;
+let datasource: OpenedDatasource;
+let watcher: OpenedDatasource;
+
+describe.skipIf(found.path === null)('MySQL', () => {
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'gantry-test-mariadb-'));
+    await writeFile(join(dir, 'server.pem'), certificates.server);
+    await writeFile(join(dir, 'server.key'), certificates.serverKey);
+    const settings = { 'ssl-cert': join(dir, 'server.pem'), 'ssl-key': join(dir, 'server.key'), 'local-infile': '1' };
+    server = await startMariaDB({ dir, settings });
+    await using admin = await open({ database: 'mysql' });
+    await admin.run({ query: 'create database gantry' });
+    datasource = await open({});
+    watcher = await open({});
+  });
+  afterAll(async () => {
+    await watcher?.[Symbol.asyncDispose]();
+    await datasource?.[Symbol.asyncDispose]();
+    await server?.[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  function details(changes: JsonObject): JsonObject {
+    const { user, password, port } = server;
+    return {
+      connectionOption: 'connectionDetails',
+      connectionDetails: { host: 'localhost', port, user, password, database: 'gantry', ...changes },
+    };
+  }
+
+  function open(changes: JsonObject, outbound?: ReturnType<typeof createOutbound>) {
+    return openDatasource(mysql, details(changes), outbound && { outbound });
+  }
+
+  /** One row of one column. */
+  async function single(query: string, inputs: JsonObject = {}): Promise<Json | undefined> {
+    const { data } = await datasource.run({ query }, inputs);
+    return Object.values((data as JsonObject[])[0] ?? {})[0];
+  }
+
+  test('it is reached by details and by a connection string, and a query has its values', async () => {
+    const { user, password, port } = server;
+    await using byString = await openDatasource(mysql, {
+      connectionOption: 'connectionString',
+      connectionString: `mysql://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/gantry`,
+    });
+    const query = { query: "select {{inputs.n}} + 1 as n, 'a {{inputs.t}}' as t" };
+
+    for (const reached of [datasource, byString]) {
+      await reached.test();
+      const { data, rowCount, columns } = await reached.run(query, { n: 1, t: "'" });
+      expect(data).toEqual([{ n: '2', t: "a '" }]);
+      expect(rowCount).toBe(1);
+      expect(columns?.map(({ name }) => name)).toEqual(['n', 't']);
+    }
+  });
+
+  describe('what keeps it from being reached is said without any secret', () => {
+    async function failure(changes: JsonObject, outbound?: ReturnType<typeof createOutbound>) {
+      await using broken = await open({ password: secret, ...changes }, outbound);
+      const error = await broken.test().catch((thrown: unknown) => thrown);
+      expect(JSON.stringify([error, String(error)])).not.toContain(secret);
+      return error;
+    }
+
+    test.each([
+      ['a wrong password', {}, 'authentication'],
+      ['an unknown host', { host: 'no-such-host.invalid' }, 'unreachable'],
+      ['a closed port', { port: 1 }, 'unreachable'],
+    ])('%s', async (_what, changes, reason) => {
+      expect(await failure(changes)).toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason } });
+    });
+
+    test('an unknown database', async () => {
+      expect(await failure({ database: 'nowhere', password: server.password })).toMatchObject({
+        details: { reason: 'not-found' },
+      });
+    });
+
+    test('something that never answers', async () => {
+      await using silent = await startTCP();
+
+      const began = performance.now();
+      expect(await failure({ port: silent.port, additionalOptions: { connectTimeout: 1_000 } })).toMatchObject({
+        details: { reason: 'timeout' },
+      });
+      expect(performance.now() - began).toBeLessThan(3_000);
+    });
+
+    test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', '\u0001\0\0\0\n', '\u0001\0\0\0\u00ff', ''])(
+      'something that is no database: %j',
+      async (greeting) => {
+        await using other = await startTCP((socket) => socket.end(Buffer.from(greeting, 'latin1')));
+
+        expect(await failure({ port: other.port })).toMatchObject({ code: 'UPSTREAM_FAILED' });
+      },
+    );
+
+    test('an address that may not be connected to', async () => {
+      const outbound = createOutbound({ allow: [] });
+
+      for (const host of ['127.0.0.1', 'localhost', '::ffff:127.0.0.1', '2130706433', '169.254.169.254'])
+        expect(await failure({ host }, outbound)).toMatchObject({ details: { reason: 'not-allowed' } });
+    });
+
+    test('a connection string with what only the driver would know', async () => {
+      const opening = openDatasource(mysql, {
+        connectionOption: 'connectionString',
+        connectionString: `mysql://u:${secret}@h/d?flags=LOCAL_FILES`,
+      });
+
+      await expect(opening).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+      await expect(opening).rejects.not.toThrow(secret);
+    });
+  });
+
+  describe('values', () => {
+    test.each<[string, Json]>([
+      ['cast(9223372036854775807 as signed)', '9223372036854775807'],
+      ['cast(18446744073709551615 as unsigned)', '18446744073709551615'],
+      ['cast(12345678901234567890123456789.123456789 as decimal(40, 9))', '12345678901234567890123456789.123456789'],
+      ['1e300', 1e300],
+      ['null', null],
+      ["date '2024-02-29'", '2024-02-29'],
+      ["timestamp '2024-02-29 12:34:56.789012'", '2024-02-29T12:34:56.789012'],
+      ["time '-123:45:06'", '-123:45:06'],
+      ["x'00ff10'", 'AP8Q'],
+      ["b'101'", 'BQ=='],
+      ["_utf8mb4'€ 𝄞'", '€ 𝄞'],
+      ['\'{"a": 1}\'', '{"a": 1}'],
+    ])('select %s', async (expression, value) => {
+      expect(await single(`select ${expression} as v`)).toEqual(value);
+    });
+
+    test('columns of every kind', async () => {
+      await datasource.run({
+        query: `create table kinds (t tinyint, u int unsigned, f float, d double, b bit(10), y year, at timestamp(3) null,
+                  local datetime, j json, blobby blob, bytes varbinary(4), txt text, e enum('x', 'y'), s set('p', 'q'), id uuid)`,
+      });
+      await datasource.run({
+        query: `insert into kinds values (-1, 4294967295, 0.1, 0.1, 5, 2024, '2024-02-29 12:00:00.5', '2024-02-29 12:00:00',
+                  '{"n": 12345678901234567890, "l": [1, null]}', x'00ff', 'ab', 'tä', 'y', 'p,q',
+                  '6f9619ff-8b86-d011-b42d-00c04fc964ff')`,
+      });
+
+      const { data, columns } = await datasource.run({ query: 'select * from kinds' });
+
+      expect(data).toEqual([
+        {
+          t: -1,
+          u: 4294967295,
+          f: 0.1,
+          d: 0.1,
+          b: 'AAU=',
+          y: 2024,
+          at: '2024-02-29T12:00:00.500Z',
+          local: '2024-02-29T12:00:00',
+          j: { n: '12345678901234567890', l: [1, null] },
+          blobby: 'AP8=',
+          bytes: 'YWI=',
+          txt: 'tä',
+          e: 'y',
+          s: 'p,q',
+          id: '6f9619ff-8b86-d011-b42d-00c04fc964ff',
+        },
+      ]);
+      const types = Object.fromEntries((columns ?? []).map(({ name, type }) => [name, type]));
+      expect(types).toMatchObject({ t: 'tinyint', u: 'int unsigned', at: 'timestamp', j: 'json', blobby: 'blob' });
+      expect(types).toMatchObject({ txt: 'text', e: 'enum', s: 'set', id: 'uuid', bytes: 'varbinary' });
+    });
+
+    test('values for columns of every kind', async () => {
+      await datasource.run({
+        query: `create table taken (b bigint, n decimal(20, 4), t text, flag boolean, at timestamp null, j json, d double)`,
+      });
+      await datasource.run(
+        {
+          query: `insert into taken values ({{inputs.b}}, {{inputs.n}}, {{inputs.t}}, {{inputs.flag}}, {{inputs.at}}, {{inputs.j}}, {{inputs.d}})`,
+        },
+        {
+          b: '9223372036854775807',
+          n: '1234567890123456.7891',
+          t: 5,
+          flag: true,
+          at: '2024-01-01 00:00:00',
+          j: [1, { a: null }],
+          d: 0.1,
+        },
+      );
+
+      const { data } = await datasource.run(
+        { query: 'select * from taken where b = {{inputs.b}} and d = {{inputs.d}}' },
+        { b: '9223372036854775807', d: 0.1 },
+      );
+
+      expect(data).toEqual([
+        {
+          b: '9223372036854775807',
+          n: '1234567890123456.7891',
+          t: '5',
+          flag: 1,
+          at: '2024-01-01T00:00:00Z',
+          j: [1, { a: null }],
+          d: 0.1,
+        },
+      ]);
+    });
+
+    test('LIMIT and OFFSET take values, and so does in (…)', async () => {
+      const { data } = await datasource.run(
+        {
+          query:
+            'select seq as n from seq_1_to_9 where seq not in ({{inputs.not}}) limit {{inputs.n}} offset {{inputs.from}}',
+        },
+        { not: [2, 3], n: 2, from: 1 },
+      );
+
+      expect(data).toEqual([{ n: '4' }, { n: '5' }]);
+    });
+
+    test('columns of one name do not hide each other', async () => {
+      const { data } = await datasource.run({ query: 'select 1 as id, 2 as id, 3 as `__proto__`' });
+
+      expect(JSON.stringify(data)).toBe('[{"id":1,"id_2":2,"__proto__":3}]');
+    });
+
+    test('values never become SQL', async () => {
+      const attempts = [
+        "'; drop table t; -- ",
+        '\\',
+        "\\' or 1=1 #",
+        '?',
+        '{{inputs.x}}',
+        '/*',
+        "\u2019'",
+        'a\0b',
+        '¿\\',
+      ];
+      for (const text of attempts) {
+        expect(await single('select {{inputs.t}} as v', { t: text })).toBe(text);
+        expect(await single("select 'a {{inputs.t}} b' as v", { t: text })).toBe(`a ${text} b`);
+      }
+    });
+  });
+
+  describe('statements', () => {
+    test('one that writes says how many rows it touched', async () => {
+      await datasource.run({ query: 'create table written (id int primary key, t text)' });
+
+      const inserted = await datasource.run({ query: "insert into written select seq, 'x' from seq_1_to_5" });
+      const updated = await datasource.run({ query: "update written set t = 'x' where id < 3" });
+
+      expect(inserted).toEqual({ data: [], affectedRows: 5 });
+      expect(updated).toEqual({ data: [], affectedRows: 2 });
+    });
+
+    test('a mistake is told with its code and line', async () => {
+      await expect(datasource.run({ query: 'select 1\nfrom nowhere' })).rejects.toMatchObject({
+        code: 'DB_ERROR',
+        message: "Table 'gantry.nowhere' doesn't exist",
+        details: { errno: 1146, sqlState: '42S02' },
+      });
+      await expect(datasource.run({ query: 'select 1\nfrom from' })).rejects.toMatchObject({ details: { line: 2 } });
+      await expect(datasource.run({ query: "insert into written values (1, 'twice')" })).rejects.toMatchObject({
+        details: { errno: 1062, sqlState: '23000' },
+      });
+    });
+
+    test('there is one of them', async () => {
+      await expect(datasource.run({ query: 'select 1; select 2' })).rejects.toMatchObject({ code: 'DB_ERROR' });
+      expect(await single('select 1')).toBe(1);
+    });
+
+    test('one that cannot be prepared runs, too, and a procedure answers with its rows', async () => {
+      await datasource.run({
+        query: 'create procedure answers() begin select 1 as a; select 2 as b; update written set t = null; end',
+      });
+
+      const { data } = await datasource.run({ query: 'call answers()' });
+
+      expect(data).toEqual([{ a: 1 }]);
+    });
+
+    test('more values than the protocol has numbers for are refused', async () => {
+      const ids = Array.from({ length: 70_000 }, (_, index) => index);
+
+      await expect(datasource.run({ query: 'select 1 where 1 in ({{inputs.ids}})' }, { ids })).rejects.toMatchObject({
+        code: 'VALIDATION_ERROR',
+      });
+    });
+
+    test('a file of ours is not read, whoever asks for it', async () => {
+      await datasource.run({ query: 'create table stolen (line text)' });
+
+      await expect(
+        datasource.run({ query: "load data local infile '/etc/passwd' into table stolen" }),
+      ).rejects.toMatchObject({ code: 'DB_ERROR' });
+      expect(await single('select count(*) from stolen')).toBe('0');
+    });
+
+    test('a server that asks for a file instead of answering gets none', async () => {
+      const said: Buffer[] = [];
+      await using thief = await startTCP((socket) => {
+        socket.write(greeting);
+        let messages = 0;
+        socket.on('data', (data) => {
+          said.push(Buffer.from(data));
+          messages += 1;
+          // The first is who we are, the second the first query.
+          if (messages === 1) socket.write(packet(2, accepted));
+          if (messages === 2) socket.write(packet(1, fileWanted));
+          if (messages === 3) socket.end();
+        });
+      });
+      await using fooled = await open({ port: thief.port, password: '' });
+
+      await expect(fooled.test()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+
+      expect(said).toHaveLength(3);
+      expect(Buffer.concat(said).toString('latin1')).not.toContain('root:');
+    });
+  });
+
+  test('nothing that a query leaves in its session reaches the next', async () => {
+    const poisons = [
+      'start transaction',
+      "set time_zone = '+09:00'",
+      'set @left_behind = 1',
+      'create temporary table left_behind (id int)',
+      "do get_lock('left_behind', 0)",
+      'set autocommit = 0',
+      'use mysql',
+      'set names latin1',
+      "set sql_mode = 'ANSI_QUOTES'",
+    ];
+    for (const query of poisons) {
+      await datasource.run({ query }).catch((error: unknown) => expect(error).toMatchObject({ code: 'DB_ERROR' }));
+      const { data } = await datasource.run({
+        query: `select from_unixtime(0) as epoch, @left_behind as variable, is_free_lock('left_behind') as free,
+                       @@autocommit = 1 as auto, "text" as quoted, '€' as euro, @@in_transaction = 1 as open, database() as here`,
+      });
+      expect(data, query).toMatchObject([
+        {
+          epoch: '1970-01-01T00:00:00',
+          variable: null,
+          free: 1,
+          auto: 1,
+          quoted: 'text',
+          euro: '€',
+          open: 0,
+          here: 'gantry',
+        },
+      ]);
+      await expect(datasource.run({ query: 'select * from left_behind' })).rejects.toMatchObject({ code: 'DB_ERROR' });
+    }
+  });
+
+  describe('large answers', () => {
+    test('more rows than wanted are not read', async () => {
+      const { data, truncated } = await datasource.run(
+        { query: 'select seq as n from seq_1_to_100000000' },
+        {},
+        { maxRows: 2 },
+      );
+
+      expect({ data, truncated }).toEqual({ data: [{ n: '1' }, { n: '2' }], truncated: true });
+      await eventually(async () => expect(await working('seq_1_to_100000000')).toBe(0));
+    });
+
+    test('as many as wanted are not cut', async () => {
+      const { data, truncated } = await datasource.run({ query: 'select seq from seq_1_to_250' }, {}, { maxRows: 250 });
+
+      expect(data).toHaveLength(250);
+      expect(truncated).toBeUndefined();
+    });
+
+    test('a million rows leave the memory flat', async () => {
+      const before = process.memoryUsage().rss;
+
+      const { rowCount } = await datasource.run(
+        { query: "select seq, repeat('x', 500) as t from seq_1_to_1000000" },
+        {},
+        { maxRows: 5_000 },
+      );
+
+      expect(rowCount).toBe(5_000);
+      expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
+    });
+  });
+
+  /** How many at the server are at work on a query that has this text in it. */
+  async function working(mark: string): Promise<number> {
+    const { data } = await watcher.run(
+      {
+        query:
+          "select count(*) as n from information_schema.processlist where command <> 'Sleep' and id <> connection_id() and info like {{inputs.mark}}",
+      },
+      { mark: `%${mark}%` },
+    );
+    return Number((data as { n: string }[])[0]?.n);
+  }
+
+  describe('stopping', () => {
+    test.each([
+      ['a time limit', () => AbortSignal.timeout(400)],
+      ['whoever waited has gone', () => cancelledIn(400)],
+    ])('%s ends the work at the server', async (_why, signal) => {
+      const mark = newID();
+      const began = performance.now();
+      const answer = datasource.run({ query: `select sleep(60) as '${mark}'` }, {}, { signal: signal() });
+      answer.catch(() => undefined);
+      await eventually(async () => expect(await working(mark)).toBe(1));
+
+      await expect(answer).rejects.toThrow();
+      expect(performance.now() - began).toBeLessThan(3_000);
+      await eventually(async () => expect(await working(mark)).toBe(0));
+      expect(await single('select 1')).toBe(1);
+    });
+
+    test('many at once share a few connections', async () => {
+      const many = Array.from({ length: 20 }, (_, n) => single(`select ${n}`));
+
+      expect(await Promise.all(many)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    });
+  });
+
+  test('what there is can be looked through', async () => {
+    await datasource.run({
+      query: "create table customer (id bigint primary key, name varchar(40) not null default 'nobody', note text)",
+    });
+    await datasource.run({
+      query:
+        'create table `Odd ``name` (customer_id bigint unique, foreign key (customer_id) references customer (id))',
+    });
+    await datasource.run({ query: 'create view names as select name from customer' });
+    const { browse } = datasource.connection;
+    const signal = AbortSignal.timeout(10_000);
+
+    const databases = await browse?.([], signal);
+    const tables = await browse?.(['gantry'], signal);
+    const columns = await browse?.(['gantry', 'customer'], signal);
+    const odd = await browse?.(['gantry', 'Odd `name'], signal);
+
+    expect(databases).toContainEqual({ name: 'gantry', kind: 'database', isContainer: true });
+    expect(tables?.map(({ name, kind }) => [name, kind])).toEqual(
+      expect.arrayContaining([
+        ['Odd `name', 'table'],
+        ['customer', 'table'],
+        ['names', 'view'],
+      ]),
+    );
+    expect(
+      columns?.map(({ name, type, details: facts }) => [name, type, facts?.isNullable, facts?.isPrimaryKey]),
+    ).toEqual([
+      ['id', 'bigint(20)', false, true],
+      ['name', 'varchar(40)', false, false],
+      ['note', 'text', true, false],
+    ]);
+    expect(odd?.[0]?.details).toMatchObject({
+      isUnique: true,
+      references: { schema: 'gantry', table: 'customer', column: 'id' },
+    });
+    await expect(browse?.(["' or 1=1 -- "], signal)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(browse?.(['gantry', 'nothing'], signal)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test('a query is explained without being run', async () => {
+    const { explain } = datasource.connection;
+    const run = { signal: AbortSignal.timeout(10_000), maxRows: 10, idempotencyKey: null };
+    const bound = (...texts: string[]) => ({
+      query: { queryType: 'query' as const, query: '' },
+      statement: { texts, values: texts.slice(1).map(() => 5) },
+    });
+
+    expect(await explain?.(bound('select * from seq_1_to_9 where seq < ', ''), run)).toMatchObject({
+      query_block: expect.anything(),
+    });
+    for (const sql of ['analyze select 1', 'create table explained (id int)'])
+      await expect(explain?.(bound(sql), run)).rejects.toMatchObject({ code: 'DB_ERROR' });
+  });
+
+  describe('TLS', () => {
+    const isEncrypted = { query: "show session status like 'Ssl_version'" };
+
+    test.each([
+      ['off', { ssl: false }, ''],
+      ['verified', { ssl: true, caCertificate: certificates.authority }, 'TLSv1.3'],
+      ['with anybody', { ssl: true, sslVerify: false, host: '127.0.0.1' }, 'TLSv1.3'],
+    ])('%s', async (_how, changes, version) => {
+      await using encrypted = await open(changes);
+
+      expect((await encrypted.run(isEncrypted)).data).toEqual([{ Variable_name: 'Ssl_version', Value: version }]);
+    });
+
+    test.each([
+      ['an unknown authority', { caCertificate: '' }],
+      ['another authority', { caCertificate: certificates.otherAuthority }],
+      ['no certificate at all', { caCertificate: 'none' }],
+    ])('%s is refused', async (_what, changes) => {
+      await using encrypted = await open({ ssl: true, ...changes });
+
+      await expect(encrypted.test()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'tls' } });
+    });
+
+    test('a certificate cannot be verified for an address', async () => {
+      await expect(open({ ssl: true, host: '127.0.0.1' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    });
+
+    test('a kill is sent encrypted, too', async () => {
+      await using encrypted = await open({ ssl: true, caCertificate: certificates.authority });
+      const mark = newID();
+
+      await expect(
+        encrypted.run({ query: `select sleep(60) as '${mark}'` }, {}, { signal: AbortSignal.timeout(400) }),
+      ).rejects.toThrow();
+
+      await eventually(async () => expect(await working(mark)).toBe(0));
+    });
+  });
+
+  test('a restart in the middle loses what is under way, and nothing else', async () => {
+    await using mending = await open({});
+    await mending.run({ query: 'select 1' });
+    const lost = mending.run({ query: 'select sleep(30)' });
+    const caught = expect(lost).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'lost' } });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+
+    await server.kill9();
+    await caught;
+    await expect(mending.test()).rejects.toMatchObject({ details: { reason: 'unreachable' } });
+    await server.restart();
+
+    expect((await mending.run({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
+  });
+});
+
+function cancelledIn(ms: number): AbortSignal {
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), ms);
+  return stop.signal;
+}
+
+function packet(sequence: number, body: Buffer): Buffer {
+  const header = Buffer.alloc(4);
+  header.writeUIntLE(body.length, 0, 3);
+  header[3] = sequence;
+  return Buffer.concat([header, body]);
+}
+
+const accepted = Buffer.from([0, 0, 0, 2, 0, 0, 0]);
+const fileWanted = Buffer.from('\u00fb/etc/passwd', 'latin1');
+/** Version 10 of the protocol: who answers, a connection's number, a challenge in two parts, and what it can do. */
+const greeting = packet(
+  0,
+  Buffer.concat([
+    Buffer.from('\n8.0.36\0', 'latin1'),
+    Buffer.from([1, 0, 0, 0]),
+    Buffer.from('12345678\0'),
+    Buffer.from([0xff, 0xf7, 45, 2, 0, 0xff, 0x01, 21]),
+    Buffer.alloc(10),
+    Buffer.from('123456789012\0mysql_native_password\0'),
+  ]),
+);

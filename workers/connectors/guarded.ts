@@ -1,0 +1,26 @@
+import type { Duplex } from 'node:stream';
+
+/**
+ * Any program may answer as a server. What a driver throws while it reads such an answer ends this connection, and not the
+ * process. The check sees what comes before the driver does.
+ */
+export function guarded<S extends Duplex>(stream: S, check: (data: Buffer) => void = () => undefined): S {
+  const on = stream.on.bind(stream) as (event: string, listener: (...args: never[]) => void) => S;
+
+  function reading(listener: (data: Buffer) => void): (data: Buffer) => void {
+    return (data) => {
+      if (stream.destroyed) return;
+      try {
+        check(data);
+        listener(data);
+      } catch (error) {
+        stream.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    };
+  }
+
+  return Object.assign(stream, {
+    on: (event: string, listener: (...args: never[]) => void): S =>
+      on(event, event === 'data' ? reading(listener as (data: Buffer) => void) : listener),
+  });
+}

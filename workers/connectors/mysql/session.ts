@@ -1,0 +1,175 @@
+import { createConnection, type Connection as Driver } from 'mysql2';
+import { AppError } from '#shared/errors.ts';
+import { unlessAborted } from '#shared/unless-aborted.ts';
+import type { Outbound } from '../../outbound.ts';
+import { placeOf, type Reason, reasonOf, upstreamError } from '../../upstream-error.ts';
+import { guarded } from '../guarded.ts';
+import type { Session } from '../sessions.ts';
+import type { Target } from './target.ts';
+
+export interface MySQLSession extends Session {
+  readonly driver: Driver;
+  /** Rejects when the connection breaks; a query that is under way does not hear of it otherwise. */
+  readonly broken: Promise<never>;
+  /** Ends the connection without a word, whatever the server is sending. */
+  drop(): void;
+}
+
+export async function openSession(target: Target, outbound: Outbound, signal: AbortSignal): Promise<MySQLSession> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(target.connectMs)]);
+  try {
+    return await open(target.host, { target, outbound }, limit);
+  } catch (error) {
+    throw connectError(error, target, limit);
+  }
+}
+
+interface Means {
+  target: Target;
+  outbound: Outbound;
+}
+
+/** The host may be an address of the target's. */
+async function open(host: string, means: Means, signal: AbortSignal): Promise<MySQLSession> {
+  const { target, outbound } = means;
+  const socket = await outbound.connect({ host, port: target.port }, signal);
+  // A kill must come to the very server that is at work, and a name may stand for several.
+  const address = socket.remoteAddress ?? host;
+  socket.setKeepAlive(true, 30_000);
+  const driver = createConnection({ ...driverOptions(target), stream: () => guarded(socket) });
+  const { promise: broken, reject } = Promise.withResolvers<never>();
+  broken.catch(() => undefined);
+  let isOpen = true;
+  const onEnd = (error?: unknown) => {
+    isOpen = false;
+    reject(error ?? Object.assign(new Error('The server hung up'), { code: 'ECONNRESET' }));
+  };
+  driver.on('error', onEnd);
+  driver.on('end', onEnd);
+  socket.on('close', () => onEnd());
+  const drop = () => {
+    isOpen = false;
+    socket.destroy();
+  };
+  const settle = () => told((done) => driver.query(SETTINGS, done));
+  // A reset does not touch what USE has chosen.
+  const goBack = () => told((done) => driver.query(`use \`${target.database.replaceAll('`', '``')}\``, done));
+  try {
+    await unlessAborted(signal, Promise.race([told((done) => driver.connect(done)).then(settle), broken]));
+  } catch (error) {
+    drop();
+    throw error;
+  }
+  return {
+    driver,
+    broken,
+    get isOpen() {
+      return isOpen;
+    },
+    async reset() {
+      await Promise.race([
+        told((done) => driver.reset(done))
+          .then(settle)
+          .then(goBack),
+        broken,
+      ]);
+    },
+    async cancel() {
+      try {
+        await kill(driver.threadId, address, means);
+      } finally {
+        drop();
+      }
+    },
+    drop,
+    close() {
+      isOpen = false;
+      driver.end(() => undefined);
+      // What answers may be anything, also something that never hangs up.
+      setTimeout(() => socket.destroy(), 500).unref();
+    },
+  };
+}
+
+/** Another connection has to ask for it. */
+async function kill(threadID: number, address: string, means: Means): Promise<void> {
+  const other = await open(address, means, AbortSignal.timeout(5_000));
+  try {
+    await told((done) => other.driver.query(`KILL QUERY ${Number(threadID)}`, done));
+  } finally {
+    other.close();
+  }
+}
+
+/**
+ * How values are written, so that they can be read. The comments are for MySQL and for MariaDB: the time limit is for statements
+ * that nobody is left to kill, and does not replace a shorter one.
+ */
+const SETTINGS = `set names utf8mb4, time_zone = '+00:00'
+ /*!50708 , max_execution_time = if(@@max_execution_time = 0, 3660000, @@max_execution_time) */
+ /*M!100101 , max_statement_time = if(@@max_statement_time = 0, 3660, @@max_statement_time) */`;
+
+/** Without LOCAL_FILES a server cannot ask for files of ours, and the driver has nothing to read them with. */
+function driverOptions({ host, port, user, password, database, ssl, sslVerify, caCertificate, connectMs }: Target) {
+  return {
+    host,
+    port,
+    user,
+    password,
+    database,
+    connectTimeout: connectMs,
+    flags: ['-LOCAL_FILES', '-IGNORE_SPACE', '-ODBC'],
+    charset: 'utf8mb4',
+    timezone: 'Z',
+    multipleStatements: false,
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    dateStrings: true,
+    jsonStrings: true,
+    rowsAsArray: true,
+    // The names of columns are the server's, and are not made into a program.
+    disableEval: true,
+    ...(ssl && {
+      ssl: {
+        rejectUnauthorized: sslVerify,
+        verifyIdentity: sslVerify,
+        minVersion: 'TLSv1.2',
+        ...(caCertificate !== '' && { ca: caCertificate }),
+      },
+    }),
+  };
+}
+
+/** A call of the driver's as a promise. */
+function told(call: (done: (error: Error | null) => void) => unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    call((error) => (error ? reject(error) : resolve()));
+  });
+}
+
+const byCode: Readonly<Record<string, Reason>> = {
+  ER_ACCESS_DENIED_ERROR: 'authentication',
+  ER_ACCESS_DENIED_NO_PASSWORD_ERROR: 'authentication',
+  ER_DBACCESS_DENIED_ERROR: 'authentication',
+  ER_BAD_DB_ERROR: 'not-found',
+  ER_CON_COUNT_ERROR: 'busy',
+  ER_TOO_MANY_USER_CONNECTIONS: 'busy',
+  ER_USER_LIMIT_REACHED: 'busy',
+  ER_SERVER_SHUTDOWN: 'busy',
+  HANDSHAKE_NO_SSL_SUPPORT: 'tls',
+  HANDSHAKE_SSL_ERROR: 'tls',
+  ER_SECURE_TRANSPORT_REQUIRED: 'tls',
+  PROTOCOL_CONNECTION_LOST: 'lost',
+};
+
+/** From the code alone: what answers may say whatever it wants a tenant to read. */
+function connectError(error: unknown, target: Target, signal: AbortSignal): unknown {
+  const where = placeOf(target.host, target.port);
+  if (signal.aborted) return upstreamError('timeout', where, error);
+  if (error instanceof AppError) return error;
+  return upstreamError(byCode[codeOf(error)] ?? reasonOf(error) ?? 'refused', where, error);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -1,0 +1,49 @@
+import { isIP } from 'node:net';
+import type { z } from 'zod';
+import { readConnectionURL } from '#shared/connection-url.ts';
+import type { mysql } from '#shared/datasources/mysql.ts';
+import { AppError } from '#shared/errors.ts';
+
+type Options = z.output<typeof mysql.options>;
+type Details = Extract<Options, { connectionOption: 'connectionDetails' }>['connectionDetails'];
+
+/** Which server, and as whom. */
+export interface Target extends Omit<Details, 'connectionName' | 'additionalOptions'> {
+  connectMs: number;
+}
+
+const booleans = ['true', 'false'] as const;
+
+export function targetOf(options: Options): Target {
+  const target = options.connectionOption === 'connectionDetails' ? fromDetails(options) : fromURL(options);
+  // The driver would compare the certificate with no name at all.
+  if (target.ssl && target.sslVerify && isIP(target.host) !== 0)
+    throw new AppError(
+      'VALIDATION_ERROR',
+      'datasourceOptions.connectionDetails.host: must be a name, not an address, for a certificate to be verified',
+    );
+  return target;
+}
+
+function fromDetails({ connectionDetails }: Extract<Options, { connectionDetails: unknown }>): Target {
+  const { additionalOptions, ...details } = connectionDetails;
+  return { ...details, connectMs: additionalOptions.connectTimeout };
+}
+
+function fromURL({ connectionString }: Extract<Options, { connectionString: unknown }>): Target {
+  const url = readConnectionURL(connectionString, {
+    schemes: ['mysql', 'mariadb'],
+    parameters: { ssl: booleans, sslVerify: booleans },
+  });
+  if (typeof url === 'string') throw new AppError('VALIDATION_ERROR', `datasourceOptions.connectionString: ${url}`);
+  const { parameters, port = 3306, ...parts } = url;
+  const { ssl = 'false', sslVerify = 'true' } = parameters;
+  return {
+    ...parts,
+    port,
+    ssl: ssl === 'true',
+    sslVerify: sslVerify === 'true',
+    caCertificate: '',
+    connectMs: 10_000,
+  };
+}

@@ -1,0 +1,96 @@
+import { AppError } from '#shared/errors.ts';
+
+/** A letter and a length, which counts itself. */
+const HEADER = 5;
+const SHORTEST = 4;
+const LONGEST = 128 * 1024 * 1024;
+
+/**
+ * Looks over a server's messages before the driver reads them. Where a text has no end the driver would look for it for ever,
+ * and with it the whole process would stand still; what is too long it would gather in memory.
+ */
+export function createFrameCheck(): (data: Buffer) => void {
+  const header = Buffer.alloc(HEADER);
+  let known = 0;
+  let rest = 0;
+  let kept: Buffer[] | null = null;
+
+  function begin(): void {
+    const length = header.readInt32BE(1);
+    if (length < SHORTEST) throw broken();
+    if (length > LONGEST && kind() !== 'D') throw broken();
+    if (length > LONGEST) throw new AppError('DB_ERROR', 'One row of the answer is larger than 128 MB');
+    rest = length - SHORTEST;
+    // A row has no texts that end by themselves, and rows are nearly all that there is.
+    kept = isWhole[kind()] ? [] : null;
+    if (rest === 0) end();
+  }
+
+  function end(): void {
+    if (kept && !isWhole[kind()]?.(Buffer.concat(kept))) throw broken();
+    known = 0;
+  }
+
+  function kind(): string {
+    return String.fromCharCode(header[0] ?? 0);
+  }
+
+  function readHeader(data: Buffer): number {
+    const read = data.copy(header, known);
+    known += read;
+    if (known === HEADER) begin();
+    return read;
+  }
+
+  function readBody(data: Buffer): number {
+    const part = data.subarray(0, rest);
+    kept?.push(part);
+    rest -= part.length;
+    if (rest === 0) end();
+    return part.length;
+  }
+
+  return (data) => {
+    for (let at = 0; at < data.length; ) {
+      const unread = data.subarray(at);
+      at += known === HEADER ? readBody(unread) : readHeader(unread);
+    }
+  };
+}
+
+function broken(): Error {
+  return new Error('The server does not keep to the protocol');
+}
+
+/** By the letter of a message: whether every text in it has its end in it. */
+const isWhole: Readonly<Record<string, (body: Buffer) => boolean>> = {
+  /** What sign-in is asked for; only the list of SASL mechanisms has texts. */
+  R: (body) => body.length >= 4 && (body.readInt32BE(0) !== 10 || isList(body.subarray(4))),
+  E: isList,
+  N: isList,
+  C: (body) => body.at(-1) === 0,
+  S: hasTwoTexts,
+  A: (body) => hasTwoTexts(body.subarray(4)),
+  T: hasColumns,
+};
+
+/** Texts, and an empty one after the last. */
+function isList(body: Buffer): boolean {
+  return body.at(-1) === 0 && (body.length === 1 || body.at(-2) === 0);
+}
+
+function hasTwoTexts(body: Buffer): boolean {
+  return body.at(-1) === 0 && body.indexOf(0) < body.length - 1;
+}
+
+/** A name, and eighteen bytes about it, for each. */
+function hasColumns(body: Buffer): boolean {
+  if (body.length < 2) return false;
+  let at = 2;
+  for (let left = body.readUInt16BE(0); left > 0; left -= 1) {
+    const end = body.indexOf(0, at);
+    if (end < 0) return false;
+    at = end + 1 + 18;
+  }
+  return at <= body.length;
+}

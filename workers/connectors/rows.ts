@@ -1,0 +1,43 @@
+import type { Json, JsonObject } from '#shared/json.ts';
+
+/** So much of one answer is read; what goes on is cut off as if it had more rows than wanted. */
+export const MAX_BYTES = 64 * 1024 * 1024;
+
+/** Columns of the same name are told apart, so that none hides another: `id`, `id_2`. */
+export function columnKeys(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  const seen = new Set<string>();
+  return names.map((name) => {
+    let key = name;
+    for (let n = 2; seen.has(key); n += 1) {
+      const other = `${name}_${n}`;
+      if (!taken.has(other) || seen.has(other)) key = other;
+    }
+    seen.add(key);
+    return key;
+  });
+}
+
+/** Built from pairs, so that a column called `__proto__` is a column. */
+export function rowOf(keys: readonly string[], values: readonly Json[]): JsonObject {
+  return Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null]));
+}
+
+/** JSON as it is, but for numbers that a double cannot hold: these are texts. */
+export function parseJson(text: string): Json {
+  // Only long or exponential numbers can be such, and the careful way is much slower.
+  if (!/\d{16}|\d[eE]/.test(text)) return JSON.parse(text) as Json;
+  // TypeScript does not know of the third argument that a reviver gets.
+  return JSON.parse(text, keepNumber as (key: string, value: unknown) => unknown) as Json;
+}
+
+function keepNumber(_key: string, value: unknown, { source }: { source?: string }): unknown {
+  if (typeof value !== 'number' || source === undefined) return value;
+  const isHeld = Number.isFinite(value) && (!/^-?\d+$/.test(source) || Number.isSafeInteger(value));
+  return isHeld ? value : source;
+}
+
+/** A double as JSON has it; what JSON has no word for is a text. */
+export function numberOrText(value: number): number | string {
+  return Number.isFinite(value) ? value : String(value);
+}
