@@ -2,9 +2,12 @@ import { type Logger, type LoggerOptions, pino } from 'pino';
 
 export type { Logger };
 
+/** Fields and headers, these in lower case as Node gives them. */
 const secretNames = [
   'authorization',
   'cookie',
+  'set-cookie',
+  'x-api-key',
   'token',
   'password',
   'secret',
@@ -18,11 +21,18 @@ const secretNames = [
   'REDIS_URL',
 ];
 
+/** As deep as the headers of a request in the configuration that a thrown object, or the cause of an error, carries. */
+const DEPTH = 4;
+
+const secretPaths = secretNames.flatMap((name) =>
+  Array.from({ length: DEPTH + 1 }, (_, depth) => `${Array(depth).fill('*').join('.')}["${name}"]`),
+);
+
 export interface LogConfig {
   level: 'silent' | 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 }
 
-/** One JSON line per event on standard output, or to an open file; secret-bearing fields are replaced by name, one level deep and at the top. */
+/** One JSON line per event on standard output, or to an open file; secret-bearing fields are replaced by name. */
 export function createLogger(config: LogConfig, bindings: Record<string, unknown> = {}, fd = 1): Logger {
   const options: LoggerOptions = {
     level: config.level,
@@ -30,7 +40,7 @@ export function createLogger(config: LogConfig, bindings: Record<string, unknown
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: describeError },
     formatters: { level: (level) => ({ level }) },
-    redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[REDACTED]' },
+    redact: { paths: secretPaths, censor: '[REDACTED]' },
   };
   const destination = pino.destination({ fd, sync: true });
   // A log that cannot be written, on a full disk or to a pipe nobody reads, must not end the process.
@@ -38,8 +48,9 @@ export function createLogger(config: LogConfig, bindings: Record<string, unknown
   return pino(options, destination);
 }
 
-/** What a person on call needs of an error; a driver's error carries its whole connection as fields. */
+/** What a person on call needs of an error; those of drivers and clients carry connections and headers as fields. */
 function describeError(error: unknown): unknown {
+  if (typeof error === 'string') return withoutPasswords(error);
   if (!(error instanceof Error)) return error;
   return {
     type: error.name,

@@ -1,31 +1,86 @@
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { createLogger } from '#shared/logger.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLogger, type Logger } from '#shared/logger.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'gantry-logger-'));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+/** What `write` leaves in the log. */
+async function logged(write: (logger: Logger) => void): Promise<string> {
+  const path = join(dir, 'log');
+  const file = await open(path, 'a');
+  write(createLogger({ level: 'trace' }, {}, file.fd));
+  await file.close();
+  return readFile(path, 'utf8');
+}
 
 test('what holds a secret by its name, or a URL with a password in an error, is not written', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'gantry-logger-'));
-  try {
-    const path = join(dir, 'log');
-    const file = await open(path, 'a');
-    const logger = createLogger({ level: 'trace' }, {}, file.fd);
-    const url = 'postgres://app:t0psecret@db.example.com/app';
-    const cause = new Error('connect to redis://:t0psecret@cache:6379 failed');
+  const url = 'postgres://app:t0psecret@db.example.com/app';
+  const cause = new Error('connect to redis://:t0psecret@cache:6379 failed');
 
+  const log = await logged((logger) => {
     logger.info({ tenantDBURL: url, body: { tenantDBURL: url, a: { password: 't0psecret' } } }, 'fields');
     logger.info(
       { SECRETS_KEYS: 'k1:t0psecret', headers: { authorization: 't0psecret', cookie: 't0psecret' } },
       'names',
     );
     logger.error({ err: new Error(`cannot reach ${url}?x=y`, { cause }) }, 'error');
-    await file.close();
+  });
 
-    const log = await readFile(path, 'utf8');
-    expect(log).not.toContain('t0psecret');
-    expect(log).toContain('postgres://[REDACTED]@db.example.com/app?x=y');
-    expect(log.trim().split('\n')).toHaveLength(3);
-  } finally {
-    await rm(dir, { recursive: true });
-  }
+  expect(log).not.toContain('t0psecret');
+  expect(log).toContain('postgres://[REDACTED]@db.example.com/app?x=y');
+  expect(log.trim().split('\n')).toHaveLength(3);
+});
+
+test.each([
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'x-api-key',
+  'password',
+  'token',
+  'secret',
+  'key',
+  'apiKey',
+  'connectionString',
+  'tenantDBURL',
+])('%s is not written, however deep it lies', async (name) => {
+  const log = await logged((logger) => {
+    let fields: object = { [name]: ['t0psecret'], beside: 'shown' };
+    for (let depth = 0; depth <= 4; depth += 1) {
+      logger.info(fields, 'line');
+      logger.child(fields).info('bound');
+      fields = { inside: fields };
+    }
+  });
+
+  expect(log).not.toContain('t0psecret');
+  expect(log.match(/"beside":"shown"/g)).toHaveLength(10);
+});
+
+test('what the properties of an error carry is not written, nor those of its causes', async () => {
+  const carried = {
+    config: { headers: { authorization: 't0psecret', 'x-api-key': 't0psecret' }, password: 't0psecret' },
+    response: { headers: { 'set-cookie': ['session=t0psecret'] } },
+    client: { connectionParameters: { password: 't0psecret', connectionString: 't0psecret' } },
+  };
+  const cause = Object.assign(new Error('401 from upstream'), carried, { code: 'ERR_BAD_REQUEST' });
+
+  const log = await logged((logger) => {
+    logger.error({ err: Object.assign(new Error('with properties'), carried) }, 'error');
+    logger.error(Object.assign(new Error('by itself'), carried));
+    logger.error({ err: new Error('with a cause', { cause }) }, 'cause');
+    logger.error({ err: new Error('with a cause that is no error', { cause: carried }) }, 'object as cause');
+    logger.error({ err: carried }, 'thrown object');
+    logger.error({ err: 'cannot reach redis://:t0psecret@cache:6379' }, 'thrown text');
+  });
+
+  expect(log).not.toContain('t0psecret');
+  for (const shown of ['with properties', 'by itself', 'ERR_BAD_REQUEST', 'no error', 'redis://[REDACTED]@cache'])
+    expect(log).toContain(shown);
 });
