@@ -18,7 +18,7 @@ const pool = createPool(config.db, logger, { max: 1, name: 'gantry.rotate-secret
 try {
   await requireSchema(pool);
   const { resealed, failed } = await rotateSecrets(pool, { secrets: createKeyRing(config.secrets.keys), logger });
-  logger.info({ key: newest.id, resealed, failed }, 'all stored secrets have been visited');
+  logger.info({ keyID: newest.id, resealed, failed }, 'all stored secrets have been visited');
   if (failed > 0) process.exitCode = 1;
 } finally {
   await pool.end();
