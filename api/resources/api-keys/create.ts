@@ -25,9 +25,9 @@ export const createApiKey = tenantRoute({
   body: ApiKeyCreate,
   response: z.object({ apiKey: NewApiKey }),
 
-  async handle({ body, caller, em, tenantID, ...gate }, { config }) {
+  async handle({ body, caller, em, tenantID, require, holds }, { config }) {
     const { apiKeyName, apiKeyDescription, apiKeyPermissions: permissions = [], roleIDs = [], apiKeyExpiry } = body;
-    await requireRights(em, tenantID, gate, { permissions, roleIDs });
+    await requireRights(em, tenantID, { require, holds }, { permissions, roleIDs });
     const byDefault = new Date(Date.now() + config.apiKeys.defaultDays * DAY_MS);
     const expiresAt = apiKeyExpiry === undefined ? byDefault : apiKeyExpiry;
     return save(em, caller, roleIDs, { apiKeyName, apiKeyDescription, permissions, expiresAt });
@@ -46,12 +46,12 @@ export const cloneApiKey = tenantRoute({
   params: ApiKeyID,
   response: z.object({ apiKey: NewApiKey }),
 
-  async handle({ params, caller, em, tenantID, ...gate }) {
+  async handle({ params, caller, em, tenantID, require, holds }) {
     const original = await em.findOne(ApiKeyEntity, { id: params.apiKeyID });
     if (!original) throw new AppError('NOT_FOUND', 'API key not found');
     const { apiKeyDescription, permissions, expiresAt } = original;
     const roleIDs = (await readRoleIDs(onEntities(em), tenantID, [original.id])).get(original.id) ?? [];
-    await requireRights(em, tenantID, gate, { permissions, roleIDs });
+    await requireRights(em, tenantID, { require, holds }, { permissions, roleIDs });
     const apiKeyName = `${original.apiKeyName.slice(0, 255 - ' (Copy)'.length)} (Copy)`;
     return save(em, caller, roleIDs, { apiKeyName, apiKeyDescription, permissions, expiresAt, isDisabled: true });
   },

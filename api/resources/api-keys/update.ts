@@ -25,7 +25,7 @@ function updateBy(method: Method): Route {
     body: ApiKeyUpdate,
     response: z.object({ apiKey: ApiKey }),
 
-    async handle({ params, body, em, tenantID, ...gate }) {
+    async handle({ params, body, em, tenantID, require, holds }) {
       return em.transactional(async (tx) => {
         const lockMode = LockMode.PESSIMISTIC_WRITE;
         const key = await tx.findOne(ApiKeyEntity, { id: params.apiKeyID }, { lockMode });
@@ -40,7 +40,7 @@ function updateBy(method: Method): Route {
         const roleIDs = body.roleIDs ?? held;
         const addedRoles = roleIDs.filter((id) => !held.includes(id));
         const given = isEnabled ? { permissions: after, roleIDs } : { permissions: added, roleIDs: addedRoles };
-        await requireRights(tx, tenantID, gate, given);
+        await requireRights(tx, tenantID, { require, holds }, given);
 
         const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled } = body;
         const changes = { apiKeyName, apiKeyDescription, expiresAt, isDisabled, permissions: after };
