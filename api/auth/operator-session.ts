@@ -20,7 +20,7 @@ import { createLoginThrottle } from './login-throttle.ts';
 import { networkOf } from './network.ts';
 import { createPasswords } from './passwords.ts';
 
-const sessionHours = 12;
+export const sessionHours = 12;
 const format = /^[0-9a-f]{64}$/;
 
 export interface OperatorIdentity {

@@ -1,12 +1,10 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
 import { z } from 'zod';
-import { type OperatorSession, type Operators, originOf } from '#api/auth/operator-session.ts';
+import { type OperatorSession, type Operators, originOf, sessionHours } from '#api/auth/operator-session.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import { loginPage, logoutPage, pagePolicy, problemPage } from './pages.ts';
-
-const sessionHours = 12;
 
 /**
  * Nobody gets past it without an operator's session, which the browser keeps in a cookie. Whatever may change something must
