@@ -15,6 +15,7 @@ import {
   type TestKey,
   type TestTenant,
 } from '../../support/factories.ts';
+import { denied } from '../../support/refusals.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;
@@ -25,7 +26,6 @@ beforeAll(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 const invalid = { status: 401, body: { success: false, error: { code: 'INVALID_API_KEY' } } };
-const denied = { status: 403, body: { success: false, error: { code: 'PERMISSION_DENIED' } } };
 
 const admin = () => cluster.as(tenant.creator).in(tenant);
 

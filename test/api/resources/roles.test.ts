@@ -15,6 +15,7 @@ import {
   type TestTenant,
   type TestUser,
 } from '../../support/factories.ts';
+import { denied } from '../../support/refusals.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;
@@ -26,7 +27,6 @@ beforeEach(async () => {
   tenant = await aTenant(cluster);
 });
 
-const denied = { status: 403, body: { success: false, error: { code: 'PERMISSION_DENIED' } } };
 const as = (user: TestUser) => cluster.as(user).in(tenant);
 const admin = () => as(tenant.creator);
 

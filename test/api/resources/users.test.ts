@@ -13,6 +13,7 @@ import {
   type TestTenant,
   type TestUser,
 } from '../../support/factories.ts';
+import { conflict, denied, malformed, notFound } from '../../support/refusals.ts';
 import { eventually } from '../../support/settle.ts';
 import type { TestSocket } from '../../support/socket.ts';
 
@@ -25,11 +26,6 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 beforeEach(async () => {
   tenant = await aTenant(cluster);
 });
-
-const denied = { status: 403, body: { success: false, error: { code: 'PERMISSION_DENIED' } } };
-const conflict = { status: 409, body: { error: { code: 'CONFLICT' } } };
-const notFound = { status: 404, body: { error: { code: 'NOT_FOUND' } } };
-const invalid = { status: 400, body: { error: { code: 'VALIDATION_ERROR' } } };
 
 const as = (user: { email: string }) => cluster.as(user).in(tenant);
 const admin = () => as(tenant.creator);
@@ -267,7 +263,7 @@ describe('nobody gives what they do not hold', () => {
       answers.push(await admin().post('T/users', { userEmail: anAddress(), roleIDs }));
     }
 
-    for (const answer of answers) expect(answer).toMatchObject(invalid);
+    for (const answer of answers) expect(answer).toMatchObject(malformed);
     expect(new Set(answers.map(({ body }) => body.error.message))).toEqual(
       new Set(['roleIDs.1: is not a role of this tenant']),
     );
@@ -314,9 +310,9 @@ describe('roles of a member', () => {
     const member = await aMember(cluster, { tenant });
 
     for (const body of [{}, { roleIDs: 'x' }, { roleIDs: ['x'] }, { roleIDs: [], userTenantRelationship: 'OWNER' }])
-      expect(await admin().patch(`T/users/${member.id}/roles`, body)).toMatchObject(invalid);
+      expect(await admin().patch(`T/users/${member.id}/roles`, body)).toMatchObject(malformed);
     for (const body of [{}, { userEmail: 'nobody' }, { userEmail: 7 }, { userEmail: anAddress(), roleIDs: [7] }])
-      expect(await admin().post('T/users', body)).toMatchObject(invalid);
+      expect(await admin().post('T/users', body)).toMatchObject(malformed);
   });
 });
 
