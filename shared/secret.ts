@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isSealed, type KeyRing } from './crypto.ts';
-import { AppError } from './errors.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
+import { invalid } from './workflow/issues.ts';
 
 /** What stands in an answer where a secret is stored. */
 export const MASK = '••••••••';
@@ -79,10 +79,7 @@ function keep(schemas: readonly Schema[], next: Json, stored: Json | undefined, 
   if (all.some(isSecret)) {
     if (next !== MASK) return next;
     if (stored === undefined || isEmpty(stored))
-      throw new AppError(
-        'VALIDATION_ERROR',
-        `${path.join('.')}: is the mask of a stored value, and none can be told here`,
-      );
+      throw invalid([{ path: [...path], message: 'is the mask of a stored value, and none can be told here' }]);
     return stored;
   }
   const partner = Array.isArray(next) ? partners(below(all, 0), next, stored) : childOf;

@@ -36,11 +36,10 @@ interface PageQuery {
 
 interface Listed {
   id: string;
-  createdAt: Date;
 }
 
 interface Position {
-  createdAt: Date;
+  at: Date;
   id: string;
 }
 
@@ -48,6 +47,8 @@ interface PageOf<E> {
   where: FilterQuery<E>;
   query: PageQuery;
   exclude?: readonly (keyof E & string)[];
+  /** The moment that says what is newest, if not `createdAt`. */
+  newestBy?: keyof E & string;
   /** To look into every tenant. */
   filters?: { tenant: false };
 }
@@ -56,17 +57,20 @@ interface PageOf<E> {
 export async function findPage<E extends Listed>(
   em: EntityManager,
   entity: EntityName<E>,
-  { where, query, exclude, filters }: PageOf<E>,
+  { where, query, exclude, filters, newestBy = 'createdAt' as keyof E & string }: PageOf<E>,
 ): Promise<{ rows: E[]; fields: PageFields }> {
   const { page, pageSize, limit, cursor } = query;
-  const orderBy = [{ createdAt: 'desc' }, { id: 'desc' }] as unknown as OrderDefinition<E>;
+  const orderBy = [{ [newestBy]: 'desc' }, { id: 'desc' }] as unknown as OrderDefinition<E>;
   const options = { orderBy, exclude, ...(filters && { filters }) } as unknown as FindOptions<E>;
 
   if (limit !== undefined || cursor) {
     const size = limit ?? pageSize;
-    const rows = await em.find(entity, after(where, cursor), { ...options, limit: size + 1 });
+    const rows = await em.find(entity, after(where, newestBy, cursor), { ...options, limit: size + 1 });
     const shown = rows.slice(0, size);
-    return { rows: shown, fields: { pageSize: size, nextCursor: rows.length > size ? cursorOf(shown) : null } };
+    return {
+      rows: shown,
+      fields: { pageSize: size, nextCursor: rows.length > size ? cursorOf(shown, newestBy) : null },
+    };
   }
   const [rows, totalCount] = await em.findAndCount(entity, where, {
     ...options,
@@ -74,26 +78,31 @@ export async function findPage<E extends Listed>(
     offset: (page - 1) * pageSize,
   });
   const totalPages = Math.ceil(totalCount / pageSize);
-  const nextCursor = page < totalPages ? cursorOf(rows) : null;
+  const nextCursor = page < totalPages ? cursorOf(rows, newestBy) : null;
   return { rows, fields: { totalCount, totalPages, page, pageSize, nextCursor } };
 }
 
 /**
- * Only milliseconds of `createdAt` reach us, so within the position's own millisecond the id decides. Rows written by one
+ * Only milliseconds of the moment reach us, so within the position's own millisecond the id decides. Rows written by one
  * statement share a moment, and their ids are in order.
  */
-function after<E extends Listed>(where: FilterQuery<E>, position: Position | undefined): FilterQuery<E> {
+function after<E extends Listed>(
+  where: FilterQuery<E>,
+  moment: string,
+  position: Position | undefined,
+): FilterQuery<E> {
   if (!position) return where;
-  const { createdAt, id } = position;
-  const next = new Date(createdAt.getTime() + 1);
+  const { at, id } = position;
+  const next = new Date(at.getTime() + 1);
   // `next` alone can use the index; the rest picks within it.
-  const later = { createdAt: { $lt: next }, $or: [{ createdAt: { $lt: createdAt } }, { id: { $lt: id } }] };
+  const later = { [moment]: { $lt: next }, $or: [{ [moment]: { $lt: at } }, { id: { $lt: id } }] };
   return { $and: [where, later] } as unknown as FilterQuery<E>;
 }
 
-function cursorOf(rows: readonly Listed[]): string | null {
+function cursorOf<E extends Listed>(rows: readonly E[], moment: keyof E): string | null {
   const last = rows.at(-1);
-  return last ? Buffer.from(`${last.createdAt.getTime()}.${last.id}`).toString('base64url') : null;
+  const at = last?.[moment];
+  return last && at instanceof Date ? Buffer.from(`${at.getTime()}.${last.id}`).toString('base64url') : null;
 }
 
 /** Later dates are written in a form that Postgres does not read. */
@@ -105,7 +114,7 @@ const Cursor = z
   .transform((text, check): Position => {
     const [ms = '', id = ''] = Buffer.from(text, 'base64url').toString().split('.');
     const isTime = /^\d+$/.test(ms) && Number(ms) < YEAR_9999;
-    if (isTime && z.uuid().safeParse(id).success) return { createdAt: new Date(Number(ms)), id };
+    if (isTime && z.uuid().safeParse(id).success) return { at: new Date(Number(ms)), id };
     check.addIssue({ code: 'custom', message: 'is not a cursor of this list' });
     return z.NEVER;
   });

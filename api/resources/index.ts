@@ -1,7 +1,9 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { datasourceRoutes } from './datasources/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
+import { dataQueryRoutes } from './queries/routes.ts';
 import { operatorRoleRoutes } from './roles/operator-routes.ts';
 import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
@@ -12,6 +14,8 @@ import { workflowRoutes } from './workflows/routes.ts';
 export const routes: readonly Route[] = [
   ...accountRoutes,
   ...tenantRoutes,
+  ...datasourceRoutes,
+  ...dataQueryRoutes,
   ...workflowRoutes,
   ...userRoutes,
   ...roleRoutes,

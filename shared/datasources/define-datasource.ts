@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Permission } from '../policy/permissions.ts';
 
 /** How a text of a query takes the values of its templates. */
 export type TemplateUse =
@@ -29,6 +30,8 @@ export interface DatasourceDefinition<
   readonly query: Query;
   /** Top-level fields of the query whose texts are a language. In all others a template's value is just a value. */
   readonly templates?: Readonly<Record<string, TemplateUse>>;
+  /** Queries of this type need not name a datasource; whoever writes one needs this permission in the place of `datasource.read`. */
+  readonly standsAlone?: { readonly permission: Permission };
   /** What an editor starts with. */
   readonly defaults: { readonly options: z.input<Options>; readonly query: z.input<Query> };
 }

@@ -12,3 +12,6 @@ const byType = new Map<string, AnyDatasource>(datasources.map((definition) => [d
 export function findDatasourceType(type: string): AnyDatasource | undefined {
   return byType.get(type);
 }
+
+/** Every type there is, for people. */
+export const datasourceTypes: readonly string[] = [...byType.keys()];

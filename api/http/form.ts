@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { Json } from '#shared/json.ts';
+import type { Schema } from './openapi.ts';
+
+/** What an editor needs to ask a person for a value: JSON Schema, and JSONForms to lay it out. */
+export interface Form {
+  schema: Schema;
+  uischema: Schema;
+}
+
+/** What a form looks like in an answer. */
+export const formFields = { schema: z.looseObject({}), uischema: z.looseObject({}) };
+
+/** The form of a schema. Where a field chooses between shapes, the others follow it by if and then. */
+export function formOf(schema: z.ZodType): Form {
+  const { $schema, ...made } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override: anyJson });
+  return layOut(conditional(made as Schema));
+}
+
+/** Both, as one form: the fields of the first come first. */
+export function joinForms(one: Form, other: Form): Form {
+  const { schema: first } = one;
+  const properties = { ...first.properties, ...other.schema.properties };
+  return layOut({ ...first, properties });
+}
+
+function layOut(schema: Schema): Form {
+  return { schema, uischema: { type: 'VerticalLayout', elements: elementsOf(schema, '#') } };
+}
+
+function anyJson({ zodSchema, jsonSchema }: { zodSchema: unknown; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (zodSchema !== Json) return;
+  for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
+}
+
+/** The same schema, with every choice that a constant field makes written as conditions on that field. */
+function conditional(schema: Schema): Schema {
+  const { oneOf, anyOf, ...rest } = schema;
+  const inner: Schema = {
+    ...rest,
+    ...(rest.properties && { properties: mapValues(rest.properties, conditional) }),
+    ...(rest.items && { items: conditional(rest.items) }),
+  };
+  const choices = (oneOf ?? anyOf)?.map(conditional);
+  const field = choices && fieldThatChooses(choices);
+  if (!choices) return inner;
+  if (field === undefined) return { ...inner, [oneOf ? 'oneOf' : 'anyOf']: choices };
+  const named = choices.map(({ properties = {}, required = [] }) => {
+    const { [field]: chosen, ...others } = properties;
+    return { value: chosen?.const, chosen, others, required: required.filter((name) => name !== field) };
+  });
+  const { const: _value, ...words } = named[0]?.chosen ?? {};
+  return {
+    ...inner,
+    type: 'object',
+    properties: { [field]: { ...words, enum: named.map(({ value }) => value) } },
+    required: [field],
+    allOf: named.map(({ value, others, required }) => ({
+      if: { properties: { [field]: { const: value } }, required: [field] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: others, required },
+    })),
+  };
+}
+
+function fieldThatChooses(choices: readonly Schema[]): string | undefined {
+  const [first] = choices;
+  return Object.keys(first?.properties ?? {}).find((name) =>
+    choices.every(({ properties }) => properties?.[name]?.const !== undefined),
+  );
+}
+
+function elementsOf({ properties = {}, allOf = [] }: Schema, scope: string): Schema[] {
+  const own = Object.entries(properties).map(([name, property]) => elementOf(name, property, scope));
+  const chosen = allOf.flatMap(({ if: condition, then }) => {
+    const [[field, when] = []] = Object.entries((condition as Schema | undefined)?.properties ?? {});
+    if (field === undefined) return [];
+    const rule = { effect: 'SHOW', condition: { scope: `${scope}/properties/${field}`, schema: when } };
+    return elementsOf(then as Schema, scope).map((element) => ({ ...element, rule }));
+  });
+  return [...own, ...chosen];
+}
+
+function elementOf(name: string, property: Schema, within: string): Schema {
+  const scope = `${within}/properties/${name}`;
+  if (property.properties)
+    return { type: 'Group', label: property.title ?? name, elements: elementsOf(property, scope) };
+  const options = {
+    ...(property['x-secret'] === true && { format: 'password' }),
+    ...(property.type === 'string' && Number(property.maxLength) > LONG && { multi: true }),
+  };
+  return { type: 'Control', scope, ...(Object.keys(options).length > 0 && { options }) };
+}
+
+/** Who may write more than this gets more than a line for it. */
+const LONG = 1_000;
+
+function mapValues(schemas: Record<string, Schema>, change: (schema: Schema) => Schema): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, change(schema)]));
+}

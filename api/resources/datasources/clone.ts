@@ -1,0 +1,42 @@
+import { createAsset } from '#shared/assets.ts';
+import { Datasource } from '#shared/db/entities/datasource.ts';
+import { newID } from '#shared/ids.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getDatasource } from './find.ts';
+import { openOptions, sealOptions } from './options.ts';
+import { presentDatasource } from './present.ts';
+import { Changed, DatasourceID } from './schemas.ts';
+
+export const cloneDatasource = tenantRoute({
+  method: 'post',
+  path: '/datasources/:datasourceID/clone',
+  summary: 'Copy a datasource with its secrets',
+  access: ({ params }) => [
+    { permission: 'datasource.read', object: `datasource:${params.datasourceID}` },
+    { permission: 'datasource.create', object: 'datasource:*' },
+  ],
+  params: DatasourceID,
+  response: Changed,
+  idempotent: 'transaction',
+
+  async handle({ params, caller, em }, { secrets }) {
+    const original = await getDatasource(em, params.datasourceID);
+    const { datasourceType, datasourceDescription, datasourceTags, folderID } = original;
+    const id = newID();
+    const datasource = await createAsset(em, caller, 'datasource', Datasource, {
+      id,
+      datasourceTitle: `${original.datasourceTitle.slice(0, 255 - ' (Copy)'.length)} (Copy)`,
+      datasourceType,
+      datasourceDescription,
+      datasourceTags,
+      // What is sealed opens in its own row only.
+      datasourceOptions: sealOptions(secrets, {
+        id,
+        datasourceType,
+        datasourceOptions: openOptions(secrets, original),
+      }),
+      folderID,
+    });
+    return { datasource: presentDatasource(datasource), message: 'Datasource copied' };
+  },
+});

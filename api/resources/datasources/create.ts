@@ -1,0 +1,38 @@
+import { createAsset } from '#shared/assets.ts';
+import { Datasource } from '#shared/db/entities/datasource.ts';
+import { newID } from '#shared/ids.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { readOptions, sealOptions } from './options.ts';
+import { presentDatasource } from './present.ts';
+import { Changed, DatasourceCreate } from './schemas.ts';
+
+export const createDatasource = tenantRoute({
+  method: 'post',
+  path: '/datasources',
+  summary: 'Create a datasource; its secrets are stored sealed and never shown again',
+  status: 201,
+  permission: 'datasource.create',
+  body: DatasourceCreate,
+  response: Changed,
+  idempotent: 'transaction',
+
+  async handle({ body, caller, em }, { secrets }) {
+    const { datasourceTitle, datasourceType, datasourceDescription, datasourceTags = [], folderID } = body;
+    const id = newID();
+    const datasourceOptions = sealOptions(secrets, {
+      id,
+      datasourceType,
+      datasourceOptions: readOptions(datasourceType, body.datasourceOptions),
+    });
+    const datasource = await createAsset(em, caller, 'datasource', Datasource, {
+      id,
+      datasourceTitle,
+      datasourceType,
+      datasourceDescription,
+      datasourceTags,
+      datasourceOptions,
+      folderID,
+    });
+    return { datasource: presentDatasource(datasource), message: 'Datasource created' };
+  },
+});

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { deleteAsset } from '#shared/assets.ts';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getDatasource } from './find.ts';
+import { DatasourceID } from './schemas.ts';
+
+export const deleteDatasource = tenantRoute({
+  method: 'delete',
+  path: '/datasources/:datasourceID',
+  summary: 'Delete a datasource and the data queries that ask it',
+  permission: 'datasource.delete',
+  object: ({ params }) => `datasource:${params.datasourceID}`,
+  params: DatasourceID,
+  response: z.object({ message: z.string(), deletedDataQueries: z.int() }),
+
+  async handle({ params, em }) {
+    return em.transactional(async (tx) => {
+      // Locked, so that nobody adds a query meanwhile.
+      const datasource = await getDatasource(tx, params.datasourceID, { lock: true });
+      const queries = await tx.find(DataQuery, { datasourceID: datasource.id });
+      for (const query of queries) await deleteAsset(tx, 'dataquery', query);
+      await deleteAsset(tx, 'datasource', datasource);
+      const words = queries.length === 1 ? '1 data query' : `${queries.length} data queries`;
+      return { message: `Datasource deleted, with ${words}`, deletedDataQueries: queries.length };
+    });
+  },
+});

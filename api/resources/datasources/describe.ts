@@ -1,0 +1,37 @@
+import type { z } from 'zod';
+import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
+import { datasources, findDatasourceType } from '#shared/datasources/index.ts';
+import { AppError } from '#shared/errors.ts';
+import { formOf } from '../../http/form.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { DatasourceSchemas, SchemasQuery } from './schemas.ts';
+
+export const describeDatasources = tenantRoute({
+  method: 'get',
+  path: '/datasources/schemas',
+  summary: 'The types of datasource, each with the form of its options',
+  permission: 'datasource.list',
+  filter: true,
+  query: SchemasQuery,
+  response: DatasourceSchemas,
+
+  async handle({ query: { datasourceType } }) {
+    const wanted = datasourceType === undefined ? datasources : [getType(datasourceType)];
+    return {
+      schemas: Object.fromEntries(wanted.map((definition) => [definition.type, describe(definition)])),
+      message: 'Datasource schemas',
+    };
+  },
+});
+
+function getType(type: string): DatasourceDefinition {
+  const definition = findDatasourceType(type);
+  if (!definition) throw new AppError('SCHEMA_NOT_FOUND', `There is no datasource type "${type}"`);
+  return definition;
+}
+
+type Description = z.input<typeof DatasourceSchemas>['schemas'][string];
+
+function describe({ type, label, category, options, defaults }: DatasourceDefinition): Description {
+  return { datasourceType: type, label, category, ...formOf(options), data: defaults.options as Description['data'] };
+}

@@ -1,0 +1,16 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { Datasource } from '#shared/db/entities/datasource.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+
+/** The datasource of the path; `lock` keeps it as it is until the transaction ends. */
+export async function getDatasource(
+  em: EntityManager,
+  id: string,
+  { lock = false }: { lock?: boolean } = {},
+): Promise<Datasource> {
+  const options = lock ? { lockMode: LockMode.PESSIMISTIC_WRITE as const } : {};
+  const datasource = await em.findOne(Datasource, { id }, options);
+  if (!datasource) throw new AppError('NOT_FOUND', 'Datasource not found');
+  return datasource;
+}

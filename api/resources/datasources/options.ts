@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { KeyRing } from '#shared/crypto.ts';
+import { datasourceTypes, findDatasourceType } from '#shared/datasources/index.ts';
+import type { Datasource } from '#shared/db/entities/datasource.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { keepMasked, maskSecrets, openSecrets, sealSecrets } from '#shared/secret.ts';
+import { fromZod, invalid } from '#shared/workflow/issues.ts';
+
+type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
+
+/**
+ * Options as their type wants them, in clear: a mask takes the stored value, and what the type does not know is left out,
+ * because nobody could say whether it is a secret.
+ */
+export function readOptions(type: string, given: JsonObject, stored: JsonObject = {}): JsonObject {
+  const whole = z.object({ datasourceOptions: schemaOf(type) });
+  const parsed = whole.safeParse(keepMasked(whole, { datasourceOptions: given }, { datasourceOptions: stored }));
+  if (!parsed.success) throw invalid(fromZod(parsed.error));
+  // Came as JSON and went through a schema of options, which makes nothing else of it; undefined fields are gone as text.
+  return JSON.parse(JSON.stringify(parsed.data.datasourceOptions));
+}
+
+export function sealOptions(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): JsonObject {
+  return sealSecrets(schemaOf(datasourceType), datasourceOptions, { secrets, context: contextOf(id) });
+}
+
+/** In clear: for a worker's question and for a copy, and never for an answer. */
+export function openOptions(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): JsonObject {
+  return openSecrets(schemaOf(datasourceType), datasourceOptions, { secrets, context: contextOf(id) });
+}
+
+/** For an answer. Of a type that is no longer there nobody can say what is secret. */
+export function maskOptions({ datasourceType, datasourceOptions }: Stored): JsonObject {
+  const definition = findDatasourceType(datasourceType);
+  return definition ? maskSecrets(definition.options, datasourceOptions) : {};
+}
+
+function schemaOf(type: string): z.ZodType {
+  const definition = findDatasourceType(type);
+  if (!definition)
+    throw new AppError('VALIDATION_ERROR', `datasourceType: must be one of ${datasourceTypes.join(', ')}`);
+  return definition.options;
+}
+
+const contextOf = sealedColumns.datasourceOptions.context;

@@ -1,0 +1,25 @@
+import type { z } from 'zod';
+import type { Datasource as DatasourceEntity } from '#shared/db/entities/datasource.ts';
+import { maskOptions } from './options.ts';
+import type { Datasource } from './schemas.ts';
+
+export function presentDatasource(datasource: DatasourceEntity): z.input<typeof Datasource> {
+  const { id, tenantID, datasourceTitle, datasourceType, datasourceTags, connectionStatus, creatorID } = datasource;
+  return {
+    id,
+    datasourceID: id,
+    tenantID,
+    datasourceTitle,
+    datasourceDescription: datasource.datasourceDescription ?? null,
+    datasourceType,
+    datasourceOptions: maskOptions(datasource),
+    datasourceTags,
+    connectionStatus,
+    testedAt: datasource.testedAt?.toISOString() ?? null,
+    folderID: datasource.folderID ?? null,
+    creatorID,
+    createdByApiKeyID: datasource.createdByApiKeyID ?? null,
+    createdAt: datasource.createdAt.toISOString(),
+    updatedAt: datasource.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,88 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { Datasource as DatasourceEntity } from '#shared/db/entities/datasource.ts';
+import { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { cloneDatasource } from './clone.ts';
+import { createDatasource } from './create.ts';
+import { deleteDatasource } from './delete.ts';
+import { describeDatasources } from './describe.ts';
+import { getDatasource } from './find.ts';
+import { presentDatasource } from './present.ts';
+import { Datasource, DatasourceID, DatasourceList, Datasources, Metadata, MetadataQuery } from './schemas.ts';
+import { testGivenDatasource, testStoredDatasource } from './test-connection.ts';
+import { updateDatasource } from './update.ts';
+import { readUsage } from './usage.ts';
+
+/** Fixed words before `:datasourceID`, which would take them for an id. */
+export const datasourceRoutes = [
+  tenantRoute({
+    method: 'get',
+    path: '/datasources',
+    summary: 'The datasources the caller may read, newest first',
+    permission: 'datasource.list',
+    filter: true,
+    query: DatasourceList,
+    response: Datasources,
+
+    async handle({ query, em, visible }) {
+      const { search, folderID, datasourceType } = query;
+      const where: FilterQuery<DatasourceEntity> = {
+        ...(await visible('datasource.read')),
+        ...(search && { datasourceTitle: containing(search) }),
+        ...(folderID && { folderID }),
+        ...(datasourceType && { datasourceType }),
+      };
+      const { rows, fields } = await findPage(em, DatasourceEntity, { where, query });
+      return { datasources: rows.map(presentDatasource), ...fields };
+    },
+  }),
+
+  createDatasource,
+  testGivenDatasource,
+  describeDatasources,
+
+  tenantRoute({
+    method: 'get',
+    path: '/datasources/:datasourceID',
+    summary: 'A datasource; its secrets are masked',
+    permission: 'datasource.read',
+    object: ({ params }) => `datasource:${params.datasourceID}`,
+    params: DatasourceID,
+    response: z.object({ datasource: Datasource, message: z.string() }),
+
+    async handle({ params, em }) {
+      return {
+        datasource: presentDatasource(await getDatasource(em, params.datasourceID)),
+        message: 'Datasource found',
+      };
+    },
+  }),
+
+  updateDatasource,
+  deleteDatasource,
+  cloneDatasource,
+  testStoredDatasource,
+
+  tenantRoute({
+    method: 'get',
+    path: '/datasources/:datasourceID/metadata',
+    summary: 'What a datasource has: schemas, tables, columns, or whatever its type calls them',
+    permission: 'datasource.read',
+    object: ({ params }) => `datasource:${params.datasourceID}`,
+    params: DatasourceID,
+    query: MetadataQuery,
+    response: Metadata,
+
+    async handle({ params, query: { path }, em, tenantID, signal }, { producer }) {
+      const { id: datasourceID } = await getDatasource(em, params.datasourceID);
+      const lanes = { target: datasourceID, tenant: tenantID };
+      const question = { tenantID, datasourceID, path };
+      const { items } = await producer.ask(datasourceMetadata, question, { signal, lanes });
+      return { path, items };
+    },
+  }),
+
+  readUsage,
+];

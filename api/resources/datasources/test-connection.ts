@@ -1,0 +1,73 @@
+import { Datasource } from '#shared/db/entities/datasource.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import { datasourceTests } from '#shared/queues/datasource-tests.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getDatasource } from './find.ts';
+import { openOptions, readOptions } from './options.ts';
+import { ConnectionResult, DatasourceID, DatasourceTest } from './schemas.ts';
+
+const connected = { connectionResult: true as const, message: 'The connection works' };
+
+export const testGivenDatasource = tenantRoute({
+  method: 'post',
+  path: '/datasources/test',
+  summary: 'Try options that are not stored; a mask stands for the secret of the datasource that is named',
+  // Who may send a stored secret to another host could as well have changed the datasource.
+  access: ({ body: { datasourceID } }) => [
+    { permission: 'datasource.test', object: `datasource:${datasourceID ?? '*'}` },
+    ...(datasourceID ? [{ permission: 'datasource.update' as const, object: `datasource:${datasourceID}` }] : []),
+  ],
+  body: DatasourceTest,
+  response: ConnectionResult,
+
+  async handle({ body, tenantID, caller, em, signal }, { producer, secrets }) {
+    const { datasourceType, datasourceID } = body;
+    const stored = datasourceID ? await em.findOne(Datasource, { id: datasourceID }) : undefined;
+    if (stored === null) throw invalid([{ path: ['datasourceID'], message: 'there is no such datasource' }]);
+    const before = stored?.datasourceType === datasourceType ? openOptions(secrets, stored) : {};
+    const datasourceOptions = readOptions(datasourceType, body.datasourceOptions, before);
+    await producer.ask(
+      datasourceTests,
+      { kind: 'given', tenantID, datasourceType, datasourceOptions },
+      { signal, lanes: { user: caller.id, tenant: tenantID } },
+    );
+    return connected;
+  },
+});
+
+export const testStoredDatasource = tenantRoute({
+  method: 'post',
+  path: '/datasources/:datasourceID/test',
+  summary: 'Try a datasource as it is stored, and note what came of it',
+  permission: 'datasource.test',
+  object: ({ params }) => `datasource:${params.datasourceID}`,
+  params: DatasourceID,
+  response: ConnectionResult,
+
+  async handle({ params, tenantID, caller, em, signal }, { producer }) {
+    const datasource = await getDatasource(em, params.datasourceID);
+    const question = { kind: 'stored', tenantID, datasourceID: datasource.id } as const;
+    try {
+      await producer.ask(datasourceTests, question, { signal, lanes: { user: caller.id, tenant: tenantID } });
+    } catch (error) {
+      // Whatever else went wrong says nothing about the datasource.
+      if (error instanceof AppError && verdicts.has(error.code)) await note(em, datasource, 'failed');
+      throw error;
+    }
+    await note(em, datasource, 'connected');
+    return connected;
+  },
+});
+
+const verdicts: ReadonlySet<string> = new Set(['UPSTREAM_FAILED', 'DB_ERROR', 'VALIDATION_ERROR']);
+
+/** Unless somebody has changed the datasource meanwhile: then something else was tried. */
+async function note(
+  em: EntityManager,
+  { id, updatedAt }: Datasource,
+  connectionStatus: Datasource['connectionStatus'],
+): Promise<void> {
+  await em.nativeUpdate(Datasource, { id, updatedAt }, { connectionStatus, testedAt: new Date() });
+}

@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import type { KeyRing } from '#shared/crypto.ts';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import type { Datasource } from '#shared/db/entities/datasource.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getDatasource } from './find.ts';
+import { openOptions, readOptions, sealOptions } from './options.ts';
+import { presentDatasource } from './present.ts';
+import { Changed, DatasourceID, DatasourceUpdate } from './schemas.ts';
+
+export const updateDatasource = tenantRoute({
+  method: 'patch',
+  path: '/datasources/:datasourceID',
+  summary: 'Change a datasource; what is left out stays, and so does a secret whose mask is sent back',
+  permission: 'datasource.update',
+  object: ({ params }) => `datasource:${params.datasourceID}`,
+  params: DatasourceID,
+  body: DatasourceUpdate,
+  response: Changed,
+  errors: ['409'],
+
+  async handle({ params, body, em }, { secrets }) {
+    return em.transactional(async (tx) => {
+      const datasource = await getDatasource(tx, params.datasourceID, { lock: true });
+      await changeType(tx, datasource, body);
+      changeOptions(datasource, body, secrets);
+      const { datasourceTitle, datasourceDescription, datasourceTags, folderID } = body;
+      const changes = { datasourceTitle, datasourceDescription, datasourceTags, folderID };
+      tx.assign(datasource, changes, { ignoreUndefined: true });
+      await tx.flush();
+      return { datasource: presentDatasource(datasource), message: 'Datasource updated' };
+    });
+  },
+});
+
+type Update = z.output<typeof DatasourceUpdate>;
+
+async function changeType(
+  em: EntityManager,
+  datasource: Datasource,
+  { datasourceType, datasourceOptions }: Update,
+): Promise<void> {
+  if (datasourceType === undefined || datasourceType === datasource.datasourceType) return;
+  if (!datasourceOptions)
+    throw invalid([{ path: ['datasourceOptions'], message: 'is required when the type changes' }]);
+  const queries = await em.count(DataQuery, { datasourceID: datasource.id });
+  if (queries > 0)
+    throw new AppError(
+      'CONFLICT',
+      `${queries} data ${queries === 1 ? 'query is' : 'queries are'} written for ${datasource.datasourceType}: the type cannot change`,
+    );
+  datasource.datasourceType = datasourceType;
+  // No mask of the new type stands for a secret of the old one.
+  datasource.datasourceOptions = {};
+}
+
+function changeOptions(datasource: Datasource, { datasourceOptions: given }: Update, secrets: KeyRing): void {
+  if (!given) return;
+  const before = openOptions(secrets, datasource);
+  const datasourceOptions = readOptions(datasource.datasourceType, given, before);
+  if (isDeepStrictEqual(before, datasourceOptions)) return;
+  datasource.datasourceOptions = sealOptions(secrets, { ...datasource, datasourceOptions });
+  datasource.connectionStatus = 'unknown';
+  datasource.testedAt = null;
+}

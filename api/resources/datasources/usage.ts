@@ -1,0 +1,33 @@
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import { findWorkflowsThatRun } from '#shared/db/workflows-that-run.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getDatasource } from './find.ts';
+import { DatasourceID, Usage } from './schemas.ts';
+
+/** More are counted and not named. */
+const SHOWN = 200;
+
+export const readUsage = tenantRoute({
+  method: 'get',
+  path: '/datasources/:datasourceID/usage',
+  summary: 'What would be missing without a datasource: its data queries, and the workflows that run them',
+  permission: 'datasource.read',
+  object: ({ params }) => `datasource:${params.datasourceID}`,
+  params: DatasourceID,
+  response: Usage,
+
+  async handle({ params, em, tenantID, visible }, { pool }) {
+    const { id: datasourceID } = await getDatasource(em, params.datasourceID);
+    const own = await em.find(DataQuery, { datasourceID }, { fields: ['id'] });
+    const running = await findWorkflowsThatRun(pool, tenantID, { datasourceID });
+    const page = { limit: SHOWN, orderBy: { createdAt: 'desc' as const } };
+    const queries = await em.find(DataQuery, { datasourceID, ...(await visible('dataquery.read')) }, page);
+    const workflows = await em.find(Workflow, { id: { $in: running }, ...(await visible('workflow.read')) }, page);
+    return {
+      dataQueries: queries.map(({ id, dataQueryTitle }) => ({ dataQueryID: id, dataQueryTitle })),
+      workflows: workflows.map(({ id, title }) => ({ workflowID: id, workflowTitle: title })),
+      others: { dataQueries: own.length - queries.length, workflows: running.length - workflows.length },
+    };
+  },
+});

@@ -1,0 +1,40 @@
+import { createAsset } from '#shared/assets.ts';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { newID } from '#shared/ids.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getDataQuery } from './find.ts';
+import { presentDataQuery } from './present.ts';
+import { Changed, DataQueryID } from './schemas.ts';
+import { targetAccess } from './target.ts';
+
+export const cloneDataQuery = tenantRoute({
+  method: 'post',
+  path: '/queries/:dataQueryID/clone',
+  summary: 'Copy a data query',
+  access: ({ params }) => [
+    { permission: 'dataquery.read', object: `dataquery:${params.dataQueryID}` },
+    { permission: 'dataquery.create', object: 'dataquery:*' },
+  ],
+  params: DataQueryID,
+  response: Changed,
+  idempotent: 'transaction',
+
+  async handle({ params, caller, em, require }) {
+    const original = await getDataQuery(em, params.dataQueryID);
+    await require(targetAccess(original));
+    const { dataQueryDescription, dataQueryOptions, datasourceID, datasourceType } = original;
+    const { runOnLoad, isDisabled, folderID } = original;
+    const query = await createAsset(em, caller, 'dataquery', DataQuery, {
+      id: newID(),
+      dataQueryTitle: `${original.dataQueryTitle.slice(0, 255 - ' (Copy)'.length)} (Copy)`,
+      dataQueryDescription,
+      dataQueryOptions,
+      datasourceID,
+      datasourceType,
+      runOnLoad,
+      isDisabled,
+      folderID,
+    });
+    return { dataQuery: presentDataQuery(query), message: 'Data query copied' };
+  },
+});

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { createAsset } from '#shared/assets.ts';
+import type { Caller } from '#shared/caller.ts';
+import { DataQuery as DataQueryEntity } from '#shared/db/entities/data-query.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { newID } from '#shared/ids.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { presentDataQuery } from './present.ts';
+import { Changed, DataQueriesCreate, DataQuery, DataQueryCreate } from './schemas.ts';
+import { checkTarget, type Target, targetAccess } from './target.ts';
+
+const creating = { permission: 'dataquery.create', object: 'dataquery:*' } as const;
+
+export const createDataQuery = tenantRoute({
+  method: 'post',
+  path: '/queries',
+  summary: 'Create a data query; without a datasource it asks the database of the tenant',
+  status: 201,
+  access: ({ body }) => [creating, ...targetAccess(body)],
+  body: DataQueryCreate,
+  response: Changed,
+  idempotent: 'transaction',
+
+  async handle({ body, caller, em }) {
+    const { target, issues } = await checkTarget(em, body);
+    if (issues) throw invalid(issues);
+    const query = await write(em, caller, body, target);
+    return { dataQuery: presentDataQuery(query), message: 'Data query created' };
+  },
+});
+
+export const createDataQueries = tenantRoute({
+  method: 'post',
+  path: '/queries/bulk',
+  summary: 'Create data queries, all of them or none; what is wrong is named by the place in the list',
+  status: 201,
+  access: ({ body }) => [creating, ...body.flatMap(targetAccess)],
+  body: DataQueriesCreate,
+  response: z.object({ dataQueries: z.array(DataQuery), message: z.string() }),
+  idempotent: 'transaction',
+
+  async handle({ body, caller, em }) {
+    const checked = [];
+    for (const item of body) checked.push({ item, ...(await checkTarget(em, item)) });
+    const issues = checked.flatMap(({ issues = [] }, index) =>
+      issues.map((issue) => ({ ...issue, path: [index, ...issue.path] })),
+    );
+    if (issues.length > 0) throw invalid(issues);
+    const dataQueries = [];
+    for (const { item, target } of checked)
+      if (target) dataQueries.push(presentDataQuery(await write(em, caller, item, target)));
+    return { dataQueries, message: `${dataQueries.length} data queries created` };
+  },
+});
+
+function write(em: EntityManager, caller: Caller, body: DataQueryCreate, target: Target): Promise<DataQueryEntity> {
+  const { dataQueryTitle, dataQueryDescription, dataQueryOptions, folderID } = body;
+  const { runOnLoad = false, isDisabled = false } = body;
+  return createAsset(em, caller, 'dataquery', DataQueryEntity, {
+    id: newID(),
+    dataQueryTitle,
+    dataQueryDescription,
+    dataQueryOptions,
+    ...target,
+    runOnLoad,
+    isDisabled,
+    folderID,
+  });
+}

@@ -1,0 +1,39 @@
+import type { z } from 'zod';
+import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
+import { datasources, findDatasourceType } from '#shared/datasources/index.ts';
+import { AppError } from '#shared/errors.ts';
+import { QueryOptions } from '#shared/queries/options.ts';
+import { formOf, joinForms } from '../../http/form.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { DataQuerySchemas, SchemasQuery } from './schemas.ts';
+
+export const describeDataQueries = tenantRoute({
+  method: 'get',
+  path: '/queries/schemas',
+  summary: 'What can be asked of each type of datasource, with the form of the options',
+  permission: 'dataquery.list',
+  filter: true,
+  query: SchemasQuery,
+  response: DataQuerySchemas,
+
+  async handle({ query: { datasourceType } }) {
+    const wanted = datasourceType === undefined ? datasources : [getType(datasourceType)];
+    return {
+      schemas: Object.fromEntries(wanted.map((definition) => [definition.type, describe(definition)])),
+      message: 'Data query schemas',
+    };
+  },
+});
+
+function getType(type: string): DatasourceDefinition {
+  const definition = findDatasourceType(type);
+  if (!definition) throw new AppError('SCHEMA_NOT_FOUND', `There is no datasource type "${type}"`);
+  return definition;
+}
+
+type Description = z.input<typeof DataQuerySchemas>['schemas'][string];
+
+function describe({ type, label, category, query, defaults }: DatasourceDefinition): Description {
+  const data = { ...(defaults.query as Description['data']), ...QueryOptions.parse({}) };
+  return { datasourceType: type, label, category, ...joinForms(formOf(query), formOf(QueryOptions)), data };
+}

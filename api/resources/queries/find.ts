@@ -1,0 +1,15 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+
+/** The query of the path; `lock` keeps it as it is until the transaction ends. */
+export async function getDataQuery(
+  em: EntityManager,
+  id: string,
+  { lock = false }: { lock?: boolean } = {},
+): Promise<DataQuery> {
+  const query = await em.findOne(DataQuery, { id }, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE as const } : {});
+  if (!query) throw new AppError('NOT_FOUND', 'Data query not found');
+  return query;
+}

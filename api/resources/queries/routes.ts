@@ -1,0 +1,97 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { deleteAsset } from '#shared/assets.ts';
+import { DataQuery as DataQueryEntity } from '#shared/db/entities/data-query.ts';
+import { QueryRun } from '#shared/db/entities/query-run.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { cloneDataQuery } from './clone.ts';
+import { createDataQueries, createDataQuery } from './create.ts';
+import { describeDataQueries } from './describe.ts';
+import { getDataQuery } from './find.ts';
+import { presentDataQuery, presentRun } from './present.ts';
+import { runDataQuery, testGivenDataQuery, testStoredDataQuery } from './run.ts';
+import { DataQueries, DataQuery, DataQueryID, DataQueryList, RunList, Runs } from './schemas.ts';
+import { updateDataQuery } from './update.ts';
+
+/** Fixed words before `:dataQueryID`, which would take them for an id. */
+export const dataQueryRoutes = [
+  tenantRoute({
+    method: 'get',
+    path: '/queries',
+    summary: 'The data queries the caller may read, newest first',
+    permission: 'dataquery.list',
+    filter: true,
+    query: DataQueryList,
+    response: DataQueries,
+
+    async handle({ query, em, visible }) {
+      const { search, folderID, datasourceID } = query;
+      const where: FilterQuery<DataQueryEntity> = {
+        ...(await visible('dataquery.read')),
+        ...(search && { dataQueryTitle: containing(search) }),
+        ...(folderID && { folderID }),
+        ...(datasourceID && { datasourceID }),
+      };
+      const { rows, fields } = await findPage(em, DataQueryEntity, { where, query });
+      return { dataQueries: rows.map(presentDataQuery), ...fields };
+    },
+  }),
+
+  createDataQuery,
+  createDataQueries,
+  testGivenDataQuery,
+  describeDataQueries,
+
+  tenantRoute({
+    method: 'get',
+    path: '/queries/:dataQueryID',
+    summary: 'A data query',
+    permission: 'dataquery.read',
+    object: ({ params }) => `dataquery:${params.dataQueryID}`,
+    params: DataQueryID,
+    response: z.object({ dataQuery: DataQuery, message: z.string() }),
+
+    async handle({ params, em }) {
+      return { dataQuery: presentDataQuery(await getDataQuery(em, params.dataQueryID)), message: 'Data query found' };
+    },
+  }),
+
+  updateDataQuery,
+
+  tenantRoute({
+    method: 'delete',
+    path: '/queries/:dataQueryID',
+    summary: 'Delete a data query',
+    permission: 'dataquery.delete',
+    object: ({ params }) => `dataquery:${params.dataQueryID}`,
+    params: DataQueryID,
+    response: z.object({ message: z.string() }),
+
+    async handle({ params, em }) {
+      await deleteAsset(em, 'dataquery', await getDataQuery(em, params.dataQueryID));
+      return { message: 'Data query deleted' };
+    },
+  }),
+
+  cloneDataQuery,
+  testStoredDataQuery,
+  runDataQuery,
+
+  tenantRoute({
+    method: 'get',
+    path: '/queries/:dataQueryID/runs',
+    summary: 'When a data query ran of late: for whom, how long, and what went wrong; newest first',
+    permission: 'dataquery.read',
+    object: ({ params }) => `dataquery:${params.dataQueryID}`,
+    params: DataQueryID,
+    query: RunList,
+    response: Runs,
+
+    async handle({ params, query, em }) {
+      const { id: dataQueryID } = await getDataQuery(em, params.dataQueryID);
+      const { rows, fields } = await findPage(em, QueryRun, { where: { dataQueryID }, query, newestBy: 'startedAt' });
+      return { runs: rows.map((run) => presentRun(run, dataQueryID)), ...fields };
+    },
+  }),
+];

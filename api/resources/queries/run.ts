@@ -1,0 +1,111 @@
+import type { z } from 'zod';
+import type { Asking } from '#shared/ask.ts';
+import type { Caller } from '#shared/caller.ts';
+import type { DataQuery } from '#shared/db/entities/data-query.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { QueryOptions } from '#shared/queries/options.ts';
+import { QueryAnswer, queryRuns } from '#shared/queues/query-runs.ts';
+import { invalid, within } from '#shared/workflow/issues.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getDataQuery } from './find.ts';
+import { DataQueryID, DataQueryRun, DataQueryTest, RunQuery } from './schemas.ts';
+import { checkTarget, type Target, targetAccess } from './target.ts';
+
+export const runDataQuery = tenantRoute({
+  method: 'post',
+  path: '/queries/:dataQueryID/run',
+  summary: 'Run a data query; with `explain`, ask its server how it would go about it',
+  permission: 'dataquery.execute',
+  object: ({ params }) => `dataquery:${params.dataQueryID}`,
+  params: DataQueryID,
+  query: RunQuery,
+  body: DataQueryRun,
+  response: QueryAnswer,
+  errors: ['409'],
+
+  async handle({ params, query: { explain, fresh }, body, em, tenantID, caller, signal }, { producer }) {
+    const stored = getEnabled(await getDataQuery(em, params.dataQueryID));
+    const asker = { tenantID, caller, signal, producer };
+    return ask(asker, { ...stored, inputs: body.inputs, mode: explain ? 'explain' : 'run', isFresh: fresh });
+  },
+});
+
+export const testStoredDataQuery = tenantRoute({
+  method: 'post',
+  path: '/queries/:dataQueryID/queryTest',
+  summary: 'Run a stored data query to see whether it works; what is cached is not asked',
+  permission: 'dataquery.test',
+  object: ({ params }) => `dataquery:${params.dataQueryID}`,
+  params: DataQueryID,
+  query: RunQuery.omit({ fresh: true }),
+  body: DataQueryRun,
+  response: QueryAnswer,
+  errors: ['409'],
+
+  async handle({ params, query: { explain }, body, em, tenantID, caller, signal }, { producer }) {
+    const stored = getEnabled(await getDataQuery(em, params.dataQueryID));
+    const asker = { tenantID, caller, signal, producer };
+    return ask(asker, { ...stored, inputs: body.inputs, mode: explain ? 'explain' : 'run', isFresh: true });
+  },
+});
+
+export const testGivenDataQuery = tenantRoute({
+  method: 'patch',
+  path: '/queries/queryTest',
+  summary: 'Run a data query that is not stored',
+  access: ({ body: { dataQuery } }) => [
+    { permission: 'dataquery.test', object: 'dataquery:*' },
+    ...targetAccess(dataQuery),
+  ],
+  query: RunQuery.omit({ fresh: true }),
+  body: DataQueryTest,
+  response: QueryAnswer,
+
+  async handle({ query: { explain }, body: { dataQuery, inputs }, em, tenantID, caller, signal }, { producer }) {
+    const { target, issues } = await checkTarget(em, dataQuery);
+    if (issues) throw invalid(within(['dataQuery'], issues));
+    const { dataQueryOptions } = dataQuery;
+    const query = { kind: 'given', ...target, dataQueryOptions } as const;
+    const asker = { tenantID, caller, signal, producer };
+    return ask(asker, { query, target, dataQueryOptions, inputs, mode: explain ? 'explain' : 'run', isFresh: true });
+  },
+});
+
+function getEnabled({ id: dataQueryID, isDisabled, datasourceID = null, datasourceType, dataQueryOptions }: DataQuery) {
+  if (isDisabled) throw new AppError('CONFLICT', 'The data query is disabled');
+  const query = { kind: 'stored', dataQueryID } as const;
+  return { query, target: { datasourceID, datasourceType }, dataQueryOptions };
+}
+
+interface Asker {
+  tenantID: string;
+  caller: Caller;
+  signal: AbortSignal;
+  producer: Pick<Asking, 'ask'>;
+}
+
+interface Asked {
+  query: z.input<typeof queryRuns.question>['query'];
+  target: Target;
+  dataQueryOptions: JsonObject;
+  inputs: JsonObject;
+  mode: 'run' | 'explain';
+  isFresh: boolean;
+}
+
+/** The worker has the query's own time; a little more is for the way there and back. */
+const WAY_MS = 5_000;
+
+function ask({ tenantID, caller, signal, producer }: Asker, { target, dataQueryOptions, ...asked }: Asked) {
+  const { timeoutSeconds } = QueryOptions.pick({ timeoutSeconds: true }).parse(dataQueryOptions);
+  return producer.ask(
+    queryRuns,
+    { tenantID, caller, ...asked },
+    {
+      timeoutMs: timeoutSeconds * 1_000 + WAY_MS,
+      signal,
+      lanes: { target: target.datasourceID ?? `${tenantID}.${target.datasourceType}`, tenant: tenantID },
+    },
+  );
+}

@@ -1,0 +1,72 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
+import { datasources, datasourceTypes, findDatasourceType } from '#shared/datasources/index.ts';
+import { Datasource } from '#shared/db/entities/datasource.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { splitPermission } from '#shared/policy/permissions.ts';
+import { checkQuery } from '#shared/queries/bind.ts';
+import { type Issue, within } from '#shared/workflow/issues.ts';
+import type { Access } from '../../http/route.ts';
+
+/** What a query asks, as somebody has named it: a datasource, a type, or both. */
+interface Asked {
+  datasourceID?: string | null | undefined;
+  datasourceType?: string | undefined;
+}
+
+/** What a query asks: a datasource, or null where the type is the whole address. */
+export interface Target {
+  datasourceID: string | null;
+  datasourceType: string;
+}
+
+/** What writing or trying a query asks for beside the route's own permission. */
+export function targetAccess({ datasourceID, datasourceType }: Asked): Access[] {
+  if (datasourceID) return [{ permission: 'datasource.read', object: `datasource:${datasourceID}` }];
+  const permission = (datasourceType ? findType(datasourceType) : ownDatabase)?.standsAlone?.permission;
+  if (!permission) return [];
+  const [resource] = splitPermission(permission);
+  return [{ permission, object: `${resource}:*` }];
+}
+
+/** The query's target, or what is wrong with the query. The datasource stays until the transaction, if there is one, ends. */
+export async function checkTarget(
+  em: EntityManager,
+  { datasourceID, datasourceType, dataQueryOptions }: Asked & { dataQueryOptions: JsonObject },
+): Promise<{ target: Target; issues?: never } | { target?: never; issues: Issue[] }> {
+  const found = datasourceID
+    ? await findStored(em, datasourceID, datasourceType)
+    : findAlone(datasourceType ?? ownDatabase?.type);
+  if (typeof found !== 'string') return { issues: [found] };
+  const definition = findType(found);
+  if (!definition) return { issues: [unknownType] };
+  const issues = within(['dataQueryOptions'], checkQuery(definition, dataQueryOptions));
+  if (issues.length > 0) return { issues };
+  return { target: { datasourceID: datasourceID ?? null, datasourceType: definition.type } };
+}
+
+async function findStored(em: EntityManager, id: string, wanted: string | undefined): Promise<string | Issue> {
+  const lock = em.isInTransaction() ? { lockMode: LockMode.PESSIMISTIC_READ as const } : {};
+  const datasource = await em.findOne(Datasource, { id }, { fields: ['datasourceType'], ...lock });
+  if (!datasource) return { path: ['datasourceID'], message: 'there is no such datasource' };
+  const { datasourceType } = datasource;
+  if (wanted === undefined || wanted === datasourceType) return datasourceType;
+  return { path: ['datasourceType'], message: `the datasource is of type ${datasourceType}` };
+}
+
+function findAlone(type: string | undefined): string | Issue {
+  if (type === undefined) return { path: ['datasourceID'], message: 'is required' };
+  const definition = findType(type);
+  if (!definition) return unknownType;
+  return definition.standsAlone ? type : { path: ['datasourceID'], message: `is required for the type ${type}` };
+}
+
+function findType(type: string): DatasourceDefinition | undefined {
+  return findDatasourceType(type);
+}
+
+/** What is asked when a query names nothing: the database that is the tenant's own. */
+const ownDatabase = (datasources as readonly DatasourceDefinition[]).find(({ standsAlone }) => standsAlone);
+
+const unknownType: Issue = { path: ['datasourceType'], message: `must be one of ${datasourceTypes.join(', ')}` };

@@ -1,0 +1,50 @@
+import type { DataQuery } from '#shared/db/entities/data-query.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getDataQuery } from './find.ts';
+import { presentDataQuery } from './present.ts';
+import { Changed, DataQueryID, DataQueryUpdate } from './schemas.ts';
+import { checkTarget, targetAccess } from './target.ts';
+
+export const updateDataQuery = tenantRoute({
+  method: 'patch',
+  path: '/queries/:dataQueryID',
+  summary: 'Change a data query; what is left out stays, options are given as a whole',
+  permission: 'dataquery.update',
+  object: ({ params }) => `dataquery:${params.dataQueryID}`,
+  params: DataQueryID,
+  body: DataQueryUpdate,
+  response: Changed,
+
+  async handle({ params, body, em, require }) {
+    return em.transactional(async (tx) => {
+      const query = await getDataQuery(tx, params.dataQueryID, { lock: true });
+      const asked = change(query, body);
+      if (asked) {
+        // Also where the datasource stays: other words to it may ask for anything it has.
+        await require(targetAccess(asked));
+        const { target, issues } = await checkTarget(tx, asked);
+        if (issues) throw invalid(issues);
+        tx.assign(query, { ...target, dataQueryOptions: asked.dataQueryOptions });
+      }
+      const { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, folderID } = body;
+      const changes = { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, folderID };
+      tx.assign(query, changes, { ignoreUndefined: true });
+      await tx.flush();
+      return { dataQuery: presentDataQuery(query), message: 'Data query updated' };
+    });
+  },
+});
+
+/** What the query asks afterwards; undefined when nothing of that is mentioned. */
+function change(query: DataQuery, { datasourceID, datasourceType, dataQueryOptions }: DataQueryUpdate) {
+  if (datasourceID === undefined && datasourceType === undefined && !dataQueryOptions) return undefined;
+  const isElsewhere = datasourceID !== undefined || datasourceType !== undefined;
+  const before = { datasourceID: query.datasourceID, datasourceType: query.datasourceType };
+  return {
+    ...(isElsewhere
+      ? { datasourceID: datasourceID === undefined ? query.datasourceID : datasourceID, datasourceType }
+      : before),
+    dataQueryOptions: dataQueryOptions ?? query.dataQueryOptions,
+  };
+}
