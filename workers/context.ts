@@ -21,6 +21,7 @@ import { processors } from './processors/index.ts';
 import { createQueryCache } from './queries/cache.ts';
 import { createDatasources } from './queries/datasources.ts';
 import { createQueries } from './queries/run.ts';
+import { createRights } from './rights.ts';
 import { createSandbox } from './sandbox/pool.ts';
 import { createSession } from './session.ts';
 import { createSweep, type Sweep } from './sweep.ts';
@@ -61,6 +62,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const datasources = createDatasources({ pool, secrets, kept, outbound, logger });
   const queries = createQueries({ pool, datasources, cache: createQueryCache(pool, secrets), sandbox, logger });
 
+  const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
+
   const session = createSession({
     pool,
     slots: config.worker.slots,
@@ -72,10 +75,10 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const engine = createEngine({
     pool,
     dispatchPool,
-    policy: resources.use(createPolicy(pool, logger)),
+    rights,
     runs,
     publisher,
-    nodes: { sandbox },
+    nodes: { sandbox, queries, rights },
     config: config.worker,
     sessionID: () => session.id,
     logger,

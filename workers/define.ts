@@ -6,13 +6,19 @@ import type { Logger } from '#shared/logger.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import type { Outbound } from './outbound.ts';
+import type { Queries } from './queries/run.ts';
+import type { Rights } from './rights.ts';
 import type { Sandbox } from './sandbox/pool.ts';
 
 /** What a node knows of the run it is in. `scope` is what templates and code call `ctx`. */
 export interface NodeRun {
   readonly instanceID: string;
   readonly tenantID: string;
+  /** Null where there is none: a test of a graph that was never saved. */
+  readonly workflowID: string | null;
   readonly nodeID: string;
+  /** The node's config as it was saved, templates and all. */
+  readonly saved: JsonObject;
   readonly iteration: number;
   readonly attempt: number;
   readonly caller: Caller;
@@ -45,6 +51,8 @@ type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];
 
 export interface NodeContext {
   sandbox: Sandbox;
+  queries: Queries;
+  rights: Rights;
 }
 
 export interface Task<D extends AnyNode> {

@@ -47,6 +47,7 @@ function templateIssues(texts: readonly Text[]): Issue[] {
 
 /** Fields that are nearly always a template, where a path without braces would quietly be taken as text. */
 const templated: { readonly [Kind in NodeKind]?: readonly (readonly string[])[] } = {
+  dataQuery: [['inputValues', '*']],
   delay: [['delayVariable'], ['untilTime']],
   subWorkflow: [['inputMapping', '*']],
   end: [['outputParameters', '*', 'sourceVariable']],

@@ -6,7 +6,7 @@ import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, anApiKey, anOperator, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
-import { aFile, bodyFixture, loginFixture, paramFixture } from '../support/route-fixtures.ts';
+import { aFile, bodyFixture, loginFixture, paramFixture, paramsInBody } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
 let cluster: Cluster;
@@ -17,7 +17,7 @@ let stranger: TestUser;
 let bystander: TestUser;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: ['datasource.tests'] });
+  cluster = await startCluster({ workers: ['datasource.tests', 'datasource.metadata', 'query.runs'] });
   [tenant, elsewhere] = [await aTenant(cluster), await aTenant(cluster)];
   await anOperator(cluster, loginFixture);
   [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];
@@ -236,7 +236,8 @@ async function withEveryPermission(route: Route) {
 
 async function fixtures(route: Route, where: TestTenant): Promise<Record<string, string>> {
   const made: Record<string, string> = {};
-  for (const name of paramsOf(route)) made[name] = await paramFixture(name)(cluster, where);
+  const names = new Set([...paramsOf(route), ...paramsInBody(nameOf(route))]);
+  for (const name of names) made[name] = await paramFixture(name)(cluster, where);
   return made;
 }
 
@@ -262,22 +263,22 @@ function send(
   given?: unknown,
 ): Promise<Answer> {
   const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
-  const body = given ?? bodyOf(route);
+  const body = given ?? bodyOf(route, params);
   const client = who && 'request' in who ? who : cluster.as(who);
   return client.request(route.method, path, body);
 }
 
-function bodyOf(route: Route): unknown {
+function bodyOf(route: Route, params: Record<string, string>): unknown {
   if (route.upload) return aFile();
   const { body } = route;
-  return body && bodyFixture({ name: nameOf(route), takes: (candidate) => body.safeParse(candidate).success });
+  return body && bodyFixture({ name: nameOf(route), takes: (candidate) => body.safeParse(candidate).success }, params);
 }
 
 function accessOf(route: Route, given: Record<string, string>): readonly Access[] {
   if (route.realm !== 'tenant') return [];
   const params = route.params?.parse(given) as never;
   const query = route.query?.parse({}) as never;
-  const body = route.body?.parse(bodyOf(route)) as never;
+  const body = route.body?.parse(bodyOf(route, given)) as never;
   return route.access({ params, query, body });
 }
 

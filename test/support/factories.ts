@@ -4,7 +4,11 @@ import { createKey } from '#api/auth/api-key.ts';
 import { createPasswords } from '#api/auth/passwords.ts';
 import type { ApiContext } from '#api/context.ts';
 import { createAsset } from '#shared/assets.ts';
+import type { Caller } from '#shared/caller.ts';
+import { findDatasourceType } from '#shared/datasources/index.ts';
 import { ApiKey } from '#shared/db/entities/api-key.ts';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { Datasource } from '#shared/db/entities/datasource.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { Operator } from '#shared/db/entities/operator.ts';
 import { OperatorSession } from '#shared/db/entities/operator-session.ts';
@@ -18,7 +22,10 @@ import type { JsonObject } from '#shared/json.ts';
 import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
 import { type Permission, type RolePermission, splitPermission } from '#shared/policy/permissions.ts';
 import { rulesOfRole } from '#shared/policy/roles.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { sealSecrets } from '#shared/secret.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { testServers } from './environment.ts';
 import { graph } from './graphs.ts';
 
 /** What factories need of a cluster. */
@@ -142,6 +149,66 @@ export async function aWorkflow(place: Place, settings: WorkflowSettings = {}): 
   const title = settings.title ?? 'A workflow';
   await createAsset(em, caller, 'workflow', Workflow, { id, title, workflowOptions: options, versionID });
   return { id, tenantID: tenant.id, versionID };
+}
+
+export interface TestDatasource {
+  id: string;
+}
+
+type SealingPlace = Place & { context: Pick<ApiContext, 'secrets'> };
+
+/** The tests' own database server, unless something else is asked for. */
+export async function aDatasource(
+  place: SealingPlace,
+  settings: { tenant: TestTenant; title?: string; type?: string; options?: JsonObject },
+): Promise<TestDatasource> {
+  const { tenant, title = 'A datasource', type = 'postgresql' } = settings;
+  const options = settings.options ?? {
+    connectionOption: 'connectionString',
+    connectionString: testServers.databaseURL,
+  };
+  const id = newID();
+  const definition = findDatasourceType(type);
+  if (!definition) throw new Error(`There is no datasource type "${type}"`);
+  const seal = { secrets: place.context.secrets, context: sealedColumns.datasourceOptions.context(id) };
+  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  await createAsset(em, callerOf(tenant.creator), 'datasource', Datasource, {
+    id,
+    datasourceTitle: title,
+    datasourceType: type,
+    datasourceOptions: sealSecrets(definition.options, options, seal),
+    datasourceTags: [],
+  });
+  return { id };
+}
+
+interface DataQuerySettings {
+  tenant: TestTenant;
+  datasource?: TestDatasource;
+  title?: string;
+  /** SQL, or whatever the options are. */
+  query?: string | JsonObject;
+  isDisabled?: boolean;
+}
+
+export async function aDataQuery(place: SealingPlace, settings: DataQuerySettings): Promise<{ id: string }> {
+  const { tenant, title = 'A data query', query = 'select 1 as n', isDisabled = false } = settings;
+  const datasource = settings.datasource ?? (await aDatasource(place, { tenant }));
+  const id = newID();
+  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  await createAsset(em, callerOf(tenant.creator), 'dataquery', DataQuery, {
+    id,
+    dataQueryTitle: title,
+    dataQueryOptions: typeof query === 'string' ? { query } : query,
+    datasourceID: datasource.id,
+    datasourceType: 'postgresql',
+    isDisabled,
+  });
+  return { id };
+}
+
+function callerOf({ id }: TestUser): Caller {
+  return { type: 'user', id, userID: id, origin: 'direct' };
 }
 
 export interface TestKey {

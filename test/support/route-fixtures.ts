@@ -1,7 +1,7 @@
 import { newID } from '#shared/ids.ts';
 import type { Cluster } from './cluster.ts';
 import { testServers } from './environment.ts';
-import { aMember, anApiKey, aRole, aWorkflow, chain, type TestTenant } from './factories.ts';
+import { aDataQuery, aDatasource, aMember, anApiKey, aRole, aWorkflow, chain, type TestTenant } from './factories.ts';
 
 /** The smallest there is: one pixel. */
 export function aPNG(): Buffer {
@@ -24,6 +24,8 @@ type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 const params: Record<string, MakeParam> = {
   tenantID: async (_cluster, tenant) => tenant.id,
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
+  datasourceID: async (cluster, tenant) => (await aDatasource(cluster, { tenant })).id,
+  dataQueryID: async (cluster, tenant) => (await aDataQuery(cluster, { tenant })).id,
   apiKeyID: async (cluster, tenant) => (await anApiKey(cluster, { tenant })).id,
   instanceID: aRun,
   logoID: async (cluster, tenant) => {
@@ -46,6 +48,15 @@ const params: Record<string, MakeParam> = {
 /** Whoever the body of a login means. */
 export const loginFixture = { email: 'operator@example.test', password: 'correct horse battery' };
 
+/** A text that is a name in braces is an id, made for the tenant as the parameter of that name is. */
+const aQuery = {
+  dataQueryTitle: 'A data query',
+  datasourceID: '{datasourceID}',
+  dataQueryOptions: { query: 'select 1 as n' },
+};
+
+const theServer = { connectionOption: 'connectionString', connectionString: testServers.databaseURL };
+
 /** A body that will do, for every route that does not take an empty one. */
 const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
@@ -54,6 +65,15 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/operator/roles': { roleName: 'A role', rolePermissions: ['workflow.read'] },
   'post /api/v1/tenants': { tenantTitle: 'A tenant' },
   'post /api/v1/tenants/:tenantID/apikeys': { apiKeyName: 'A key', apiKeyPermissions: ['workflow.read'] },
+  'post /api/v1/tenants/:tenantID/datasources': {
+    datasourceTitle: 'A datasource',
+    datasourceType: 'postgresql',
+    datasourceOptions: theServer,
+  },
+  'post /api/v1/tenants/:tenantID/datasources/test': { datasourceType: 'postgresql', datasourceOptions: theServer },
+  'post /api/v1/tenants/:tenantID/queries': aQuery,
+  'post /api/v1/tenants/:tenantID/queries/bulk': [aQuery, aQuery],
+  'patch /api/v1/tenants/:tenantID/queries/queryTest': { dataQuery: aQuery },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': { submittedData: { a: 1 } },
@@ -69,8 +89,20 @@ export function paramFixture(name: string): MakeParam {
   return make;
 }
 
-export function bodyFixture(route: { name: string; takes(body: unknown): boolean }): unknown {
-  const body = bodies[route.name] ?? {};
+/** The parameters that the body of a route names beside those of its path. */
+export function paramsInBody(name: string): string[] {
+  return [...JSON.stringify(bodies[name] ?? {}).matchAll(IN_BRACES)].map(([, param = '']) => param);
+}
+
+const IN_BRACES = /"\{(\w+)\}"/g;
+
+/** What is not among the parameters names nothing. */
+export function bodyFixture(
+  route: { name: string; takes(body: unknown): boolean },
+  params: Record<string, string> = {},
+): unknown {
+  const text = JSON.stringify(bodies[route.name] ?? {});
+  const body = JSON.parse(text.replace(IN_BRACES, (_match, name: string) => JSON.stringify(params[name] ?? newID())));
   if (!route.takes(body))
     throw new Error(`"${route.name}" wants a body that will do: give it one in test/support/route-fixtures.ts`);
   return body;

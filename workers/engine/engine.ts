@@ -2,11 +2,11 @@ import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { Policy } from '#shared/policy/enforcer.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { NodeContext } from '../define.ts';
+import type { Rights } from '../rights.ts';
 import type { HeldRow } from '../session.ts';
 import { createAdvance } from './advance.ts';
 import { type ClaimedRow, createClaim } from './claim.ts';
@@ -39,7 +39,7 @@ export interface EngineDependencies {
   pool: Pool;
   /** For claims: see `createDispatchPool`. */
   dispatchPool: Pool;
-  policy: Policy;
+  rights: Rights;
   runs: Runs;
   publisher: Publisher;
   nodes: NodeContext;
@@ -85,7 +85,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   const advance = createAdvance({
     pool,
-    policy: dependencies.policy,
+    rights: dependencies.rights,
     slots,
     nodes: dependencies.nodes,
     config,

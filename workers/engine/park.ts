@@ -1,18 +1,16 @@
-import { subjectsOf } from '#shared/caller.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { readActingVersion } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
-import type { Policy } from '#shared/policy/enforcer.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Park } from '../define.ts';
+import type { Rights } from '../rights.ts';
 import type { HeldRun } from './held-run.ts';
 
 export interface ParkDependencies {
   pool: Pool;
-  policy: Policy;
+  rights: Rights;
 }
 
 interface Parked {
@@ -53,7 +51,7 @@ function suspended(payload: object): Parked['event'] {
 }
 
 async function addChild(
-  { pool, policy }: ParkDependencies,
+  { pool, rights }: ParkDependencies,
   run: HeldRun,
   node: GraphNode,
   { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
@@ -66,7 +64,7 @@ async function addChild(
   );
   const child = rows[0];
   // A template may have named it, which nobody could check when the graph was saved; and rights change meanwhile.
-  if (!child || !(await mayExecute({ pool, policy }, run, workflowID)))
+  if (!child || !(await rights.mayExecute(run, `workflow:${workflowID}`)))
     throw refusal('The sub-workflow does not exist, or whoever started this run may not execute it');
   const options = WorkflowOptions.parse(child.workflow_options);
   run.step.children.push({
@@ -77,15 +75,6 @@ async function addChild(
     input: resolveInputs(options.inputDefinitions, input),
     timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),
   });
-}
-
-async function mayExecute({ pool, policy }: ParkDependencies, run: HeldRun, workflowID: string): Promise<boolean> {
-  const { tenantID, caller } = run;
-  if (caller.type === 'system') return true;
-  const version = await readActingVersion(pool, tenantID, caller);
-  if (version === null) return false;
-  const question = { tenantID, version, subjects: subjectsOf(caller) };
-  return policy.can({ ...question, object: `workflow:${workflowID}`, action: 'execute' });
 }
 
 function refusal(message: string): AppError {

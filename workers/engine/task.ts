@@ -38,6 +38,12 @@ export class AttemptTask implements NodeRun {
   get tenantID(): string {
     return this.#run.tenantID;
   }
+  get workflowID(): string | null {
+    return this.#run.workflowID;
+  }
+  get saved(): JsonObject {
+    return this.#node.data;
+  }
   get nodeID(): string {
     return this.#node.id;
   }

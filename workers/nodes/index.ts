@@ -4,6 +4,7 @@ import type { Executor, NodeContext, Park } from '../define.ts';
 import type { AttemptTask } from '../engine/task.ts';
 import { runCondition } from './condition.ts';
 import { runDataCollection } from './data-collection.ts';
+import { runDataQuery } from './data-query.ts';
 import { runDelay } from './delay.ts';
 import { runEnd } from './end.ts';
 import { runJavascript } from './javascript.ts';
@@ -12,6 +13,7 @@ import { runSubWorkflow } from './sub-workflow.ts';
 
 const executors = {
   start: runStart,
+  dataQuery: runDataQuery,
   javascript: runJavascript,
   condition: runCondition,
   delay: runDelay,

@@ -1,5 +1,7 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { Datasource } from '#shared/db/entities/datasource.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
@@ -55,7 +57,10 @@ export const tenantRoutes = [
       const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
       const tenantUserCount = await em.count(Membership, {});
       const tenantWorkflowCount = await em.count(Workflow, {});
-      return { tenant: { ...presentTenant(tenant), tenantUserCount, tenantWorkflowCount } };
+      const tenantDatasourceCount = await em.count(Datasource, {});
+      const tenantDataQueryCount = await em.count(DataQuery, {});
+      const counts = { tenantUserCount, tenantWorkflowCount, tenantDatasourceCount, tenantDataQueryCount };
+      return { tenant: { ...presentTenant(tenant), ...counts } };
     },
   }),
 

@@ -44,6 +44,11 @@ export const Tenant = z.object({
 /** As its member sees it in the list. */
 export const OwnTenant = Tenant.extend({ role: z.enum(['ADMIN', 'MEMBER']) });
 
-export const CountedTenant = Tenant.extend({ tenantUserCount: z.int(), tenantWorkflowCount: z.int() });
+export const CountedTenant = Tenant.extend({
+  tenantUserCount: z.int(),
+  tenantWorkflowCount: z.int(),
+  tenantDatasourceCount: z.int(),
+  tenantDataQueryCount: z.int(),
+});
 
 export const OwnTenants = z.object({ tenants: z.array(OwnTenant), ...pageFields });

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
@@ -18,8 +19,8 @@ export interface Graph {
 
 /** What a node names that is executed with it, by kind. */
 const bindings = {
-  subWorkflow: { field: 'childWorkflowID', permission: 'workflow.execute', type: 'workflow' },
-  dataQuery: { field: 'dataQueryID', permission: 'dataquery.execute', type: 'dataquery' },
+  subWorkflow: { field: 'childWorkflowID', permission: 'workflow.execute', type: 'workflow', words: 'workflow' },
+  dataQuery: { field: 'dataQueryID', permission: 'dataquery.execute', type: 'dataquery', words: 'data query' },
 } as const;
 
 /** What writing or running a graph asks for beside the route's own permission. Ids that come from a template are checked when it runs. */
@@ -32,7 +33,12 @@ export function boundAccess(nodes: readonly WorkflowNode[] = []): Access[] {
   return [...objects.values()];
 }
 
-/** Refuses a graph that could not run, or that names a workflow the tenant has not. `self` is the workflow it belongs to. */
+/** The same for the workflows alone. */
+export function childAccess(nodes: readonly WorkflowNode[]): Access[] {
+  return boundAccess(nodes.filter(({ type }) => type === 'subWorkflow'));
+}
+
+/** Refuses a graph that could not run, or that names what the tenant has not. `self` is the workflow it belongs to. */
 export async function checkGraph(
   em: EntityManager,
   { nodes, edges }: Pick<Graph, 'nodes' | 'edges'>,
@@ -40,15 +46,21 @@ export async function checkGraph(
 ): Promise<void> {
   compileGraph(nodes, edges);
 
-  const children = boundIDs(nodes).filter(({ type }) => type === 'workflow');
-  if (children.length === 0) return;
-  const ids = [...new Set(children.map(({ id }) => id))];
-  const found = new Set((await em.find(Workflow, { id: { $in: ids } }, { fields: ['id'] })).map(({ id }) => id));
-  const issues = children.flatMap(({ id, path }) => {
+  const bound = boundIDs(nodes);
+  if (bound.length === 0) return;
+  const found = await findBound(em, bound);
+  const issues = bound.flatMap(({ id, path, words }) => {
     if (id === self) return [{ path, message: 'a workflow cannot call itself' }];
-    return found.has(id) ? [] : [{ path, message: 'there is no such workflow' }];
+    return found.has(id) ? [] : [{ path, message: `there is no such ${words}` }];
   });
   if (issues.length > 0) throw invalid(issues);
+}
+
+async function findBound(em: EntityManager, bound: ReturnType<typeof boundIDs>): Promise<ReadonlySet<string>> {
+  const idsOf = (wanted: string) => [...new Set(bound.filter(({ type }) => type === wanted).map(({ id }) => id))];
+  const workflows = await em.find(Workflow, { id: { $in: idsOf('workflow') } }, { fields: ['id'] });
+  const queries = await em.find(DataQuery, { id: { $in: idsOf('dataquery') } }, { fields: ['id'] });
+  return new Set([...workflows, ...queries].map(({ id }) => id));
 }
 
 function boundIDs(nodes: readonly WorkflowNode[]) {

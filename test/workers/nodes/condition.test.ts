@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
 import { condition } from '#shared/nodes/condition.ts';
-import type { NodeRun } from '#workers/define.ts';
+import type { NodeContext, NodeRun } from '#workers/define.ts';
 import { runCondition } from '#workers/nodes/condition.ts';
 import { createSandbox } from '#workers/sandbox/pool.ts';
 
@@ -24,6 +24,8 @@ function run(branches: BranchInput[], options: Options = {}) {
   const nodeRun: NodeRun = {
     instanceID: 'instance',
     tenantID: 'tenant',
+    workflowID: null,
+    saved: {},
     nodeID: 'node',
     iteration: 0,
     attempt: 1,
@@ -34,7 +36,7 @@ function run(branches: BranchInput[], options: Options = {}) {
     log: logger,
   };
   const config = condition.config.parse({ branches, ...(defaultBranch ? { defaultBranch } : {}) });
-  return runCondition({ config, run: nodeRun, signal }, { sandbox: options.in ?? sandbox });
+  return runCondition({ config, run: nodeRun, signal }, { sandbox: options.in ?? sandbox } as NodeContext);
 }
 
 const yes = { operator: 'equals', leftValue: 1, rightValue: 1 };

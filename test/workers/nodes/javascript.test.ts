@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
 import { javascript } from '#shared/nodes/javascript.ts';
-import type { NodeRun } from '#workers/define.ts';
+import type { NodeContext, NodeRun } from '#workers/define.ts';
 import { runJavascript } from '#workers/nodes/javascript.ts';
 import { createSandbox } from '#workers/sandbox/pool.ts';
 
@@ -21,6 +21,8 @@ function run(config: { code: string; outputVariable?: string }, options: Options
   const nodeRun: NodeRun = {
     instanceID: 'instance',
     tenantID: 'tenant',
+    workflowID: null,
+    saved: {},
     nodeID: 'node',
     iteration: 0,
     attempt: 1,
@@ -30,7 +32,7 @@ function run(config: { code: string; outputVariable?: string }, options: Options
     timeoutMs,
     log: logger,
   };
-  return runJavascript({ config: javascript.config.parse(config), run: nodeRun, signal }, { sandbox });
+  return runJavascript({ config: javascript.config.parse(config), run: nodeRun, signal }, { sandbox } as NodeContext);
 }
 
 test('the value goes to the output variable', async () => {

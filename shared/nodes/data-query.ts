@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { JsonObject } from '../json.ts';
+import { Identifier, working } from './common.ts';
+import { defineNode } from './define-node.ts';
+
+/** Runs a stored data query; its result is the node's value. */
+export const dataQuery = defineNode({
+  kind: 'dataQuery',
+  label: 'Data query',
+  config: z.object({
+    ...working,
+    dataQueryID: z.uuid().toLowerCase(),
+    inputValues: JsonObject.default({}),
+    outputVariable: Identifier.default('queryResult'),
+  }),
+  exits: ['success', 'error'],
+  timeoutSeconds: 120,
+  defaultValue: { title: 'Data query', dataQueryID: '00000000-0000-4000-8000-000000000000' },
+});

@@ -1,0 +1,20 @@
+import { type Caller, subjectsOf } from '#shared/caller.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { readActingVersion } from '#shared/db/standing.ts';
+import type { Policy } from '#shared/policy/enforcer.ts';
+
+/** What whoever began something may do while it goes on: rights change, and people leave. */
+export interface Rights {
+  mayExecute(who: { tenantID: string; caller: Caller }, object: string): Promise<boolean>;
+}
+
+export function createRights({ pool, policy }: { pool: Pool; policy: Policy }): Rights {
+  return {
+    async mayExecute({ tenantID, caller }, object) {
+      if (caller.type === 'system') return true;
+      const version = await readActingVersion(pool, tenantID, caller);
+      if (version === null) return false;
+      return policy.can({ tenantID, version, subjects: subjectsOf(caller), object, action: 'execute' });
+    },
+  };
+}
