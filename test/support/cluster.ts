@@ -5,6 +5,7 @@ import type { ApiContext } from '#api/context.ts';
 import { type Api, startApi } from '#api/listen.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
+import type { Logger } from '#shared/logger.ts';
 import type { QueueName } from '#shared/queues/index.ts';
 import { type Client, createClient } from './client.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
@@ -30,16 +31,21 @@ export interface ClusterOptions {
   workers?: boolean | number | readonly QueueName[];
   apis?: number;
   settings?: Record<string, string>;
+  /** For a test that reads what is logged. */
+  logger?: Logger;
 }
 
-export async function startCluster({ workers = true, apis = 1, settings = {} }: ClusterOptions = {}): Promise<Cluster> {
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { workers = true, apis = 1, settings = {}, logger = testLogger } = options;
   await using resources = new AsyncDisposableStack();
   const keyFile = join(tmpdir(), `gantry-test-issuer-${newID()}.json`);
   resources.defer(() => rm(keyFile, { force: true }));
-  const deployment = resources.use(await startDeployment({ PORT: '0', DEV_ISSUER_KEY_FILE: keyFile, ...settings }));
+  const deployment = resources.use(
+    await startDeployment({ PORT: '0', DEV_ISSUER_KEY_FILE: keyFile, ...settings }, logger),
+  );
   const started: { api: Api; baseURL: string }[] = [];
   for (let n = 0; n < apis; n += 1) {
-    const api = resources.use(await startApi({ config: readConfig(deployment.env), logger: testLogger }));
+    const api = resources.use(await startApi({ config: readConfig(deployment.env), logger }));
     started.push({ api, baseURL: `http://127.0.0.1:${api.port}` });
   }
   if (typeof workers === 'object') await deployment.startWorker({}, workers);

@@ -3,6 +3,7 @@ import { type Config, readConfig } from '#shared/config.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import type { QueueName } from '#shared/queues/index.ts';
 import { createRuns, type NewRun, type Runs } from '#shared/runs.ts';
@@ -55,7 +56,10 @@ export interface EventRow {
   payload: JsonObject | null;
 }
 
-export async function startDeployment(settings: Record<string, string> = {}): Promise<Deployment> {
+export async function startDeployment(
+  settings: Record<string, string> = {},
+  logger: Logger = testLogger,
+): Promise<Deployment> {
   await using resources = new AsyncDisposableStack();
   const database = resources.use(await freshDatabase());
   const env: Record<string, string> = {
@@ -107,7 +111,7 @@ export async function startDeployment(settings: Record<string, string> = {}): Pr
     runs,
     tenantID,
     async startWorker(more = {}, queueNames) {
-      const options = { config: readConfig({ ...env, ...more }), logger: testLogger };
+      const options = { config: readConfig({ ...env, ...more }), logger };
       return owned.use(await createWorker({ ...options, ...(queueNames && { queueNames }) }));
     },
     saveVersion: (graph, options) => saveVersion(graph, options),

@@ -1,0 +1,406 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import type { Client } from '../../support/client.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aDataQuery, aDatasource, aMember, aTenant, type TestTenant } from '../../support/factories.ts';
+import { eventually } from '../../support/settle.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let api: Client;
+let datasourceID: string;
+beforeAll(async () => {
+  cluster = await startCluster({ workers: ['query.runs'] });
+  tenant = await aTenant(cluster);
+  api = cluster.as(tenant.creator).in(tenant);
+  datasourceID = (await aDatasource(cluster, { tenant })).id;
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const inputDefinitions = [{ key: 'n', type: 'number', required: true }];
+
+function create(more: object = {}, as = api) {
+  const body = { dataQueryTitle: 'Orders', datasourceID, dataQueryOptions: { query: 'select 1 as n' } };
+  return as.post('T/queries', { ...body, ...more });
+}
+
+/** A stored query, by its SQL and whatever else its options have. */
+async function saved(query: string, options: object = {}): Promise<string> {
+  const { body } = await create({ dataQueryOptions: { query, ...options } });
+  return body.dataQuery.id;
+}
+
+describe('creating a data query', () => {
+  test('takes the type from the datasource, and its creator may do anything with it', async () => {
+    const rules = [{ object: `datasource:${datasourceID}`, action: 'read' }];
+    const member = await aMember(cluster, { tenant, can: ['dataquery.create'], rules });
+    const own = cluster.as(member).in(tenant);
+
+    const created = await create({ runOnLoad: true, dataQueryDescription: 'words' }, own);
+    const { id } = created.body.dataQuery;
+
+    expect(created).toMatchObject({
+      status: 201,
+      body: {
+        message: expect.any(String),
+        dataQuery: {
+          id,
+          dataQueryID: id,
+          tenantID: tenant.id,
+          dataQueryTitle: 'Orders',
+          dataQueryDescription: 'words',
+          dataQueryOptions: { query: 'select 1 as n' },
+          datasourceID,
+          datasourceType: 'postgresql',
+          runOnLoad: true,
+          isDisabled: false,
+          creatorID: member.id,
+        },
+      },
+    });
+    expect((await own.get(`T/queries/${id}`)).body.dataQuery).toEqual(created.body.dataQuery);
+    expect((await own.post(`T/queries/${id}/run`)).body.dataQueryResult).toEqual([{ n: 1 }]);
+    expect((await own.delete(`T/queries/${id}`)).status).toBe(200);
+    const { rows } = await cluster.pool.query('select 1 from policy_rule where object = $1', [`dataquery:${id}`]);
+    expect(rows).toEqual([]);
+  });
+
+  test('finds the datasource inside the options as well, and keeps it beside them', async () => {
+    const dataQueryOptions = { query: 'select 1', datasourceID, datasourceType: 'postgresql' };
+    const { status, body } = await api.post('T/queries', { dataQueryTitle: 'Inside', dataQueryOptions });
+
+    expect(status).toBe(201);
+    expect(body.dataQuery).toMatchObject({ datasourceID, datasourceType: 'postgresql' });
+    expect(body.dataQuery.dataQueryOptions).toEqual({ query: 'select 1' });
+  });
+
+  test.each([
+    ['no title', { dataQueryTitle: '' }, /^dataQueryTitle: /],
+    ['no options', { dataQueryOptions: 'select 1' }, /^dataQueryOptions: /],
+    ['a datasource that is not there', { datasourceID: newID() }, /^datasourceID: there is no such datasource$/],
+    ['a datasource that is no id', { datasourceID: 'x' }, /^datasourceID: /],
+    ['a type that is not the datasource’s', { datasourceType: 'mysql' }, /^datasourceType: .* postgresql$/],
+    ['a type that is not there', { datasourceID: null, datasourceType: 'oracle' }, /^datasourceType: must be one of/],
+    ['a type without a datasource', { datasourceID: null, datasourceType: 'postgresql' }, /^datasourceID: is required/],
+    ['no SQL', { dataQueryOptions: {} }, /^dataQueryOptions\.query: /],
+    [
+      'an option of every query that is wrong',
+      { dataQueryOptions: { query: 'select 1', timeoutSeconds: 0 } },
+      /^dataQueryOptions\.timeoutSeconds: /,
+    ],
+    [
+      'a template that is no path',
+      { dataQueryOptions: { query: 'select {{inputs.a + 1}}' } },
+      /^dataQueryOptions\.query: \{\{inputs\.a \+ 1\}\}/,
+    ],
+    [
+      'an input that is not declared',
+      { dataQueryOptions: { query: 'select {{inputs.x}}', inputDefinitions } },
+      /^dataQueryOptions\.query: there is no input "x"/,
+    ],
+    [
+      'a placeholder of the server',
+      { dataQueryOptions: { query: 'select $1' } },
+      /^dataQueryOptions\.query: .*placeholders are ours/,
+    ],
+  ])('refuses %s by its place', async (_what, more, message) => {
+    expect(await create(more)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_ERROR', message: expect.stringMatching(message) } },
+    });
+  });
+
+  test('in bulk is all or nothing, and what is wrong is named by its place in the list', async () => {
+    const good = { dataQueryTitle: 'Good', datasourceID, dataQueryOptions: { query: 'select 1' } };
+    const bad = { ...good, dataQueryOptions: { query: 'select $1' } };
+    const before = (await api.get('T/queries')).body.totalCount;
+
+    const refused = await api.post('T/queries/bulk', [good, bad, { ...good, datasourceID: newID() }, good]);
+    const malformed = await api.post('T/queries/bulk', [good, { ...good, dataQueryTitle: 1 }]);
+    const created = await api.post('T/queries/bulk', [good, { ...good, dataQueryTitle: 'Second' }]);
+
+    expect(refused.status).toBe(400);
+    expect(refused.body.error.details.issues.map(({ path }: { path: unknown[] }) => path)).toEqual([
+      [1, 'dataQueryOptions', 'query'],
+      [2, 'datasourceID'],
+    ]);
+    expect(malformed.body.error.message).toMatch(/^1\.dataQueryTitle: /);
+    expect((await api.post('T/queries/bulk', [])).status).toBe(400);
+    expect(created).toMatchObject({
+      status: 201,
+      body: { dataQueries: [{ dataQueryTitle: 'Good' }, { dataQueryTitle: 'Second' }] },
+    });
+    expect((await api.get('T/queries')).body.totalCount).toBe(before + 2);
+  });
+});
+
+describe('whoever may not read the datasource', () => {
+  test('can neither write, copy nor try a query that asks it, and can still run one they are given', async () => {
+    const id = await saved('select 1 as n');
+    const member = await aMember(cluster, {
+      tenant,
+      can: ['dataquery.create', 'dataquery.read', 'dataquery.update', 'dataquery.test', 'dataquery.execute'],
+    });
+    const own = cluster.as(member).in(tenant);
+    const query = { dataQueryTitle: 'Orders', datasourceID, dataQueryOptions: { query: 'select 2' } };
+
+    const refused = [
+      await own.post('T/queries', query),
+      await own.post('T/queries', {
+        ...query,
+        datasourceID: undefined,
+        dataQueryOptions: { datasourceID, query: 'select 2' },
+      }),
+      await own.post('T/queries/bulk', [query]),
+      await own.post(`T/queries/${id}/clone`),
+      await own.patch(`T/queries/${id}`, { dataQueryOptions: { query: 'select 2' } }),
+      await own.patch(`T/queries/${id}`, { datasourceID }),
+      await own.patch('T/queries/queryTest', { dataQuery: query }),
+    ];
+
+    for (const answer of refused)
+      expect(answer).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION_DENIED' } } });
+    expect((await own.patch(`T/queries/${id}`, { dataQueryTitle: 'Only the title' })).status).toBe(200);
+    expect((await own.post(`T/queries/${id}/run`)).body.dataQueryResult).toEqual([{ n: 1 }]);
+    expect((await own.post(`T/queries/${id}/queryTest`)).body.dataQueryResult).toEqual([{ n: 1 }]);
+  });
+});
+
+describe('a stored query', () => {
+  test('is listed for whoever may read it, by title, folder and datasource', async () => {
+    const own = await aTenant(cluster);
+    const admin = cluster.as(own.creator).in(own);
+    const datasource = await aDatasource(cluster, { tenant: own });
+    const [first, second] = [
+      await aDataQuery(cluster, { tenant: own, datasource, title: 'Orders of today' }),
+      await aDataQuery(cluster, { tenant: own, title: 'Customers' }),
+    ];
+    const rules = [{ object: `dataquery:${first.id}`, action: 'read' }];
+    const reader = await aMember(cluster, { tenant: own, can: ['dataquery.list'], rules });
+    const ids = async (client: Client, query = '') =>
+      (await client.get(`T/queries${query}`)).body.dataQueries.map(({ id }: { id: string }) => id);
+
+    expect(await ids(admin)).toEqual([second.id, first.id]);
+    expect(await ids(admin, '?search=orders')).toEqual([first.id]);
+    expect(await ids(admin, `?datasourceID=${datasource.id}`)).toEqual([first.id]);
+    expect(await ids(admin, `?folderID=${newID()}`)).toEqual([]);
+    expect(await ids(cluster.as(reader).in(own))).toEqual([first.id]);
+    expect((await admin.get('T/queries')).body).toMatchObject({ totalCount: 2, page: 1, pageSize: 1000 });
+  });
+
+  test('changes by what an update mentions, and can move to another datasource', async () => {
+    const id = await saved('select 1 as n');
+    const other = await aDatasource(cluster, { tenant });
+
+    const renamed = await api.patch(`T/queries/${id}`, { dataQueryTitle: 'Renamed', runOnLoad: true });
+    const rewritten = await api.patch(`T/queries/${id}`, { dataQueryOptions: { query: 'select 2 as n' } });
+    const moved = await api.patch(`T/queries/${id}`, { datasourceID: other.id });
+    const refused = await api.patch(`T/queries/${id}`, { dataQueryOptions: { query: '' } });
+
+    expect(renamed.body.dataQuery).toMatchObject({ dataQueryTitle: 'Renamed', runOnLoad: true, datasourceID });
+    expect(rewritten.body.dataQuery).toMatchObject({
+      dataQueryTitle: 'Renamed',
+      dataQueryOptions: { query: 'select 2 as n' },
+    });
+    expect(moved.body.dataQuery).toMatchObject({
+      datasourceID: other.id,
+      dataQueryOptions: { query: 'select 2 as n' },
+    });
+    expect(refused.body.error.message).toMatch(/^dataQueryOptions\.query: /);
+    expect((await api.post(`T/queries/${id}/run`)).body.dataQueryResult).toEqual([{ n: 2 }]);
+  });
+
+  test('is copied with all it says', async () => {
+    const id = await saved('select 3 as n', { cacheSeconds: 5 });
+    const { status, body } = await api.post(`T/queries/${id}/clone`);
+
+    expect(status).toBe(200);
+    expect(body.dataQuery).toMatchObject({
+      dataQueryTitle: 'Orders (Copy)',
+      dataQueryOptions: { query: 'select 3 as n', cacheSeconds: 5 },
+      datasourceID,
+    });
+    expect(body.dataQuery.id).not.toBe(id);
+  });
+});
+
+describe('running a query', () => {
+  test('answers with the result, its columns and its size, whatever the inputs are called', async () => {
+    const id = await saved('select {{inputs.n}}::int + 1 as n', { inputDefinitions });
+
+    for (const body of [{ inputValues: { n: 1 } }, { args: { n: '1' } }])
+      expect(await api.post(`T/queries/${id}/run`, body)).toMatchObject({
+        status: 200,
+        body: {
+          success: true,
+          dataQueryResult: [{ n: 2 }],
+          columns: [{ name: 'n', type: expect.any(String) }],
+          rowCount: 1,
+          durationMs: expect.any(Number),
+          isCached: false,
+        },
+      });
+  });
+
+  test('binds values, whatever is in them', async () => {
+    const id = await saved("select {{inputs.t}}::text as t, 'x {{inputs.t}}' as u");
+    for (const t of ["'; drop table datasource; --", '$1', '{{inputs.t}}', '\\', '"'])
+      expect((await api.post(`T/queries/${id}/run`, { args: { t } })).body.dataQueryResult).toEqual([
+        { t, u: `x ${t}` },
+      ]);
+  });
+
+  test('refuses inputs that are missing or of another type, by name', async () => {
+    const id = await saved('select {{inputs.n}}::int as n', { inputDefinitions });
+    for (const args of [{}, { n: 'many' }])
+      expect(await api.post(`T/queries/${id}/run`, { args })).toMatchObject({
+        status: 400,
+        body: { error: { code: 'VALIDATION_ERROR', message: expect.stringMatching(/^args\.n: /) } },
+      });
+  });
+
+  test('tells what the server did not like', async () => {
+    const id = await saved('select * from not_there');
+    expect(await api.post(`T/queries/${id}/run`)).toMatchObject({
+      status: 400,
+      body: {
+        error: { code: 'DB_ERROR', message: expect.stringContaining('not_there'), details: { postgres_code: '42P01' } },
+      },
+    });
+  });
+
+  test('stops at its rows, its time and its being disabled', async () => {
+    const many = await saved('select generate_series(1, 100) as n', { maxRows: 3 });
+    const slow = await saved('select pg_sleep(30)', { timeoutSeconds: 0.3 });
+    const off = await aDataQuery(cluster, { tenant, isDisabled: true });
+
+    expect((await api.post(`T/queries/${many}/run`)).body).toMatchObject({ rowCount: 3, truncated: true });
+    expect(await api.post(`T/queries/${slow}/run`)).toMatchObject({
+      status: 504,
+      body: { error: { code: 'UPSTREAM_TIMEOUT', message: expect.stringContaining('0.3 s') } },
+    });
+    for (const path of ['run', 'queryTest']) expect((await api.post(`T/queries/${off.id}/${path}`)).status).toBe(409);
+  });
+
+  test('shapes the result with its script', async () => {
+    const id = await saved('select generate_series(1, 3) as n', {
+      transform: 'return data.map(({ n }) => n * inputs.by);',
+    });
+    const { body } = await api.post(`T/queries/${id}/run`, { args: { by: 2 } });
+    expect(body.dataQueryResult).toEqual([2, 4, 6]);
+  });
+
+  test('gives a cached answer to the same inputs, and a fresh one to whoever asks for it or tests', async () => {
+    const id = await saved('select clock_timestamp() as at, {{inputs.n}}::int as n', { cacheSeconds: 60 });
+    const run = async (path: string, n: number) => (await api.post(`T/queries/${id}/${path}`, { args: { n } })).body;
+
+    const first = await run('run', 1);
+    const again = await run('run', 1);
+
+    expect(first.isCached).toBe(false);
+    expect(again).toMatchObject({ isCached: true, dataQueryResult: first.dataQueryResult });
+    expect((await run('run', 2)).isCached).toBe(false);
+    for (const path of ['run?fresh=true', 'queryTest']) {
+      const fresh = await run(path, 1);
+      expect(fresh.isCached).toBe(false);
+      expect(fresh.dataQueryResult).not.toEqual(first.dataQueryResult);
+    }
+  });
+
+  test('is explained in the words of the server, and nothing is run', async () => {
+    const id = await saved('select pg_sleep(30), {{inputs.n}}::int');
+    const { status, body } = await api.post(`T/queries/${id}/run?explain=true`, { args: { n: 1 } });
+
+    expect(status).toBe(200);
+    expect(JSON.stringify(body.dataQueryResult)).toContain('Plan');
+    expect((await api.get(`T/queries/${id}/runs`)).body.runs).toEqual([]);
+  });
+
+  test('that is not stored takes it from the request', async () => {
+    const test = (dataQuery: object, more: object = {}) => api.patch('T/queries/queryTest', { dataQuery, ...more });
+    const dataQueryOptions = { query: 'select {{inputs.n}}::int as n' };
+
+    expect(await test({ datasourceID, dataQueryOptions }, { inputValues: { n: 5 } })).toMatchObject({
+      status: 200,
+      body: { dataQueryResult: [{ n: 5 }], isCached: false },
+    });
+    expect(
+      (await test({ dataQueryOptions: { ...dataQueryOptions, datasourceID } }, { args: { n: 6 } })).body,
+    ).toMatchObject({
+      dataQueryResult: [{ n: 6 }],
+    });
+    expect((await test({ datasourceID, dataQueryOptions: { query: 'select $1' } })).body.error.message).toMatch(
+      /^dataQuery\.dataQueryOptions\.query: /,
+    );
+    expect((await test({ datasourceID: newID(), dataQueryOptions })).body.error.message).toBe(
+      'dataQuery.datasourceID: there is no such datasource',
+    );
+  });
+
+  test('ends at the server when the client goes away', async () => {
+    const marker = `gone_${newID().replaceAll('-', '')}`;
+    const id = await saved(`select pg_sleep(30) as ${marker}`);
+    const active = async () => {
+      const { rows } = await cluster.pool.query(
+        `select pid from pg_stat_activity where state = 'active' and query like $1 and pid <> pg_backend_pid()`,
+        [`%${marker}%`],
+      );
+      return rows.length;
+    };
+    const client = new AbortController();
+    const url = `${cluster.baseURL}/api/v1/tenants/${tenant.id}/queries/${id}/run`;
+    const headers = { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` };
+
+    const asked = fetch(url, { method: 'POST', headers, signal: client.signal }).catch(() => 'gone');
+    await eventually(async () => expect(await active()).toBe(1));
+    client.abort();
+
+    expect(await asked).toBe('gone');
+    await eventually(async () => expect(await active()).toBe(0), 5_000);
+  });
+
+  test('is recorded: for whom, how long, how much, and what went wrong', async () => {
+    const id = await saved('select 1 / {{inputs.n}}::int as n');
+    for (const n of [1, 0, 2]) await api.post(`T/queries/${id}/run`, { args: { n } });
+    const list = async (query = '') => (await api.get(`T/queries/${id}/runs${query}`)).body;
+
+    await eventually(async () => expect((await list()).totalCount).toBe(3));
+    const { runs } = await list();
+    const first = await list('?limit=2');
+    const rest = await list(`?limit=2&cursor=${first.nextCursor}`);
+
+    expect(runs.map(({ error }: { error: { code: string } | null }) => error?.code ?? null)).toEqual([
+      null,
+      'DB_ERROR',
+      null,
+    ]);
+    expect(runs[0]).toMatchObject({
+      dataQueryID: id,
+      datasourceID,
+      datasourceType: 'postgresql',
+      caller: { type: 'user', id: tenant.creator.id, origin: 'direct' },
+      rowCount: 1,
+      isCached: false,
+    });
+    expect([...first.runs, ...rest.runs]).toEqual(runs);
+    expect(rest.nextCursor).toBeNull();
+  });
+});
+
+test('the schemas say what can be asked of each type, and what every query has', async () => {
+  const { body } = await api.get('T/queries/schemas?datasourceType=postgresql');
+
+  expect(body.schemas.postgresql).toMatchObject({
+    datasourceType: 'postgresql',
+    schema: {
+      properties: { query: { title: 'SQL' }, timeoutSeconds: { default: 60 }, inputDefinitions: { type: 'array' } },
+    },
+    data: { query: 'select 1', timeoutSeconds: 60, maxRows: 10_000, cacheSeconds: 0 },
+  });
+  expect(body.schemas.postgresql.uischema.elements).toContainEqual({
+    type: 'Control',
+    scope: '#/properties/query',
+    options: { multi: true },
+  });
+  expect((await api.get('T/queries/schemas?datasourceType=nothing')).status).toBe(404);
+});

@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { newID } from '#shared/ids.ts';
+import { changeRules } from '#shared/policy/change.ts';
+import type { Client } from '#test/support/client.ts';
+import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import {
+  aDataQuery,
+  aDatasource,
+  aMember,
+  anApiKey,
+  aTenant,
+  chain,
+  type TestTenant,
+} from '#test/support/factories.ts';
+import { eventually } from '#test/support/settle.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let admin: Client;
+beforeAll(async () => {
+  cluster = await startCluster();
+  tenant = await aTenant(cluster);
+  admin = cluster.as(tenant.creator).in(tenant);
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+function asking(dataQueryID: string, more: object = {}) {
+  return chain({ ask: { type: 'dataQuery', dataQueryID, ...more } }, { result: '{{ctx.queryResult}}' });
+}
+
+async function saved(graph: object): Promise<string> {
+  const { status, body } = await admin.post('T/workflows', { title: 'Asks', ...graph });
+  expect(body).toMatchObject({ success: true });
+  expect(status).toBe(201);
+  return body.workflow.id;
+}
+
+function execute(workflowID: string, args: object = {}, as = admin) {
+  return as.post(`T/workflows/${workflowID}/execute?wait=20`, { args });
+}
+
+describe('a dataQuery node', () => {
+  test('runs the query with its inputs, and the rows are its value', async () => {
+    const { id } = await aDataQuery(cluster, {
+      tenant,
+      query: 'select n, {{inputs.word}}::text as word from generate_series(1, {{inputs.n}}::int) n',
+    });
+    const workflow = await saved(asking(id, { inputValues: { n: '{{ctx.input.n}}', word: 'a "{{ctx.input.word}}"' } }));
+
+    const { body } = await execute(workflow, { n: 2, word: "'; --" });
+
+    expect(body).toMatchObject({
+      status: 'COMPLETED',
+      output: {
+        result: [
+          { n: 1, word: `a "'; --"` },
+          { n: 2, word: `a "'; --"` },
+        ],
+      },
+    });
+    const instance = (await admin.get(`T/workflows/instances/${body.instanceID}`)).body;
+    const output = instance.timeline.findLast(({ nodeID }: { nodeID: string }) => nodeID === 'ask')?.output;
+    expect(output).toEqual({ queryResult: body.output.result, success: true });
+    await eventually(async () =>
+      expect((await admin.get(`T/queries/${id}/runs`)).body.runs).toMatchObject([
+        { caller: { type: 'user', id: tenant.creator.id, origin: 'workflow', originID: workflow }, rowCount: 2 },
+      ]),
+    );
+  });
+
+  test('says when there was more than was read', async () => {
+    const { id } = await aDataQuery(cluster, {
+      tenant,
+      query: { query: 'select generate_series(1, 10) as n', maxRows: 2 },
+    });
+    const graph = chain(
+      { ask: { type: 'dataQuery', dataQueryID: id, outputVariable: 'rows' } },
+      { rows: '{{ctx.rows}}' },
+    );
+    const { body } = await execute(await saved(graph));
+
+    const { timeline } = (await admin.get(`T/workflows/instances/${body.instanceID}`)).body;
+    expect(body.output.rows).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(timeline.findLast(({ nodeID }: { nodeID: string }) => nodeID === 'ask')?.output).toMatchObject({
+      truncated: true,
+    });
+  });
+
+  test('fails with what the server said, and is not tried again for that', async () => {
+    const { id } = await aDataQuery(cluster, { tenant, query: 'select * from not_there' });
+    const { body } = await execute(await saved(asking(id, { retryLimit: 3, retryDelaySeconds: 0 })));
+
+    expect(body).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'DB_ERROR', nodeID: 'ask', attempt: 1, message: expect.stringContaining('not_there') },
+    });
+  });
+
+  test('leaves by its error exit where that leads somewhere', async () => {
+    const { id } = await aDataQuery(cluster, { tenant, isDisabled: true });
+    const graph = asking(id);
+    graph.edges.push({ id: 'handled', source: 'ask', sourceHandle: 'error', target: 'end' });
+
+    const { body } = await execute(await saved(graph));
+
+    expect(body).toMatchObject({ status: 'COMPLETED', output: { result: null } });
+  });
+
+  test('stops at its time, and the query stops with it at the server', async () => {
+    const marker = `late_${newID().replaceAll('-', '')}`;
+    const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(30) as ${marker}` });
+
+    const { body } = await execute(await saved(asking(id, { timeoutSeconds: 1 })));
+
+    expect(body).toMatchObject({ status: 'FAILED', error: { code: 'NODE_TIMEOUT', nodeID: 'ask' } });
+    await eventually(async () => expect(await active(marker)).toBe(0), 5_000);
+  });
+
+  test('is cancelled with its run, at the server too', async () => {
+    const marker = `stopped_${newID().replaceAll('-', '')}`;
+    const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(30) as ${marker}` });
+    const workflow = await saved(asking(id));
+    const { instanceID } = (await admin.post(`T/workflows/${workflow}/execute`, {})).body;
+    await eventually(async () => expect(await active(marker)).toBe(1));
+
+    const { body } = await admin.delete(`T/workflows/instances/${instanceID}/stop`);
+
+    expect(body.status).toBe('CANCELLED');
+    await eventually(async () => expect(await active(marker)).toBe(0), 5_000);
+  });
+});
+
+describe('saving a graph', () => {
+  test('wants the right to execute every query it names, and that there is such a query', async () => {
+    const { id } = await aDataQuery(cluster, { tenant });
+    const rules = [{ object: `dataquery:${id}`, action: 'execute' }];
+    const [may, mayNot] = [
+      await aMember(cluster, { tenant, can: ['workflow.create', 'workflow.test'], rules }),
+      await aMember(cluster, { tenant, can: ['workflow.create', 'workflow.test', 'dataquery.read'] }),
+    ];
+    const create = (member: typeof may) =>
+      cluster
+        .as(member)
+        .in(tenant)
+        .post('T/workflows', { title: 'Asks', ...asking(id.toUpperCase()) });
+
+    expect((await create(may)).status).toBe(201);
+    expect((await create(mayNot)).status).toBe(403);
+    expect((await cluster.as(mayNot).in(tenant).post('T/workflows/test', asking(id))).status).toBe(403);
+    expect((await admin.post('T/workflows', { title: 'Asks', ...asking(newID()) })).body.error.message).toBe(
+      'workflowNodes.1.data.dataQueryID: there is no such data query',
+    );
+  });
+
+  test('tells of a value that wants braces', async () => {
+    const { id } = await aDataQuery(cluster, { tenant });
+    const { body } = await admin.post('T/workflows', {
+      title: 'Asks',
+      ...asking(id, { inputValues: { n: 'ctx.input.n' } }),
+    });
+    expect(body.error.message).toContain('write {{ctx.input.n}}');
+  });
+});
+
+describe('whoever may execute the workflow and not the query', () => {
+  test('runs the query that the saved graph names: somebody who could has put it there', async () => {
+    const { id } = await aDataQuery(cluster, { tenant });
+    const workflow = await saved(asking(id));
+    const rules = [{ object: `workflow:${workflow}`, action: 'execute' }];
+    const member = await aMember(cluster, { tenant, rules });
+    const own = cluster.as(member).in(tenant);
+
+    expect((await own.post(`T/queries/${id}/run`)).status).toBe(403);
+    expect((await execute(workflow, {}, own)).body).toMatchObject({
+      status: 'COMPLETED',
+      output: { result: [{ n: 1 }] },
+    });
+
+    const key = await anApiKey(cluster, { tenant, can: ['workflow.execute'] });
+    expect((await execute(workflow, {}, cluster.withKey(key).in(tenant))).body.status).toBe('COMPLETED');
+  });
+
+  test('does not choose one by a template; whoever may execute the query does', async () => {
+    const { id } = await aDataQuery(cluster, { tenant });
+    const workflow = await saved(asking('{{ctx.input.query}}'));
+    const rules = [{ object: `workflow:${workflow}`, action: 'execute' }];
+    const without = await aMember(cluster, { tenant, rules });
+    const withIt = await aMember(cluster, {
+      tenant,
+      rules: [...rules, { object: `dataquery:${id}`, action: 'execute' }],
+    });
+
+    expect((await execute(workflow, { query: id }, cluster.as(without).in(tenant))).body).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'NODE_FAILED', nodeID: 'ask', message: expect.stringContaining('may not execute it') },
+    });
+    expect((await execute(workflow, { query: id }, cluster.as(withIt).in(tenant))).body.status).toBe('COMPLETED');
+  });
+
+  test('does not run it any more once that right, or membership, is gone while the run waits', async () => {
+    const { id } = await aDataQuery(cluster, { tenant });
+    const graph = chain({
+      before: { type: 'delay', delaySeconds: 3 },
+      ask: { type: 'dataQuery', dataQueryID: id },
+    });
+    const workflow = await saved(graph);
+    const rule = { object: `workflow:${workflow}`, action: 'execute' };
+    const [denied, gone] = [
+      await aMember(cluster, { tenant, rules: [rule] }),
+      await aMember(cluster, { tenant, rules: [rule] }),
+    ];
+    const runs = await Promise.all(
+      [denied, gone].map((member) => cluster.as(member).in(tenant).post(`T/workflows/${workflow}/execute`, {})),
+    );
+
+    const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+    await changeRules(em, tenant.id, { remove: [{ subject: denied.id, object: rule.object }] });
+    await cluster.pool.query('delete from membership where user_id = $1', [gone.id]);
+
+    for (const { body } of runs)
+      await eventually(async () => {
+        const run = (await admin.get(`T/workflows/instances/${body.instanceID}`)).body;
+        expect(run).toMatchObject({ status: 'FAILED', error: { code: 'NODE_FAILED', nodeID: 'ask' } });
+      });
+  });
+
+  test('of a workflow that is not theirs to execute, runs nothing', async () => {
+    const { id } = await aDataQuery(cluster, { tenant });
+    const workflow = await saved(asking(id));
+    const member = await aMember(cluster, { tenant, can: ['workflow.read', 'dataquery.execute'] });
+
+    expect((await execute(workflow, {}, cluster.as(member).in(tenant))).status).toBe(403);
+  });
+});
+
+test('a query of another tenant is not there, however it is named', async () => {
+  const theirs = await aTenant(cluster);
+  const datasource = await aDatasource(cluster, { tenant: theirs });
+  const { id } = await aDataQuery(cluster, { tenant: theirs, datasource });
+  const workflow = await saved(asking('{{ctx.input.query}}'));
+
+  const answers = [];
+  for (const query of [id, newID()]) answers.push((await execute(workflow, { query })).body);
+
+  for (const { status, error } of answers) {
+    expect(status).toBe('FAILED');
+    expect(error).toMatchObject({ code: 'NOT_FOUND', message: 'Data query not found' });
+  }
+});
+
+async function active(marker: string): Promise<number> {
+  const { rows } = await cluster.pool.query(
+    `select 1 from pg_stat_activity where state = 'active' and query like $1 and pid <> pg_backend_pid()`,
+    [`%${marker}%`],
+  );
+  return rows.length;
+}
