@@ -10,7 +10,7 @@ import type { Cancels } from './cancels.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Outbound } from './outbound.ts';
 import type { Datasources } from './queries/datasources.ts';
-import type { Queries } from './queries/run.ts';
+import type { Queries } from './queries/queries.ts';
 
 export interface ProcessorContext {
   engine: Engine;

@@ -6,7 +6,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import type { Outbound } from './outbound.ts';
-import type { Queries } from './queries/run.ts';
+import type { Queries } from './queries/queries.ts';
 import type { Rights } from './rights.ts';
 import type { Sandbox } from './sandbox/pool.ts';
 

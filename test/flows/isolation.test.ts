@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '../support/factories.ts';
+import {
+  aDataQuery,
+  aDatasource,
+  aMember,
+  anApiKey,
+  aTenant,
+  aWorkflow,
+  chain,
+  type TestTenant,
+} from '../support/factories.ts';
 import { settle } from '../support/settle.ts';
 
 /**
@@ -45,6 +54,46 @@ describe('an id of another tenant', () => {
     await expectSame((id) => me.post('T/workflows/test', calling(id)), workflowID, 400);
     const own = await aWorkflow(cluster, { tenant: mine });
     await expectSame((id) => me.patch(`T/workflows/${own.id}`, calling(id)), workflowID, 400);
+  });
+
+  test('in the config of a node: a graph cannot name their data query', async () => {
+    const { id } = await aDataQuery(cluster, { tenant: theirs });
+    const asking = (dataQueryID: string) => chain({ ask: { type: 'dataQuery', dataQueryID } });
+    const own = await aWorkflow(cluster, { tenant: mine });
+
+    await expectSame((query) => me.post('T/workflows', { title: 'Mine', ...asking(query) }), id, 400);
+    await expectSame((query) => me.post('T/workflows/test', asking(query)), id, 400);
+    await expectSame((query) => me.patch(`T/workflows/${own.id}`, asking(query)), id, 400);
+  });
+
+  test('in a graph that was written before it was checked: their data query does not run', async () => {
+    const { id } = await aDataQuery(cluster, { tenant: theirs, query: "select 'theirs' as secret" });
+    const outcomes = [];
+    for (const dataQueryID of [id, newID()]) {
+      const graph = chain({ ask: { type: 'dataQuery', dataQueryID } });
+      const planted = await aWorkflow(cluster, { tenant: mine, ...graph });
+      const { body } = await me.post(`T/workflows/${planted.id}/execute?wait=20`, {});
+      outcomes.push({ status: body.status, code: body.error?.code, message: body.error?.message });
+    }
+    expect(outcomes[0]).toMatchObject({ status: 'FAILED', code: 'NOT_FOUND' });
+    expect(outcomes[0]).toEqual(outcomes[1]);
+    expect((await cluster.pool.query('select 1 from query_run where data_query_id = $1', [id])).rows).toEqual([]);
+  });
+
+  test('in a body: their datasource can neither be asked nor tried nor lend its secret', async () => {
+    const { id } = await aDatasource(cluster, { tenant: theirs });
+    const own = await aDataQuery(cluster, { tenant: mine });
+    const asking = (datasourceID: string) => ({ datasourceID, dataQueryOptions: { query: 'select 1' } });
+    const masked = { connectionOption: 'connectionString', connectionString: '\u2022'.repeat(8) };
+
+    await expectSame((of) => me.post('T/queries', { dataQueryTitle: 'Mine', ...asking(of) }), id, 400);
+    await expectSame((of) => me.post('T/queries/bulk', [{ dataQueryTitle: 'Mine', ...asking(of) }]), id, 400);
+    await expectSame((of) => me.patch('T/queries/queryTest', { dataQuery: asking(of) }), id, 400);
+    await expectSame((of) => me.patch(`T/queries/${own.id}`, { datasourceID: of }), id, 400);
+    const test = { datasourceType: 'postgresql', datasourceOptions: masked };
+    await expectSame((of) => me.post('T/datasources/test', { ...test, datasourceID: of }), id, 400);
+    for (const path of ['metadata', 'usage']) await expectSame((of) => me.get(`T/datasources/${of}/${path}`), id, 404);
+    expect((await me.get(`T/queries?datasourceID=${id}`)).body.dataQueries).toEqual([]);
   });
 
   test('in a place that only a run looks at: a graph written before it was checked is refused when it runs', async () => {

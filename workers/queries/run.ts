@@ -1,5 +1,3 @@
-import type { z } from 'zod';
-import type { Caller } from '#shared/caller.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
@@ -7,27 +5,13 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
-import type { queryRuns } from '#shared/queues/query-runs.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { fromZod, invalid } from '#shared/workflow/issues.ts';
 import type { Connection, QueryResult, QueryRun } from '../define.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import { cacheKey, type QueryCache } from './cache.ts';
 import { type DatasourceRef, type Datasources, definitionOf } from './datasources.ts';
-
-type Question = z.output<typeof queryRuns.question>;
-export type QueryAnswer = z.output<typeof queryRuns.answer>;
-
-export interface QueryRequest extends Omit<Question, 'caller'> {
-  caller: Caller;
-  signal: AbortSignal;
-  idempotencyKey: string | null;
-}
-
-/** Runs data queries, for whoever asks and for nodes of workflows. Whether they may is not asked here. */
-export interface Queries {
-  run(request: QueryRequest): Promise<QueryAnswer>;
-}
+import type { Queries, QueryRequest } from './queries.ts';
 
 export interface QueryNeeds {
   pool: Pool;

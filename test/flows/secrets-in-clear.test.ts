@@ -1,0 +1,130 @@
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { createLogger } from '#shared/logger.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { onServer } from '../support/database.ts';
+import { testServers } from '../support/environment.ts';
+import { aTenant } from '../support/factories.ts';
+import { eventually } from '../support/settle.ts';
+
+/** Everything that is written anywhere while secrets are created, tried and used is searched for them. */
+const tail = newID().replaceAll('-', '');
+const secrets = {
+  /** The password of a role that there is. */
+  password: `password-${tail}`,
+  wrong: `wrong-${tail}`,
+  /** What a query was asked with and has answered, which is the tenant's own. */
+  value: `value-${tail}`,
+};
+
+test('neither the database nor the backplane nor a log ever has a secret in clear', async () => {
+  await using resources = new AsyncDisposableStack();
+  const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-logs-')), (path) => rm(path, { recursive: true }));
+  const log = resources.use(await open(join(dir, 'log'), 'a'));
+  await onServer(`create role app_${tail} login password '${secrets.password}'`);
+  resources.defer(() => onServer(`drop role app_${tail}`));
+  const logger = createLogger({ level: 'trace' }, {}, log.fd);
+  const cluster = resources.use(await startCluster({ workers: false, logger }));
+  const tenant = await aTenant(cluster);
+  const api = cluster.as(tenant.creator).in(tenant);
+  const url = new URL(testServers.databaseURL);
+  const options = (password: string) => ({
+    connectionOption: 'connectionDetails',
+    connectionDetails: {
+      host: url.hostname,
+      port: Number(url.port),
+      database: url.pathname.slice(1),
+      user: `app_${tail}`,
+      password,
+      sslMode: 'disable',
+    },
+  });
+  const body = { datasourceTitle: 'Shop', datasourceType: 'postgresql', datasourceOptions: options(secrets.password) };
+  const answers: unknown[] = [];
+  const note = <T extends { body: unknown }>(answer: T): T => {
+    answers.push(answer.body);
+    return answer;
+  };
+
+  const { id } = note(await api.post('T/datasources', body, { 'Idempotency-Key': 'k' })).body.datasource;
+  const query = {
+    dataQueryTitle: 'Echo',
+    datasourceID: id,
+    dataQueryOptions: { query: 'select {{inputs.value}}::text as value', cacheSeconds: 600 },
+  };
+  const queryID = note(await api.post('T/queries', query)).body.dataQuery.id;
+  const wrong = { datasourceType: 'postgresql', datasourceOptions: options(secrets.wrong) };
+  // Nobody works yet, so that the questions are seen where they wait.
+  const asked = Promise.all([
+    api.post('T/datasources/test', { ...wrong, datasourceOptions: options(secrets.password) }),
+    api.post('T/datasources/test', wrong),
+    api.post(`T/datasources/${id}/test`),
+    api.post(`T/queries/${queryID}/run`, { args: { value: secrets.value } }),
+    api.patch('T/queries/queryTest', { dataQuery: query, args: { value: secrets.value } }),
+  ]);
+  await eventually(async () => expect((await dump(cluster)).match(/gs1\./g)?.length).toBeGreaterThan(5));
+  const waiting = await dump(cluster);
+  await cluster.startWorker();
+  const [works, fails, stored, ran, tested] = await asked;
+  for (const answer of [works, fails, stored]) note(answer);
+  for (const path of [`T/datasources/${id}`, 'T/datasources', `T/datasources/${id}/usage`]) note(await api.get(path));
+  note(await api.post(`T/datasources/${id}/clone`));
+  note(await api.patch(`T/datasources/${id}`, { datasourceOptions: options(secrets.wrong) }));
+  note(await api.post(`T/datasources/${id}/test`));
+  note(await api.post(`T/queries/${queryID}/run`, { args: { value: 'another' } }));
+
+  expect(works.status).toBe(200);
+  expect(stored.status).toBe(200);
+  expect(fails).toMatchObject({ status: 502, body: { error: { details: { reason: 'authentication' } } } });
+  expect(ran.body.dataQueryResult).toEqual([{ value: secrets.value }]);
+  expect(tested.body.dataQueryResult).toEqual([{ value: secrets.value }]);
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query('select count(*)::int as n from query_run');
+    expect(rows[0].n).toBe(3);
+  });
+  const places = { waiting, after: await dump(cluster), log: await readFile(join(dir, 'log'), 'utf8'), answers };
+  expect(places.log).toContain('"level"');
+  for (const [place, text] of Object.entries(places))
+    for (const [what, secret] of Object.entries(secrets))
+      expect(JSON.stringify(text).includes(secret), `${what} in ${place}`).toBe(false);
+});
+
+/** All rows of all tables, those of the queues included, and all keys of Redis. */
+async function dump(cluster: Cluster): Promise<string> {
+  const { rows: tables } = await cluster.pool.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await cluster.pool.query(`select t::text as row from ${name} t`);
+    found.push(name, JSON.stringify(rows));
+  }
+  if (testServers.redisURL) found.push(await dumpRedis(testServers.redisURL, cluster.config.backplane.prefix));
+  return found.join('\n');
+}
+
+async function dumpRedis(url: string, prefix: string): Promise<string> {
+  const redis = new Redis(url);
+  try {
+    const keys = await redis.keys(`*${prefix}*`);
+    const values = await Promise.all(keys.map((key) => readKey(redis, key)));
+    return JSON.stringify([keys, values]);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function readKey(redis: Redis, key: string): Promise<unknown> {
+  const type = await redis.type(key);
+  if (type === 'hash') return redis.hgetall(key);
+  if (type === 'list') return redis.lrange(key, '0', '-1');
+  if (type === 'set') return redis.smembers(key);
+  if (type === 'zset') return redis.zrange(key, '0', '-1');
+  if (type === 'stream') return redis.xrange(key, '-', '+');
+  return redis.get(key);
+}
