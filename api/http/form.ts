@@ -17,11 +17,15 @@ export function formOf(schema: z.ZodType): Form {
   return layOut(conditional(made as Schema));
 }
 
-/** Both, as one form: the fields of the first come first. */
+/** Both, as one form: the fields of the first come first, and count where both have one. */
 export function joinForms(one: Form, other: Form): Form {
   const { schema: first } = one;
-  const properties = { ...first.properties, ...other.schema.properties };
+  const properties = { ...first.properties, ...withoutThose(other.schema.properties, first.properties) };
   return layOut({ ...first, properties });
+}
+
+function withoutThose(properties: Schema['properties'] = {}, those: Schema['properties'] = {}): Schema['properties'] {
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => !Object.hasOwn(those, name)));
 }
 
 function layOut(schema: Schema): Form {

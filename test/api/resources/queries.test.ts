@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
+import { datasources } from '#shared/datasources/index.ts';
 import { newID } from '#shared/ids.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
@@ -131,6 +133,46 @@ describe('creating a data query', () => {
       body: { dataQueries: [{ dataQueryTitle: 'Good' }, { dataQueryTitle: 'Second' }] },
     });
     expect((await api.get('T/queries')).body.totalCount).toBe(before + 2);
+  });
+});
+
+describe('a query that names no datasource', () => {
+  const alone = (datasources as readonly DatasourceDefinition[]).find(({ standsAlone }) => standsAlone);
+
+  test('asks what is the tenant’s own, for whoever may do that', async ({ skip }) => {
+    skip(!alone, 'no type stands alone');
+    const [resource = '', action = ''] = alone?.standsAlone?.permission.split('.') ?? [];
+    const rules = [{ object: `${resource}:*`, action }];
+    const [may, mayNot] = [
+      await aMember(cluster, { tenant, can: ['dataquery.create', 'datasource.read'], rules }),
+      await aMember(cluster, { tenant, can: ['dataquery.create', 'datasource.read'] }),
+    ];
+    const body = { dataQueryTitle: 'Own', dataQueryOptions: alone?.defaults.query };
+
+    for (const more of [{}, { datasourceType: alone?.type }]) {
+      const created = await cluster
+        .as(may)
+        .in(tenant)
+        .post('T/queries', { ...body, ...more });
+      expect(created).toMatchObject({
+        status: 201,
+        body: { dataQuery: { datasourceID: null, datasourceType: alone?.type } },
+      });
+      expect(
+        (
+          await cluster
+            .as(mayNot)
+            .in(tenant)
+            .post('T/queries', { ...body, ...more })
+        ).status,
+      ).toBe(403);
+    }
+  });
+
+  test('is refused where every type needs one', async ({ skip }) => {
+    skip(Boolean(alone), 'a type stands alone');
+    const { body } = await create({ datasourceID: undefined });
+    expect(body.error.message).toBe('datasourceID: is required');
   });
 });
 

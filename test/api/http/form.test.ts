@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { formOf, joinForms } from '#api/http/form.ts';
+import { JsonObject } from '#shared/json.ts';
+import { secret } from '#shared/secret.ts';
+
+const place = z.object({ host: z.string().meta({ title: 'Host' }), token: secret(z.string()).optional() });
+
+test('each field has a control, an object a group, a secret a password and a long text many lines', () => {
+  const { uischema } = formOf(
+    z.object({
+      place: place.meta({ title: 'Place' }),
+      text: z.string().max(5_000).default(''),
+      more: JsonObject.optional(),
+    }),
+  );
+
+  expect(uischema).toEqual({
+    type: 'VerticalLayout',
+    elements: [
+      {
+        type: 'Group',
+        label: 'Place',
+        elements: [
+          { type: 'Control', scope: '#/properties/place/properties/host' },
+          { type: 'Control', scope: '#/properties/place/properties/token', options: { format: 'password' } },
+        ],
+      },
+      { type: 'Control', scope: '#/properties/text', options: { multi: true } },
+      { type: 'Control', scope: '#/properties/more' },
+    ],
+  });
+});
+
+test('a choice is one field, and what belongs to it is shown when it is chosen', () => {
+  const { schema, uischema } = formOf(
+    z.discriminatedUnion('by', [
+      z.object({ by: z.literal('place').meta({ title: 'By' }), place }),
+      z.object({ by: z.literal('url'), url: secret(z.string()) }),
+    ]),
+  );
+
+  expect(schema).toMatchObject({
+    type: 'object',
+    properties: { by: { title: 'By', enum: ['place', 'url'] } },
+    required: ['by'],
+    allOf: [
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      { if: { properties: { by: { const: 'place' } } }, then: { required: ['place'] } },
+      {
+        if: { properties: { by: { const: 'url' } } },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        then: { properties: { url: { 'x-secret': true } }, required: ['url'] },
+      },
+    ],
+  });
+  expect(schema).not.toHaveProperty('oneOf');
+  expect(uischema.elements).toMatchObject([
+    { type: 'Control', scope: '#/properties/by' },
+    { type: 'Group', rule: { effect: 'SHOW', condition: { scope: '#/properties/by', schema: { const: 'place' } } } },
+    { type: 'Control', scope: '#/properties/url', options: { format: 'password' }, rule: { effect: 'SHOW' } },
+  ]);
+});
+
+test('a union without such a field stays what it is', () => {
+  const { schema } = formOf(z.object({ value: z.union([z.string(), z.number()]) }));
+  expect(schema.properties?.value?.anyOf).toEqual([{ type: 'string' }, { type: 'number' }]);
+});
+
+test('of two forms the fields of the first come first, and its own win', () => {
+  const { schema, uischema } = joinForms(
+    formOf(z.object({ query: z.string(), both: z.string() })),
+    formOf(z.object({ both: z.number(), seconds: z.number().default(60) })),
+  );
+
+  expect(Object.keys(schema.properties ?? {})).toEqual(['query', 'both', 'seconds']);
+  expect(schema.properties?.both).toEqual({ type: 'string' });
+  expect(schema.required).toEqual(['query', 'both']);
+  expect(uischema.elements).toHaveLength(3);
+});
