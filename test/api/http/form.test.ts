@@ -63,8 +63,8 @@ test('a choice is one field, and what belongs to it is shown when it is chosen',
 });
 
 test('a union without such a field stays what it is', () => {
-  const { schema } = formOf(z.object({ value: z.union([z.string(), z.number()]) }));
-  expect(schema.properties?.value?.anyOf).toEqual([{ type: 'string' }, { type: 'number' }]);
+  const { schema } = formOf(z.object({ value: z.union([z.string(), z.array(z.string())]) }));
+  expect(schema.properties?.value?.anyOf).toEqual([{ type: 'string' }, { type: 'array', items: { type: 'string' } }]);
 });
 
 test('of two forms the fields of the first come first, and its own win', () => {
