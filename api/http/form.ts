@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json } from '#shared/json.ts';
-import type { Schema } from './openapi.ts';
+import type { Schema } from './openapi-types.ts';
 
 /** What an editor needs to ask a person for a value: JSON Schema, and JSONForms to lay it out. */
 export interface Form {
