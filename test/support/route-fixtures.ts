@@ -30,6 +30,11 @@ const params: Record<string, MakeParam> = {
     const answer = await cluster.as(tenant.creator).in(tenant).post('T/upload-logo', aFile(aPNG()));
     return answer.body.url.split('/').at(-1);
   },
+  fileID: async (cluster, tenant) => {
+    const file = aFile(Buffer.from('a,b\n1,2\n'), { name: 'a.csv' });
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/datasources/upload', file);
+    return answer.body.fileID;
+  },
   tenantUserID: async (cluster, tenant) => (await aMember(cluster, { tenant })).id,
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
   collectionRequestID: async (cluster, tenant) => {
