@@ -28,7 +28,10 @@ const WHITE = new Set([0x09, 0x0a, 0x0c, 0x0d]);
 
 /** One document, or one to a line. */
 function isJSON(bytes: Buffer): boolean {
-  const text = bytes.toString().replace(/^\uFEFF/, '').trimStart();
+  const text = bytes
+    .toString()
+    .replace(/^\uFEFF/, '')
+    .trimStart();
   if (!/^[[{]/.test(text)) return false;
   const [line = ''] = text.split('\n', 1);
   return parses(line) || parses(text);
