@@ -17,7 +17,9 @@ export async function* workbookRows(path: string, sheetName: string): AsyncGener
   } catch (error) {
     if (error instanceof SheetNotFoundError)
       throw new ReadFailure('VALIDATION_ERROR', `sheetName: there is no sheet "${sheetName}"`);
-    if (error instanceof InvalidSpreadsheetError || error instanceof InvalidInputError) throw unreadable();
+    // It names the cell.
+    if (error instanceof InvalidSpreadsheetError) throw unreadable(`: ${error.message}`);
+    if (error instanceof InvalidInputError) throw unreadable();
     throw error;
   }
 }
@@ -38,8 +40,8 @@ function unpackedSize(bytes: Buffer): number {
   return size;
 }
 
-function unreadable(): ReadFailure {
-  return new ReadFailure('DB_ERROR', 'The file is not a workbook that can be read');
+function unreadable(why = ''): ReadFailure {
+  return new ReadFailure('DB_ERROR', `The file is not a workbook that can be read${why}`);
 }
 
 /** A workbook has doubles; of an integer that a double cannot hold somebody has written the digits. */
