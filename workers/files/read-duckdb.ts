@@ -1,4 +1,5 @@
 import {
+  BIGINT,
   DuckDBArrayValue,
   DuckDBBlobValue,
   type DuckDBConnection,
@@ -12,8 +13,10 @@ import {
   DuckDBTimestampSecondsValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
+  type DuckDBType,
   DuckDBUnionValue,
   type DuckDBValue,
+  LIST,
   listValue,
   StatementType,
 } from '@duckdb/node-api';
@@ -36,7 +39,7 @@ export async function readDuckdb({ files, sql, params, maxRows }: SqlQuestion): 
   });
   try {
     const statement = await prepareReading(await connection, sql);
-    statement.bind(params.map(toParam));
+    statement.bind(params.map(toParam), params.map(typeOf));
     const result = await statement.stream();
     const columns = result.columnNames().map((name, index) => ({ name, type: result.columnType(index).toString() }));
     const rows = collectRows(
@@ -80,7 +83,8 @@ async function loadFile(connection: DuckDBConnection, { name, ...file }: NamedFi
   try {
     await connection.run(`create table "${name.replaceAll('"', '""')}" as select * from ${readerOf(file)}`);
   } catch (error) {
-    const message = error instanceof Error ? error.message.replaceAll(file.path, name) : 'unknown';
+    const known = explain(error);
+    const message = known instanceof Error ? known.message.replaceAll(file.path, name) : 'unknown';
     throw new ReadFailure('DB_ERROR', `The file of "${name}" cannot be read: ${message}`);
   }
 }
@@ -110,6 +114,14 @@ function toParam(value: Json): DuckDBValue {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return isPlain(value) ? listValue(value.map(toParam)) : JSON.stringify(value);
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}
+
+/** Left to itself the driver takes whole numbers for larger ones than they are. */
+function typeOf(value: Json): DuckDBType | undefined {
+  if (Number.isSafeInteger(value)) return BIGINT;
+  const [first] = Array.isArray(value) && isPlain(value) ? value : [];
+  const inner = first === undefined ? undefined : typeOf(first);
+  return inner && LIST(inner);
 }
 
 /** A list of one type, which DuckDB's lists are. */

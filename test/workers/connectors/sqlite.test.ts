@@ -129,7 +129,9 @@ describe('nothing but reading', () => {
   test.each(["select readfile('/etc/passwd')", "select writefile('/tmp/x', 'x')", "select edit('x')"])(
     'is known: %s',
     async (query) => {
-      await expect(datasource.run({ query })).rejects.toMatchObject({ message: expect.stringContaining('no such function') });
+      await expect(datasource.run({ query })).rejects.toMatchObject({
+        message: expect.stringContaining('no such function'),
+      });
     },
   );
 
@@ -144,9 +146,9 @@ describe('a query that takes long', () => {
   test('ends at its time limit, with its process, and the next one is answered', async () => {
     const began = performance.now();
 
-    await expect(
-      datasource.run({ query: endless }, {}, { signal: AbortSignal.timeout(500) }),
-    ).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(datasource.run({ query: endless }, {}, { signal: AbortSignal.timeout(500) })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
 
     expect(performance.now() - began).toBeLessThan(5_000);
     expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
@@ -166,7 +168,9 @@ describe('a query that takes long', () => {
   });
 
   test('or much memory has an error, and the next one is answered', async () => {
-    await expect(datasource.run({ query: 'select length(zeroblob(900000000)) + length(hex(zeroblob(400000000)))' })).rejects.toMatchObject({
+    await expect(
+      datasource.run({ query: 'select length(zeroblob(900000000)) + length(hex(zeroblob(400000000)))' }),
+    ).rejects.toMatchObject({
       code: 'DB_ERROR',
     });
     expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
