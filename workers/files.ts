@@ -1,8 +1,7 @@
 import { fileIDOf } from '#shared/datasources/file-info.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { QueryResult } from './define.ts';
-import type { Question, ReadableFile } from './files/protocol.ts';
+import type { Question, ReadableFile, ReadResult } from './files/protocol.ts';
 import { createReaders } from './files/readers.ts';
 import { createFileStore } from './files/store.ts';
 
@@ -17,7 +16,7 @@ export interface FileRequest {
 
 /** Reads files of tenants, in processes apart. */
 export interface Files extends AsyncDisposable {
-  read(request: FileRequest): Promise<QueryResult>;
+  read(request: FileRequest): Promise<ReadResult>;
 }
 
 export async function createFiles(pool: Pool, logger: Logger): Promise<Files> {

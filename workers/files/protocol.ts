@@ -25,6 +25,19 @@ export interface SqlQuestion {
 
 export type Question = SheetQuestion | SqlQuestion;
 
+export interface ReadColumn {
+  name: string;
+  type: string;
+}
+
+/** The rows that were asked for: a `QueryResult` with all that a file can say. */
+export interface ReadResult {
+  data: Json;
+  columns: ReadColumn[];
+  rowCount: number;
+  truncated: boolean;
+}
+
 /** What a reader says of a question: the result as JSON, or what is wrong with the question or the file. */
 export type Reply =
   | { kind: 'result'; json: string }

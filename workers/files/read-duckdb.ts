@@ -39,7 +39,7 @@ export async function readDuckdb({ files, sql, params, maxRows }: SqlQuestion): 
   });
   try {
     const statement = await prepareReading(await connection, sql);
-    statement.bind(params.map(toParam), params.map(typeOf));
+    for (const [index, value] of params.entries()) statement.bindValue(index + 1, toParam(value), typeOf(value));
     const result = await statement.stream();
     const columns = result.columnNames().map((name, index) => ({ name, type: result.columnType(index).toString() }));
     const rows = collectRows(

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { QueryResult } from '../define.ts';
-import type { Question, Reply } from './protocol.ts';
+import type { Question, ReadResult, Reply } from './protocol.ts';
 
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
 const LOOK_MS = 100;
@@ -47,7 +46,7 @@ export class ReaderProcess {
   }
 
   /** The only thing under way in it. What is aborted ends with the process: no parser can be asked to stop. */
-  async ask(question: Question, signal: AbortSignal): Promise<QueryResult> {
+  async ask(question: Question, signal: AbortSignal): Promise<ReadResult> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const fail = (error: unknown) => {
@@ -77,9 +76,9 @@ export class ReaderProcess {
   }
 }
 
-function resultOf(reply: Reply): QueryResult {
+function resultOf(reply: Reply): ReadResult {
   // Ours, from the text that `collectRows` has made.
-  if (reply.kind === 'result') return JSON.parse(reply.json) as QueryResult;
+  if (reply.kind === 'result') return JSON.parse(reply.json) as ReadResult;
   const { code, message, details } = reply;
   throw new AppError(code, message, { ...(details !== null && { details }) });
 }

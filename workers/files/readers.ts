@@ -1,6 +1,5 @@
 import type { Logger } from '#shared/logger.ts';
-import type { QueryResult } from '../define.ts';
-import type { Question } from './protocol.ts';
+import type { Question, ReadResult } from './protocol.ts';
 import { ReaderProcess } from './reader-process.ts';
 
 export interface ReaderRequest {
@@ -11,7 +10,7 @@ export interface ReaderRequest {
 
 /** The processes that read files: few, none ever of two tenants, kept for a moment for whoever asks next. */
 export interface Readers extends AsyncDisposable {
-  ask(request: ReaderRequest): Promise<QueryResult>;
+  ask(request: ReaderRequest): Promise<ReadResult>;
 }
 
 interface Seat {

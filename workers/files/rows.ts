@@ -1,11 +1,11 @@
 import type { Json } from '#shared/json.ts';
-import type { QueryColumn } from '../define.ts';
+import type { ReadColumn } from './protocol.ts';
 
 /** Rows as they are read, bounded in number and in bytes; only their JSON is kept. */
 export interface Rows {
   /** Takes a row; answers whether another is wanted. */
   add(values: readonly Json[]): boolean;
-  toJSON(columns: readonly QueryColumn[]): string;
+  toJSON(columns: readonly ReadColumn[]): string;
 }
 
 const MAX_CHARACTERS = 32 * 1024 * 1024;

@@ -41,7 +41,7 @@ test('the same bytes of another tenant are another copy, and not theirs to name'
 
 test('what nobody holds makes room, the one longest unused first', async () => {
   await using store = await createFileStore(world.cluster.context.pool, { maxBytes: 2_500 });
-  const ids = [];
+  const ids: string[] = [];
   for (const mark of ['1', '2', '3']) ids.push((await world.upload('a.csv', table(mark))).fileID);
   const hold = (index: number) => store.hold(world.tenant.id, ids[index] ?? '');
   const [first, second] = [await hold(0), await hold(1)];
