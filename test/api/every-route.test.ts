@@ -6,7 +6,7 @@ import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, anApiKey, anOperator, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
-import { aFile, bodyFixture, loginFixture, paramFixture } from '../support/route-fixtures.ts';
+import { bodyFixture, fileFixture, loginFixture, paramFixture } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
 let cluster: Cluster;
@@ -268,7 +268,7 @@ function send(
 }
 
 function bodyOf(route: Route): unknown {
-  if (route.upload) return aFile();
+  if (route.upload) return fileFixture(nameOf(route));
   const { body } = route;
   return body && bodyFixture({ name: nameOf(route), takes: (candidate) => body.safeParse(candidate).success });
 }

@@ -18,6 +18,11 @@ export function aFile(bytes: Buffer = aPNG(), { field = 'file', name = 'logo.png
   return form;
 }
 
+/** A file that will do: an image, but where tables are wanted. */
+export function fileFixture(routeName: string): FormData {
+  return routeName.endsWith('/datasources/upload') ? aFile(Buffer.from('a,b\n1,2\n'), { name: 'a.csv' }) : aFile();
+}
+
 type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 
 /** For every parameter of every path: something of this tenant that it can name. */
