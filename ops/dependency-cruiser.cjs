@@ -58,6 +58,11 @@ module.exports = {
     ),
     only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|connectors)/|^ops/'),
     only('mysql2-only-in-its-connector', ['mysql2'], '^workers/connectors/'),
+    only(
+      'files-of-strangers-only-in-their-readers',
+      ['@duckdb', 'csv-parse', 'read-excel-file', 'fflate'],
+      '^workers/files/',
+    ),
     only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
     only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },

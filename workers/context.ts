@@ -16,6 +16,7 @@ import { createCancels } from './cancels.ts';
 import { createKeptConnections } from './connectors/kept.ts';
 import { consume, type Processor, type ProcessorContext } from './consume.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
+import { createFiles } from './files.ts';
 import { createOutbound } from './outbound.ts';
 import { processors } from './processors/index.ts';
 import { createQueryCache } from './queries/cache.ts';
@@ -59,7 +60,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const secrets = createKeyRing(config.secrets.keys);
   const outbound = createOutbound(config.outbound);
   const kept = resources.use(createKeptConnections(logger));
-  const datasources = createDatasources({ pool, secrets, kept, outbound, logger });
+  const files = resources.use(await createFiles(pool, logger));
+  const datasources = createDatasources({ pool, secrets, kept, outbound, files, logger });
   const queries = createQueries({ pool, datasources, cache: createQueryCache(pool, secrets), sandbox, logger });
 
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });

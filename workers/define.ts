@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
+import type { Files } from './files.ts';
 import type { Outbound } from './outbound.ts';
 import type { Queries } from './queries/queries.ts';
 import type { Rights } from './rights.ts';
@@ -129,6 +130,7 @@ export interface Connection<D extends AnyDatasource> extends AsyncDisposable {
 export interface ConnectorContext {
   tenantID: string;
   outbound: Outbound;
+  files: Files;
   logger: Logger;
 }
 

@@ -75,7 +75,8 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });
   const { visible, require, holds } = gate;
   const file = () => readFile(route, exchange);
-  const own = { tenantID, caller, identity, visible, require, holds, idempotency, file };
+  const { response } = exchange;
+  const own = { tenantID, caller, identity, visible, require, holds, idempotency, file, response };
   const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
   return handle(route, exchange, { input, tenantID, idempotency });
 }

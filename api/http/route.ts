@@ -76,6 +76,8 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   signal: AbortSignal;
   /** The file of a route with `upload`. */
   file(): Promise<UploadedFile>;
+  /** For a route with `produces`, whose handler sends the answer itself. */
+  response: Response;
 }
 
 export interface UserInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {

@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { datasourceFileRoutes } from './datasource-files/routes.ts';
 import { datasourceRoutes } from './datasources/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { dataQueryRoutes } from './queries/routes.ts';
@@ -14,6 +15,7 @@ import { workflowRoutes } from './workflows/routes.ts';
 export const routes: readonly Route[] = [
   ...accountRoutes,
   ...tenantRoutes,
+  ...datasourceFileRoutes,
   ...datasourceRoutes,
   ...dataQueryRoutes,
   ...workflowRoutes,

@@ -1,9 +1,18 @@
 import type { DatasourceDefinition } from './define-datasource.ts';
+import { duckdb } from './duckdb.ts';
+import { excelcsv } from './excelcsv.ts';
 import { mysql } from './mysql.ts';
 import { postgresql } from './postgresql.ts';
+import { sqlite } from './sqlite.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
-export const datasources = [postgresql, mysql] as const satisfies readonly DatasourceDefinition[];
+export const datasources = [
+  postgresql,
+  mysql,
+  excelcsv,
+  sqlite,
+  duckdb,
+] as const satisfies readonly DatasourceDefinition[];
 
 export type AnyDatasource = (typeof datasources)[number];
 

@@ -6,7 +6,7 @@ import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, anApiKey, anOperator, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
-import { aFile, bodyFixture, loginFixture, paramFixture, paramsInBody } from '../support/route-fixtures.ts';
+import { bodyFixture, fileFixture, loginFixture, paramFixture, paramsInBody } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
 let cluster: Cluster;
@@ -269,7 +269,7 @@ function send(
 }
 
 function bodyOf(route: Route, params: Record<string, string>): unknown {
-  if (route.upload) return aFile();
+  if (route.upload) return fileFixture(nameOf(route));
   const { body } = route;
   return body && bodyFixture({ name: nameOf(route), takes: (candidate) => body.safeParse(candidate).success }, params);
 }

@@ -75,6 +75,8 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'workflow',
     'datasource',
     'data_query',
+    'tenant_file',
+    'tenant_file_chunk',
     'tenant_dispatch',
     'service_state',
     'operator',

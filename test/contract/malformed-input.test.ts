@@ -91,8 +91,9 @@ async function check(operation: Operation, { path, query, body, headers }: Reque
   const what = () =>
     `seed ${seed}: ${operation.method} ${path.slice(0, 300)}${query.slice(0, 300)} ${body?.slice(0, 500)} ${JSON.stringify(headers)}`;
   const answer = await clientFor(operation).request(operation.method, path + query, body, headers);
-  // Bytes of a picture, which are what was asked for.
-  if (answer.status === 200 && answer.headers.get('content-type')?.startsWith('image/')) return answer.status;
+  // Bytes of a picture or a file, which are what was asked for.
+  const type = answer.headers.get('content-type') ?? '';
+  if (answer.status === 200 && /^(?:image\/|application\/octet-stream)/.test(type)) return answer.status;
   // A datasource that cannot be reached is nobody's fault here.
   const isUpstream = String(answer.body?.error?.code).startsWith('UPSTREAM_');
   if ((answer.status >= 500 && !isUpstream) || typeof answer.body?.success !== 'boolean')

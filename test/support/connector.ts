@@ -5,6 +5,7 @@ import type { JsonObject } from '#shared/json.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
 import { connectorOf } from '#workers/connectors/index.ts';
 import type { Connection, QueryResult, QueryRun } from '#workers/define.ts';
+import type { Files } from '#workers/files.ts';
 import { createOutbound, type Outbound } from '#workers/outbound.ts';
 import { testLogger } from './environment.ts';
 
@@ -27,12 +28,13 @@ export interface OpenedDatasource extends AsyncDisposable {
 export async function openDatasource(
   definition: DatasourceDefinition,
   options: unknown,
-  { outbound = openOutbound, tenantID = newID() } = {},
+  { outbound = openOutbound, tenantID = newID(), files = noFiles } = {},
 ): Promise<OpenedDatasource> {
   const known = definition as AnyDatasource;
   const connection = await connectorOf(known)(definition.options.parse(options), {
     tenantID,
     outbound,
+    files,
     logger: testLogger,
   });
   return {
@@ -48,3 +50,9 @@ export async function openDatasource(
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   };
 }
+
+/** For types that read none. */
+const noFiles: Files = {
+  read: () => Promise.reject(new Error('This datasource was opened without files')),
+  [Symbol.asyncDispose]: async () => undefined,
+};

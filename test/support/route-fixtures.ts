@@ -18,6 +18,11 @@ export function aFile(bytes: Buffer = aPNG(), { field = 'file', name = 'logo.png
   return form;
 }
 
+/** A file that will do: an image, but where tables are wanted. */
+export function fileFixture(routeName: string): FormData {
+  return routeName.endsWith('/datasources/upload') ? aFile(Buffer.from('a,b\n1,2\n'), { name: 'a.csv' }) : aFile();
+}
+
 type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 
 /** For every parameter of every path: something of this tenant that it can name. */
@@ -31,6 +36,11 @@ const params: Record<string, MakeParam> = {
   logoID: async (cluster, tenant) => {
     const answer = await cluster.as(tenant.creator).in(tenant).post('T/upload-logo', aFile(aPNG()));
     return answer.body.url.split('/').at(-1);
+  },
+  fileID: async (cluster, tenant) => {
+    const file = aFile(Buffer.from('a,b\n1,2\n'), { name: 'a.csv' });
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/datasources/upload', file);
+    return answer.body.fileID;
   },
   tenantUserID: async (cluster, tenant) => (await aMember(cluster, { tenant })).id,
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,

@@ -1,12 +1,18 @@
 import type { AnyDatasource } from '#shared/datasources/index.ts';
 import type { Connection, Connector, ConnectorContext } from '../define.ts';
+import { connectDuckdb } from './duckdb.ts';
+import { connectExcelcsv } from './excelcsv.ts';
 import { connectMySQL } from './mysql.ts';
 import { connectPostgresql } from './postgresql.ts';
+import { connectSqlite } from './sqlite.ts';
 
 /** What each datasource type does. */
 const connectors = {
   postgresql: connectPostgresql,
   mysql: connectMySQL,
+  excelcsv: connectExcelcsv,
+  sqlite: connectSqlite,
+  duckdb: connectDuckdb,
 } satisfies { [D in AnyDatasource as D['type']]: Connector<D> };
 
 type ErasedConnector = (

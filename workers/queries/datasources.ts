@@ -10,6 +10,7 @@ import { fromZod, invalid, within } from '#shared/workflow/issues.ts';
 import { connectorOf } from '../connectors/index.ts';
 import type { KeptConnections } from '../connectors/kept.ts';
 import type { Connection } from '../define.ts';
+import type { Files } from '../files.ts';
 import type { Outbound } from '../outbound.ts';
 
 /** A datasource by its id, or by all that is to be known of it, secrets in clear. */
@@ -30,10 +31,11 @@ export interface DatasourceNeeds {
   secrets: KeyRing;
   kept: KeptConnections;
   outbound: Outbound;
+  files: Files;
   logger: Logger;
 }
 
-export function createDatasources({ pool, secrets, kept, outbound, logger }: DatasourceNeeds): Datasources {
+export function createDatasources({ pool, secrets, kept, outbound, files, logger }: DatasourceNeeds): Datasources {
   async function read(tenantID: string, datasourceID: string): Promise<{ type: string; options: JsonObject }> {
     const { rows } = await pool.query<{ type: string; options: JsonObject }>(
       'select datasource_type as type, datasource_options as options from datasource where id = $1 and tenant_id = $2',
@@ -56,7 +58,7 @@ export function createDatasources({ pool, secrets, kept, outbound, logger }: Dat
       const open = async () => {
         const parsed = definition.options.safeParse(options);
         if (!parsed.success) throw invalid(within(['datasourceOptions'], fromZod(parsed.error)));
-        return await connectorOf(definition)(parsed.data, { tenantID, outbound, logger });
+        return await connectorOf(definition)(parsed.data, { tenantID, outbound, files, logger });
       };
       return await kept.use({ tenantID, datasourceID, type, options }, open, (connection) =>
         work(connection, definition),

@@ -12,6 +12,8 @@ import { QueryRun } from './query-run.ts';
 import { Role } from './role.ts';
 import { RunEvent } from './run-event.ts';
 import { Tenant } from './tenant.ts';
+import { TenantFile } from './tenant-file.ts';
+import { TenantFileChunk } from './tenant-file-chunk.ts';
 import { TenantLogo } from './tenant-logo.ts';
 import { TenantUser } from './tenant-user.ts';
 import { User } from './user.ts';
@@ -40,6 +42,8 @@ export const entities = [
   Datasource,
   DataQuery,
   QueryRun,
+  TenantFile,
+  TenantFileChunk,
   Operator,
   OperatorSession,
   OperatorAudit,

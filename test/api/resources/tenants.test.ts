@@ -169,6 +169,7 @@ async function aFullTenant(): Promise<TestTenant> {
     [newID(), tenant.id, body.instanceID],
   );
   await api.post('T/upload-logo', aFile());
+  await api.post('T/datasources/upload', aFile(Buffer.from('a,b\n1,2\n'), { name: 'a.csv' }));
   await pool.query('insert into tenant_dispatch (tenant_id) values ($1) on conflict do nothing', [tenant.id]);
   const ids = { datasource: newID(), query: newID() };
   await pool.query(

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { TenantFileChunk } from '#shared/db/entities/tenant-file-chunk.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { UPLOAD } from '../../http/upload.ts';
+import { fileTypeOf } from './file-type.ts';
+import { presentFile } from './present.ts';
+import { File } from './schemas.ts';
+
+export const uploadFile = tenantRoute({
+  method: 'post',
+  path: '/datasources/upload',
+  summary: 'Upload a file for a datasource: CSV, TSV, JSON, Excel (.xlsx), Parquet or SQLite, of at most 10 MB',
+  permission: 'datasource.create',
+  upload: UPLOAD,
+  response: File,
+  status: 201,
+
+  async handle({ tenantID, identity, em, file }) {
+    const { bytes, fileName } = await file();
+    const fileType = fileTypeOf(bytes, fileName);
+    if (!fileType)
+      throw new AppError('VALIDATION_ERROR', 'file: must be CSV, TSV, JSON, Excel (.xlsx), Parquet or SQLite');
+    const stored = {
+      id: newID(),
+      tenantID,
+      fileName,
+      fileType,
+      fileSize: bytes.length,
+      digest: createHash('sha256').update(bytes).digest('hex'),
+      creatorID: identity.userID,
+      createdByApiKeyID: identity.apiKeyID ?? null,
+      createdAt: new Date(),
+    };
+    await inEntityTransaction(em, async () => {
+      await requireRoom(em, tenantID, bytes.length);
+      await em.insert(TenantFile, stored);
+      for (let from = 0; from < bytes.length; from += CHUNK_BYTES)
+        await em.insert(TenantFileChunk, {
+          fileID: stored.id,
+          position: from / CHUNK_BYTES,
+          bytes: bytes.subarray(from, from + CHUNK_BYTES),
+        });
+    });
+    return presentFile(stored);
+  },
+});
+
+const CHUNK_BYTES = 1024 * 1024;
+const MAX_TENANT_BYTES = 1024 * CHUNK_BYTES;
+
+/** Uploads of one tenant come one after the other here, or several could fit where there is room for one. */
+async function requireRoom(em: EntityManager, tenantID: string, bytes: number): Promise<void> {
+  const query = onEntities(em);
+  await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`tenant_file.${tenantID}`]);
+  const { rows } = await query<{ used: string | number }>(
+    'select coalesce(sum(file_size), 0) as used from tenant_file where tenant_id = $1',
+    [tenantID],
+  );
+  if (Number(rows[0]?.used) + bytes > MAX_TENANT_BYTES)
+    throw new AppError('QUOTA_EXCEEDED', "file: the tenant's files would take more than 1 GB: delete some first");
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { defineDatasource } from './define-datasource.ts';
+import { FileInfo } from './file-info.ts';
+
+const NamedFile = z.object({
+  name: z
+    .string()
+    .regex(/^[\p{L}_][\p{L}\p{N}_]{0,62}$/u, 'must be a word: letters, digits and _')
+    .meta({ title: 'Table', description: 'What SQL calls it' }),
+  fileInfo: FileInfo,
+});
+
+/** SQL over uploaded files: each is a table of a database in memory. */
+export const duckdb = defineDatasource({
+  type: 'duckdb',
+  label: 'DuckDB (SQL over files)',
+  category: 'file',
+  options: z.object({
+    files: z
+      .array(NamedFile)
+      .min(1)
+      .max(10)
+      .refine((files) => new Set(files.map(({ name }) => name.toLowerCase())).size === files.length, {
+        message: 'must have names of their own',
+      })
+      .meta({ title: 'Files', description: 'CSV, TSV, JSON and Parquet' }),
+  }),
+  query: z.object({
+    queryType: z.literal('query').default('query'),
+    query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
+  }),
+  templates: { query: { as: 'statement', dialect: 'duckdb' } },
+  defaults: {
+    options: {
+      files: [{ name: 'orders', fileInfo: { filePath: 'tenant-files/00000000-0000-0000-0000-000000000000' } }],
+    },
+    query: { queryType: 'query', query: 'select * from orders limit 100' },
+  },
+});

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { defineDatasource } from './define-datasource.ts';
+import { FileInfo } from './file-info.ts';
+
+/** An uploaded SQLite database, which is only read: a file never changes. */
+export const sqlite = defineDatasource({
+  type: 'sqlite',
+  label: 'SQLite',
+  category: 'database',
+  options: z.object({ fileInfo: FileInfo }),
+  query: z.object({
+    queryType: z.literal('query').default('query'),
+    query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
+  }),
+  templates: { query: { as: 'statement', dialect: 'sqlite' } },
+  defaults: {
+    options: { fileInfo: { filePath: 'tenant-files/00000000-0000-0000-0000-000000000000' } },
+    query: { queryType: 'query', query: 'select 1' },
+  },
+});

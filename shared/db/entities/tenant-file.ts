@@ -1,0 +1,24 @@
+import { defineEntity, p, tenantFilter } from '../base.ts';
+
+/** A file that a tenant has uploaded. It never changes: other bytes are another file. */
+export const TenantFileSchema = defineEntity({
+  name: 'TenantFile',
+  tableName: 'tenant_file',
+  filters: tenantFilter,
+  properties: {
+    id: p.uuid().primary(),
+    tenantID: p.uuid(),
+    fileName: p.string(),
+    /** What its bytes say it is, not what the client said. */
+    fileType: p.string(),
+    fileSize: p.integer(),
+    /** SHA-256, as hex. */
+    digest: p.string(),
+    creatorID: p.uuid(),
+    createdByApiKeyID: p.uuid().nullable(),
+    createdAt: p.datetime().onCreate(() => new Date()),
+  },
+});
+
+export class TenantFile extends TenantFileSchema.class {}
+TenantFileSchema.setClass(TenantFile);

@@ -1,0 +1,276 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { duckdb } from '#shared/datasources/duckdb.ts';
+import type { OpenedDatasource } from '#test/support/connector.ts';
+import { aTenant } from '#test/support/factories.ts';
+import { type FileWorld, startFileWorld } from '#test/support/tenant-files.ts';
+
+let world: FileWorld;
+let datasource: OpenedDatasource;
+beforeAll(async () => {
+  world = await startFileWorld();
+  const people = [
+    { id: 1, tags: ['a', 'b'], address: { city: 'Ulm' } },
+    { id: 2, tags: [], address: null },
+  ];
+  datasource = await world.open(duckdb, {
+    files: [
+      { name: 'orders', fileInfo: await world.upload('orders.csv', 'id;person;amount\n1;1;1.50\n2;1;2.25\n3;2;4\n') },
+      { name: 'people', fileInfo: await world.upload('people.json', JSON.stringify(people)) },
+      { name: 'lines', fileInfo: await world.upload('lines.tsv', 'a\tb\n1\tx\n') },
+      { name: 'facts', fileInfo: await world.upload('facts.parquet', await aParquet()) },
+    ],
+  });
+});
+afterAll(async () => {
+  await datasource[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+async function aParquet(): Promise<Buffer> {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-test-'));
+  const path = join(folder, 'a.parquet');
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(`copy (select n, n * 2 as twice from range(1000) t(n)) to '${path}' (format parquet)`);
+  connection.closeSync();
+  const bytes = readFileSync(path);
+  rmSync(folder, { recursive: true });
+  return bytes;
+}
+
+async function rows(query: string, inputs = {}) {
+  return (await datasource.run({ query }, inputs)).data;
+}
+
+const endless = 'select sum(a.range * b.range) as n from range(10000000) a, range(10000000) b';
+
+describe('a query', () => {
+  test('joins files of every kind', async () => {
+    await datasource.test();
+
+    expect(
+      await rows(`
+        select p.address.city as city, sum(o.amount) as total, len(any_value(p.tags)) as tags
+        from orders o join people p on p.id = o.person group by all order by total`),
+    ).toEqual([
+      { city: 'Ulm', total: 3.75, tags: 2 },
+      { city: null, total: 4, tags: 0 },
+    ]);
+    expect(await rows('select l.*, (select max(twice) from facts) as top from lines l')).toEqual([
+      { a: 1, b: 'x', top: 1998 },
+    ]);
+  });
+
+  test('has rows with every type there is', async () => {
+    const [row] = (await rows(`
+      select 9007199254740993::bigint as big, 12::bigint as small, (170141183460469231731687303715884105727)::hugeint as huge,
+        1.10::decimal(10, 2) as price, 'nan'::double as nan, 1.5::float as f, true as yes, null as none,
+        date '2026-01-31' as day, timestamp '2026-01-31 10:30:00.123456' as at,
+        timestamptz '2026-01-31 10:30:00+02' as moment, time '10:30:00' as hour, interval '1 month 2 days' as span,
+        '\\x00\\xFF'::blob as bytes, [1, 2, null] as list, {'a': 1, 'b': [9007199254740993]} as struct,
+        map {'k': 1} as map, 'x'::enum('x', 'y') as one, '6ba7b810-9dad-11d1-80b4-00c04fd430c8'::uuid as id,
+        union_value(n := 2) as either, array_value(1, 2) as fixed`)) as unknown[];
+
+    expect(row).toEqual({
+      big: '9007199254740993',
+      small: 12,
+      huge: '170141183460469231731687303715884105727',
+      price: '1.10',
+      nan: 'NaN',
+      f: 1.5,
+      yes: true,
+      none: null,
+      day: '2026-01-31',
+      at: '2026-01-31T10:30:00.123456',
+      moment: '2026-01-31T08:30:00Z',
+      hour: '10:30:00',
+      span: '1 month 2 days',
+      bytes: 'AP8=',
+      list: [1, 2, null],
+      struct: { a: 1, b: ['9007199254740993'] },
+      map: [{ key: 'k', value: 1 }],
+      one: 'x',
+      id: '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
+      either: 2,
+      fixed: [1, 2],
+    });
+  });
+
+  test('has its values bound with their types', async () => {
+    const inputs = {
+      n: 2,
+      x: 1.5,
+      t: "'; drop table orders; --",
+      yes: true,
+      none: null,
+      list: [1, 3],
+      texts: ['a', 'b'],
+    };
+    const found = await rows(
+      `select typeof({{inputs.n}}) as n, {{inputs.x}} as x, {{inputs.t}} as t, {{inputs.yes}} as yes,
+              {{inputs.none}} as none, 'a {{inputs.t}}' as written, {{inputs.texts}} as texts,
+              (select count(*) from orders where id in ({{inputs.list}})) as found`,
+      inputs,
+    );
+
+    expect(found).toEqual([
+      {
+        n: 'BIGINT',
+        x: 1.5,
+        t: inputs.t,
+        yes: true,
+        none: null,
+        written: `a ${inputs.t}`,
+        texts: ['a', 'b'],
+        found: 2,
+      },
+    ]);
+  });
+
+  test('has no more rows than are wanted, of a million', async () => {
+    await rows('select 1');
+    const before = process.memoryUsage.rss();
+
+    const { rowCount, truncated } = await datasource.run(
+      { query: 'select range as n, repeat(chr(120), 100) as text from range(1000000)' },
+      {},
+      { maxRows: 1_000 },
+    );
+
+    expect({ rowCount, truncated }).toEqual({ rowCount: 1_000, truncated: true });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
+  });
+
+  test('that is wrong has an error in the words of DuckDB', async () => {
+    await expect(rows('select *\nfrom nope')).rejects.toMatchObject({
+      code: 'DB_ERROR',
+      message: expect.stringContaining('Table with name nope does not exist'),
+      details: { line: 2 },
+    });
+  });
+});
+
+describe('nothing outside of the files', () => {
+  const secret = '/etc/passwd';
+
+  test.each([
+    `select * from read_text('${secret}')`,
+    `select * from read_blob('${secret}')`,
+    `select * from read_csv('${secret}')`,
+    `select * from read_json('${secret}')`,
+    `select * from read_parquet('${secret}')`,
+    `select * from '${secret}'`,
+    `select * from "${secret}.csv"`,
+    "select * from glob('/etc/*')",
+    "select * from sniff_csv('/etc/passwd')",
+    "select * from parquet_metadata('/etc/passwd')",
+    "select * from read_csv('http://127.0.0.1:1/a.csv')",
+    "select * from 'https://example.test/a.parquet'",
+    "select * from query('select * from read_text(''/etc/passwd'')')",
+    "select getenv('PATH')",
+  ])('is read: %s', async (query) => {
+    await expect(rows(query)).rejects.toMatchObject({ code: 'DB_ERROR' });
+  });
+
+  test.each([
+    "attach '/tmp/gantry-x.db' as x",
+    "attach ':memory:' as x",
+    'install httpfs',
+    'load httpfs',
+    "load '/tmp/x.duckdb_extension'",
+    "copy orders to '/tmp/gantry-x.csv'",
+    "copy (select 1) to '/tmp/gantry-x.parquet' (format parquet)",
+    "export database '/tmp/gantry-x'",
+    'set enable_external_access = true',
+    'set lock_configuration = false',
+    "set memory_limit = '10GB'",
+    'reset memory_limit',
+    "pragma temp_directory = '/tmp'",
+    "create secret (type s3, key_id 'a', secret 'b')",
+    'create table x as select 1',
+    'insert into orders values (9, 9, 9)',
+    'drop table orders',
+    'call pragma_version()',
+    'prepare p as select 1',
+    "import database '/tmp'",
+    'begin',
+    'select 1; drop table orders',
+  ])('is done: %s', async (query) => {
+    await expect(rows(query)).rejects.toMatchObject({ message: expect.any(String) });
+    expect(await rows('select count(*) as n from orders')).toEqual([{ n: 3 }]);
+    expect(['/tmp/gantry-x.db', '/tmp/gantry-x.csv', '/tmp/gantry-x.parquet', '/tmp/gantry-x'].some(existsSync)).toBe(
+      false,
+    );
+  });
+
+  test('is to be changed: the settings are locked', async () => {
+    const [row] = (await rows(
+      "select current_setting('enable_external_access') as access, current_setting('lock_configuration') as locked",
+    )) as unknown[];
+
+    expect(row).toEqual({ access: false, locked: true });
+  });
+});
+
+describe('a query that takes long', () => {
+  test('ends at its time limit, with its process, and the next one is answered', async () => {
+    const began = performance.now();
+
+    await expect(datasource.run({ query: endless }, {}, { signal: AbortSignal.timeout(1_000) })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
+
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(await rows('select count(*) as n from orders')).toEqual([{ n: 3 }]);
+  });
+
+  test('or much memory has an error, and the next one is answered', async () => {
+    await expect(
+      datasource.run(
+        { query: 'select list(range) as all_of_them from range(200000000)' },
+        {},
+        { signal: AbortSignal.timeout(60_000) },
+      ),
+    ).rejects.toMatchObject({
+      code: 'DB_ERROR',
+    });
+    expect(await rows('select count(*) as n from orders')).toEqual([{ n: 3 }]);
+  });
+});
+
+test('a file that cannot be read is named as its table, without a path', async () => {
+  const broken = Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(100, 1), Buffer.from('PAR1')]);
+  await using other = await world.open(duckdb, {
+    files: [{ name: 'broken', fileInfo: await world.upload('x.parquet', broken) }],
+  });
+
+  const error = await other.test().catch((cause: unknown) => cause);
+
+  expect(error).toMatchObject({ code: 'DB_ERROR', message: expect.stringContaining('"broken"') });
+  expect((error as Error).message).not.toContain(tmpdir());
+});
+
+test("another tenant's file cannot be one of them", async () => {
+  const file = await world.upload('a.csv', 'a\n1\n');
+  const stranger = await aTenant(world.cluster);
+  await using other = await world.open(duckdb, { files: [{ name: 'a', fileInfo: file }] }, stranger);
+
+  await expect(other.test()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('two tables of one name are refused', async () => {
+  const fileInfo = await world.upload('a.csv', 'a\n1\n');
+
+  await expect(
+    world.open(duckdb, {
+      files: [
+        { name: 'a', fileInfo },
+        { name: 'A', fileInfo },
+      ],
+    }),
+  ).rejects.toThrow('names of their own');
+});

@@ -1,0 +1,191 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sqlite } from '#shared/datasources/sqlite.ts';
+import type { OpenedDatasource } from '#test/support/connector.ts';
+import { type FileWorld, startFileWorld } from '#test/support/tenant-files.ts';
+
+let world: FileWorld;
+let datasource: OpenedDatasource;
+beforeAll(async () => {
+  world = await startFileWorld();
+  const bytes = aDatabase(`
+    create table item (id integer primary key, name text, price real, photo blob, big integer);
+    insert into item values (1, 'it''s', 1.5, x'00ff10', 9007199254740993), (2, null, 2, null, -5);
+    create view shown as select name from item;
+  `);
+  datasource = await world.open(sqlite, { fileInfo: await world.upload('shop.db', bytes) });
+});
+afterAll(async () => {
+  await datasource[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+function aDatabase(sql: string): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-test-'));
+  const path = join(folder, 'a.db');
+  const database = new DatabaseSync(path);
+  // A database that was in use like this wants files beside it unless it is opened as one that never changes.
+  database.exec(`pragma journal_mode = wal; ${sql}`);
+  database.close();
+  const bytes = readFileSync(path);
+  rmSync(folder, { recursive: true });
+  return bytes;
+}
+
+/** The largest sum there is to be waited for. */
+const endless = 'with recursive c(n) as (select 1 union all select n + 1 from c) select max(n) from c';
+
+describe('a query', () => {
+  test('has rows with every type there is', async () => {
+    await datasource.test();
+
+    const { data, columns } = await datasource.run({ query: 'select * from item order by id' });
+
+    expect(data).toEqual([
+      { id: 1, name: "it's", price: 1.5, photo: 'AP8Q', big: '9007199254740993' },
+      { id: 2, name: null, price: 2, photo: null, big: -5 },
+    ]);
+    expect(columns?.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      'id INTEGER',
+      'name TEXT',
+      'price REAL',
+      'photo BLOB',
+      'big INTEGER',
+    ]);
+  });
+
+  test('has its values bound with their types', async () => {
+    const inputs = { n: 2, x: 1.5, t: "'; drop table item; --", yes: true, none: null, list: [1, 2, 7], o: { a: 1 } };
+    const { data } = await datasource.run(
+      {
+        query: `select typeof({{inputs.n}}) as n, typeof({{inputs.x}}) as x, {{inputs.t}} as t, {{inputs.yes}} as yes,
+                       {{inputs.none}} as none, {{inputs.o}} as o, 'a {{inputs.t}}' as written,
+                       (select count(*) from item where id in ({{inputs.list}})) as found`,
+      },
+      inputs,
+    );
+
+    expect(data).toEqual([
+      { n: 'integer', x: 'real', t: inputs.t, yes: 1, none: null, o: '{"a":1}', written: `a ${inputs.t}`, found: 2 },
+    ]);
+  });
+
+  test('has columns of one name under two', async () => {
+    expect((await datasource.run({ query: 'select 1 as a, 2 as a' })).data).toEqual([{ a: 1, a_2: 2 }]);
+  });
+
+  test('has no more rows than are wanted, of a million', async () => {
+    const query = 'with recursive c(n) as (select 1 union all select n + 1 from c limit 1000000) select n from c';
+    const before = process.memoryUsage.rss();
+
+    const { rowCount, truncated } = await datasource.run({ query }, {}, { maxRows: 1_000 });
+
+    expect({ rowCount, truncated }).toEqual({ rowCount: 1_000, truncated: true });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
+  });
+
+  test('that is wrong has an error in the words of SQLite', async () => {
+    await expect(datasource.run({ query: 'select * from nope' })).rejects.toMatchObject({
+      code: 'DB_ERROR',
+      message: 'no such table: nope',
+      details: { errno: 1 },
+    });
+  });
+
+  test('can be explained', async () => {
+    const plan = await datasource.connection.explain?.(
+      { query: {}, statement: { texts: ['select * from item where id = 1'], values: [] } } as never,
+      { signal: AbortSignal.timeout(5_000), maxRows: 10, idempotencyKey: null },
+    );
+
+    expect(JSON.stringify(plan)).toContain('SEARCH item');
+  });
+});
+
+describe('nothing but reading', () => {
+  test.each([
+    "insert into item (name) values ('x')",
+    'update item set name = null',
+    'delete from item',
+    'drop table item',
+    'create table x (a)',
+    'create temp table x (a)',
+    "attach database '/etc/passwd' as other",
+    "attach database ':memory:' as other",
+    'vacuum',
+    "vacuum into '/tmp/gantry-copy.db'",
+    'pragma journal_mode = delete',
+    'pragma writable_schema = on',
+    'pragma hard_heap_limit = 0',
+    "select load_extension('/lib/x86_64-linux-gnu/libc.so.6')",
+    'begin',
+  ])('is let through: %s', async (query) => {
+    await expect(datasource.run({ query })).rejects.toMatchObject({ code: 'DB_ERROR' });
+  });
+
+  test.each(["select readfile('/etc/passwd')", "select writefile('/tmp/x', 'x')", "select edit('x')"])(
+    'is known: %s',
+    async (query) => {
+      await expect(datasource.run({ query })).rejects.toMatchObject({
+        message: expect.stringContaining('no such function'),
+      });
+    },
+  );
+
+  test('a second statement does not happen', async () => {
+    await datasource.run({ query: 'select 1; drop table item' }).catch(() => undefined);
+
+    expect((await datasource.run({ query: 'select count(*) as n from item' })).data).toEqual([{ n: 2 }]);
+  });
+});
+
+describe('a query that takes long', () => {
+  test('ends at its time limit, with its process, and the next one is answered', async () => {
+    const began = performance.now();
+
+    await expect(datasource.run({ query: endless }, {}, { signal: AbortSignal.timeout(500) })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
+
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
+  });
+
+  test('leaves room for others, and one that waits can be called off', async () => {
+    const stop = new AbortController();
+    const busy = [1, 2].map(() => datasource.run({ query: endless }, {}, { signal: stop.signal }));
+    const settled = Promise.allSettled(busy);
+    const third = datasource.run({ query: 'select 1' }, {}, { signal: AbortSignal.timeout(300) });
+
+    await expect(third).rejects.toMatchObject({ name: 'TimeoutError' });
+    stop.abort();
+
+    expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
+  });
+
+  test('or much memory has an error, and the next one is answered', async () => {
+    await expect(
+      datasource.run({ query: 'select length(hex(zeroblob(400000000)))' }, {}, { signal: AbortSignal.timeout(60_000) }),
+    ).rejects.toMatchObject({
+      code: 'DB_ERROR',
+    });
+    expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
+  });
+});
+
+test('a file that is damaged has an error', async () => {
+  const damaged = Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(5_000, 0x41)]);
+  await using broken = await world.open(sqlite, { fileInfo: await world.upload('x.db', damaged) });
+
+  await expect(broken.test()).rejects.toMatchObject({ code: 'DB_ERROR', message: 'file is not a database' });
+});
+
+test('a file of another kind is no database', async () => {
+  await using other = await world.open(sqlite, { fileInfo: await world.upload('x.csv', 'a,b\n1,2\n') });
+
+  await expect(other.test()).rejects.toMatchObject({ code: 'DB_ERROR', message: 'file is not a database' });
+});

@@ -1,0 +1,59 @@
+import { AppError } from '#shared/errors.ts';
+import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import type { Connection, ConnectorContext, QueryRun } from '../define.ts';
+import type { SqlQuestion } from '../files/protocol.ts';
+
+interface FileDatabase {
+  kind: SqlQuestion['kind'];
+  files: readonly { name: string; filePath: string }[];
+  placeholder(index: number): string;
+  /** Reads so much that a file which is none is found out. */
+  testSql: string;
+  /** Before a statement: how it would be gone about. */
+  explain: string;
+}
+
+interface SqlQuery {
+  statement: Statement | null;
+}
+
+type FileConnection = Pick<Connection<never>, 'test' | typeof Symbol.asyncDispose> & {
+  run(query: SqlQuery, run: QueryRun): ReturnType<Connection<never>['run']>;
+  explain(query: SqlQuery, run: QueryRun): ReturnType<NonNullable<Connection<never>['explain']>>;
+};
+
+/** SQL over files. Nothing is open between questions: whose files they are, and whether they are still there, each asks anew. */
+export function openFileDatabase(
+  { kind, files: named, placeholder, testSql, explain }: FileDatabase,
+  { tenantID, files }: ConnectorContext,
+): FileConnection {
+  function ask(asked: Pick<SqlQuestion, 'sql' | 'params' | 'maxRows'>, signal: AbortSignal) {
+    return files.read({
+      tenantID,
+      filePaths: named.map(({ filePath }) => filePath),
+      question: (found) => ({
+        kind,
+        files: found.map((file, index) => ({ ...file, name: named[index]?.name ?? '' })),
+        ...asked,
+      }),
+      signal,
+    });
+  }
+
+  function render({ statement }: SqlQuery): Pick<SqlQuestion, 'sql' | 'params'> {
+    if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
+    return renderStatement(statement, placeholder);
+  }
+
+  return {
+    async test(signal) {
+      await ask({ sql: testSql, params: [], maxRows: 1 }, signal);
+    },
+    run: (query, { maxRows, signal }) => ask({ ...render(query), maxRows }, signal),
+    async explain(query, { maxRows, signal }) {
+      const { sql, params } = render(query);
+      return (await ask({ sql: `${explain} ${sql}`, params, maxRows }, signal)).data;
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}

@@ -1,0 +1,171 @@
+import {
+  BIGINT,
+  DuckDBArrayValue,
+  DuckDBBlobValue,
+  type DuckDBConnection,
+  DuckDBDateValue,
+  DuckDBInstance,
+  DuckDBListValue,
+  DuckDBMapValue,
+  DuckDBStructValue,
+  DuckDBTimestampMillisecondsValue,
+  DuckDBTimestampNanosecondsValue,
+  DuckDBTimestampSecondsValue,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  type DuckDBType,
+  DuckDBUnionValue,
+  type DuckDBValue,
+  LIST,
+  listValue,
+  StatementType,
+} from '@duckdb/node-api';
+import { fileTypes } from '#shared/file-types.ts';
+import type { Json } from '#shared/json.ts';
+import { type ReadableFile, ReadFailure, type SqlQuestion } from './protocol.ts';
+import { collectRows, exactNumber } from './rows.ts';
+
+type NamedFile = SqlQuestion['files'][number];
+
+/** Databases that have their files: what is in one follows from the files alone, since nothing but reading is let through. */
+let loaded: { key: string; connection: Promise<DuckDBConnection> } | undefined;
+
+export async function readDuckdb({ files, sql, params, maxRows }: SqlQuestion): Promise<string> {
+  const key = JSON.stringify(files);
+  if (loaded?.key !== key) loaded = { key, connection: load(files) };
+  const { connection } = loaded;
+  connection.catch(() => {
+    loaded = undefined;
+  });
+  try {
+    const statement = await prepareReading(await connection, sql);
+    for (const [index, value] of params.entries()) statement.bindValue(index + 1, toParam(value), typeOf(value));
+    const result = await statement.stream();
+    const columns = result.columnNames().map((name, index) => ({ name, type: result.columnType(index).toString() }));
+    const rows = collectRows(
+      columns.map(({ name }) => name),
+      maxRows,
+    );
+    for (let isWanted = true; isWanted; ) {
+      const chunk = await result.fetchChunk();
+      if (!chunk || chunk.rowCount === 0) break;
+      isWanted = chunk.getRows().every((row) => rows.add(row.map(toJSON)));
+    }
+    return rows.toJSON(columns);
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+/**
+ * The files become tables, and then the door is shut: no file, no address, no extension and no setting is within the reach
+ * of SQL any more. Views would need the files to stay open to it, for writing as well.
+ */
+async function load(files: readonly NamedFile[]): Promise<DuckDBConnection> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: '1',
+    memory_limit: '256MB',
+    temp_directory: '',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+    allow_unsigned_extensions: 'false',
+  });
+  const connection = await instance.connect();
+  await connection.run("set timezone = 'UTC'").catch(() => undefined);
+  for (const file of files) await loadFile(connection, file);
+  await connection.run('set enable_external_access = false');
+  await connection.run('set lock_configuration = true');
+  return connection;
+}
+
+async function loadFile(connection: DuckDBConnection, { name, ...file }: NamedFile): Promise<void> {
+  try {
+    await connection.run(`create table "${name.replaceAll('"', '""')}" as select * from ${readerOf(file)}`);
+  } catch (error) {
+    const known = explain(error);
+    const message = known instanceof Error ? known.message.replaceAll(file.path, name) : 'unknown';
+    throw new ReadFailure('DB_ERROR', `The file of "${name}" cannot be read: ${message}`);
+  }
+}
+
+function readerOf({ path, fileType }: ReadableFile): string {
+  const literal = `'${path.replaceAll("'", "''")}'`;
+  if (fileType === fileTypes.parquet) return `read_parquet(${literal})`;
+  if (fileType === fileTypes.json) return `read_json_auto(${literal})`;
+  if (fileType === fileTypes.tsv) return `read_csv_auto(${literal}, delim = '\t')`;
+  if (fileType === fileTypes.csv) return `read_csv_auto(${literal})`;
+  throw new ReadFailure(
+    'VALIDATION_ERROR',
+    'files: must be CSV, TSV, JSON or Parquet; an Excel file is for "excelcsv"',
+  );
+}
+
+async function prepareReading(connection: DuckDBConnection, sql: string) {
+  const statements = await connection.extractStatements(sql);
+  if (statements.count !== 1) throw new ReadFailure('VALIDATION_ERROR', 'query: must be one statement');
+  const statement = await statements.prepare(0);
+  if (statement.statementType !== StatementType.SELECT && statement.statementType !== StatementType.EXPLAIN)
+    throw new ReadFailure('VALIDATION_ERROR', 'query: must read: SELECT, or EXPLAIN of one');
+  return statement;
+}
+
+function toParam(value: Json): DuckDBValue {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return isPlain(value) ? listValue(value.map(toParam)) : JSON.stringify(value);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}
+
+/** Left to itself the driver takes whole numbers for larger ones than they are. */
+function typeOf(value: Json): DuckDBType | undefined {
+  if (Number.isSafeInteger(value)) return BIGINT;
+  const [first] = Array.isArray(value) && isPlain(value) ? value : [];
+  const inner = first === undefined ? undefined : typeOf(first);
+  return inner && LIST(inner);
+}
+
+/** A list of one type, which DuckDB's lists are. */
+function isPlain(values: readonly Json[]): boolean {
+  const kinds = new Set(values.map((value) => (Number.isSafeInteger(value) ? 'integer' : typeof value)));
+  return kinds.size === 1 && !kinds.has('object');
+}
+
+function toJSON(value: DuckDBValue): Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'bigint') return exactNumber(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  return timeToJSON(value) ?? nestedToJSON(value) ?? value.toString();
+}
+
+/** Times in UTC, those with a zone saying so. */
+function timeToJSON(value: object): string | undefined {
+  if (value instanceof DuckDBDateValue) return value.toString();
+  if (value instanceof DuckDBTimestampTZValue) {
+    const local = new DuckDBTimestampValue(value.micros).toString();
+    return local.startsWith('inf') || local.startsWith('-inf') ? local : `${local.replace(' ', 'T')}Z`;
+  }
+  return timestamps.some((type) => value instanceof type) ? String(value).replace(' ', 'T') : undefined;
+}
+
+const timestamps = [
+  DuckDBTimestampValue,
+  DuckDBTimestampSecondsValue,
+  DuckDBTimestampMillisecondsValue,
+  DuckDBTimestampNanosecondsValue,
+];
+
+function nestedToJSON(value: object): Json | undefined {
+  if (value instanceof DuckDBBlobValue) return Buffer.from(value.bytes).toString('base64');
+  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) return value.items.map(toJSON);
+  if (value instanceof DuckDBStructValue)
+    return Object.fromEntries(Object.entries(value.entries).map(([name, item]) => [name, toJSON(item)]));
+  if (value instanceof DuckDBMapValue)
+    return value.entries.map(({ key, value: item }) => ({ key: toJSON(key), value: toJSON(item) }));
+  return value instanceof DuckDBUnionValue ? toJSON(value.value) : undefined;
+}
+
+function explain(error: unknown): unknown {
+  if (error instanceof ReadFailure || !(error instanceof Error)) return error;
+  const line = /^LINE (\d+):/m.exec(error.message)?.[1];
+  return new ReadFailure('DB_ERROR', error.message.split('\n\nLINE ')[0] ?? '', line ? { line: Number(line) } : null);
+}
