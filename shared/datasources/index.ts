@@ -1,8 +1,11 @@
 import type { DatasourceDefinition } from './define-datasource.ts';
+import { nats } from './nats.ts';
 import { postgresql } from './postgresql.ts';
+import { redis } from './redis.ts';
+import { smtp } from './smtp.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
-export const datasources = [postgresql] as const satisfies readonly DatasourceDefinition[];
+export const datasources = [nats, postgresql, redis, smtp] as const satisfies readonly DatasourceDefinition[];
 
 export type AnyDatasource = (typeof datasources)[number];
 

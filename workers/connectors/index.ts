@@ -1,10 +1,16 @@
 import type { AnyDatasource } from '#shared/datasources/index.ts';
 import type { Connection, Connector, ConnectorContext } from '../define.ts';
+import { connectNats } from './nats.ts';
 import { connectPostgresql } from './postgresql.ts';
+import { connectRedis } from './redis.ts';
+import { connectSmtp } from './smtp.ts';
 
 /** What each datasource type does. */
 const connectors = {
+  nats: connectNats,
   postgresql: connectPostgresql,
+  redis: connectRedis,
+  smtp: connectSmtp,
 } satisfies { [D in AnyDatasource as D['type']]: Connector<D> };
 
 type ErasedConnector = (
