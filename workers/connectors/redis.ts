@@ -120,7 +120,7 @@ async function signIn(client: Redis, { username, password, database }: Target, w
   if (password !== '' || username !== '') {
     const words = username === '' ? [password] : [username, password];
     await client.call('AUTH', ...words).catch((error: unknown) => {
-      throw isReply(error) ? upstreamError('authentication', where, redacted(error)) : error;
+      throw upstreamError(isReply(error) ? 'authentication' : 'lost', where, redacted(error));
     });
   }
   const call = callOn(client, where);
@@ -136,7 +136,7 @@ function callOn(client: Redis, where: string): Call {
     try {
       return (await client.callBuffer(command, ...words)) as Reply;
     } catch (error) {
-      throw isReply(error) ? refusal(error, where) : error;
+      throw isReply(error) ? refusal(error, where) : upstreamError('lost', where, redacted(error));
     }
   };
 }
@@ -146,8 +146,10 @@ function isReply(error: unknown): error is Error {
 }
 
 /** The driver hangs the command with its arguments, here the password, onto the error, which goes to the log. */
-function redacted(error: Error): Error {
-  return new Error(error.message.split(' ', 1)[0]);
+function redacted(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error('the driver gave no reason');
+  const { message } = error;
+  return new Error(isReply(error) ? message.split(' ', 1)[0] : message);
 }
 
 function refusal(error: Error, where: string): AppError {
