@@ -63,6 +63,7 @@ module.exports = {
       ['@duckdb', 'csv-parse', 'read-excel-file', 'fflate'],
       '^workers/files/',
     ),
+    only('messaging-only-in-its-connectors', ['nodemailer', '@nats-io'], '^workers/connectors/'),
     only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
     only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },

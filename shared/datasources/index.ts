@@ -2,16 +2,22 @@ import type { DatasourceDefinition } from './define-datasource.ts';
 import { duckdb } from './duckdb.ts';
 import { excelcsv } from './excelcsv.ts';
 import { mysql } from './mysql.ts';
+import { nats } from './nats.ts';
 import { postgresql } from './postgresql.ts';
+import { redis } from './redis.ts';
+import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
 export const datasources = [
   postgresql,
   mysql,
+  redis,
+  smtp,
   excelcsv,
-  sqlite,
   duckdb,
+  sqlite,
+  nats,
 ] as const satisfies readonly DatasourceDefinition[];
 
 export type AnyDatasource = (typeof datasources)[number];

@@ -162,7 +162,11 @@ async function explain(connection: Connection<never>, bound: BoundQuery, run: Qu
 
 function inTime(error: unknown, limit: AbortSignal, seconds: number): unknown {
   if (!limit.aborted) return error;
-  return new AppError('UPSTREAM_TIMEOUT', `The query took longer than ${seconds} s and was stopped`, { cause: error });
+  return new AppError('UPSTREAM_TIMEOUT', `The query took longer than ${seconds} s and was stopped`, {
+    cause: error,
+    // What must not be tried again must not be because it was slow, either.
+    ...(error instanceof AppError && { retry: error.retry }),
+  });
 }
 
 /** Nobody waits for the record. */

@@ -1,0 +1,152 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type EmbeddedNats, findNats, startNats } from '#ops/embedded/nats.ts';
+import { freePort } from '#ops/embedded/ports.ts';
+import { nats } from '#shared/datasources/nats.ts';
+import { certificates } from '#test/support/certificates.ts';
+import { openDatasource } from '#test/support/connector.ts';
+import { startTCP } from '#test/support/tcp.ts';
+import { createOutbound } from '#workers/outbound.ts';
+
+const found = await findNats();
+if (found.path === null) process.stderr.write(`The tests of nats are skipped: ${found.reason}\n`);
+
+describe.skipIf(found.path === null)('nats', () => {
+  let dir: string;
+  let server: EmbeddedNats;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'gantry-nats-'));
+    server = await startNats({
+      dir,
+      config:
+        'max_payload: 1000\nauthorization { users = [ { user: u, password: right-secret, permissions: { publish: { deny: "no.>" } } } ] }',
+    });
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const open = (changes: object = {}, more = {}) =>
+    openDatasource(nats, { servers: `localhost:${server.port}`, user: 'u', pass: 'right-secret', ...changes }, more);
+  const listen = () => connect({ servers: `127.0.0.1:${server.port}`, user: 'u', pass: 'right-secret' });
+
+  test('what is published arrives, and what is asked is answered', async () => {
+    await using datasource = await open();
+    await datasource.test();
+    const other = await listen();
+    const got: string[] = [];
+    other.subscribe('heard', {
+      callback: (_error, message) => void got.push(Buffer.from(message.data).toString('hex')),
+    });
+    other.subscribe('echo', { callback: (_error, message) => void message.respond(message.data) });
+    await other.flush();
+
+    for (const [payload, encoding] of [
+      ['Grüße', 'text'],
+      [{ n: null, big: '9007199254740993' }, 'text'],
+      ['/wAB', 'base64'],
+    ] as const) {
+      const inputs = { payload };
+      await datasource.run({ operation: 'publish', subject: 'heard', payload: '{{inputs.payload}}', encoding }, inputs);
+      const { data } = await datasource.run(
+        { operation: 'request', subject: 'echo', payload: '{{inputs.payload}}', encoding },
+        inputs,
+      );
+      expect(data).toMatchObject({ payload: typeof payload === 'string' ? payload : JSON.stringify(payload) });
+    }
+
+    await expect.poll(() => got).toHaveLength(3);
+    expect(got[2]).toBe('ff0001');
+    await other.close();
+  });
+
+  test('nobody there, no permission and too much are told apart', async () => {
+    await using datasource = await open();
+
+    await expect(datasource.run({ operation: 'request', subject: 'nobody' })).rejects.toMatchObject({
+      code: 'DB_ERROR',
+    });
+    await expect(datasource.run({ operation: 'publish', subject: 'no.way' })).rejects.toMatchObject({
+      code: 'DB_ERROR',
+    });
+    await expect(
+      datasource.run({ operation: 'publish', subject: 'a', payload: 'x'.repeat(2_000) }),
+    ).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    expect(await datasource.run({ operation: 'publish', subject: 'a' })).toMatchObject({ affectedRows: 1 });
+  });
+
+  test('a subject stays one subject', async () => {
+    await using datasource = await open();
+    for (const v of ['a 5\r\nPUB b 1\r\nx', 'a\nb', 'a b', 'a.*', '>', 'a..b'])
+      await expect(
+        datasource.run({ operation: 'publish', subject: '{{inputs.v}}' }, { v }),
+        JSON.stringify(v),
+      ).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+  });
+
+  test('who waits for a reply stops when told to, and the reply may be late', async () => {
+    await using datasource = await open();
+    const other = await listen();
+    other.subscribe('mute');
+    await other.flush();
+    const query = { operation: 'request', subject: 'mute' } as const;
+
+    await expect(datasource.run({ ...query, replyTimeoutMs: 100 })).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    await expect(datasource.run(query, {}, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({
+      details: { reason: 'timeout' },
+    });
+    await datasource.test();
+    await other.close();
+  });
+
+  test('many at once, and again after the server was killed', async () => {
+    await using datasource = await open();
+    const query = { operation: 'publish', subject: 'a' } as const;
+    await Promise.all(Array.from({ length: 50 }, () => datasource.run(query)));
+    await server.kill9();
+
+    await expect(datasource.run(query)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+
+    await server.restart();
+    expect(await datasource.run(query)).toMatchObject({ affectedRows: 1 });
+  });
+
+  test('a wrong password, port or certificate is told apart, without the secret', async () => {
+    await using silent = await startTCP();
+    const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
+    await writeFile(cert, certificates.server);
+    await writeFile(key, certificates.serverKey);
+    await using encrypted = await startNats({ dir, config: `tls { cert_file: "${cert}", key_file: "${key}" }` });
+    const tls = { servers: `localhost:${encrypted.port}`, useTLS: true, user: '', pass: '' };
+    await using right = await open({ ...tls, caCertificate: certificates.authority });
+    await right.test();
+
+    const wrong: [object, string][] = [
+      [{ pass: 'wrong-secret' }, 'authentication'],
+      [{ user: '', token: 'wrong-secret' }, 'authentication'],
+      [{ servers: `localhost:${await freePort()}` }, 'unreachable'],
+      [{ servers: `localhost:${silent.port}` }, 'timeout'],
+      [{ useTLS: true }, 'tls'],
+      [{ ...tls, caCertificate: certificates.otherAuthority }, 'tls'],
+      [{ ...tls, caCertificate: certificates.authority, servers: `127.0.0.1:${encrypted.port}` }, 'tls'],
+    ];
+    for (const [changes, reason] of wrong) {
+      await using datasource = await open(changes);
+      const error = await datasource.test().catch((failure: unknown) => failure);
+      expect(error, JSON.stringify(changes)).toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason } });
+      expect(inspect(error, { depth: 9 })).not.toContain('wrong-secret');
+    }
+  });
+
+  test('an address that is not allowed is not connected to', async () => {
+    await using datasource = await open({}, { outbound: createOutbound({ allow: [] }) });
+
+    await expect(datasource.test()).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
+  });
+});

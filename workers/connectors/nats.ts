@@ -1,0 +1,191 @@
+import { isIPv6 } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { connect, errors, type NatsConnection } from '@nats-io/transport-node';
+import type { z } from 'zod';
+import type { nats } from '#shared/datasources/nats.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import type { Connector, QueryResult } from '../define.ts';
+import type { Outbound } from '../outbound.ts';
+import { placeOf, type Reason, reasonOf, upstreamError } from '../upstream-error.ts';
+import { createLink } from './link.ts';
+import { tlsOptions } from './stream.ts';
+
+type Options = z.output<(typeof nats)['options']>;
+type Query = z.output<(typeof nats)['query']>;
+
+interface Server {
+  host: string;
+  port: number;
+}
+
+interface Session {
+  connection: NatsConnection;
+  /** Subjects the server has refused to take a message for; it says so apart from the message. */
+  refused: Set<string>;
+}
+
+/** One connection for all: the protocol is made for many at once. */
+export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
+  const servers = serversOf(options.servers);
+  const where = servers.map(({ host, port }) => placeOf(host, port)).join(', ');
+  const link = createLink<Session>({
+    where,
+    open: (signal) => openFirst(servers, options, outbound, signal),
+    isOpen: ({ connection }) => !connection.isClosed(),
+    close: ({ connection }) => void connection.close().catch(() => undefined),
+  });
+
+  return {
+    test: (signal) => link.use(signal, ({ connection }) => connection.flush()),
+    async run({ query }, { signal }) {
+      const subject = subjectOf(query.subject);
+      const payload = bytesOf(query);
+      return await link.use(signal, async (session) => {
+        try {
+          if (query.operation === 'publish') return await publish(session, subject, payload);
+          return await request(session, query, payload);
+        } catch (error) {
+          throw known(error, where);
+        }
+      });
+    },
+    [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
+  };
+};
+
+/** What is published is only known to have arrived when the server has answered to what was sent after it. */
+async function publish({ connection, refused }: Session, subject: string, payload: Uint8Array): Promise<QueryResult> {
+  connection.publish(subject, payload);
+  await connection.flush();
+  // A refusal comes before that answer, but those who watch for it are told a moment later.
+  await nextTurn();
+  if (refused.delete(subject)) throw new AppError('DB_ERROR', `subject: ${subject} may not be published to`);
+  return { data: { subject, bytes: payload.length }, affectedRows: 1 };
+}
+
+async function request(
+  { connection }: Session,
+  { subject, encoding, replyTimeoutMs }: Extract<Query, { operation: 'request' }>,
+  payload: Uint8Array,
+): Promise<QueryResult> {
+  const reply = await connection.request(subject, payload, { timeout: replyTimeoutMs });
+  const headers: [string, Json][] = [...(reply.headers ?? [])].map(([name, values]) => [name, values]);
+  return {
+    data: { subject: reply.subject, payload: written(reply.data, encoding), headers: Object.fromEntries(headers) },
+  };
+}
+
+function serversOf(text: string): Server[] {
+  return text.split(',').map((part) => {
+    const written = part.trim();
+    const url = URL.parse(/^\w+:\/\//.test(written) ? written : `nats://${written}`);
+    if (!url?.hostname || !/^(?:nats|tls):$/.test(url.protocol) || url.username || url.password || url.search)
+      throw new AppError('VALIDATION_ERROR', 'datasourceOptions.servers: must be like host:4222, without credentials');
+    return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 4222) };
+  });
+}
+
+async function openFirst(
+  servers: Server[],
+  options: Options,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<Session> {
+  let failure: unknown;
+  for (const server of servers) {
+    try {
+      return await openOne(server, options, outbound, signal);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** To an address that was checked, and to no other: what the server says of its cluster is not followed. */
+async function openOne(
+  { host, port }: Server,
+  options: Options,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<Session> {
+  const [address = ''] = await outbound.resolve(host, signal);
+  const { token, user, pass, useTLS } = options;
+  try {
+    const connection = await connect({
+      servers: `${isIPv6(address) ? `[${address}]` : address}:${port}`,
+      resolve: false,
+      reconnect: false,
+      ignoreClusterUpdates: true,
+      timeout: 5_000,
+      pingInterval: 20_000,
+      name: 'gantry',
+      ...(token !== '' && { token }),
+      ...(user !== '' && { user, pass }),
+      tls: useTLS ? tlsOptions(host, options) : null,
+    });
+    const session = { connection, refused: new Set<string>() };
+    void watch(session);
+    return session;
+  } catch (error) {
+    throw upstreamError(reasonFor(error, options), placeOf(host, port), error);
+  }
+}
+
+/** Ends with the connection. */
+async function watch({ connection, refused }: Session): Promise<void> {
+  for await (const status of connection.status())
+    if (status.type === 'error' && status.error instanceof errors.PermissionViolationError)
+      if (status.error.operation === 'publish') refused.add(status.error.subject);
+}
+
+function reasonFor(error: unknown, { useTLS }: Options): Reason {
+  if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
+    return 'authentication';
+  if (error instanceof errors.TimeoutError) return 'timeout';
+  const cause = error instanceof Error ? error.cause : undefined;
+  const reason = reasonOf(error) ?? reasonOf(cause);
+  // It has no error of its own for a server that offers no encryption, or that asks for it.
+  const isAboutTLS =
+    (useTLS && error instanceof errors.ConnectionError) || error instanceof errors.InvalidArgumentError;
+  return reason ?? (isAboutTLS ? 'tls' : 'refused');
+}
+
+function known(error: unknown, where: string): unknown {
+  if (error instanceof AppError) return error;
+  const cause = error instanceof errors.RequestError ? error.cause : error;
+  if (error instanceof errors.NoRespondersError || cause instanceof errors.NoRespondersError)
+    return new AppError('DB_ERROR', 'subject: nobody answers there', { cause: error });
+  if (error instanceof errors.TimeoutError || cause instanceof errors.TimeoutError)
+    return new AppError('UPSTREAM_TIMEOUT', `${where}: no reply came in time`, { cause: error, retry: false });
+  if (cause instanceof errors.PermissionViolationError)
+    return new AppError('DB_ERROR', `subject: ${cause.subject} may not be used`, { cause: error });
+  if (cause instanceof errors.InvalidArgumentError)
+    return new AppError('VALIDATION_ERROR', 'payload: is larger than the server takes', { cause: error });
+  return error;
+}
+
+/** One line of the protocol names the subject: it must not end that line, nor be a pattern. */
+function subjectOf(subject: string): string {
+  const tokens = subject.split('.');
+  if (/[\s\p{Cc}]/u.test(subject) || tokens.some((token) => token === '' || token === '*' || token === '>'))
+    throw new AppError('VALIDATION_ERROR', 'subject: must be words joined by dots, without blanks and wildcards');
+  return subject;
+}
+
+function bytesOf({ payload, encoding }: Query): Uint8Array {
+  if (encoding === 'text') return Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
+  if (typeof payload !== 'string' || payload.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(payload))
+    throw new AppError('VALIDATION_ERROR', 'payload: must be base64');
+  return Buffer.from(payload, 'base64');
+}
+
+function written(bytes: Uint8Array, encoding: 'text' | 'base64'): string {
+  if (encoding === 'base64') return Buffer.from(bytes).toString('base64');
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new AppError('DB_ERROR', 'The reply is no text; it can be read as base64', { cause });
+  }
+}
