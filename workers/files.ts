@@ -16,6 +16,8 @@ export interface FileRequest {
 
 /** Reads files of tenants, in processes apart. */
 export interface Files extends AsyncDisposable {
+  /** Where this worker has its copies. */
+  readonly folder: string;
   read(request: FileRequest): Promise<ReadResult>;
 }
 
@@ -25,6 +27,7 @@ export async function createFiles(pool: Pool, logger: Logger): Promise<Files> {
   const readers = resources.use(createReaders(store.folder, logger));
   const owned = resources.move();
   return {
+    folder: store.folder,
     async read({ tenantID, filePaths, question, signal }) {
       signal.throwIfAborted();
       using held = new DisposableStack();

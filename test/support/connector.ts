@@ -53,6 +53,7 @@ export async function openDatasource(
 
 /** For types that read none. */
 const noFiles: Files = {
+  folder: '',
   read: () => Promise.reject(new Error('This datasource was opened without files')),
   [Symbol.asyncDispose]: async () => undefined,
 };
