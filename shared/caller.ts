@@ -11,3 +11,8 @@ export const Caller = z.object({
   originID: z.uuid().optional(),
 });
 export type Caller = z.infer<typeof Caller>;
+
+/** Who must each be allowed what happens: an API key may do what both it and its creator may. */
+export function subjectsOf({ type, id, userID }: Caller): string[] {
+  return type === 'apiKey' && userID ? [id, userID] : [id];
+}

@@ -23,13 +23,15 @@ export async function addMember(query: Query, { tenantID, userID, roleIDs }: New
   return true;
 }
 
-/** Takes a member out of a tenant, with every rule of theirs and on them. */
+/** Takes a member out of a tenant, with every rule of theirs and on them, and for good with what their API keys may do. */
 export async function removeMember(
   query: Query,
   { tenantID, userID }: { tenantID: string; userID: string },
 ): Promise<void> {
   await query('delete from membership where tenant_id = $1 and user_id = $2', [tenantID, userID]);
-  await writeRules(query, tenantID, { remove: [{ subject: userID }, { object: `user:${userID}` }] });
+  const keys = await query<{ id: string }>(DISABLE_KEYS, [tenantID, userID]);
+  const remove = [{ subject: userID }, { object: `user:${userID}` }, ...keys.rows.map(({ id }) => ({ subject: id }))];
+  await writeRules(query, tenantID, { remove });
   await forgetAsset(query, tenantID, { type: 'user', id: userID });
 }
 
@@ -57,6 +59,11 @@ export async function hasOtherAdmin(
   );
   return rows[0]?.found ?? false;
 }
+
+// What a key was given goes too, so that its row says what it may do: nothing.
+const DISABLE_KEYS = `
+update api_key set is_disabled = true, permissions = '[]', updated_at = now()
+where tenant_id = $1 and creator_id = $2 returning id`;
 
 /** Everybody may look at their own membership and end it. */
 function ownRules(userID: string): RuleSpec[] {

@@ -43,8 +43,9 @@ export function createKeyVerifier(pool: Pool, logger: Logger): VerifyKey {
     const { prefix, hash } = storedPartOf(key);
     const found = (await find(prefix)).find((candidate) => timingSafeEqual(candidate.hash, hash));
     if (!found) throw invalid();
-    const { membership } = found;
+    const { membership, isBlocked } = found;
     if (found.isExpired) throw invalid('The API key has expired');
+    if (isBlocked) throw invalid('Whoever made this API key is blocked');
     if (!membership) throw invalid('Whoever made this API key is no longer a member of its tenant');
     if (!found.isUseNoted) note(found.keyID);
     return { ...found, membership };

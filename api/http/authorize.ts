@@ -2,6 +2,7 @@ import { type Condition, visibleRows } from '#shared/db/visible.ts';
 import { AppError } from '#shared/errors.ts';
 import { type Asker, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
 import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+import type { Sight } from '#shared/policy/rule-index.ts';
 import type { Access, Demand } from './route.ts';
 
 /** What one caller may do in one tenant. */
@@ -17,17 +18,16 @@ export interface Gate {
 }
 
 export function createGate(policy: Policy, asker: Asker): Gate {
-  function sight(permission: Permission) {
+  function sights(permission: Permission) {
     const [type, action] = splitPermission(permission);
-    return policy.sight({ ...asker, type, action });
+    return policy.sights({ ...asker, type, action });
   }
   return {
     async visible(permission, column) {
-      return visibleRows(await sight(permission), column);
+      return visibleRows(await sights(permission), column);
     },
     async holds(permission) {
-      const { allow, deny } = await sight(permission);
-      return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
+      return (await sights(permission)).every(isWhole);
     },
     async require(access) {
       for (const { permission, object } of access) {
@@ -36,9 +36,13 @@ export function createGate(policy: Policy, asker: Asker): Gate {
       }
     },
     async requireSome(access) {
-      for (const { permission } of access) if (!seesSomething(await sight(permission))) throw denied();
+      for (const { permission } of access) if (!seesSomething(await sights(permission))) throw denied();
     },
   };
+}
+
+function isWhole({ allow, deny }: Sight): boolean {
+  return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
 }
 
 /** The same words for a stranger, for a tenant that does not exist, and for a member who may not. */

@@ -1,6 +1,6 @@
 import type { IRouter, Request, Response } from 'express';
 import { z } from 'zod';
-import type { Caller } from '#shared/caller.ts';
+import { type Caller, subjectsOf } from '#shared/caller.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { tenantEntityManager } from '#shared/db/tenant-em.ts';
 import { toAppError } from '#shared/errors.ts';
@@ -63,7 +63,11 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const caller = callerOf(identity);
 
   const parsed = await parse(route, exchange);
-  const gate = createGate(context.policy, { tenantID, version: membership.policyVersion, subjects: [caller.id] });
+  const gate = createGate(context.policy, {
+    tenantID,
+    version: membership.policyVersion,
+    subjects: subjectsOf(caller),
+  });
   const access = route.access(parsed);
   await (route.filter ? gate.requireSome(access) : gate.require(access));
 

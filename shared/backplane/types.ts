@@ -26,15 +26,15 @@ export interface Limit {
   name: string;
   points: number;
   seconds: number;
-  /** When the store does not answer: everything passes, or nothing does (UNAVAILABLE). */
-  whenAway: 'allow' | 'refuse';
+  /** When the store does not answer: each process counts for itself, or nothing passes (UNAVAILABLE). */
+  whenAway: 'countHere' | 'refuse';
 }
 
 export interface Allowance {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** Until the count begins anew; 0 when nothing could be counted. */
+  /** Until the count begins anew. */
   resetSeconds: number;
 }
 

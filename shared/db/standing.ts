@@ -74,6 +74,8 @@ export interface KeyStanding {
   isUseNoted: boolean;
   userID: string;
   email: string | null;
+  /** The creator. */
+  isBlocked: boolean;
   /** Null: the creator is blocked, or no member any more. */
   membership: Membership | null;
 }
@@ -138,11 +140,11 @@ order by q.n`;
 const KEYS = `
 select q.n, k.id as "keyID", k.tenant_id as "tenantID", k.hash, coalesce(k.expires_at <= now(), false) as "isExpired",
        coalesce(k.last_used_at > now() - interval '1 minute', false) as "isUseNoted",
-       k.creator_id as "userID", u.email, m.role, t.policy_version as "policyVersion"
+       k.creator_id as "userID", u.email, u.is_disabled as "isBlocked", m.role, t.policy_version as "policyVersion"
 from unnest($1::text[]) with ordinality as q(prefix, n)
 join api_key k on k.prefix = q.prefix and not k.is_disabled
-left join app_user u on u.id = k.creator_id and not u.is_disabled
-left join membership m on m.user_id = u.id and m.tenant_id = k.tenant_id
+join app_user u on u.id = k.creator_id
+left join membership m on m.user_id = u.id and m.tenant_id = k.tenant_id and not u.is_disabled
 left join tenant t on t.id = m.tenant_id and t.deleting_at is null`;
 
 const ACTING = `

@@ -1,3 +1,4 @@
+import { subjectsOf } from '#shared/caller.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { readActingVersion } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
@@ -83,7 +84,7 @@ async function mayExecute({ pool, policy }: ParkDependencies, run: HeldRun, work
   if (caller.type === 'system') return true;
   const version = await readActingVersion(pool, tenantID, caller);
   if (version === null) return false;
-  const question = { tenantID, version, subjects: [caller.id] };
+  const question = { tenantID, version, subjects: subjectsOf(caller) };
   return policy.can({ ...question, object: `workflow:${workflowID}`, action: 'execute' });
 }
 

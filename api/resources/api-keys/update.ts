@@ -34,12 +34,12 @@ function updateBy(method: Method): Route {
         const before = key.permissions;
         const after = body.apiKeyPermissions ?? before;
         const added = after.filter((permission) => !before.includes(permission));
-        const isEnabled = key.isDisabled && body.isDisabled === false;
-        // Nobody gives what they do not hold: neither a new permission nor, by switching a key on, all that it has.
+        const isRevived = (key.isDisabled && body.isDisabled === false) || lastsLonger(key, body.apiKeyExpiry);
+        // Nobody gives what they do not hold: neither a new permission nor, to a key that would be refused, all that it has.
         const held = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
         const roleIDs = body.roleIDs ?? held;
         const addedRoles = roleIDs.filter((id) => !held.includes(id));
-        const given = isEnabled ? { permissions: after, roleIDs } : { permissions: added, roleIDs: addedRoles };
+        const given = isRevived ? { permissions: after, roleIDs } : { permissions: added, roleIDs: addedRoles };
         await requireRights(tx, tenantID, gate, given);
 
         const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled } = body;
@@ -53,4 +53,10 @@ function updateBy(method: Method): Route {
       });
     },
   });
+}
+
+/** Null is for ever, undefined is as before. */
+function lastsLonger({ expiresAt }: ApiKeyEntity, expiry: Date | null | undefined): boolean {
+  if (!expiresAt || expiry === undefined) return false;
+  return expiry === null || expiry > expiresAt;
 }

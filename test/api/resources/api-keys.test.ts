@@ -189,24 +189,28 @@ describe('a key stops at once, in every process', () => {
   });
 
   test('when it expires', async () => {
-    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'], expiresAt: new Date(Date.now() - 1) });
+    const apiKey = await anApiKey(cluster, {
+      tenant,
+      can: ['workflow.list'],
+      expiresAt: new Date(Date.now() + 60_000),
+    });
+    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+
+    await cluster.pool.query('update api_key set expires_at = now() where id = $1', [apiKey.id]);
+
     await expectRefusedEverywhere(apiKey);
   });
 
-  test('when its creator leaves the tenant or is blocked', async () => {
-    const { pool } = cluster.context;
-    for (const end of [
-      'delete from membership where user_id = $1',
-      'update app_user set is_disabled = true where id = $1',
-    ]) {
-      const creator = await aMember(cluster, { tenant });
-      const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
-      expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+  test('when its creator is blocked, and says so', async () => {
+    const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
+    const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
+    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
 
-      await pool.query(end, [creator.id]);
+    await cluster.pool.query('update app_user set is_disabled = true where id = $1', [creator.id]);
 
-      await expectRefusedEverywhere(apiKey);
-    }
+    await expectRefusedEverywhere(apiKey);
+    const { body } = await cluster.withKey(apiKey).in(tenant).get('T/workflows');
+    expect(body.error.message).toContain('blocked');
   });
 
   test('when a permission is taken from it', async () => {
@@ -222,6 +226,107 @@ describe('a key stops at once, in every process', () => {
     await cluster.as(own.creator).in(own).delete('T');
     expect(await cluster.withKey(apiKey).in(own).get('T/workflows')).toMatchObject(invalid);
   });
+});
+
+describe('a key may do no more than its creator', () => {
+  test('in decisions, in lists and in what it grants, from the next request on', async () => {
+    const creator = await aMember(cluster, { tenant });
+    await grantTo(creator.id, [{ object: '*', action: '*' }]);
+    const can = ['workflow.list', 'workflow.read', 'workflow.delete', 'apikey.create'] as const;
+    const apiKey = await anApiKey(cluster, { tenant, creator, can });
+    const client = cluster.withKey(apiKey).in(tenant);
+    const workflow = await aWorkflow(cluster, { tenant });
+    const ask = { apiKeyName: 'k', apiKeyPermissions: ['workflow.delete'] };
+    expect((await client.get(`T/workflows/${workflow.id}`)).status).toBe(200);
+    expect((await client.post('T/apikeys', ask)).status).toBe(201);
+
+    await revokeFrom(creator.id, [{ object: '*', action: '*' }]);
+    await grantTo(creator.id, [
+      { object: 'workflow:*', action: 'list' },
+      { object: 'apikey:*', action: 'create' },
+    ]);
+
+    for (const { baseURL } of cluster.apis)
+      expect(await cluster.withKey(apiKey, { baseURL }).in(tenant).get(`T/workflows/${workflow.id}`)).toMatchObject(
+        denied,
+      );
+    expect((await client.get('T/workflows')).body).toMatchObject({ workflows: [], totalCount: 0 });
+    expect(await client.delete(`T/workflows/${workflow.id}`)).toMatchObject(denied);
+    expect(await client.post('T/apikeys', ask)).toMatchObject(denied);
+  });
+
+  test('so an admin who is one no more cannot make themselves one again with a key of before', async () => {
+    const own = await aTenant(cluster);
+    const second = await aMember(cluster, { tenant: own });
+    const asFirst = cluster.as(own.creator).in(own);
+    const promote = { roleIDs: [], userTenantRelationship: 'ADMIN' };
+    expect((await asFirst.patch(`T/users/${second.id}/roles`, promote)).status).toBe(200);
+    const permissions = ['user.update', 'user.read', 'user.list'];
+    const made = await cluster
+      .as(second)
+      .in(own)
+      .post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: permissions });
+    const demote = { roleIDs: [], userTenantRelationship: 'MEMBER' };
+    expect((await asFirst.patch(`T/users/${second.id}/roles`, demote)).status).toBe(200);
+
+    const answer = await cluster.withKey(made.body.apiKey).in(own).patch(`T/users/${second.id}/roles`, promote);
+
+    expect(answer).toMatchObject(denied);
+  });
+
+  test('and what is denied to the one or the other is denied to it', async () => {
+    const workflow = await aWorkflow(cluster, { tenant });
+    const rule = { object: `workflow:${workflow.id}`, action: 'read', effect: 'deny' } as const;
+    for (const denies of ['key', 'creator']) {
+      const creator = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.list'] });
+      const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.read', 'workflow.list'] });
+      const client = cluster.withKey(apiKey).in(tenant);
+      expect((await client.get(`T/workflows/${workflow.id}`)).status).toBe(200);
+
+      await grantTo(denies === 'key' ? apiKey.id : creator.id, [rule]);
+
+      expect(await client.get(`T/workflows/${workflow.id}`)).toMatchObject(denied);
+      const { workflows } = (await client.get('T/workflows?pageSize=100')).body;
+      expect(workflows.length).toBeGreaterThan(0);
+      expect(workflows.map(({ id }: { id: string }) => id)).not.toContain(workflow.id);
+    }
+  });
+});
+
+test('a key whose creator has left has lost what it had, also when they come back', async () => {
+  const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
+  const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
+  const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
+  await admin().patch(`T/apikeys/${apiKey.id}`, { roleIDs: [role.id] });
+  expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+
+  expect((await admin().delete(`T/users/${creator.id}`)).status).toBe(200);
+
+  await expectRefusedEverywhere(apiKey);
+  await aMember(cluster, { tenant, user: creator, can: ['workflow.list'] });
+  await expectRefusedEverywhere(apiKey);
+  const { body } = await admin().get(`T/apikeys/${apiKey.id}`);
+  expect(body.apiKey).toMatchObject({ isDisabled: true, apiKeyPermissions: [], roleIDs: [] });
+  const { rows } = await cluster.pool.query('select from policy_rule where tenant_id = $1 and subject = $2', [
+    tenant.id,
+    apiKey.id,
+  ]);
+  expect(rows).toEqual([]);
+});
+
+test('to make a key last longer one must hold all that it may do', async () => {
+  const inAnHour = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+  const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.delete'], expiresAt: inAnHour(2) });
+  const expired = await anApiKey(cluster, { tenant, can: ['workflow.delete'], expiresAt: inAnHour(-1) });
+  const member = await aMember(cluster, { tenant, can: ['apikey.update', 'apikey.read'] });
+  const api = cluster.as(member).in(tenant);
+
+  for (const apiKeyExpiry of [inAnHour(3).toISOString(), null])
+    for (const { id } of [apiKey, expired])
+      expect(await api.patch(`T/apikeys/${id}`, { apiKeyExpiry })).toMatchObject(denied);
+  expect((await api.patch(`T/apikeys/${apiKey.id}`, { apiKeyExpiry: inAnHour(1).toISOString() })).status).toBe(200);
+  expect((await admin().patch(`T/apikeys/${expired.id}`, { apiKeyExpiry: null })).status).toBe(200);
+  expect((await cluster.withKey(expired).in(tenant).get('T/workflows')).status).toBe(403);
 });
 
 describe('a key is nobody', () => {
@@ -275,12 +380,12 @@ describe('what a key does', () => {
       ...chain({ call: { type: 'subWorkflow', childWorkflowID: child.id } }),
     });
     const weak = await anApiKey(cluster, { tenant, can: [] });
-    await grant(weak, [{ object: `workflow:${parent.id}`, action: 'execute' }]);
+    await grantTo(weak.id, [{ object: `workflow:${parent.id}`, action: 'execute' }]);
 
     const refused = await cluster.withKey(weak).in(tenant).post(`T/workflows/${parent.id}/execute?wait=20`, {});
     expect(refused).toMatchObject(denied);
 
-    await grant(weak, [{ object: `workflow:${child.id}`, action: 'execute' }]);
+    await grantTo(weak.id, [{ object: `workflow:${child.id}`, action: 'execute' }]);
     const allowed = await cluster.withKey(weak).in(tenant).post(`T/workflows/${parent.id}/execute?wait=20`, {});
     expect(allowed.body).toMatchObject({ status: 'COMPLETED' });
   });
@@ -357,7 +462,14 @@ test('lists show the keys the caller may read, and search by name', async () => 
   ).toBe(403);
 });
 
-async function grant(key: TestKey, rules: { object: string; action: string }[]): Promise<void> {
+type Granted = { object: string; action: string; effect?: 'allow' | 'deny' };
+
+async function grantTo(subject: string, rules: readonly Granted[]): Promise<void> {
   const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
-  await changeRules(em, tenant.id, { add: rules.map((rule) => ({ ...rule, subject: key.id })) });
+  await changeRules(em, tenant.id, { add: rules.map((rule) => ({ ...rule, subject })) });
+}
+
+async function revokeFrom(subject: string, rules: readonly Granted[]): Promise<void> {
+  const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+  await changeRules(em, tenant.id, { remove: rules.map((rule) => ({ ...rule, subject })) });
 }

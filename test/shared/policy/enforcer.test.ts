@@ -301,9 +301,9 @@ describe('the policy', () => {
     await change(tenantID, { add });
     const index = new RuleIndex(tenantID, await readRules(pool, tenantID));
     const version = await versionOf(tenantID);
-    const listed = async (sight: Sight) => {
+    const listed = async (sights: readonly Sight[]) => {
       const em = tenantEntityManager(orm.em, tenantID);
-      const [rows, count] = await em.findAndCount(Workflow, { ...visibleRows(sight), title: 'One' }, { limit: 100 });
+      const [rows, count] = await em.findAndCount(Workflow, { ...visibleRows(sights), title: 'One' }, { limit: 100 });
       expect(rows).toHaveLength(count);
       return rows.map(({ id }) => id).sort();
     };
@@ -316,10 +316,10 @@ describe('the policy', () => {
       const expected = workflows.filter((_id, n) => may[n]).sort();
       const asked = { type: 'workflow', action: 'read' };
 
-      expect(await listed(await policy.sight({ ...asker, ...asked })), role).toEqual(expected);
+      expect(await listed(await policy.sights({ ...asker, ...asked })), role).toEqual(expected);
       const holders = index.holders(asker.subjects);
       const unnamed = { tenantID, ...asked, holders: [...holders], ...index.reach(holders, { ...asked, most: -1 }) };
-      expect(await listed(unnamed), `${role}, by the rules themselves`).toEqual(expected);
+      expect(await listed([unnamed]), `${role}, by the rules themselves`).toEqual(expected);
     }
   });
 });
