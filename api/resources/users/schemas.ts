@@ -39,4 +39,22 @@ export const TenantUser = z.object({
   tenantUserFrom: z.iso.datetime(),
 });
 
+export const UserID = z.object({ userID: ID });
+
+export const UserBlock = z.object({ isDisabled: z.boolean() });
+
+/** Somebody of the whole deployment, as operators see them. */
+export const Person = z.object({
+  userID: z.uuid(),
+  email: z.string().nullable(),
+  firstName: z.string().nullable(),
+  lastName: z.string().nullable(),
+  isDisabled: z.boolean(),
+  lastSeen: z.iso.datetime().nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+
+export const People = z.object({ users: z.array(Person), ...pageFields });
+
 export const TenantUsers = z.object({ users: z.array(TenantUser), ...pageFields });
