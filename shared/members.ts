@@ -6,16 +6,17 @@ export interface NewMember {
   tenantID: string;
   userID: string;
   roleIDs: readonly string[];
+  folderID: string | null;
 }
 
 /**
  * Makes a user a member with these roles, in the transaction of `query`, which has locked the tenant's rules. Roles that are
  * gone are passed over. Answers whether they were none before.
  */
-export async function addMember(query: Query, { tenantID, userID, roleIDs }: NewMember): Promise<boolean> {
+export async function addMember(query: Query, { tenantID, userID, roleIDs, folderID }: NewMember): Promise<boolean> {
   const { rowCount } = await query(
-    `insert into membership (tenant_id, user_id, role) values ($1, $2, 'MEMBER') on conflict do nothing`,
-    [tenantID, userID],
+    `insert into membership (tenant_id, user_id, role, folder_id) values ($1, $2, 'MEMBER', $3) on conflict do nothing`,
+    [tenantID, userID, folderID],
   );
   if (rowCount === 0) return false;
   await writeRules(query, tenantID, { add: ownRules(userID) });

@@ -1,7 +1,7 @@
 import { type Condition, visibleRows } from '#shared/db/visible.ts';
 import { AppError } from '#shared/errors.ts';
 import { type Asker, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
-import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+import { type Permission, type ResourcePermission, splitPermission } from '#shared/policy/permissions.ts';
 import type { Sight } from '#shared/policy/rule-index.ts';
 import type { Access, Demand } from './route.ts';
 
@@ -14,11 +14,11 @@ export interface Gate {
   /** A condition that narrows rows to what may be seen; `column` has the id of the object. */
   visible(permission: Permission, column?: string): Promise<Condition>;
   /** Whether the permission is there for everything of its type, without an exception. */
-  holds(permission: Permission): Promise<boolean>;
+  holds(permission: Permission | ResourcePermission): Promise<boolean>;
 }
 
 export function createGate(policy: Policy, asker: Asker): Gate {
-  function sights(permission: Permission) {
+  function sights(permission: Permission | ResourcePermission) {
     const [type, action] = splitPermission(permission);
     return policy.sights({ ...asker, type, action });
   }

@@ -39,6 +39,7 @@ export function mount(
 ): void {
   for (const route of routes)
     router[route.method](route.path, async (request, response) => {
+      if (route.isSecret) response.setHeader('cache-control', 'no-store');
       const answer = await serve(route, { ...service, request, response });
       if (!response.headersSent) response.status(answer.status).json({ success: true, ...answer.response });
     });
@@ -170,7 +171,11 @@ async function handle(
     const response = route.response.parse(await route.handle(input, context)) as JsonObject;
     return { status: route.status ?? 200, response };
   };
-  return route.idempotent === 'transaction' ? answerOnce(input.em, { tenantID, claim: idempotency }, work) : work();
+  const isOnce = route.idempotent === 'transaction';
+  const answer = await (isOnce ? answerOnce(input.em, { tenantID, claim: idempotency }, work) : work());
+  if (!('complete' in route) || !route.complete) return answer;
+  const completed = await route.complete(answer.response, input, context);
+  return { ...answer, response: route.response.parse(completed) as JsonObject };
 }
 
 interface Tools {

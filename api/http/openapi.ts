@@ -43,7 +43,7 @@ export interface Operation {
   requestBody?: { required: boolean; content: Content };
   responses: Record<string, { description: string; content: Content } | { $ref: string }>;
   security: Record<string, string[]>[];
-  'x-permission'?: string;
+  'x-permission'?: string | string[];
 }
 
 export interface OpenAPI {
@@ -89,7 +89,7 @@ export function describeRoutes(routes: readonly Route[]): OpenAPI {
 function describeRoute(route: Route, schemas: Record<string, Schema>): Operation {
   const toSchema = (schema: z.ZodType, io: 'input' | 'output') => hoist(jsonSchema(schema, io), schemas);
   const status = String(route.status ?? 200);
-  const permission = route.realm === 'tenant' ? route.permission : undefined;
+  const permissions = permissionsOf(route);
   return {
     operationId: operationID(route),
     tags: [tagOf(route)],
@@ -118,8 +118,16 @@ function describeRoute(route: Route, schemas: Record<string, Schema>): Operation
       ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
     },
     security: securityOf(route),
-    ...(permission && { 'x-permission': permission }),
+    ...(permissions.length > 0 && { 'x-permission': permissions.length > 1 ? permissions : permissions[0] }),
   };
+}
+
+/** All that a request needs whatever is in it: a body may ask for more. */
+function permissionsOf(route: Route): string[] {
+  if (route.realm !== 'tenant') return [];
+  const params = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, name]));
+  const access = route.access({ params, query: {}, body: {} });
+  return [...new Set(access.map(({ permission }) => permission))];
 }
 
 function securityOf({ realm }: Route): Operation['security'] {
@@ -183,7 +191,7 @@ function capital(word: string): string {
 }
 
 function errorsOf(route: Route): string[] {
-  const byRealm = { public: [], user: ['401'], operator: ['401'], tenant: ['401', '403', '404'] }[route.realm];
+  const byRealm = { public: [], user: ['401'], operator: ['401'], tenant: ['401', '403', '404', '429'] }[route.realm];
   const idempotent = route.idempotent ? ['409'] : [];
   const large = route.body || route.upload ? ['413'] : [];
   return [...new Set(['400', ...byRealm, ...idempotent, ...large, ...(route.errors ?? []), '503'])].sort();
@@ -265,8 +273,10 @@ const errorResponses = Object.fromEntries(
     404: 'There is no such thing in this tenant: NOT_FOUND',
     409: 'The Idempotency-Key, or what the request would make, is taken: CONFLICT',
     413: 'The body is too large: PAYLOAD_TOO_LARGE',
-    429: 'Too many; `Retry-After` says when to try again: RATE_LIMITED',
+    429: 'Too many; `Retry-After` says when to try again: RATE_LIMITED, QUOTA_EXCEEDED',
+    502: 'What lies behind the service has failed: UPSTREAM_FAILED',
     503: 'Temporarily not available; `Retry-After` says when to try again: UNAVAILABLE',
+    504: 'What lies behind the service has not answered in time: UPSTREAM_TIMEOUT',
   }).map(([status, description]) => [status, { description, content: json({ $ref: '#/components/schemas/Error' }) }]),
 );
 

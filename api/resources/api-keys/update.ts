@@ -4,6 +4,7 @@ import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { changeRules } from '#shared/policy/change.ts';
+import { isCovered } from '#shared/policy/permissions.ts';
 import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { type Method, type Route, tenantRoute } from '../../http/route.ts';
 import { requireRights, rulesOf } from './permissions.ts';
@@ -39,11 +40,12 @@ function updateBy(method: Method): Route {
         const held = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
         const roleIDs = body.roleIDs ?? held;
         const addedRoles = roleIDs.filter((id) => !held.includes(id));
-        const given = isRevived ? { permissions: after, roleIDs } : { permissions: added, roleIDs: addedRoles };
+        const news = { permissions: added.filter((one) => !isCovered(one, before)), roleIDs: addedRoles };
+        const given = isRevived ? { permissions: after, roleIDs } : news;
         await requireRights(tx, tenantID, gate, given);
 
-        const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled } = body;
-        const changes = { apiKeyName, apiKeyDescription, expiresAt, isDisabled, permissions: after };
+        const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled, folderID } = body;
+        const changes = { apiKeyName, apiKeyDescription, expiresAt, isDisabled, folderID, permissions: after };
         tx.assign(key, changes, { ignoreUndefined: true });
         const removed = before.filter((permission) => !after.includes(permission));
         await changeRules(tx, tenantID, { remove: rulesOf(key.id, removed), add: rulesOf(key.id, added) });

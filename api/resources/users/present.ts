@@ -22,7 +22,11 @@ export function presentTenantUser(user: TenantUserEntity, roles: readonly HeldRo
     isTenantAdmin: role === 'ADMIN',
     userTenantRelationship: role,
     roles: roles.map((held) => ({ roleID: held.id, roleName: held.roleName })),
+    folderID: user.folderID ?? null,
+    lastSeen: user.lastSeen?.toISOString() ?? null,
     tenantUserFrom: user.createdAt.toISOString(),
+    createdAt: user.createdAt.toISOString(),
+    updatedAt: user.updatedAt.toISOString(),
   };
 }
 

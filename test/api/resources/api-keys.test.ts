@@ -115,6 +115,70 @@ describe('a new key', () => {
   });
 });
 
+describe('a permission on all of a resource, or on everything', () => {
+  test('is one rule, in any capitals, and may be given by whoever holds all of it', async () => {
+    const apiKey = await create({ apiKeyTitle: '  All workflows  ', apiKeyPermissions: ['Workflow.*', 'workflow.*'] });
+    expect(apiKey).toMatchObject({ apiKeyName: 'All workflows', apiKeyPermissions: ['workflow.*'] });
+    const { rows } = await cluster.pool.query('select object, action from policy_rule where subject = $1', [apiKey.id]);
+    expect(rows).toEqual([{ object: 'workflow:*', action: '*' }]);
+    const { id } = await aWorkflow(cluster, { tenant });
+    const client = cluster.withKey(apiKey).in(tenant);
+    expect((await client.delete(`T/workflows/${id}`)).status).toBe(200);
+    expect(await client.get('T/apikeys')).toMatchObject(denied);
+
+    const all = await create({ apiKeyName: 'k', apiKeyPermissions: ['*'] });
+    expect((await cluster.withKey(all).in(tenant).get('T/apikeys')).status).toBe(200);
+    expect((await admin().post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: ['unicorn.*'] })).status).toBe(400);
+  });
+
+  test('cannot be given by whoever holds each action of today, or is denied one', async () => {
+    const actions = ['list', 'create', 'read', 'update', 'delete', 'execute', 'test', 'export'] as const;
+    const each = actions.map((action) => `workflow.${action}` as const);
+    const whole = [{ object: 'workflow:*', action: '*' }];
+    const but = [...whole, { object: 'workflow:*', action: 'export', effect: 'deny' as const }];
+    const ask = { apiKeyName: 'k', apiKeyPermissions: ['workflow.*'] };
+    const give = async (settings: object) => {
+      const member = await aMember(cluster, { tenant, ...settings });
+      await grantTo(member.id, [{ object: 'apikey:*', action: 'create' }]);
+      return (await cluster.as(member).in(tenant).post('T/apikeys', ask)).status;
+    };
+
+    expect([await give({ can: each }), await give({ rules: but }), await give({ rules: whole })]).toEqual([
+      403, 403, 201,
+    ]);
+  });
+});
+
+test('the answer with a raw key is kept by nothing on its way, and no name is empty', async () => {
+  const created = await admin().post('T/apikeys', { apiKeyName: 'k' });
+  const cloned = await admin().post(`T/apikeys/${created.body.apiKey.id}/clone`);
+  for (const { headers } of [created, cloned]) expect(headers.get('cache-control')).toBe('no-store');
+
+  for (const body of [{ apiKeyName: '   ' }, {}])
+    expect(await admin().post('T/apikeys', body)).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('apiKeyName') } },
+    });
+});
+
+test('the clone of a key that has expired lasts as long as a new one', async () => {
+  const expired = await anApiKey(cluster, { tenant, expiresAt: new Date(Date.now() - 1_000) });
+  const { body } = await admin().post(`T/apikeys/${expired.id}/clone`);
+  expect((Date.parse(body.apiKey.apiKeyExpiry) - Date.now()) / 86_400_000).toBeGreaterThan(89);
+});
+
+test('a key lies in a folder, by which the list can be narrowed', async () => {
+  const folderID = newID();
+  const apiKey = await create({ apiKeyName: 'k', folderID });
+  await create({ apiKeyName: 'elsewhere', folderID: newID() });
+  const listed = async () => (await admin().get(`T/apikeys?folderID=${folderID}`)).body.apiKeys;
+
+  expect(await listed()).toMatchObject([{ id: apiKey.id, folderID }]);
+  await admin().patch(`T/apikeys/${apiKey.id}`, { folderID: null });
+  expect(await listed()).toEqual([]);
+  expect((await admin().get('T/apikeys?folderID=none')).body.error.message).toContain('folderID');
+});
+
 describe('roles of a key', () => {
   test('give it what they hold, from creation or by an update, until they are taken away', async () => {
     const role = await aRole(cluster, { tenant, can: ['workflow.list'] });

@@ -491,3 +491,30 @@ describe('the list', () => {
     expect((await cluster.as(elsewhere.creator).in(elsewhere).get('T/users')).body.totalCount).toBe(2);
   });
 });
+
+test('a member or somebody invited lies in a folder, by which the list can be narrowed', async () => {
+  const folderID = newID();
+  const person = await aUser(cluster);
+  const added = await admin().post('T/users', { tenantUserEmail: person.email, folderID });
+  const invited = await admin().post('T/users', { userEmail: `jos\u00e9-${newID()}@example.test`, folderID });
+  expect([added.status, invited.status]).toEqual([201, 201]);
+  const listed = async () => (await admin().get(`T/users?folderID=${folderID}`)).body.users;
+
+  expect((await listed()).map(({ id }: { id: string }) => id).sort()).toEqual(
+    [added.body.user.id, invited.body.user.id].sort(),
+  );
+  await admin().patch(`T/users/${person.id}/roles`, { roleIDs: [], folderID: null });
+  expect(await listed()).toHaveLength(1);
+  expect((await admin().get('T/users?folderID=none')).body.error.message).toContain('folderID');
+});
+
+test('when somebody was last seen, and when their membership was made and changed, is told', async () => {
+  const member = await aMember(cluster, { tenant });
+  await as(member).get('T/workflows');
+
+  await eventually(async () => {
+    const { user } = (await admin().get(`T/users/${member.id}`)).body;
+    expect(Date.now() - Date.parse(user.lastSeen)).toBeLessThan(30_000);
+    expect(Date.parse(user.updatedAt)).toBeGreaterThanOrEqual(Date.parse(user.createdAt));
+  });
+});
