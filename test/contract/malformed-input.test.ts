@@ -28,6 +28,9 @@ const atOnce = 8;
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const marker = `only-theirs-${newID()}`;
 
+/** What will do for these no JSON schema tells: a URL with rules of its own, a file. */
+const untold = new Set(['patch /api/v1/tenants/dbtest', 'post /api/v1/tenants/{tenantID}/upload-logo']);
+
 interface Operation {
   method: string;
   path: string;
@@ -80,8 +83,8 @@ test(`${casesInAll} malformed requests, none of them answered with a 500 or anot
     // The generator is worth something only while it gets past the schemas of each operation, and is stopped there too.
     const { method, path, body } = operation;
     const what = `seed ${seed}: ${method} ${path} ${JSON.stringify(counts)}`;
-    const pastSchemas = cases - (counts[400] ?? 0) - (counts[401] ?? 0) - (counts[413] ?? 0);
-    expect(pastSchemas, what).toBeGreaterThan(0);
+    const pastSchemas = cases - (counts[400] ?? 0) - (counts[413] ?? 0);
+    if (!untold.has(`${method} ${path}`)) expect(pastSchemas, what).toBeGreaterThan(0);
     if (body) expect(counts[400] ?? 0, what).toBeGreaterThan(cases / 20);
   }
 }, 300_000);
