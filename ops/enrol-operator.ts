@@ -1,17 +1,16 @@
 /**
  * Operators are enrolled here and nowhere else:
- *   node ops/enrol-operator.ts create <email> [--title <title>] | reset-password <email> | disable <email> | enable <email>
+ *   npm run enrol-operator -- create <email> [--title <title>] | reset-password <email> | disable <email> | enable <email>
  * A password comes from standard input, or is made up and printed once; never from an argument, which others can see.
  * Without DATABASE_URL it is the embedded Gantry of this folder that is meant, while it runs.
  */
 import { randomBytes } from 'node:crypto';
-import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { createPasswords } from '#api/auth/passwords.ts';
-import { readConfig, readEmbeddedConfig } from '#shared/config.ts';
+import { readConfig } from '#shared/config.ts';
 import { Operator } from '#shared/db/entities/operator.ts';
 import { type OperatorAction, OperatorAudit } from '#shared/db/entities/operator-audit.ts';
 import { OperatorSession } from '#shared/db/entities/operator-session.ts';
@@ -20,10 +19,10 @@ import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
-import { findURL } from './embedded/postgres-folder.ts';
+import { commandEnvironment } from './embedded/command-environment.ts';
 
 const usage =
-  'usage: node ops/enrol-operator.ts create <email> [--title <title>] | reset-password <email> | disable <email> | enable <email>';
+  'usage: npm run enrol-operator -- create <email> [--title <title>] | reset-password <email> | disable <email> | enable <email>';
 const shortest = 12;
 const longest = 1024;
 
@@ -57,7 +56,7 @@ async function main(): Promise<void> {
   if ((values.title?.length ?? 0) > 255) throw new Error('--title: at most 255 characters');
   if (values.title !== undefined && name !== 'create') throw new Error('--title goes with create only');
 
-  const config = readConfig(await environment());
+  const config = readConfig(await commandEnvironment());
   const logger = createLogger({ level: config.log.level }, { process: 'enrol-operator' });
   await using resources = new AsyncDisposableStack();
   const pool = createPool(config.db, logger, { max: 1, name: 'gantry.enrol' });
@@ -66,12 +65,6 @@ async function main(): Promise<void> {
   const orm = await createOrm(config.db, logger);
   resources.defer(() => orm.close());
   await command({ email: email.data, title: values.title, em: orm.em.fork() });
-}
-
-async function environment(): Promise<Record<string, string | undefined>> {
-  if (process.env.DATABASE_URL) return process.env;
-  const { home } = readEmbeddedConfig();
-  return { ...process.env, DATABASE_URL: await findURL(resolve(home, 'postgres'), 'gantry') };
 }
 
 async function createOperator({ email, title, em }: Order): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * `npm run rotate-secrets`: seals every stored secret with the first key of SECRETS_KEYS. Every process must know that key
  * before (`ops/decisions/0013-secrets.md`). It may be broken off and run again. When it ends with code 0, nothing stored needs
- * the other keys any more.
+ * the other keys any more. Without DATABASE_URL it is the embedded Gantry of this folder that is meant, while it runs.
  */
 import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/crypto.ts';
@@ -9,17 +9,25 @@ import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import { createLogger } from '#shared/logger.ts';
 import { rotateSecrets } from '#shared/rotate-secrets.ts';
+import { commandEnvironment } from './embedded/command-environment.ts';
 
-const config = readConfig();
-const logger = createLogger(config.log, { process: 'rotate-secrets' });
-const [newest] = config.secrets.keys;
-if (!newest) throw new Error('Configuration: SECRETS_KEYS is not set');
-const pool = createPool(config.db, logger, { max: 1, name: 'gantry.rotate-secrets' });
 try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const config = readConfig(await commandEnvironment());
+  const logger = createLogger(config.log, { process: 'rotate-secrets' });
+  const [newest] = config.secrets.keys;
+  if (!newest) throw new Error('Configuration: SECRETS_KEYS is not set');
+  await using resources = new AsyncDisposableStack();
+  const pool = createPool(config.db, logger, { max: 1, name: 'gantry.rotate-secrets' });
+  resources.defer(() => pool.end());
   await requireSchema(pool);
   const { resealed, failed } = await rotateSecrets(pool, { secrets: createKeyRing(config.secrets.keys), logger });
   logger.info({ keyID: newest.id, resealed, failed }, 'all stored secrets have been visited');
   if (failed > 0) process.exitCode = 1;
-} finally {
-  await pool.end();
 }

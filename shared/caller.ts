@@ -12,7 +12,7 @@ export const Caller = z.object({
 });
 export type Caller = z.infer<typeof Caller>;
 
-/** Whose rights a caller has: a key may do what it may and its creator may as well. */
+/** Who must each be allowed what happens: an API key may do what both it and its creator may. */
 export function subjectsOf({ type, id, userID }: Caller): string[] {
-  return type === 'apiKey' && userID !== undefined ? [id, userID] : [id];
+  return type === 'apiKey' && userID ? [id, userID] : [id];
 }

@@ -6,16 +6,17 @@ export interface NewMember {
   tenantID: string;
   userID: string;
   roleIDs: readonly string[];
+  folderID: string | null;
 }
 
 /**
  * Makes a user a member with these roles, in the transaction of `query`, which has locked the tenant's rules. Roles that are
  * gone are passed over. Answers whether they were none before.
  */
-export async function addMember(query: Query, { tenantID, userID, roleIDs }: NewMember): Promise<boolean> {
+export async function addMember(query: Query, { tenantID, userID, roleIDs, folderID }: NewMember): Promise<boolean> {
   const { rowCount } = await query(
-    `insert into membership (tenant_id, user_id, role) values ($1, $2, 'MEMBER') on conflict do nothing`,
-    [tenantID, userID],
+    `insert into membership (tenant_id, user_id, role, folder_id) values ($1, $2, 'MEMBER', $3) on conflict do nothing`,
+    [tenantID, userID, folderID],
   );
   if (rowCount === 0) return false;
   await writeRules(query, tenantID, { add: ownRules(userID) });
@@ -23,19 +24,15 @@ export async function addMember(query: Query, { tenantID, userID, roleIDs }: New
   return true;
 }
 
-/** Takes a member out of a tenant, with every rule of theirs and on them. Their keys are disabled and keep no right: who comes back begins anew. */
+/** Takes a member out of a tenant, with every rule of theirs and on them, and for good with what their API keys may do. */
 export async function removeMember(
   query: Query,
   { tenantID, userID }: { tenantID: string; userID: string },
 ): Promise<void> {
   await query('delete from membership where tenant_id = $1 and user_id = $2', [tenantID, userID]);
-  const keys = await query<{ id: string }>(
-    `update api_key set is_disabled = true, permissions = '[]', updated_at = now()
-     where tenant_id = $1 and creator_id = $2 returning id`,
-    [tenantID, userID],
-  );
-  const theirs = [userID, ...keys.rows.map(({ id }) => id)].map((subject) => ({ subject }));
-  await writeRules(query, tenantID, { remove: [...theirs, { object: `user:${userID}` }] });
+  const keys = await query<{ id: string }>(DISABLE_KEYS, [tenantID, userID]);
+  const remove = [{ subject: userID }, { object: `user:${userID}` }, ...keys.rows.map(({ id }) => ({ subject: id }))];
+  await writeRules(query, tenantID, { remove });
   await forgetAsset(query, tenantID, { type: 'user', id: userID });
 }
 
@@ -63,6 +60,11 @@ export async function hasOtherAdmin(
   );
   return rows[0]?.found ?? false;
 }
+
+// What a key was given goes too, so that its row says what it may do: nothing.
+const DISABLE_KEYS = `
+update api_key set is_disabled = true, permissions = '[]', updated_at = now()
+where tenant_id = $1 and creator_id = $2 returning id`;
 
 /** Everybody may look at their own membership and end it. */
 function ownRules(userID: string): RuleSpec[] {

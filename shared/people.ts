@@ -62,11 +62,11 @@ async function acceptInvitations(query: Query, userID: string, address: string):
   const { rows: found } = await query<{ tenantID: string }>(INVITED, [address, mostAtOnce]);
   for (const { tenantID } of found) {
     await lockRules(query, tenantID);
-    const { rows } = await query<{ roleIDs: string[] }>(
-      'delete from invitation where tenant_id = $1 and email = $2 returning role_ids as "roleIDs"',
+    const { rows } = await query<{ roleIDs: string[]; folderID: string | null }>(
+      'delete from invitation where tenant_id = $1 and email = $2 returning role_ids as "roleIDs", folder_id as "folderID"',
       [tenantID, address],
     );
-    for (const { roleIDs } of rows) await addMember(query, { tenantID, userID, roleIDs });
+    for (const invited of rows) await addMember(query, { tenantID, userID, ...invited });
   }
   return found.length < mostAtOnce;
 }

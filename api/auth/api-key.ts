@@ -4,10 +4,10 @@ import type { Pool } from '#shared/db/pool.ts';
 import { type KeyStanding, noteKeyUse, readKeys } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
+import { createNotes } from './notes.ts';
 
 const prefixLength = 8;
 const format = /^[0-9a-f]{64}$/;
-const noteAfterMs = 1_000;
 
 /** A new key, shown once, and what is stored of it. */
 export function createKey(): { key: string; prefix: string; hash: Buffer } {
@@ -24,28 +24,17 @@ export type VerifyKey = (key: string) => Promise<KeyStanding & { membership: Non
 
 export function createKeyVerifier(pool: Pool, logger: Logger): VerifyKey {
   const find = batched((prefixes: string[]) => readKeys(pool, prefixes));
-  const used = new Set<string>();
-
-  /** Many requests are one note, and nobody waits for it. */
-  function note(keyID: string): void {
-    if (used.size === 0) setTimeout(write, noteAfterMs).unref();
-    used.add(keyID);
-  }
-
-  function write(): void {
-    const keyIDs = [...used];
-    used.clear();
-    noteKeyUse(pool, keyIDs).catch((error: unknown) => logger.debug({ err: error }, 'use of API keys not noted'));
-  }
+  const note = createNotes((keyIDs) => noteKeyUse(pool, keyIDs), logger);
 
   return async (key) => {
     if (!format.test(key)) throw invalid();
     const { prefix, hash } = storedPartOf(key);
     const found = (await find(prefix)).find((candidate) => timingSafeEqual(candidate.hash, hash));
     if (!found) throw invalid();
-    const { membership } = found;
+    const { membership, isBlocked } = found;
     if (found.isExpired) throw invalid('The API key has expired');
-    if (!membership) throw invalid('Whoever made this API key is blocked or no longer a member of its tenant');
+    if (isBlocked) throw invalid('Whoever made this API key is blocked');
+    if (!membership) throw invalid('Whoever made this API key is no longer a member of its tenant');
     if (!found.isUseNoted) note(found.keyID);
     return { ...found, membership };
   };

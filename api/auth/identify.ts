@@ -2,6 +2,7 @@ import { batched } from '#shared/batched.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import {
   type Membership,
+  noteSeen,
   type Person,
   readMemberships,
   readStandings,
@@ -13,6 +14,7 @@ import type { Logger } from '#shared/logger.ts';
 import { savePerson } from '#shared/people.ts';
 import { createKeyVerifier } from './api-key.ts';
 import type { Identity } from './identity.ts';
+import { createNotes } from './notes.ts';
 import { bypassing } from './test-bypass.ts';
 import { createRemoteIssuer, type TrustedIssuer } from './trusted-issuer.ts';
 import { createTokenVerifier, notFound, type VerifyToken } from './user-token.ts';
@@ -54,6 +56,7 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
   const checked = createVerifier(config, { devIssuer, logger });
   const verify = config.testBypass ? bypassing(checked) : checked;
   const verifyKey = createKeyVerifier(pool, logger);
+  const noteVisit = createNotes((userIDs) => noteSeen(pool, userIDs), logger);
   const findStanding = batched((questions: StandingQuestion[]) => readStandings(pool, questions));
   const findMembership = batched((questions: { userID: string; tenantID: string }[]) =>
     readMemberships(pool, questions),
@@ -66,7 +69,9 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
       await savePerson(pool, newID(), person);
       standing = await findStanding(question);
     }
-    return present(standing);
+    const identified = present(standing);
+    if (!standing?.isSeenNoted) noteVisit(identified.userID);
+    return identified;
   }
 
   return {

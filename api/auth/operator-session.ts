@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 import type { Backplane } from '#shared/backplane/index.ts';
+import type { OperatorAction } from '#shared/db/entities/operator-audit.ts';
 import {
   type Account,
   findAccount,
@@ -41,6 +42,9 @@ export interface Login {
   expiresAt: Date;
 }
 
+/** Beside those that the session itself writes down. */
+type RecordedAction = Extract<OperatorAction, 'REQUEST' | 'BOARD' | 'USER_BLOCKED' | 'USER_UNBLOCKED'>;
+
 /** What a request was, for the record. */
 export interface RequestOrigin {
   method: string;
@@ -58,7 +62,7 @@ export interface Operators {
   identifyToken(token: string): Promise<OperatorSession>;
   logout(session: OperatorSession, origin: RequestOrigin): Promise<void>;
   /** Writes down what is about to be done, and answers with what notes how it ended. Nothing is done that cannot be written down. */
-  record(session: OperatorSession, action: 'REQUEST' | 'BOARD', origin: RequestOrigin): Promise<NoteOutcome>;
+  record(session: OperatorSession, action: RecordedAction, origin: RequestOrigin): Promise<NoteOutcome>;
 }
 
 export type NoteOutcome = (status: number) => void;

@@ -1,7 +1,8 @@
 import { type Condition, visibleRows } from '#shared/db/visible.ts';
 import { AppError } from '#shared/errors.ts';
 import { type Asker, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
-import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+import { type Permission, type ResourcePermission, splitPermission } from '#shared/policy/permissions.ts';
+import type { Sight } from '#shared/policy/rule-index.ts';
 import type { Access, Demand } from './route.ts';
 
 /** What one caller may do in one tenant. */
@@ -13,11 +14,11 @@ export interface Gate {
   /** A condition that narrows rows to what may be seen; `column` has the id of the object. */
   visible(permission: Permission, column?: string): Promise<Condition>;
   /** Whether the permission is there for everything of its type, without an exception. */
-  holds(permission: Permission): Promise<boolean>;
+  holds(permission: Permission | ResourcePermission): Promise<boolean>;
 }
 
 export function createGate(policy: Policy, asker: Asker): Gate {
-  function sights(permission: Permission) {
+  function sights(permission: Permission | ResourcePermission) {
     const [type, action] = splitPermission(permission);
     return policy.sights({ ...asker, type, action });
   }
@@ -26,11 +27,7 @@ export function createGate(policy: Policy, asker: Asker): Gate {
       return visibleRows(await sights(permission), column);
     },
     async holds(permission) {
-      const all = await sights(permission);
-      return all.every(
-        ({ allow, deny }) =>
-          allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0,
-      );
+      return (await sights(permission)).every(isWhole);
     },
     async require(access) {
       for (const { permission, object } of access) {
@@ -39,9 +36,13 @@ export function createGate(policy: Policy, asker: Asker): Gate {
       }
     },
     async requireSome(access) {
-      for (const { permission } of access) if (!(await sights(permission)).every(seesSomething)) throw denied();
+      for (const { permission } of access) if (!seesSomething(await sights(permission))) throw denied();
     },
   };
+}
+
+function isWhole({ allow, deny }: Sight): boolean {
+  return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
 }
 
 /** The same words for a stranger, for a tenant that does not exist, and for a member who may not. */

@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { AppError } from '#shared/errors.ts';
+import { isEncodedUTF8 } from './utf8.ts';
 
 export type ReadBody = (request: Request, response: Response) => Promise<unknown>;
 
@@ -8,12 +10,26 @@ export type ReadBody = (request: Request, response: Response) => Promise<unknown
  * what would be wrong with a body nor has us parse it.
  */
 export function bodyReader({ limitBytes }: { limitBytes: number }): ReadBody {
+  // Noted and not thrown: what is thrown there gets the whole body attached, and that would be logged.
+  const broken = new WeakSet<object>();
+  const verifyJSON = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
+    if (encoding === 'utf-8' && !isUtf8(bytes)) broken.add(request);
+  };
+  const verifyForm = (request: object, _response: unknown, bytes: Buffer) => {
+    if (!isEncodedUTF8(bytes.toString('latin1'))) broken.add(request);
+  };
   const parsers = [
-    express.json({ limit: limitBytes, strict: false, type: ['application/json', 'application/*+json'] }),
-    express.urlencoded({ limit: limitBytes, extended: false }),
+    express.json({
+      limit: limitBytes,
+      strict: false,
+      type: ['application/json', 'application/*+json'],
+      verify: verifyJSON,
+    }),
+    express.urlencoded({ limit: limitBytes, extended: false, verify: verifyForm }),
   ];
   return async (request, response) => {
     for (const parser of parsers) await run(parser, request, response);
+    if (broken.has(request)) throw new AppError('INVALID_REQUEST', 'The body is not valid UTF-8');
     // Left out silently, a run would start without the inputs that were sent.
     if (request.body === undefined && hasBody(request))
       throw new AppError('INVALID_REQUEST', 'The body must be JSON, and its content-type application/json');

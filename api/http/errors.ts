@@ -32,9 +32,13 @@ export function answerErrors(logger: Logger) {
 /** Nobody is to be woken for these: they pass, or are what somebody has typed in. */
 const notOurs: ReadonlySet<string> = new Set(['UNAVAILABLE', 'UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT']);
 
+/** Somebody is trying what they may not, or too often: worth a line, without what they sent. */
+const watched: ReadonlySet<number> = new Set([401, 403, 429]);
+
 function report(logger: Logger, error: AppError, about: Record<string, unknown>): void {
   const line = { ...about, status: error.status, code: error.code };
-  if (error.status < 500) logger.debug({ ...line, err: error }, 'request refused');
+  if (watched.has(error.status)) logger.info(line, 'request refused');
+  else if (error.status < 500) logger.debug({ ...line, err: error }, 'request refused');
   else if (notOurs.has(error.code)) logger.warn({ ...line, err: error }, 'request not served');
   else logger.error({ ...line, err: error }, 'request failed');
 }

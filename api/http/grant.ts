@@ -3,7 +3,9 @@ import {
   type AssetPermission,
   catalogue,
   permissions as everyPermission,
+  type ResourcePermission,
   type RolePermission,
+  splitPermission,
 } from '#shared/policy/permissions.ts';
 import type { RoleContent } from '#shared/policy/roles.ts';
 import type { Gate } from './authorize.ts';
@@ -25,9 +27,18 @@ export async function requireHeld(
 
 /** `*` is more than the sum of today's permissions: it needs a rule of its own. */
 async function holds(holder: Holder, permission: RolePermission): Promise<boolean> {
-  if (permission !== '*') return holder.holds(permission);
+  if (permission !== '*' && !permission.endsWith('.*')) return holder.holds(permission);
+  if (permission !== '*') return holdsAll(holder, permission as ResourcePermission);
   if (!(await isAllowed(holder, { permission: 'tenant.*', object: '*' }))) return false;
   for (const each of everyPermission) if (!(await holder.holds(each))) return false;
+  return true;
+}
+
+/** A deny of one action is no deny of every action, so each is asked too. */
+async function holdsAll(holder: Holder, permission: ResourcePermission): Promise<boolean> {
+  if (!(await holder.holds(permission))) return false;
+  const [resource] = splitPermission(permission);
+  for (const each of everyPermission) if (each.startsWith(`${resource}.`) && !(await holder.holds(each))) return false;
   return true;
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Caller, subjectsOf } from '#shared/caller.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { tenantEntityManager } from '#shared/db/tenant-em.ts';
-import { toAppError } from '#shared/errors.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -17,6 +17,7 @@ import { ID } from './id.ts';
 import { answerOnce, noTenant, readClaim } from './idempotency.ts';
 import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
+import { isEncodedUTF8 } from './utf8.ts';
 import { validate } from './validate.ts';
 
 interface Exchange {
@@ -38,6 +39,7 @@ export function mount(
 ): void {
   for (const route of routes)
     router[route.method](route.path, async (request, response) => {
+      if (route.isSecret) response.setHeader('cache-control', 'no-store');
       const answer = await serve(route, { ...service, request, response });
       if (!response.headersSent) response.status(answer.status).json({ success: true, ...answer.response });
     });
@@ -140,6 +142,7 @@ function identify({ context, request }: Exchange, tenantID?: string): Promise<Id
 async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
   const { request, response, readBody } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }]);
+  if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
   const value = route.body && (await readBody(request, response));
   const [query, body] = validate([
     { part: 'query', schema: route.query, value: route.query && request.query },
@@ -169,7 +172,11 @@ async function handle(
     const response = route.response.parse(await route.handle(input, context)) as JsonObject;
     return { status: route.status ?? 200, response };
   };
-  return route.idempotent === 'transaction' ? answerOnce(input.em, { tenantID, claim: idempotency }, work) : work();
+  const isOnce = route.idempotent === 'transaction';
+  const answer = await (isOnce ? answerOnce(input.em, { tenantID, claim: idempotency }, work) : work());
+  if (!('complete' in route) || !route.complete) return answer;
+  const completed = await route.complete(answer.response, input, context);
+  return { ...answer, response: route.response.parse(completed) as JsonObject };
 }
 
 interface Tools {

@@ -57,8 +57,10 @@ export const errorResponses = Object.fromEntries(
     404: 'There is no such thing in this tenant: NOT_FOUND',
     409: 'The Idempotency-Key, or what the request would make, is taken: CONFLICT',
     413: 'The body is too large: PAYLOAD_TOO_LARGE',
-    429: 'Too many; `Retry-After` says when to try again: RATE_LIMITED',
+    429: 'Too many; `Retry-After` says when to try again: RATE_LIMITED, QUOTA_EXCEEDED',
+    502: 'What lies behind the service has failed: UPSTREAM_FAILED',
     503: 'Temporarily not available; `Retry-After` says when to try again: UNAVAILABLE',
+    504: 'What lies behind the service has not answered in time: UPSTREAM_TIMEOUT',
   }).map(([status, description]) => [status, { description, content: json({ $ref: '#/components/schemas/Error' }) }]),
 );
 

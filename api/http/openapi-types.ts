@@ -40,7 +40,7 @@ export interface Operation {
   requestBody?: { required: boolean; content: Content };
   responses: Record<string, { description: string; content: Content } | { $ref: string }>;
   security: Record<string, string[]>[];
-  'x-permission'?: string;
+  'x-permission'?: string | string[];
 }
 
 export interface OpenAPI {

@@ -46,7 +46,7 @@ export function describeRoutes(routes: readonly Route[]): OpenAPI {
 function describeRoute(route: Route, schemas: Record<string, Schema>): Operation {
   const toSchema = (schema: z.ZodType, io: 'input' | 'output') => hoist(jsonSchema(schema, io), schemas);
   const status = String(route.status ?? 200);
-  const permission = route.realm === 'tenant' ? route.permission : undefined;
+  const permissions = permissionsOf(route);
   return {
     operationId: operationID(route),
     tags: [tagOf(route)],
@@ -75,8 +75,16 @@ function describeRoute(route: Route, schemas: Record<string, Schema>): Operation
       ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
     },
     security: securityOf(route),
-    ...(permission && { 'x-permission': permission }),
+    ...(permissions.length > 0 && { 'x-permission': permissions.length > 1 ? permissions : permissions[0] }),
   };
+}
+
+/** All that a request needs whatever is in it: a body may ask for more. */
+function permissionsOf(route: Route): string[] {
+  if (route.realm !== 'tenant') return [];
+  const params = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, name]));
+  const access = route.access({ params, query: {}, body: {} });
+  return [...new Set(access.map(({ permission }) => permission))];
 }
 
 function securityOf({ realm }: Route): Operation['security'] {
@@ -132,7 +140,7 @@ function capital(word: string): string {
 }
 
 function errorsOf(route: Route): string[] {
-  const byRealm = { public: [], user: ['401'], operator: ['401'], tenant: ['401', '403', '404'] }[route.realm];
+  const byRealm = { public: [], user: ['401'], operator: ['401'], tenant: ['401', '403', '404', '429'] }[route.realm];
   const idempotent = route.idempotent ? ['409'] : [];
   const large = route.body || route.upload ? ['413'] : [];
   return [...new Set(['400', ...byRealm, ...idempotent, ...large, ...(route.errors ?? []), '503'])].sort();

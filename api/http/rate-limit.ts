@@ -7,10 +7,10 @@ export type CountRequest = (apiKeyID: string, response: Response) => Promise<voi
 
 const seconds = 60;
 
-/** All API processes count together. Without the store that counts, everything passes. */
+/** All API processes count together; without the store that counts, each for itself. */
 export function createRequestCount(backplane: Backplane, perMinute: number): CountRequest {
   if (perMinute === 0) return async () => undefined;
-  const limiter = backplane.limiter({ name: 'apikey.requests', points: perMinute, seconds, whenAway: 'allow' });
+  const limiter = backplane.limiter({ name: 'apikey.requests', points: perMinute, seconds, whenAway: 'countHere' });
 
   return async (apiKeyID, response) => {
     const { allowed, limit, remaining, resetSeconds } = await limiter.consume(apiKeyID);

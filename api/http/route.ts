@@ -5,7 +5,7 @@ import type { Caller } from '#shared/caller.ts';
 import type { Condition } from '#shared/db/visible.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { Permission, Resource } from '#shared/policy/permissions.ts';
+import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
@@ -23,7 +23,7 @@ export interface Access {
 
 /** The same of a handler, which may also ask for whatever can be done. */
 export interface Demand {
-  permission: Permission | `${Resource}.*`;
+  permission: Permission | ResourcePermission;
   object: string;
 }
 
@@ -41,6 +41,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   produces?: string;
   /** What is sent beside `success: true`; parsed before it leaves, so nothing undeclared does. */
   response: R;
+  /** The answer is a secret: nothing on its way keeps it. */
+  isSecret?: true;
   /** 201 for what creates, else 200. */
   status?: 200 | 201;
   /**
@@ -49,7 +51,7 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
    */
   idempotent?: 'transaction' | 'handler';
   /** Statuses to document beyond those that follow from the rest. */
-  errors?: readonly ('401' | '404' | '409' | '429')[];
+  errors?: readonly ('401' | '404' | '409' | '429' | '502' | '504')[];
 }
 
 export interface Parsed<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
@@ -70,7 +72,7 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   /** Throws PERMISSION_DENIED unless every one is allowed: for what only the handler can know. */
   require(access: readonly Demand[]): Promise<void>;
   /** Whether the caller holds a permission on everything of its type, without an exception: for what is granted to others. */
-  holds(permission: Permission): Promise<boolean>;
+  holds(permission: Permission | ResourcePermission): Promise<boolean>;
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
@@ -124,6 +126,8 @@ export type TenantRouteDefinition<P extends Z, Q extends Z, B extends Z, R exten
 
 export type UserRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> & {
   handle: Handler<UserInput<P, Q, B>, R>;
+  /** Adds to the answer what can be found out only once it is true: after the transaction, also for a replayed answer. */
+  complete?: (answer: z.output<R>, input: UserInput<P, Q, B>, context: ApiContext) => Promise<z.input<R>>;
 };
 
 export type OperatorRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> & {
@@ -145,7 +149,7 @@ export type Route =
       filter: boolean;
       handle: ErasedHandler;
     })
-  | (ErasedShapes & { realm: 'user'; handle: ErasedHandler })
+  | (ErasedShapes & { realm: 'user'; handle: ErasedHandler; complete?: ErasedCompletion })
   | (ErasedShapes & { realm: 'operator'; isRecordedByHandler?: boolean; handle: ErasedHandler })
   | (ErasedShapes & { realm: 'public'; handle: ErasedHandler });
 
@@ -153,6 +157,9 @@ type ErasedShapes = Shapes<z.ZodType, z.ZodType, z.ZodType, z.ZodType>;
 type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 // biome-ignore lint/suspicious/noExplicitAny: the correlation between a route's schemas and its handler ends at the table
 type ErasedHandler = (input: any, context: ApiContext) => Promise<unknown>;
+
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type ErasedCompletion = (answer: any, input: any, context: ApiContext) => Promise<unknown>;
 
 type Z = z.ZodType;
 type NoFields = z.ZodType<Record<string, never>>;

@@ -73,12 +73,22 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
   };
 }
 
-/** Whoever is no longer signed in is disconnected; a room that is no longer theirs is left. While nobody can tell, all stay. */
+/**
+ * Whoever is no longer signed in is disconnected. Of somebody who has left a tenant the connection is closed: a client opens
+ * another by itself, and is let into what is still theirs. A room that is no longer theirs is left. While nobody can tell, all
+ * stay.
+ */
 async function recheck(socket: ClientSocket, context: ApiContext): Promise<void> {
   if (await isRefused(stillSignedIn(socket, context))) {
     socket.disconnect(true);
     return;
   }
+  const tenants = new Set([...socket.data.rooms.values()].map(({ grant }) => grant.tenantID));
+  for (const tenantID of tenants)
+    if (await isRefused(requireGrant(context, socket.data.userID, { tenantID }))) {
+      socket.conn.close();
+      return;
+    }
   for (const [room, { grant }] of socket.data.rooms) {
     if (await isRefused(requireGrant(context, socket.data.userID, grant))) leave(socket, room);
   }

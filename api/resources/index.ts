@@ -8,6 +8,7 @@ import { dataQueryRoutes } from './queries/routes.ts';
 import { operatorRoleRoutes } from './roles/operator-routes.ts';
 import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
+import { operatorUserRoutes } from './users/operator-routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
@@ -24,4 +25,5 @@ export const routes: readonly Route[] = [
   ...apiKeyRoutes,
   ...operatorRoutes,
   ...operatorRoleRoutes,
+  ...operatorUserRoutes,
 ];

@@ -5,6 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readIfThere, syncFolder } from './files.ts';
 
+const SECRETS_KEYS_FILE = 'secrets-keys';
+
 export interface Home extends AsyncDisposable {
   /** Absolute. */
   readonly dir: string;
@@ -21,11 +23,10 @@ export async function openHome(folder: string): Promise<Home> {
   try {
     await makeDir(dir);
     release = await take(lock);
-    const secretsKeys = await readOrMake(join(dir, 'secrets-keys'));
+    const secretsKeys = await readOrMake(join(dir, SECRETS_KEYS_FILE));
     return {
       dir,
-      // The file holds the one key that was made for it, or the ring that a person has put in its place.
-      secretsKeys: secretsKeys.includes(':') ? secretsKeys : `embedded:${secretsKeys}`,
+      secretsKeys: asRing(secretsKeys),
       secret: (name) => readOrMake(join(dir, name)),
       [Symbol.asyncDispose]: async () => release?.(),
     };
@@ -36,6 +37,17 @@ export async function openHome(folder: string): Promise<Home> {
       cause: error,
     });
   }
+}
+
+/** For a command beside the Gantry that runs on the folder; undefined when none has yet. */
+export async function readSecretsKeys(dir: string): Promise<string | undefined> {
+  const text = await readIfThere(join(dir, SECRETS_KEYS_FILE));
+  return text && asRing(text.trim());
+}
+
+/** The file holds the one key that was made for it, or the ring that a person has put in its place. */
+function asRing(text: string): string {
+  return text.includes(':') ? text : `embedded:${text}`;
 }
 
 class AlreadyRunning extends Error {}

@@ -1,36 +1,73 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 import { batched } from '../batched.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { type Counted, createLocalCount } from './local-count.ts';
 import type { Allowance, Limit, Limiter } from './types.ts';
 
-/** A store that has failed is left alone for so long: requests neither wait for it nor pile up before it. */
+/** A store that has failed is asked again this often. */
 const restMs = 1000;
-/** Nobody's request hangs on a limit; a login would rather wait a little than be refused. */
-const patienceMs = { allow: 250, refuse: 2000 };
+const silenceMs = 2000;
+const tickMs = 100;
 
-/** The library counts; ours is that requests of one moment count together, and what happens when the store is away. */
+/**
+ * The library counts; ours is that requests of one moment count together, and what happens while the store is away: each
+ * process then counts for itself, and tells the store when it is back.
+ */
 export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: Logger): Limiter {
   const { name, points: most, seconds, whenAway } = limit;
-  /** What passed through this process, which is all there is to go by while the store is away. */
-  const own = new RateLimiterMemory({ points: most, duration: seconds });
-  let awayUntil = 0;
+  const local = createLocalCount(seconds);
   let isAway = false;
+  let askAgainAt = 0;
 
-  async function ask<T>(work: () => Promise<T>): Promise<T | typeof away> {
-    if (performance.now() < awayUntil) return away;
+  /** Whether the store has done it. */
+  async function ask(work: () => Promise<unknown>): Promise<boolean> {
+    if (isAway && performance.now() < askAgainAt) return false;
+    // Whoever comes meanwhile need not find out too.
+    if (isAway) askAgainAt = Number.POSITIVE_INFINITY;
     try {
-      const answer = await within(patienceMs[whenAway], work());
+      await answered(work());
       if (isAway) logger.info({ limit: name }, 'the limit counts again');
       isAway = false;
-      return answer;
     } catch (error) {
       if (!isAway) logger.warn({ err: error, limit: name, whenAway }, 'the store of a limit does not answer');
       isAway = true;
-      awayUntil = performance.now() + restMs;
-      return away;
+      askAgainAt = performance.now() + restMs;
     }
+    return !isAway;
+  }
+
+  /** With what passed here while the store was away. */
+  async function countInStore(key: string, points: number): Promise<[string, Counted]> {
+    const owed = local.takeOwed(key);
+    try {
+      const counted = await store.consume(key, points + owed).catch(asCounted);
+      local.learn(key, counted);
+      return [key, counted];
+    } catch (error) {
+      local.owe(key, owed);
+      throw error;
+    }
+  }
+
+  async function countTogether(sums: ReadonlyMap<string, number>): Promise<Map<string, Counted> | undefined> {
+    const counted = new Map<string, Counted>();
+    const count = async () => {
+      const all = await Promise.all([...sums].map(([key, sum]) => countInStore(key, sum)));
+      for (const [key, result] of all) counted.set(key, result);
+    };
+    if (isAway && whenAway === 'countHere') {
+      const here = countHere(sums);
+      // Nobody waits for a store that is away: what is owed is what it is asked with.
+      void ask(() => Promise.all([...sums.keys()].map((key) => countInStore(key, 0))));
+      return here;
+    }
+    if (await ask(count)) return counted;
+    return whenAway === 'countHere' ? countHere(sums) : undefined;
+  }
+
+  function countHere(sums: ReadonlyMap<string, number>): Map<string, Counted> {
+    return new Map([...sums].map(([key, sum]) => [key, local.add(key, sum)]));
   }
 
   const count = batched(async (takes: Take[]) => {
@@ -41,29 +78,22 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
       sums.set(key, sum);
       return sum;
     });
-    const countIn = async (counter: RateLimiterAbstract) => {
-      const all = [...sums].map(async ([key, sum]) => [key, await counter.consume(key, sum).catch(asCounted)] as const);
-      return new Map(await Promise.all(all));
-    };
-    const ownCount = whenAway === 'allow' ? await countIn(own) : undefined;
-    const answer = await ask(() => countIn(store));
-    const counted = answer === away ? ownCount : answer;
+    const counted = await countTogether(sums);
     return takes.map(({ key }, index) => {
       const result = counted?.get(key);
-      if (!result) return away;
       const later = (sums.get(key) ?? 0) - (upTo[index] ?? 0);
-      return allowanceOf(result, most, later);
+      return result && allowanceOf(result, most, later);
     });
   });
 
   return {
     async consume(key, points = 1) {
       const answer = await count({ key, points });
-      if (answer !== away) return answer;
+      if (answer) return answer;
       throw new AppError('UNAVAILABLE', 'The service is temporarily unavailable', { retryAfter: 2 });
     },
     async reset(key) {
-      await own.delete(key);
+      local.forget(key);
       await ask(() => store.delete(key));
     },
   };
@@ -74,8 +104,6 @@ interface Take {
   points: number;
 }
 
-const away = Symbol('away');
-
 /** The library throws what it has counted when it is too much, and errors when it could not count. */
 function asCounted(thrown: unknown): RateLimiterRes {
   if (thrown instanceof RateLimiterRes) return thrown;
@@ -83,7 +111,7 @@ function asCounted(thrown: unknown): RateLimiterRes {
 }
 
 /** `later`: what others took in the same call, behind this one. */
-function allowanceOf({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: number, later: number): Allowance {
+function allowanceOf({ consumedPoints, msBeforeNext }: Counted, limit: number, later: number): Allowance {
   const consumed = consumedPoints - later;
   return {
     allowed: consumed <= limit,
@@ -93,20 +121,18 @@ function allowanceOf({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: nu
   };
 }
 
-/** A silence counts only while this process had time to listen: the answer may be waiting for its turn behind our own work. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+/**
+ * Rejects after two seconds of silence. They are counted in ticks of this process: while it is too busy to tick it is too busy
+ * to listen as well, and the store may have answered long ago.
+ */
+async function answered(work: Promise<unknown>): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  let silence = 0;
+  const timer = setInterval(() => {
+    silence += tickMs;
+    if (silence >= silenceMs) reject(new Error(`no answer within ${silenceMs} ms`));
+  }, tickMs);
   // The loser of the race must not end the process.
   work.catch(() => undefined);
-  const done = new AbortController();
-  const silence = async (): Promise<never> => {
-    for (let heard = 0; heard < ms; heard += LISTEN_MS) await sleep(LISTEN_MS, undefined, { signal: done.signal });
-    throw new Error(`no answer within ${ms} ms`);
-  };
-  try {
-    return await Promise.race([work, silence()]);
-  } finally {
-    done.abort();
-  }
+  await Promise.race([work, promise]).finally(() => clearInterval(timer));
 }
-
-const LISTEN_MS = 25;

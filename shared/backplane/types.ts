@@ -26,8 +26,8 @@ export interface Limit {
   name: string;
   points: number;
   seconds: number;
-  /** When the store does not answer: each process allows what it has counted itself, or everything is refused (UNAVAILABLE). */
-  whenAway: 'allow' | 'refuse';
+  /** When the store does not answer: each process counts for itself, or nothing passes (UNAVAILABLE). */
+  whenAway: 'countHere' | 'refuse';
 }
 
 export interface Allowance {

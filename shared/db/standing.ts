@@ -25,6 +25,8 @@ export interface Standing {
   email: string | null;
   isEmailVerified: boolean;
   isDisabled: boolean;
+  /** Not older than a minute: not worth writing down again. */
+  isSeenNoted: boolean;
   /** Null: no member, or no such tenant; nobody is told which. */
   membership: Membership | null;
 }
@@ -46,8 +48,8 @@ export async function readStandings(pool: Pool, questions: readonly StandingQues
       questions.map(({ tenantID }) => tenantID),
     ],
   });
-  return rows.map(({ userID, email, isEmailVerified, isDisabled, ...row }) =>
-    userID === null ? null : { userID, email, isEmailVerified, isDisabled, membership: membershipOf(row) },
+  return rows.map(({ userID, email, isEmailVerified, isDisabled, isSeenNoted, ...row }) =>
+    userID === null ? null : { userID, email, isEmailVerified, isDisabled, isSeenNoted, membership: membershipOf(row) },
   );
 }
 
@@ -74,6 +76,8 @@ export interface KeyStanding {
   isUseNoted: boolean;
   userID: string;
   email: string | null;
+  /** The creator. */
+  isBlocked: boolean;
   /** Null: the creator is blocked, or no member any more. */
   membership: Membership | null;
 }
@@ -93,8 +97,18 @@ export async function readKeys(pool: Pool, prefixes: readonly string[]): Promise
 
 /** Keys were used just now. */
 export async function noteKeyUse(pool: Pool, keyIDs: readonly string[]): Promise<void> {
-  await pool.query('update api_key set last_used_at = now() where id = any($1::uuid[])', [keyIDs]);
+  await pool.query(note('api_key', 'last_used_at'), [keyIDs]);
 }
+
+/** People were here just now. */
+export async function noteSeen(pool: Pool, userIDs: readonly string[]): Promise<void> {
+  await pool.query(note('app_user', 'last_seen'), [userIDs]);
+}
+
+/** A row that somebody else is writing is left out: the next request notes it again, and nobody waits in a circle. */
+const note = (table: string, column: string) => `
+update ${table} set ${column} = now()
+where id in (select id from ${table} where id = any($1::uuid[]) for no key update skip locked)`;
 
 /** The version of the tenant's rules, when whoever began something there may still act in it; null when they may not. */
 export async function readActingVersion(pool: Pool, tenantID: string, caller: Caller): Promise<number | null> {
@@ -110,8 +124,8 @@ interface MembershipRow {
 
 type StandingRow = MembershipRow &
   (
-    | { userID: string; email: string | null; isEmailVerified: boolean; isDisabled: boolean }
-    | { userID: null; email: null; isEmailVerified: null; isDisabled: null }
+    | { userID: string; email: string | null; isEmailVerified: boolean; isDisabled: boolean; isSeenNoted: boolean }
+    | { userID: null; email: null; isEmailVerified: null; isDisabled: null; isSeenNoted: boolean }
   );
 
 function membershipOf({ role, policyVersion }: MembershipRow): Membership | null {
@@ -120,6 +134,7 @@ function membershipOf({ role, policyVersion }: MembershipRow): Membership | null
 
 const STANDINGS = `
 select u.id as "userID", u.email, u.is_disabled as "isDisabled",
+  coalesce(u.last_seen > now() - interval '1 minute', false) as "isSeenNoted",
   case when u.id is not null then u.email_verified_at is not null end as "isEmailVerified", m.role, t.policy_version as "policyVersion"
 from unnest($1::text[], $2::text[], $3::uuid[]) with ordinality as q(issuer, subject, tenant_id, n)
 left join app_user u on u.issuer = q.issuer and u.subject = q.subject
@@ -138,11 +153,11 @@ order by q.n`;
 const KEYS = `
 select q.n, k.id as "keyID", k.tenant_id as "tenantID", k.hash, coalesce(k.expires_at <= now(), false) as "isExpired",
        coalesce(k.last_used_at > now() - interval '1 minute', false) as "isUseNoted",
-       k.creator_id as "userID", u.email, m.role, t.policy_version as "policyVersion"
+       k.creator_id as "userID", u.email, u.is_disabled as "isBlocked", m.role, t.policy_version as "policyVersion"
 from unnest($1::text[]) with ordinality as q(prefix, n)
 join api_key k on k.prefix = q.prefix and not k.is_disabled
-left join app_user u on u.id = k.creator_id and not u.is_disabled
-left join membership m on m.user_id = u.id and m.tenant_id = k.tenant_id
+join app_user u on u.id = k.creator_id
+left join membership m on m.user_id = u.id and m.tenant_id = k.tenant_id and not u.is_disabled
 left join tenant t on t.id = m.tenant_id and t.deleting_at is null`;
 
 const ACTING = `

@@ -6,13 +6,11 @@ import { plainArray, textArray } from './array.ts';
 export type Condition = Record<symbol, never[]>;
 
 /**
- * Narrows a list to the rows that are in every sight. The number of parameters never depends on how many rows those are: few ids go
+ * Narrows a list to the rows that are in all of these. The number of parameters never depends on how many rows those are: few ids go
  * as one array, many are looked up in the rules themselves.
  */
 export function visibleRows(sights: readonly Sight[], column = 'id'): Condition {
-  const conditions = sights
-    .flatMap((sight) => [allowed(sight), denied(sight)])
-    .filter((condition) => condition !== null);
+  const conditions = sights.flatMap((sight) => [allowed(sight), denied(sight)]).filter((sql) => sql !== null);
   return Object.fromEntries(
     conditions.map(({ sql, params }) => {
       const fragment: RawQueryFragment = raw((alias) => sql.replaceAll('%row', `${alias}.${column}`), params);

@@ -4,7 +4,7 @@ import { createJudge } from './judge.ts';
 import { createKeptIndexes, type Limits } from './kept-indexes.ts';
 import type { Sight } from './rule-index.ts';
 
-/** Whose question it is: users and API keys by id. Of several, every one must be allowed: a key and whoever made it. */
+/** Whose question it is: a user by id, or an API key and its creator; of several, each must be allowed. */
 export interface Asker {
   tenantID: string;
   /** The tenant's `policy_version`, read with the membership: rules older than it are not used. */
@@ -13,9 +13,9 @@ export interface Asker {
 }
 
 export interface Policy extends AsyncDisposable {
-  /** Whether the asker may do `action` on `object` (`<type>:<id>`, `<type>:*`). */
+  /** Whether every subject may do `action` on `object` (`<type>:<id>`, `<type>:*`). */
   can(question: Asker & { object: string; action: string }): Promise<boolean>;
-  /** What of a type each of the subjects may do `action` on; the asker may where all of them may. */
+  /** What of a type each subject may do `action` on: what is in all of these. */
   sights(question: Asker & { type: string; action: string }): Promise<Sight[]>;
 }
 
@@ -31,10 +31,11 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Polic
     async can(question) {
       const { tenantID, version, subjects, object, action } = question;
       const index = await indexes.current(tenantID, version);
-      return subjects.every((subject) => {
+      const isAllowed = (subject: string) => {
         const holders = index.holders([subject]);
         return judge(question, index.deciding(holders, object, action), holders);
-      });
+      };
+      return subjects.length > 0 && subjects.every(isAllowed);
     },
     async sights({ tenantID, version, subjects, type, action }) {
       const index = await indexes.current(tenantID, version);
@@ -51,7 +52,11 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Polic
 }
 
 /** Whether there can be anything at all. */
-export function seesSomething({ allow, deny }: Sight): boolean {
+export function seesSomething(sights: readonly Sight[]): boolean {
+  return sights.length > 0 && sights.every(hasSomething);
+}
+
+function hasSomething({ allow, deny }: Sight): boolean {
   if (deny.everything) return false;
   if (allow.everything || allow.prefixes.length > 0 || allow.ids === null) return true;
   const denied = new Set(deny.ids);

@@ -66,8 +66,35 @@ export const permissions = entries.flatMap(([resource, actions]) =>
 
 const byName = new Map<string, Permission>(permissions.map((permission) => [permission, permission]));
 
-/** What a role may grant on everything of a type; `*` is everything. */
-export type RolePermission = Permission | '*';
+/** Every action on everything of a type, also the actions of tomorrow. */
+export type ResourcePermission = `${Resource}.*`;
+
+/** What a role or a key may be given on everything of a type, and `*`, which is everything. */
+export type RolePermission = Permission | ResourcePermission | '*';
+
+export const RolePermission = z.string().transform((text, check): RolePermission => {
+  if (text === '*') return text;
+  const [resource, action] = splitPermission(text);
+  const type = objectType(resource);
+  if (type && action === '*') return `${type}.*`;
+  const known = Permission.safeParse(text);
+  if (known.success) return known.data;
+  check.addIssue({ code: 'custom', message: 'is not a permission' });
+  return z.NEVER;
+});
+
+/** The one rule that a permission is. */
+export function ruleOf(permission: RolePermission): { object: string; action: string } {
+  if (permission === '*') return { object: '*', action: '*' };
+  const [type, action] = splitPermission(permission);
+  return { object: `${type}:*`, action };
+}
+
+/** Whether somebody with these has that one too. */
+export function isCovered(permission: RolePermission, by: readonly RolePermission[]): boolean {
+  const [resource] = splitPermission(permission);
+  return by.some((held) => held === '*' || held === permission || held === `${resource}.*`);
+}
 
 /** What a role may grant on one asset; the action `*` is every action. */
 export interface AssetPermission {

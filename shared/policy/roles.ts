@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { inEntityTransaction, onEntities, type Query } from '../db/query.ts';
 import { AppError } from '../errors.ts';
 import { lockRules, type RuleSpec, writeRules } from './change.ts';
-import { type AssetPermission, type RolePermission, splitPermission } from './permissions.ts';
+import { type AssetPermission, type RolePermission, ruleOf } from './permissions.ts';
 
 /** What a role grants. */
 export interface RoleContent {
@@ -35,11 +35,7 @@ export function roleSubject(roleID: string): string {
 /** The rules a role stands for. */
 export function rulesOfRole({ id, permissions, assetPermissions }: RoleContent & { id: string }): Allowance[] {
   const subject = roleSubject(id);
-  const general = permissions.map((permission) => {
-    if (permission === '*') return { subject, object: '*', action: '*' };
-    const [type, action] = splitPermission(permission);
-    return { subject, object: `${type}:*`, action };
-  });
+  const general = permissions.map((permission) => ({ subject, ...ruleOf(permission) }));
   const single = assetPermissions.map(({ resourceType, resourceID, action }) => ({
     subject,
     object: `${resourceType}:${resourceID}`,

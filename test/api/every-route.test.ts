@@ -1,11 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Access, OPERATOR_PREFIX, type Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
+import { changeRules } from '#shared/policy/change.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { aMember, anApiKey, anOperator, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
+import {
+  aMember,
+  anApiKey,
+  anOperator,
+  aTenant,
+  aUser,
+  type TestKey,
+  type TestTenant,
+  type TestUser,
+} from '../support/factories.ts';
 import { bodyFixture, fileFixture, loginFixture, paramFixture, paramsInBody } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
@@ -91,6 +102,28 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
   });
 });
 
+describe.each(select((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
+  test('refuses a token that has expired, and one of somebody who is blocked, whatever the body', async () => {
+    const blocked = await aMember(cluster, { tenant, rules: [{ object: '*', action: '*' }] });
+    const now = cluster.as({ email: blocked.email });
+    expect((await now.get('/api/v1/auth')).status).toBe(200);
+    await cluster.pool.query('update app_user set is_disabled = true where id = $1', [blocked.id]);
+    const expired = await anExpiredToken(tenant.creator);
+
+    const params = await fixtures(route, tenant);
+    for (const body of badBodies(route)) {
+      expect(await send(blocked, route, params, body)).toMatchObject({
+        status: 401,
+        body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } },
+      });
+      expect(await send(cluster.asOperator({ token: expired }), route, params, body)).toMatchObject({
+        status: 401,
+        body: { error: { code: 'USER_AUTH_TOKEN_EXPIRED' } },
+      });
+    }
+  });
+});
+
 describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
   test('refuses an API key that is unknown, disabled or expired, whatever the body', async () => {
     const { params, permissions } = await withEveryPermission(route);
@@ -124,6 +157,11 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
         { object, action, effect: 'deny' as const },
       ];
       expectDenied(await send(await aMember(cluster, { tenant, rules }), route, params));
+      const [free, strict] = [await aKeyWith(rules.slice(0, 1)), await aKeyWith(rules)];
+      // Of what names nothing, so that nothing is changed.
+      if (idsOf(route).length > 0)
+        expect((await send(cluster.withKey(free), route, unknown(route))).status).not.toBe(403);
+      expectDenied(await send(cluster.withKey(strict), route, params));
     }
   });
 });
@@ -210,6 +248,25 @@ describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length 
     }
   });
 });
+
+/** Signed by the issuer of the cluster, an hour and a day ago. */
+async function anExpiredToken({ email }: TestUser): Promise<string> {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 25 * 3_600_000 });
+  try {
+    const issued = await cluster.context.devIssuer?.issue(email);
+    return issued?.token ?? '';
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+/** A key of the admin with these rules of its own. */
+async function aKeyWith(rules: readonly { object: string; action: string; effect?: 'deny' }[]): Promise<TestKey> {
+  const key = await anApiKey(cluster, { tenant });
+  const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+  await changeRules(em, tenant.id, { add: rules.map((rule) => ({ ...rule, subject: key.id })) });
+  return key;
+}
 
 /** Somebody who may do everything in the route's realm. */
 async function permitted({ realm }: Route, { creator }: TestTenant): Promise<TestUser | Client> {

@@ -2,10 +2,20 @@ import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
+import { changeRules } from '#shared/policy/change.ts';
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { anApiKey, anOperator, aTenant, aWorkflow, type TestOperator, type TestTenant } from '../support/factories.ts';
+import {
+  anApiKey,
+  anOperator,
+  aTenant,
+  aWorkflow,
+  type TestKey,
+  type TestOperator,
+  type TestTenant,
+} from '../support/factories.ts';
 import { fromSchema, type JsonSchema, nasty, spoiled } from '../support/from-schema.ts';
 import { paramFixture } from '../support/route-fixtures.ts';
 
@@ -18,30 +28,41 @@ const atOnce = 8;
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const marker = `only-theirs-${newID()}`;
 
+/** What will do for these no JSON schema tells: a URL with rules of its own, a file. */
+const untold = new Set(['patch /api/v1/tenants/dbtest', 'post /api/v1/tenants/{tenantID}/upload-logo']);
+
 interface Operation {
   method: string;
   path: string;
   parameters: { name: string; in: string; schema: JsonSchema }[];
   body: JsonSchema | undefined;
   isForOperators: boolean;
+  isForKeys: boolean;
 }
 
 let cluster: Cluster;
 let mine: TestTenant;
 let theirs: TestTenant;
 let operator: TestOperator;
+let key: TestKey;
 let operations: Operation[];
 let definitions: Record<string, JsonSchema>;
 
 beforeAll(async () => {
   // No workflow runs: what is sent is looked at by the API, and by whoever answers its questions.
-  cluster = await startCluster({ workers: ['datasource.tests', 'datasource.metadata', 'query.runs'] });
+  cluster = await startCluster({
+    workers: ['datasource.tests', 'datasource.metadata', 'query.runs'],
+    settings: { API_KEY_REQUESTS_PER_MINUTE: '0' },
+  });
   [mine, theirs] = [await aTenant(cluster), await aTenant(cluster, { tenantTitle: marker })];
   operator = await anOperator(cluster);
   const workflow = await aWorkflow(cluster, { tenant: theirs, title: marker });
   const them = cluster.as(theirs.creator).in(theirs);
   await them.post(`T/workflows/${workflow.id}/execute`, { args: { marker } });
   await anApiKey(cluster, { tenant: theirs });
+  key = await anApiKey(cluster, { tenant: mine });
+  const em = tenantEntityManager(cluster.context.orm.em, mine.id);
+  await changeRules(em, mine.id, { add: [{ subject: key.id, object: '*', action: '*' }] });
   const { body } = await cluster.as(undefined).get('/openapi.json');
   operations = readOperations(body);
   definitions = body.components.schemas ?? {};
@@ -50,22 +71,25 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 test(`${casesInAll} malformed requests, none of them answered with a 500 or another tenant's data`, async () => {
   const cases = Math.ceil(casesInAll / operations.length);
-  const counts: Record<number, number> = {};
   for (const operation of operations) {
+    const counts: Record<number, number> = {};
     // One of the operations ends the session.
     operator = await anOperator(cluster);
     const requests = fc.sample(await requestOf(operation), { numRuns: cases, seed });
     for (let n = 0; n < requests.length; n += atOnce)
       await Promise.all(
-        requests.slice(n, n + atOnce).map(async (request) => {
-          const status = await check(operation, request);
+        requests.slice(n, n + atOnce).map(async (request, index) => {
+          const status = await check(operation, request, index % 2 === 0);
           counts[status] = (counts[status] ?? 0) + 1;
         }),
       );
+    // The generator is worth something only while it gets past the schemas of each operation, and is stopped there too.
+    const { method, path, body } = operation;
+    const what = `seed ${seed}: ${method} ${path} ${JSON.stringify(counts)}`;
+    const pastSchemas = cases - (counts[400] ?? 0) - (counts[413] ?? 0);
+    if (!untold.has(`${method} ${path}`)) expect(pastSchemas, what).toBeGreaterThan(0);
+    if (body) expect(counts[400] ?? 0, what).toBeGreaterThan(cases / 20);
   }
-  // The generator is worth something only while a good part gets past the schemas.
-  expect(counts[200] ?? 0).toBeGreaterThan(casesInAll / 50);
-  expect(counts[400] ?? 0).toBeGreaterThan(casesInAll / 10);
 }, 300_000);
 
 test('a body beyond the limit is refused by every operation that takes one', async () => {
@@ -87,10 +111,10 @@ interface Request {
   headers: Record<string, string>;
 }
 
-async function check(operation: Operation, { path, query, body, headers }: Request): Promise<number> {
+async function check(operation: Operation, { path, query, body, headers }: Request, withKey: boolean): Promise<number> {
   const what = () =>
     `seed ${seed}: ${operation.method} ${path.slice(0, 300)}${query.slice(0, 300)} ${body?.slice(0, 500)} ${JSON.stringify(headers)}`;
-  const answer = await clientFor(operation).request(operation.method, path + query, body, headers);
+  const answer = await clientFor(operation, withKey).request(operation.method, path + query, body, headers);
   // Bytes of a picture or a file, which are what was asked for.
   const type = answer.headers.get('content-type') ?? '';
   if (answer.status === 200 && /^(?:image\/|application\/octet-stream)/.test(type)) return answer.status;
@@ -104,7 +128,8 @@ async function check(operation: Operation, { path, query, body, headers }: Reque
   return answer.status;
 }
 
-function clientFor({ isForOperators }: Operation): Client {
+function clientFor({ isForOperators, isForKeys }: Operation, withKey = false): Client {
+  if (isForKeys && withKey) return cluster.withKey(key);
   return isForOperators ? cluster.asOperator(operator) : cluster.as(mine.creator);
 }
 
@@ -198,6 +223,7 @@ function readOperations({ paths }: Document): Operation[] {
       parameters,
       body: requestBody?.content?.['application/json']?.schema,
       isForOperators: security.some((scheme) => 'operatorSession' in scheme),
+      isForKeys: security.some((scheme) => 'apiKey' in scheme),
     })),
   );
 }

@@ -7,6 +7,7 @@ import {
   aDatasource,
   aMember,
   anApiKey,
+  aRole,
   aTenant,
   aWorkflow,
   chain,
@@ -137,6 +138,64 @@ describe('an id of another tenant', () => {
     expect(status).toBe(200);
     expect(new Set(body.workflows.map(({ tenantID }: { tenantID: string }) => tenantID))).toEqual(new Set([mine.id]));
   });
+
+  test('in a list of roles: theirs can be given to nobody, neither person nor key', async () => {
+    const { id: roleID } = await aRole(cluster, { tenant: theirs, can: ['workflow.read'] });
+    const member = await aMember(cluster, { tenant: mine });
+    const key = await anApiKey(cluster, { tenant: mine });
+
+    await expectSame((id) => me.patch(`T/users/${member.id}/roles`, { roleIDs: [id] }), roleID, 400);
+    await expectSame((id) => me.post('T/users', { userEmail: 'someone@example.test', roleIDs: [id] }), roleID, 400);
+    await expectSame((id) => me.post('T/apikeys', { apiKeyName: 'k', roleIDs: [id] }), roleID, 400);
+    await expectSame((id) => me.patch(`T/apikeys/${key.id}`, { roleIDs: [id] }), roleID, 400);
+  });
+
+  test('in the path of a role, a key or a person: it is not there, and stays as it is', async () => {
+    const role = await aRole(cluster, { tenant: theirs });
+    const key = await anApiKey(cluster, { tenant: theirs, can: ['workflow.list'] });
+    const person = await aMember(cluster, { tenant: theirs, can: ['workflow.list'] });
+
+    for (const [path, id] of [
+      ['roles', role.id],
+      ['apikeys', key.id],
+      ['users', person.id],
+    ] as const) {
+      await expectSame((one) => me.get(`T/${path}/${one}`), id, 404);
+      await expectSame((one) => me.delete(`T/${path}/${one}`), id, 404);
+    }
+    await expectSame((id) => me.patch(`T/roles/${id}`, { roleName: 'Mine' }), role.id, 404);
+    await expectSame((id) => me.patch(`T/apikeys/${id}`, { isDisabled: true }), key.id, 404);
+    await expectSame((id) => me.post(`T/apikeys/${id}/clone`), key.id, 404);
+    await expectSame((id) => me.patch(`T/users/${id}/roles`, { roleIDs: [] }), person.id, 404);
+    expect((await cluster.withKey(key).in(theirs).get('T/workflows')).status).toBe(200);
+    expect((await cluster.as(person).in(theirs).get('T/workflows')).status).toBe(200);
+  });
+
+  test.each(['roles', 'apikeys', 'users'] as const)(
+    'in a cursor or a folder of %s: only mine are listed',
+    async (kind) => {
+      const make = (tenant: TestTenant) =>
+        ({
+          roles: () => aRole(cluster, { tenant }),
+          apikeys: () => anApiKey(cluster, { tenant }),
+          users: () => aMember(cluster, { tenant }),
+        })[kind]();
+      const all: Record<'mine' | 'theirs', string[]> = { mine: [], theirs: [] };
+      for (let n = 0; n < 3; n += 1) {
+        all.theirs.push((await make(theirs)).id);
+        all.mine.push((await make(mine)).id);
+      }
+      const page = await cluster.as(theirs.creator).in(theirs).get(`T/${kind}?limit=1`);
+
+      const { status, body } = await me.get(`T/${kind}?limit=100&cursor=${page.body.nextCursor}`);
+
+      expect(status).toBe(200);
+      const listed = JSON.stringify(body);
+      for (const id of all.theirs) expect(listed).not.toContain(id);
+      expect(all.mine.some((id) => listed.includes(id))).toBe(true);
+      await expectSame((id) => me.get(`T/${kind}?folderID=${id}`), newID(), 200);
+    },
+  );
 
   test('in an idempotency key: the same key is another in another tenant, and for another person', async () => {
     const headers = { 'Idempotency-Key': `shared-${newID()}` };

@@ -1,7 +1,17 @@
 import { newID } from '#shared/ids.ts';
 import type { Cluster } from './cluster.ts';
 import { testServers } from './environment.ts';
-import { aDataQuery, aDatasource, aMember, anApiKey, aRole, aWorkflow, chain, type TestTenant } from './factories.ts';
+import {
+  aDataQuery,
+  aDatasource,
+  aMember,
+  anApiKey,
+  aRole,
+  aUser,
+  aWorkflow,
+  chain,
+  type TestTenant,
+} from './factories.ts';
 
 /** The smallest there is: one pixel. */
 export function aPNG(): Buffer {
@@ -42,6 +52,7 @@ const params: Record<string, MakeParam> = {
     const answer = await cluster.as(tenant.creator).in(tenant).post('T/datasources/upload', file);
     return answer.body.fileID;
   },
+  userID: async (cluster) => (await aUser(cluster)).id,
   tenantUserID: async (cluster, tenant) => (await aMember(cluster, { tenant })).id,
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
   collectionRequestID: async (cluster, tenant) => {
@@ -72,6 +83,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
   'patch /api/v1/tenants/dbtest': { tenantDBURL: testServers.databaseURL },
   'post /api/v1/operator/auth/login': loginFixture,
+  'patch /api/v1/operator/users/:userID': { isDisabled: true },
   'post /api/v1/operator/roles': { roleName: 'A role', rolePermissions: ['workflow.read'] },
   'post /api/v1/tenants': { tenantTitle: 'A tenant' },
   'post /api/v1/tenants/:tenantID/apikeys': { apiKeyName: 'A key', apiKeyPermissions: ['workflow.read'] },

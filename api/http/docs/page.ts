@@ -73,7 +73,7 @@ const tokenExample = `TOKEN=$(curl -s http://localhost:8080/dev/token -H 'conten
 function viewOperation(one: Listed, schemas: Record<string, Schema>): HTML {
   const { method, path, operation } = one;
   const { parameters, requestBody, responses, security } = operation;
-  const permission = operation['x-permission'];
+  const permission = [operation['x-permission'] ?? []].flat().join(', ');
   return html`<details id="${operation.operationId}" data-find="${findable(one)}">
     <summary><i class="${method}">${method}</i> <code>${path}</code> <span>${operation.summary}</span></summary>
     <p class="note">${security.length === 0 ? 'Needs no credential.' : 'Needs a credential'}${permission && html` and the permission <code>${permission}</code>`}${security.length > 0 && '.'}</p>

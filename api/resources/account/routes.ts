@@ -28,6 +28,7 @@ export const accountRoutes = [
     summary: "The current user's configuration for a tenant",
     params: TenantID,
     response: z.object({ userConfig: UserConfig }),
+    errors: ['404'],
 
     async handle({ params: { tenantID }, identity: { userID }, em }) {
       const own = await findOwnTenant(em, { tenantID, userID });

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { createAsset } from '#shared/assets.ts';
 import type { Caller } from '#shared/caller.ts';
+import type { Config } from '#shared/config.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { changeRules } from '#shared/policy/change.ts';
-import type { Permission } from '#shared/policy/permissions.ts';
+import type { RolePermission } from '#shared/policy/permissions.ts';
 import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { createKey } from '../../auth/api-key.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -24,13 +25,20 @@ export const createApiKey = tenantRoute({
   permission: 'apikey.create',
   body: ApiKeyCreate,
   response: z.object({ apiKey: NewApiKey }),
+  isSecret: true,
 
   async handle({ body, caller, em, tenantID, require, holds }, { config }) {
-    const { apiKeyName, apiKeyDescription, apiKeyPermissions: permissions = [], roleIDs = [], apiKeyExpiry } = body;
+    const {
+      apiKeyName,
+      apiKeyDescription,
+      apiKeyPermissions: permissions = [],
+      roleIDs = [],
+      apiKeyExpiry,
+      folderID,
+    } = body;
     await requireRights(em, tenantID, { require, holds }, { permissions, roleIDs });
-    const byDefault = new Date(Date.now() + config.apiKeys.defaultDays * DAY_MS);
-    const expiresAt = apiKeyExpiry === undefined ? byDefault : apiKeyExpiry;
-    return save(em, caller, roleIDs, { apiKeyName, apiKeyDescription, permissions, expiresAt });
+    const expiresAt = apiKeyExpiry === undefined ? defaultExpiry(config) : apiKeyExpiry;
+    return save(em, caller, roleIDs, { apiKeyName, apiKeyDescription, permissions, expiresAt, folderID });
   },
 });
 
@@ -45,22 +53,32 @@ export const cloneApiKey = tenantRoute({
   ],
   params: ApiKeyID,
   response: z.object({ apiKey: NewApiKey }),
+  isSecret: true,
 
-  async handle({ params, caller, em, tenantID, require, holds }) {
+  async handle({ params, caller, em, tenantID, require, holds }, { config }) {
     const original = await em.findOne(ApiKeyEntity, { id: params.apiKeyID });
     if (!original) throw new AppError('NOT_FOUND', 'API key not found');
-    const { apiKeyDescription, permissions, expiresAt } = original;
+    const { apiKeyDescription, permissions, folderID } = original;
+    // A copy of what has expired would have to be given another expiry before it could be used.
+    const isExpired = original.expiresAt && original.expiresAt.getTime() <= Date.now();
+    const expiresAt = isExpired ? defaultExpiry(config) : original.expiresAt;
     const roleIDs = (await readRoleIDs(onEntities(em), tenantID, [original.id])).get(original.id) ?? [];
     await requireRights(em, tenantID, { require, holds }, { permissions, roleIDs });
     const apiKeyName = `${original.apiKeyName.slice(0, 255 - ' (Copy)'.length)} (Copy)`;
-    return save(em, caller, roleIDs, { apiKeyName, apiKeyDescription, permissions, expiresAt, isDisabled: true });
+    const settings = { apiKeyName, apiKeyDescription, permissions, expiresAt, folderID };
+    return save(em, caller, roleIDs, { ...settings, isDisabled: true });
   },
 });
+
+function defaultExpiry({ apiKeys }: Pick<Config, 'apiKeys'>): Date {
+  return new Date(Date.now() + apiKeys.defaultDays * DAY_MS);
+}
 
 interface Settings {
   apiKeyName: string;
   apiKeyDescription?: string | null | undefined;
-  permissions: Permission[];
+  permissions: RolePermission[];
+  folderID?: string | null | undefined;
   expiresAt?: Date | null | undefined;
   isDisabled?: boolean;
 }

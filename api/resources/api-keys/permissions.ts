@@ -1,20 +1,17 @@
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { RuleSpec } from '#shared/policy/change.ts';
-import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+import { type RolePermission, ruleOf } from '#shared/policy/permissions.ts';
 import { requireRoles } from '#shared/policy/roles.ts';
 import type { Gate } from '../../http/authorize.ts';
 import { requireHeld } from '../../http/grant.ts';
 
 /** What the key may do then. */
-export function rulesOf(keyID: string, permissions: readonly Permission[]): RuleSpec[] {
-  return permissions.map((permission) => {
-    const [resource, action] = splitPermission(permission);
-    return { subject: keyID, object: `${resource}:*`, action };
-  });
+export function rulesOf(keyID: string, permissions: readonly RolePermission[]): RuleSpec[] {
+  return permissions.map((permission) => ({ subject: keyID, ...ruleOf(permission) }));
 }
 
 interface Rights {
-  permissions: readonly Permission[];
+  permissions: readonly RolePermission[];
   roleIDs: readonly string[];
 }
 

@@ -13,6 +13,7 @@ export function presentApiKey(key: ApiKeyEntity, roleIDs: readonly string[]): z.
     roleIDs: [...roleIDs],
     apiKeyExpiry: key.expiresAt?.toISOString() ?? null,
     apiKeyPrefix: key.prefix,
+    folderID: key.folderID ?? null,
     isDisabled,
     lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
     creatorID,

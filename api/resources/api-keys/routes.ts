@@ -25,6 +25,7 @@ export const apiKeyRoutes = [
       const where: FilterQuery<ApiKeyEntity> = {
         ...(await visible('apikey.read')),
         ...(query.search && { apiKeyName: containing(query.search) }),
+        ...(query.folderID && { folderID: query.folderID }),
       };
       const { rows, fields } = await findPage(em, ApiKeyEntity, { where, query });
       const roleIDs = await readRoleIDs(

@@ -4,6 +4,7 @@ import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { changeRules } from '#shared/policy/change.ts';
+import { isCovered } from '#shared/policy/permissions.ts';
 import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { type Method, type Route, tenantRoute } from '../../http/route.ts';
 import { requireRights, rulesOf } from './permissions.ts';
@@ -34,16 +35,17 @@ function updateBy(method: Method): Route {
         const before = key.permissions;
         const after = body.apiKeyPermissions ?? before;
         const added = after.filter((permission) => !before.includes(permission));
-        const isEnabled = (key.isDisabled && body.isDisabled === false) || livesLonger(key, body.apiKeyExpiry);
-        // Nobody gives what they do not hold: neither a new permission nor, by letting a key work on, all that it has.
+        const isRevived = (key.isDisabled && body.isDisabled === false) || lastsLonger(key, body.apiKeyExpiry);
+        // Nobody gives what they do not hold: neither a new permission nor, to a key that would be refused, all that it has.
         const held = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
         const roleIDs = body.roleIDs ?? held;
         const addedRoles = roleIDs.filter((id) => !held.includes(id));
-        const given = isEnabled ? { permissions: after, roleIDs } : { permissions: added, roleIDs: addedRoles };
+        const news = { permissions: added.filter((one) => !isCovered(one, before)), roleIDs: addedRoles };
+        const given = isRevived ? { permissions: after, roleIDs } : news;
         await requireRights(tx, tenantID, { require, holds }, given);
 
-        const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled } = body;
-        const changes = { apiKeyName, apiKeyDescription, expiresAt, isDisabled, permissions: after };
+        const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled, folderID } = body;
+        const changes = { apiKeyName, apiKeyDescription, expiresAt, isDisabled, folderID, permissions: after };
         tx.assign(key, changes, { ignoreUndefined: true });
         const removed = before.filter((permission) => !after.includes(permission));
         await changeRules(tx, tenantID, { remove: rulesOf(key.id, removed), add: rulesOf(key.id, added) });
@@ -55,7 +57,8 @@ function updateBy(method: Method): Route {
   });
 }
 
-function livesLonger({ expiresAt }: ApiKeyEntity, next: Date | null | undefined): boolean {
-  if (next === undefined || expiresAt === null || expiresAt === undefined) return false;
-  return next === null || next > expiresAt;
+/** Null is for ever, undefined is as before. */
+function lastsLonger({ expiresAt }: ApiKeyEntity, expiry: Date | null | undefined): boolean {
+  if (!expiresAt || expiry === undefined) return false;
+  return expiry === null || expiry > expiresAt;
 }

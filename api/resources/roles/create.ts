@@ -20,10 +20,11 @@ export const createRole = tenantRoute({
   response: z.object({ role: Role, message: z.string() }),
 
   async handle({ body, caller, em, tenantID, require, holds }) {
-    const { roleName, roleDescription, permissions = [], assetPermissions = [] } = body;
+    const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID } = body;
     await requireHeld({ require, holds }, { permissions, assetPermissions });
     const content = { id: newID(), permissions, assetPermissions };
-    const role = await createAsset(em, caller, 'role', RoleEntity, { ...content, roleName, roleDescription });
+    const described = { roleName, roleDescription, folderID };
+    const role = await createAsset(em, caller, 'role', RoleEntity, { ...content, ...described });
     await changeRules(em, tenantID, { add: rulesOfRole(content) });
     return { role: presentRole(role), message: 'Role created' };
   },

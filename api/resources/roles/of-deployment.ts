@@ -43,8 +43,9 @@ export async function listAllRoles({ em, query }: Pick<Work, 'em'> & { query: z.
 
 /** Nobody has it yet, so no tenant has its rules: they come with the first who is given it. */
 export async function createGlobalRole({ em, body }: Pick<Work, 'em'> & { body: z.output<typeof RoleCreate> }) {
-  const { roleName, roleDescription, permissions = [], assetPermissions = [] } = body;
+  const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID } = body;
   refuseAssets(assetPermissions);
+  refuseFolder(folderID);
   const role = em.create(RoleEntity, { roleName, roleDescription, permissions, assetPermissions });
   await em.flush();
   return { role: presentRole(role), message: 'Role created' };
@@ -60,6 +61,7 @@ export async function updateAnyRole(
     return { role: presentRole(role), message: 'Role updated' };
   }
   refuseAssets(body.assetPermissions);
+  refuseFolder(body.folderID);
   const role = await em.transactional(async (tx) => {
     const locked = await findAnyRole(tx, roleID, LockMode.PESSIMISTIC_WRITE);
     tx.assign(locked, { ...body, spreadingAt: new Date() }, { ignoreUndefined: true });
@@ -102,4 +104,9 @@ async function spread(pool: ApiContext['pool'], log: Logger, roleID: string): Pr
 function refuseAssets(assetPermissions: readonly unknown[] = []): void {
   if (assetPermissions.length === 0) return;
   throw new AppError('VALIDATION_ERROR', 'assetPermissions: an asset is in one tenant, and this role is in all');
+}
+
+function refuseFolder(folderID: string | null | undefined): void {
+  if (!folderID) return;
+  throw new AppError('VALIDATION_ERROR', 'folderID: a folder is in one tenant, and this role is in all');
 }

@@ -32,6 +32,7 @@ export const operatorRoleRoutes = [
     params: RoleID,
     body: RoleUpdate,
     response: z.object({ role: Role, message: z.string() }),
+    errors: ['404'],
     handle: updateAnyRole,
   }),
 
@@ -41,6 +42,7 @@ export const operatorRoleRoutes = [
     summary: 'Delete a role, in every tenant that has it',
     params: RoleID,
     response: z.object({ message: z.string() }),
+    errors: ['404'],
     handle: deleteAnyRole,
   }),
 

@@ -14,6 +14,7 @@ export function presentRole(role: RoleEntity): z.input<typeof Role> {
     rolePermissions: permissions,
     assetPermissions,
     isGlobal: tenantID === null,
+    folderID: role.folderID ?? null,
     creatorID: role.creatorID ?? null,
     createdByApiKeyID: role.createdByApiKeyID ?? null,
     createdAt: role.createdAt.toISOString(),

@@ -28,6 +28,7 @@ export const roleRoutes = [
       const where: FilterQuery<RoleEntity> = {
         ...(await visible('role.read')),
         ...(query.search && { roleName: containing(query.search) }),
+        ...(query.folderID && { folderID: query.folderID }),
       };
       const { rows, fields } = await findPage(em, RoleEntity, { where, query });
       return { roles: rows.map(presentRole), ...fields };

@@ -3,11 +3,11 @@ import {
   type AssetPermission as AssetGrant,
   isActionOf,
   objectType,
-  Permission,
-  type RolePermission,
+  RolePermission,
 } from '#shared/policy/permissions.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { requireOne, Title } from '../../http/text.ts';
 
 export const RoleID = z.object({ roleID: ID });
 
@@ -28,16 +28,15 @@ const AssetPermission = z
 
 const ASSET = /^tenant:asset:([^:]+):([^:]+):([^:]+)$/;
 
-/** `<resource>.<action>`, `*`, or what concerns one asset: `tenant:asset:<type>:<id>:<action>`. */
+/** `<resource>.<action>`, `<resource>.*`, `*`, or what concerns one asset: `tenant:asset:<type>:<id>:<action>`. */
 const PermissionText = z
   .string()
   .max(255)
   .transform((text, check): RolePermission | AssetGrant => {
-    if (text === '*') return text;
     const [isAsset, resourceType, resourceID, action] = ASSET.exec(text) ?? [];
     const parsed = isAsset
       ? AssetPermission.safeParse({ resourceType, resourceID, action })
-      : Permission.safeParse(text);
+      : RolePermission.safeParse(text);
     if (parsed.success) return parsed.data;
     check.addIssue({ code: 'custom', message: 'is not a permission' });
     return z.NEVER;
@@ -46,19 +45,28 @@ const PermissionText = z
 const RolePermissions = z.array(PermissionText).max(mostPermissions);
 
 const settings = {
-  roleName: z.string().min(1).max(255),
+  /** Two names for one field. */
+  roleName: Title.optional(),
+  roleTitle: Title.optional(),
   roleDescription: z.string().max(10_000).nullish(),
   assetPermissions: z.array(AssetPermission).max(mostPermissions).optional(),
+  folderID: ID.nullish(),
 };
 
-export const RoleCreate = z.object({ ...settings, rolePermissions: RolePermissions }).transform(spelled);
+export const RoleCreate = z
+  .object({ ...settings, rolePermissions: RolePermissions })
+  .transform((body, check) => ({ ...spelled(body), roleName: requireOne(check, 'roleName', named(body)) }));
 
 /** What is left out stays. */
 export const RoleUpdate = z
-  .object({ ...settings, roleName: settings.roleName.optional(), rolePermissions: RolePermissions.optional() })
-  .transform(spelled);
+  .object({ ...settings, rolePermissions: RolePermissions.optional() })
+  .transform((body) => ({ ...spelled(body), roleName: named(body).find((name) => name !== undefined) }));
 
-export const RoleList = z.object({ ...pageQuery(explorerPage), search: z.string().max(255).optional() });
+export const RoleList = z.object({
+  ...pageQuery(explorerPage),
+  search: z.string().max(255).optional(),
+  folderID: ID.optional(),
+});
 
 /** Of every tenant; `tenantID` narrows it to one. */
 export const AllRolesList = z.object({
@@ -77,6 +85,7 @@ export const Role = z.object({
   rolePermissions: z.array(z.string()),
   assetPermissions: z.array(z.object({ resourceType: z.string(), resourceID: z.uuid(), action: z.string() })),
   isGlobal: z.boolean(),
+  folderID: z.uuid().nullable(),
   creatorID: z.uuid().nullable(),
   createdByApiKeyID: z.uuid().nullable(),
   createdAt: z.iso.datetime(),
@@ -93,16 +102,25 @@ export const RepairedRole = z.object({
   removed: z.int(),
 });
 
-interface Spellings {
+interface Named {
+  roleName?: string | undefined;
+  roleTitle?: string | undefined;
+}
+
+function named({ roleName, roleTitle }: Named) {
+  return [roleName, roleTitle];
+}
+
+interface Spellings extends Named {
   rolePermissions?: (RolePermission | AssetGrant)[] | undefined;
   assetPermissions?: AssetGrant[] | undefined;
 }
 
 /** One list for what concerns everything of a type, one for single assets, and each permission once. */
-function spelled<S extends Spellings>({ rolePermissions, assetPermissions, ...rest }: S) {
+function spelled<S extends Spellings>({ rolePermissions, assetPermissions, roleName: _, roleTitle: __, ...rest }: S) {
   const general = rolePermissions?.filter((permission) => typeof permission === 'string');
-  const named = rolePermissions?.filter((permission) => typeof permission !== 'string') ?? [];
-  const single = named.length > 0 ? [...named, ...(assetPermissions ?? [])] : assetPermissions;
+  const assets = rolePermissions?.filter((permission) => typeof permission !== 'string') ?? [];
+  const single = assets.length > 0 ? [...assets, ...(assetPermissions ?? [])] : assetPermissions;
   return {
     ...rest,
     permissions: general && [...new Set(general)],

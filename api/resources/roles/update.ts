@@ -3,7 +3,7 @@ import type { Role as RoleEntity } from '#shared/db/entities/role.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { lockRules } from '#shared/policy/change.ts';
-import type { AssetPermission } from '#shared/policy/permissions.ts';
+import { type AssetPermission, isCovered } from '#shared/policy/permissions.ts';
 import { type RoleContent, rewriteRoles } from '#shared/policy/roles.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -61,7 +61,7 @@ function additions(
   if (before.permissions.includes('*')) return { permissions: [], assetPermissions: [] };
   const known = new Set(before.assetPermissions.map(keyOf));
   return {
-    permissions: permissions.filter((permission) => !before.permissions.includes(permission)),
+    permissions: permissions.filter((permission) => !isCovered(permission, before.permissions)),
     assetPermissions: assetPermissions.filter((asset) => !known.has(keyOf(asset))),
   };
 }

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
+import { toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
+import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { userRoute } from '../../http/route.ts';
 import { presentTenant } from './present.ts';
-import { Tenant, TenantCreate } from './schemas.ts';
+import { DatabaseConnection, Tenant, TenantCreate } from './schemas.ts';
 
 export const createTenant = userRoute({
   method: 'post',
@@ -15,12 +17,11 @@ export const createTenant = userRoute({
   status: 201,
   body: TenantCreate,
   idempotent: 'transaction',
-  response: z.object({ tenant: Tenant }),
+  response: z.object({ tenant: Tenant, tenantDBConnection: DatabaseConnection.optional() }),
 
   async handle({ body, identity: { userID }, em }, { secrets }) {
     const { tenantTitle, tenantDescription } = body;
     const tenantID = newID();
-    // Its form is checked and nothing more: the database may be behind a network that is opened later (see dbtest).
     const tenantDBURL = body.tenantDBURL
       ? secrets.seal(body.tenantDBURL, sealedColumns.tenantDBURL.context(tenantID))
       : null;
@@ -36,5 +37,16 @@ export const createTenant = userRoute({
     em.create(Membership, { tenantID, userID, role: 'ADMIN' });
     await changeRules(em, tenantID, { add: [{ subject: userID, object: '*', action: '*' }] });
     return { tenant: presentTenant(tenant) };
+  },
+
+  /** The tenant is there whatever comes of it: the database may be behind a network that is opened later. */
+  async complete(answer, { body: { tenantDBURL }, identity: { userID }, signal }, { producer }) {
+    if (!tenantDBURL) return answer;
+    const question = { kind: 'url', url: tenantDBURL } as const;
+    const tenantDBConnection = await producer.ask(datasourceTests, question, { signal, lanes: { user: userID } }).then(
+      () => ({ connected: true }),
+      (error: unknown) => ({ connected: false, message: toAppError(error).message }),
+    );
+    return { ...answer, tenantDBConnection };
   },
 });

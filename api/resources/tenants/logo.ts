@@ -41,8 +41,3 @@ export const readLogo = publicRoute({
 function noLogo(): AppError {
   return new AppError('NOT_FOUND', 'Logo not found');
 }
-
-/** Relative to the API, whatever name it is reached by. */
-export function logoPath(logoID: string): string {
-  return `/api/v1/tenant-logos/${logoID}`;
-}

@@ -1,17 +1,16 @@
-import type { FilterQuery } from '@mikro-orm/postgresql';
+import { type FilterQuery, raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { DataQuery } from '#shared/db/entities/data-query.ts';
-import { Datasource } from '#shared/db/entities/datasource.ts';
-import { Membership } from '#shared/db/entities/membership.ts';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
-import { Workflow } from '#shared/db/entities/workflow.ts';
+import { onEntities } from '#shared/db/query.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute, userRoute } from '../../http/route.ts';
+import { countAssets } from './count.ts';
 import { createTenant } from './create.ts';
 import { deleteTenant } from './delete.ts';
 import { readLogo } from './logo.ts';
 import { presentTenant } from './present.ts';
 import { CountedTenant, OwnTenants, TenantID, TenantList } from './schemas.ts';
+import { readStandingsIn } from './standings.ts';
 import { testDatabase } from './test-database.ts';
 import { updateTenant } from './update.ts';
 import { uploadLogo } from './upload-logo.ts';
@@ -25,19 +24,22 @@ export const tenantRoutes = [
     response: OwnTenants,
 
     async handle({ query, identity: { userID }, em }) {
-      const memberships = await em.find(Membership, { userID }, { filters: { tenant: false } });
-      const roles = new Map(memberships.map(({ tenantID, role }) => [tenantID, role]));
+      const isMember = raw(
+        (alias) => `exists (select from membership m where m.tenant_id = ${alias}.id and m.user_id = ?)`,
+        [userID],
+      );
       const where: FilterQuery<TenantEntity> = {
-        id: { $in: [...roles.keys()] },
+        [isMember.key]: [],
         deletingAt: null,
         ...(query.search && { tenantTitle: containing(query.search) }),
       };
       const { rows, fields } = await findPage(em, TenantEntity, { where, query });
-      const tenants = rows.map((tenant) => ({
-        ...presentTenant(tenant),
-        role: roles.get(tenant.id) === 'ADMIN' ? ('ADMIN' as const) : ('MEMBER' as const),
-      }));
-      return { tenants, ...fields };
+      const standings = await readStandingsIn(
+        onEntities(em),
+        userID,
+        rows.map(({ id }) => id),
+      );
+      return { tenants: rows.map((tenant) => ({ ...presentTenant(tenant), ...standings.get(tenant.id) })), ...fields };
     },
   }),
 
@@ -53,14 +55,15 @@ export const tenantRoutes = [
     params: TenantID,
     response: z.object({ tenant: CountedTenant }),
 
-    async handle({ tenantID, em }) {
+    async handle({ tenantID, identity: { userID }, em }) {
       const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
-      const tenantUserCount = await em.count(Membership, {});
-      const tenantWorkflowCount = await em.count(Workflow, {});
-      const tenantDatasourceCount = await em.count(Datasource, {});
-      const tenantDataQueryCount = await em.count(DataQuery, {});
-      const counts = { tenantUserCount, tenantWorkflowCount, tenantDatasourceCount, tenantDataQueryCount };
-      return { tenant: { ...presentTenant(tenant), ...counts } };
+      const query = onEntities(em);
+      const [{ role, roles }, counts] = [
+        (await readStandingsIn(query, userID, [tenantID])).get(tenantID),
+        await countAssets(query, tenantID),
+      ];
+      const relationships = [{ tenantID, userID, role }];
+      return { tenant: { ...presentTenant(tenant), role, roles, relationships, ...counts } };
     },
   }),
 

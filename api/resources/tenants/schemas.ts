@@ -2,10 +2,14 @@ import { z } from 'zod';
 import { DatabaseURL } from '#shared/database-url.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
+import { Title } from '../../http/text.ts';
+import { AssetCounts } from './count.ts';
+import { logoPath } from './logo-path.ts';
+
+const Relationship = z.enum(['ADMIN', 'MEMBER']);
 
 export const TenantID = z.object({ tenantID: ID });
 
-const Title = z.string().min(1).max(255);
 const Description = z.string().max(10_000).nullish();
 
 export const TenantCreate = z.object({
@@ -18,8 +22,13 @@ export const TenantCreate = z.object({
 export const TenantUpdate = z.object({
   tenantTitle: Title.optional(),
   tenantDescription: Description,
-  /** An upload has set it already; a client that sends it back changes nothing. */
-  tenantLogoURL: z.string().max(2_048).nullish(),
+  /** Somewhere else, or what an upload has set. */
+  tenantLogoURL: z
+    .union([z.url({ protocol: /^https$/ }), z.string().startsWith(logoPath(''))], {
+      error: 'must be an https URL, or what an upload has answered',
+    })
+    .pipe(z.string().max(2_048))
+    .nullish(),
   tenantDBURL: z.never({ error: 'can be given only when the tenant is created' }).optional(),
 });
 
@@ -41,14 +50,19 @@ export const Tenant = z.object({
   updatedAt: z.iso.datetime(),
 });
 
-/** As its member sees it in the list. */
-export const OwnTenant = Tenant.extend({ role: z.enum(['ADMIN', 'MEMBER']) });
+/** Of a tenant that is created with a database: whether a worker got through to it. */
+export const DatabaseConnection = z.object({ connected: z.boolean(), message: z.string().optional() });
 
-export const CountedTenant = Tenant.extend({
-  tenantUserCount: z.int(),
-  tenantWorkflowCount: z.int(),
-  tenantDatasourceCount: z.int(),
-  tenantDataQueryCount: z.int(),
+/** As its member sees it in the list. */
+export const OwnTenant = Tenant.extend({
+  role: Relationship,
+  roles: z.array(z.object({ roleID: z.uuid(), roleName: z.string() })),
+});
+
+/** With what the caller is in it; who else is there is another permission's matter. */
+export const CountedTenant = OwnTenant.extend({
+  relationships: z.array(z.object({ tenantID: z.uuid(), userID: z.uuid(), role: Relationship })),
+  ...AssetCounts.shape,
 });
 
 export const OwnTenants = z.object({ tenants: z.array(OwnTenant), ...pageFields });

@@ -9,6 +9,7 @@ export const testDatabase = userRoute({
   summary: 'Try to connect to a database, which is not stored',
   body: z.object({ tenantDBURL: DatabaseURL }),
   response: z.object({ connectionResult: z.boolean() }),
+  errors: ['429', '502', '504'],
 
   async handle({ body: { tenantDBURL }, identity: { userID }, signal }, { producer }) {
     const question = { kind: 'url', url: tenantDBURL } as const;

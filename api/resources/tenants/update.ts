@@ -4,13 +4,14 @@ import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { logoPath } from './logo-path.ts';
 import { presentTenant } from './present.ts';
 import { Tenant, TenantID, TenantUpdate } from './schemas.ts';
 
 export const updateTenant = tenantRoute({
   method: 'patch',
   path: '',
-  summary: 'Rename or describe a tenant, or take its logo away',
+  summary: 'Rename or describe a tenant, or give it a logo from elsewhere',
   permission: 'tenant.update',
   object: ({ params }) => `tenant:${params.tenantID}`,
   params: TenantID,
@@ -19,12 +20,14 @@ export const updateTenant = tenantRoute({
 
   async handle({ body: { tenantTitle, tenantDescription, tenantLogoURL }, tenantID, em }) {
     const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
-    if (typeof tenantLogoURL === 'string' && tenantLogoURL !== tenant.tenantLogoURL)
-      throw new AppError('VALIDATION_ERROR', 'tenantLogoURL: is set by an upload; here it can be cleared with null');
+    const isNewLogo = tenantLogoURL !== undefined && tenantLogoURL !== (tenant.tenantLogoURL ?? null);
+    // Every upload has an address of its own, and only the last is still there.
+    if (isNewLogo && tenantLogoURL?.startsWith(logoPath('')))
+      throw new AppError('VALIDATION_ERROR', 'tenantLogoURL: is not what the last upload for this tenant has answered');
     em.assign(tenant, { tenantTitle, tenantDescription }, { ignoreUndefined: true });
     await inEntityTransaction(em, async () => {
-      if (tenantLogoURL === null) {
-        tenant.tenantLogoURL = null;
+      if (isNewLogo) {
+        tenant.tenantLogoURL = tenantLogoURL;
         // The row of the tenant first, as an upload does.
         await em.flush();
         await em.nativeDelete(TenantLogo, { tenantID });

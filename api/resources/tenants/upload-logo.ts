@@ -7,9 +7,13 @@ import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { UPLOAD } from '../../http/upload.ts';
+import { type ImageSize, imageSizeOf } from './image-size.ts';
 import { imageTypeOf } from './image-type.ts';
-import { logoPath } from './logo.ts';
+import { logoPath } from './logo-path.ts';
 import { TenantID } from './schemas.ts';
+
+/** Whoever shows a larger one would need the memory for all of its pixels, however few bytes it has. */
+const mostPixels = 8192;
 
 export const uploadLogo = tenantRoute({
   method: 'post',
@@ -25,6 +29,7 @@ export const uploadLogo = tenantRoute({
     const { bytes, fileName } = await file();
     const contentType = imageTypeOf(bytes);
     if (!contentType) throw new AppError('VALIDATION_ERROR', 'file: must be a PNG, JPEG, GIF or WebP image');
+    requireSize(imageSizeOf(contentType, bytes));
 
     const id = newID();
     const url = logoPath(id);
@@ -37,3 +42,9 @@ export const uploadLogo = tenantRoute({
     return { url, filePath: `tenant-logos/${id}`, fileName, tenantLogoURL: url };
   },
 });
+
+function requireSize(size: ImageSize | undefined): void {
+  const sides = size ? [size.width, size.height] : [0];
+  if (sides.every((side) => side > 0 && side <= mostPixels)) return;
+  throw new AppError('VALIDATION_ERROR', `file: must be an image of 1 to ${mostPixels} pixels in width and height`);
+}

@@ -23,15 +23,15 @@ export const addUser = tenantRoute({
   response: z.object({ user: TenantUser, message: z.string() }),
 
   async handle({ body, caller, em, tenantID, require, holds }) {
-    const { userEmail, roleIDs } = body;
+    const { userEmail, roleIDs, folderID = null } = body;
     for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld({ require, holds }, role);
     const userID = await inEntityTransaction(em, async () => {
       const query = onEntities(em);
       await lockAddress(query, userEmail);
       await lockRules(query, tenantID);
       const known = await findByAddress(query, userEmail);
-      if (!known) return invite(em, { tenantID, caller, userEmail, roleIDs });
-      if (!(await addMember(query, { tenantID, userID: known, roleIDs })))
+      if (!known) return invite(em, { tenantID, caller, userEmail, roleIDs, folderID });
+      if (!(await addMember(query, { tenantID, userID: known, roleIDs, folderID })))
         throw new AppError('CONFLICT', 'This person is a member of the tenant already');
       return known;
     });
@@ -43,13 +43,17 @@ export const addUser = tenantRoute({
 interface Invited extends Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'caller'> {
   userEmail: string;
   roleIDs: string[];
+  folderID: string | null;
 }
 
-async function invite(em: EntityManager, { tenantID, caller, userEmail: email, roleIDs }: Invited): Promise<string> {
+async function invite(
+  em: EntityManager,
+  { tenantID, caller, userEmail: email, roleIDs, folderID }: Invited,
+): Promise<string> {
   if (await em.count(Invitation, { email })) throw new AppError('CONFLICT', 'This person is invited already');
   const creatorID = caller.userID ?? caller.id;
   const createdByApiKeyID = caller.type === 'apiKey' ? caller.id : null;
-  const invitation = em.create(Invitation, { tenantID, email, roleIDs, creatorID, createdByApiKeyID });
+  const invitation = em.create(Invitation, { tenantID, email, roleIDs, folderID, creatorID, createdByApiKeyID });
   await em.flush();
   return invitation.id;
 }

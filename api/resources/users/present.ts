@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
-import type { TenantUser } from './schemas.ts';
+import type { User } from '#shared/db/entities/user.ts';
+import type { Person, TenantUser } from './schemas.ts';
 
 export interface HeldRole {
   id: string;
@@ -21,6 +22,24 @@ export function presentTenantUser(user: TenantUserEntity, roles: readonly HeldRo
     isTenantAdmin: role === 'ADMIN',
     userTenantRelationship: role,
     roles: roles.map((held) => ({ roleID: held.id, roleName: held.roleName })),
+    folderID: user.folderID ?? null,
+    lastSeen: user.lastSeen?.toISOString() ?? null,
     tenantUserFrom: user.createdAt.toISOString(),
+    createdAt: user.createdAt.toISOString(),
+    updatedAt: user.updatedAt.toISOString(),
+  };
+}
+
+export function presentPerson(user: User): z.input<typeof Person> {
+  const { id, isDisabled, createdAt, updatedAt } = user;
+  return {
+    userID: id,
+    email: user.email ?? null,
+    firstName: user.firstName ?? null,
+    lastName: user.lastName ?? null,
+    isDisabled,
+    lastSeen: user.lastSeen?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
   };
 }

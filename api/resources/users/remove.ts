@@ -17,6 +17,7 @@ export const removeUser = tenantRoute({
   object: ({ params }) => `user:${params.tenantUserID}`,
   params: TenantUserID,
   response: z.object({ message: z.string() }),
+  errors: ['409'],
 
   async handle({ params, em, tenantID }, { backplane }) {
     const id = params.tenantUserID;

@@ -6,7 +6,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { addUser } from './add.ts';
 import { describeUser, describeUsers } from './find.ts';
 import { removeUser } from './remove.ts';
-import { TenantUser, TenantUserID, TenantUsers, UserList } from './schemas.ts';
+import { TenantUser, TenantUserID, TenantUserList, TenantUsers } from './schemas.ts';
 import { setUserRoles } from './set-roles.ts';
 
 export const userRoutes = [
@@ -16,13 +16,14 @@ export const userRoutes = [
     summary: 'The members and the invited that the caller may read, newest first',
     permission: 'user.list',
     filter: true,
-    query: UserList,
+    query: TenantUserList,
     response: TenantUsers,
 
     async handle({ query, em, visible }) {
       const text = query.search && containing(query.search);
       const where: FilterQuery<TenantUserEntity> = {
         ...(await visible('user.read')),
+        ...(query.folderID && { folderID: query.folderID }),
         ...(text && { $or: [{ email: text }, { firstName: text }, { lastName: text }] }),
       };
       const { rows, fields } = await findPage(em, TenantUserEntity, { where, query });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ACCESS_CHANNEL, type AccessSignal } from '#shared/access-signals.ts';
 import { Invitation } from '#shared/db/entities/invitation.ts';
+import { Membership } from '#shared/db/entities/membership.ts';
 import type { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
@@ -23,6 +24,7 @@ export const setUserRoles = tenantRoute({
   params: TenantUserID,
   body: UserRoles,
   response: z.object({ user: TenantUser, message: z.string() }),
+  errors: ['409'],
 
   async handle({ params, body, em, tenantID, require, holds }, { backplane }) {
     const gate = { require, holds };
@@ -65,14 +67,24 @@ async function changeMember(
     await setRelationship(query, { tenantID, userID: user.id, role });
   }
   await setRoles(em, tenantID, user.id, body.roleIDs);
+  const { folderID } = body;
+  await em.nativeUpdate(
+    Membership,
+    { userID: user.id },
+    { updatedAt: new Date(), ...(folderID !== undefined && { folderID }) },
+  );
 }
 
 async function changeInvitation(
   em: EntityManager,
   { id }: TenantUserEntity,
-  { roleIDs, userTenantRelationship }: Body,
+  { roleIDs, userTenantRelationship, folderID }: Body,
 ): Promise<void> {
   if (userTenantRelationship === 'ADMIN')
     throw new AppError('CONFLICT', 'Somebody who has not signed in yet cannot be an admin');
-  await em.nativeUpdate(Invitation, { id }, { roleIDs, updatedAt: new Date() });
+  await em.nativeUpdate(
+    Invitation,
+    { id },
+    { roleIDs, updatedAt: new Date(), ...(folderID !== undefined && { folderID }) },
+  );
 }

@@ -5,12 +5,12 @@ import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { Title } from '../../http/text.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });
 export const InstanceID = z.object({ instanceID: ID });
 export const CollectionRequestID = z.object({ collectionRequestID: ID });
 
-const Title = z.string().min(1).max(255);
 const Nodes = z.array(WorkflowNode).max(5_000);
 const Edges = z.array(WorkflowEdge).max(20_000);
 

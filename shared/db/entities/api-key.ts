@@ -1,4 +1,4 @@
-import type { Permission } from '../../policy/permissions.ts';
+import type { RolePermission } from '../../policy/permissions.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
 /** A credential for programs, acting for its creator. The key itself is nowhere: only its first 8 characters and its SHA-256. */
@@ -12,7 +12,7 @@ export const ApiKeySchema = defineEntity({
     apiKeyDescription: p.text().nullable(),
     prefix: p.string(),
     hash: p.blob(),
-    permissions: p.json().$type<Permission[]>(),
+    permissions: p.json().$type<RolePermission[]>(),
     /** Null: never. */
     expiresAt: p.datetime().nullable(),
     isDisabled: p.boolean().default(false),

@@ -13,6 +13,7 @@ export const InvitationSchema = defineEntity({
     roleIDs: p.json().$type<string[]>().fieldName('role_ids'),
     creatorID: p.uuid(),
     createdByApiKeyID: p.uuid().nullable(),
+    folderID: p.uuid().nullable(),
   },
 });
 

@@ -8,7 +8,12 @@ export const MembershipSchema = defineEntity({
     tenantID: p.uuid().primary(),
     userID: p.uuid().primary(),
     role: p.string().$type<'ADMIN' | 'MEMBER'>().default('MEMBER'),
+    folderID: p.uuid().nullable(),
     createdAt: p.datetime().onCreate(() => new Date()),
+    updatedAt: p
+      .datetime()
+      .onCreate(() => new Date())
+      .onUpdate(() => new Date()),
   },
 });
 

@@ -30,6 +30,8 @@ export type OperatorAction =
   | 'LOGOUT'
   | 'REQUEST'
   | 'BOARD'
+  | 'USER_BLOCKED'
+  | 'USER_UNBLOCKED'
   | 'CREATED'
   | 'PASSWORD_RESET'
   | 'DISABLED'

@@ -25,6 +25,7 @@ export const RoleSchema = defineEntity({
     /** Null: an operator. */
     creatorID: p.uuid().nullable(),
     createdByApiKeyID: p.uuid().nullable(),
+    folderID: p.uuid().nullable(),
     /** While a change is still being carried to the tenants in which a role of the deployment is assigned. */
     spreadingAt: p.datetime().nullable(),
     deletingAt: p.datetime().nullable(),

@@ -17,7 +17,10 @@ export const TenantUserSchema = defineEntity({
     isPending: p.boolean(),
     /** Of an invitation; a member's roles are groupings among the rules. */
     roleIDs: p.json().$type<string[]>().fieldName('role_ids'),
+    folderID: p.uuid().nullable(),
+    lastSeen: p.datetime().nullable(),
     createdAt: p.datetime(),
+    updatedAt: p.datetime(),
   },
 });
 

@@ -128,7 +128,7 @@ describe('the OpenAPI document', () => {
         'application/json': { schema: { anyOf: [{ required: ['success', 'a'] }, { required: ['success', 'b'] }] } },
       },
     });
-    expect(Object.keys(thing?.get?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '503']);
+    expect(Object.keys(thing?.get?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '429', '503']);
   });
 
   test.each([

@@ -135,6 +135,24 @@ describe('the server', () => {
     });
   });
 
+  test('bytes that are no UTF-8 are a malformed request, in a body, a form, a query and a path', async () => {
+    const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
+    const headers = { authorization: `Bearer ${ada.token}` };
+    const json = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };
+    const form = { method: 'POST', headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' } };
+    for (const answer of [
+      await fetch(`${api.url}/api/v1/anything`, json),
+      await fetch(`${api.url}/api/v1/anything`, { ...form, body: 'a=%c3%28' }),
+      await fetch(`${api.url}/api/v1/anything?a=%ff`, { ...json, body: '{}' }),
+      await fetch(`${api.url}/api/v1/tenants/%ff/wait`, { headers }),
+    ]) {
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: { code: 'INVALID_REQUEST' } });
+    }
+    const fine = await fetch(`${api.url}/api/v1/anything?a=50%&b=%C3%A9`, { ...json, body: '{"a":"\u00e9"}' });
+    expect(fine.status).toBe(201);
+  });
+
   test('what went wrong inside stays inside', async () => {
     for (const path of ['/api/v1/broken', '/api/v1/undeclared']) {
       const answer = await ada.send('GET', path);

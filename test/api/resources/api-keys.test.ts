@@ -15,7 +15,6 @@ import {
   type TestKey,
   type TestTenant,
 } from '../../support/factories.ts';
-import { denied } from '../../support/refusals.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;
@@ -26,6 +25,7 @@ beforeAll(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 const invalid = { status: 401, body: { success: false, error: { code: 'INVALID_API_KEY' } } };
+const denied = { status: 403, body: { success: false, error: { code: 'PERMISSION_DENIED' } } };
 
 const admin = () => cluster.as(tenant.creator).in(tenant);
 
@@ -115,6 +115,70 @@ describe('a new key', () => {
   });
 });
 
+describe('a permission on all of a resource, or on everything', () => {
+  test('is one rule, in any capitals, and may be given by whoever holds all of it', async () => {
+    const apiKey = await create({ apiKeyTitle: '  All workflows  ', apiKeyPermissions: ['Workflow.*', 'workflow.*'] });
+    expect(apiKey).toMatchObject({ apiKeyName: 'All workflows', apiKeyPermissions: ['workflow.*'] });
+    const { rows } = await cluster.pool.query('select object, action from policy_rule where subject = $1', [apiKey.id]);
+    expect(rows).toEqual([{ object: 'workflow:*', action: '*' }]);
+    const { id } = await aWorkflow(cluster, { tenant });
+    const client = cluster.withKey(apiKey).in(tenant);
+    expect((await client.delete(`T/workflows/${id}`)).status).toBe(200);
+    expect(await client.get('T/apikeys')).toMatchObject(denied);
+
+    const all = await create({ apiKeyName: 'k', apiKeyPermissions: ['*'] });
+    expect((await cluster.withKey(all).in(tenant).get('T/apikeys')).status).toBe(200);
+    expect((await admin().post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: ['unicorn.*'] })).status).toBe(400);
+  });
+
+  test('cannot be given by whoever holds each action of today, or is denied one', async () => {
+    const actions = ['list', 'create', 'read', 'update', 'delete', 'execute', 'test', 'export'] as const;
+    const each = actions.map((action) => `workflow.${action}` as const);
+    const whole = [{ object: 'workflow:*', action: '*' }];
+    const but = [...whole, { object: 'workflow:*', action: 'export', effect: 'deny' as const }];
+    const ask = { apiKeyName: 'k', apiKeyPermissions: ['workflow.*'] };
+    const give = async (settings: object) => {
+      const member = await aMember(cluster, { tenant, ...settings });
+      await grantTo(member.id, [{ object: 'apikey:*', action: 'create' }]);
+      return (await cluster.as(member).in(tenant).post('T/apikeys', ask)).status;
+    };
+
+    expect([await give({ can: each }), await give({ rules: but }), await give({ rules: whole })]).toEqual([
+      403, 403, 201,
+    ]);
+  });
+});
+
+test('the answer with a raw key is kept by nothing on its way, and no name is empty', async () => {
+  const created = await admin().post('T/apikeys', { apiKeyName: 'k' });
+  const cloned = await admin().post(`T/apikeys/${created.body.apiKey.id}/clone`);
+  for (const { headers } of [created, cloned]) expect(headers.get('cache-control')).toBe('no-store');
+
+  for (const body of [{ apiKeyName: '   ' }, {}])
+    expect(await admin().post('T/apikeys', body)).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('apiKeyName') } },
+    });
+});
+
+test('the clone of a key that has expired lasts as long as a new one', async () => {
+  const expired = await anApiKey(cluster, { tenant, expiresAt: new Date(Date.now() - 1_000) });
+  const { body } = await admin().post(`T/apikeys/${expired.id}/clone`);
+  expect((Date.parse(body.apiKey.apiKeyExpiry) - Date.now()) / 86_400_000).toBeGreaterThan(89);
+});
+
+test('a key lies in a folder, by which the list can be narrowed', async () => {
+  const folderID = newID();
+  const apiKey = await create({ apiKeyName: 'k', folderID });
+  await create({ apiKeyName: 'elsewhere', folderID: newID() });
+  const listed = async () => (await admin().get(`T/apikeys?folderID=${folderID}`)).body.apiKeys;
+
+  expect(await listed()).toMatchObject([{ id: apiKey.id, folderID }]);
+  await admin().patch(`T/apikeys/${apiKey.id}`, { folderID: null });
+  expect(await listed()).toEqual([]);
+  expect((await admin().get('T/apikeys?folderID=none')).body.error.message).toContain('folderID');
+});
+
 describe('roles of a key', () => {
   test('give it what they hold, from creation or by an update, until they are taken away', async () => {
     const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
@@ -189,82 +253,28 @@ describe('a key stops at once, in every process', () => {
   });
 
   test('when it expires', async () => {
-    const expiresAt = new Date(Date.now() + 1_500);
-    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'], expiresAt });
+    const apiKey = await anApiKey(cluster, {
+      tenant,
+      can: ['workflow.list'],
+      expiresAt: new Date(Date.now() + 60_000),
+    });
     expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
 
-    await new Promise((resolve) => setTimeout(resolve, expiresAt.getTime() + 20 - Date.now()));
+    await cluster.pool.query('update api_key set expires_at = now() where id = $1', [apiKey.id]);
 
     await expectRefusedEverywhere(apiKey);
   });
 
-  test('when its creator is blocked', async () => {
+  test('when its creator is blocked, and says so', async () => {
     const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
     const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
     expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
 
-    await cluster.context.pool.query('update app_user set is_disabled = true where id = $1', [creator.id]);
+    await cluster.pool.query('update app_user set is_disabled = true where id = $1', [creator.id]);
 
     await expectRefusedEverywhere(apiKey);
-  });
-
-  test('when its creator leaves the tenant, and it does not come back with them', async () => {
-    const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
-    const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
-    const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
-    await admin().patch(`T/apikeys/${apiKey.id}`, { roleIDs: [role.id] });
-    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
-
-    expect((await admin().delete(`T/users/${creator.id}`)).status).toBe(200);
-    await expectRefusedEverywhere(apiKey);
-    expect((await admin().post('T/users', { userEmail: creator.email, roleIDs: [role.id] })).status).toBe(201);
-
-    expect((await cluster.as(creator).in(tenant).get('T/workflows')).status).toBe(200);
-    await expectRefusedEverywhere(apiKey);
-    const { body } = await admin().put(`T/apikeys/${apiKey.id}`, { isDisabled: false });
-    expect(body.apiKey).toMatchObject({ isDisabled: false, apiKeyPermissions: [], roleIDs: [] });
-    expect(await cluster.withKey(apiKey).in(tenant).get('T/workflows')).toMatchObject(denied);
-  });
-
-  test('in what its creator may not do any more', async () => {
-    const creator = await aMember(cluster, { tenant, can: ['workflow.list', 'workflow.read', 'user.update'] });
-    const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list', 'workflow.read', 'user.update'] });
-    const workflow = await aWorkflow(cluster, { tenant });
-    const everything = await aRole(cluster, { tenant, can: ['*'] });
-    await admin().patch(`T/apikeys/${apiKey.id}`, { roleIDs: [everything.id] });
-    const asKey = cluster.withKey(apiKey).in(tenant);
-    expect((await asKey.get(`T/workflows/${workflow.id}`)).status).toBe(200);
-    // What its creator never could, it cannot either, whoever gave it.
-    const admins = { roleIDs: [], userTenantRelationship: 'ADMIN' };
-    expect(await asKey.patch(`T/users/${creator.id}/roles`, admins)).toMatchObject(denied);
-    expect(await asKey.get('T/users')).toMatchObject(denied);
-
-    const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
-    const read = { subject: creator.id, object: 'workflow:*', action: 'read' };
-    await changeRules(em, tenant.id, { remove: [read] });
-
-    for (const { baseURL } of cluster.apis) {
-      const client = cluster.withKey(apiKey, { baseURL }).in(tenant);
-      expect(await client.get(`T/workflows/${workflow.id}`)).toMatchObject(denied);
-      expect((await client.get('T/workflows')).body.workflows).toEqual([]);
-    }
-  });
-
-  test('and lives no longer than somebody who holds all its rights lets it', async () => {
-    const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'], expiresAt: new Date(Date.now() - 1) });
-    const lesser = await aMember(cluster, { tenant, can: ['apikey.update'] });
-    const equal = await aMember(cluster, { tenant, can: ['apikey.update', 'workflow.list'] });
-
-    for (const apiKeyExpiry of [null, new Date(Date.now() + 60_000).toISOString()])
-      expect(await cluster.as(lesser).in(tenant).patch(`T/apikeys/${apiKey.id}`, { apiKeyExpiry })).toMatchObject(
-        denied,
-      );
-    await expectRefusedEverywhere(apiKey);
-
-    expect((await cluster.as(equal).in(tenant).patch(`T/apikeys/${apiKey.id}`, { apiKeyExpiry: null })).status).toBe(
-      200,
-    );
-    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+    const { body } = await cluster.withKey(apiKey).in(tenant).get('T/workflows');
+    expect(body.error.message).toContain('blocked');
   });
 
   test('when a permission is taken from it', async () => {
@@ -280,6 +290,107 @@ describe('a key stops at once, in every process', () => {
     await cluster.as(own.creator).in(own).delete('T');
     expect(await cluster.withKey(apiKey).in(own).get('T/workflows')).toMatchObject(invalid);
   });
+});
+
+describe('a key may do no more than its creator', () => {
+  test('in decisions, in lists and in what it grants, from the next request on', async () => {
+    const creator = await aMember(cluster, { tenant });
+    await grantTo(creator.id, [{ object: '*', action: '*' }]);
+    const can = ['workflow.list', 'workflow.read', 'workflow.delete', 'apikey.create'] as const;
+    const apiKey = await anApiKey(cluster, { tenant, creator, can });
+    const client = cluster.withKey(apiKey).in(tenant);
+    const workflow = await aWorkflow(cluster, { tenant });
+    const ask = { apiKeyName: 'k', apiKeyPermissions: ['workflow.delete'] };
+    expect((await client.get(`T/workflows/${workflow.id}`)).status).toBe(200);
+    expect((await client.post('T/apikeys', ask)).status).toBe(201);
+
+    await revokeFrom(creator.id, [{ object: '*', action: '*' }]);
+    await grantTo(creator.id, [
+      { object: 'workflow:*', action: 'list' },
+      { object: 'apikey:*', action: 'create' },
+    ]);
+
+    for (const { baseURL } of cluster.apis)
+      expect(await cluster.withKey(apiKey, { baseURL }).in(tenant).get(`T/workflows/${workflow.id}`)).toMatchObject(
+        denied,
+      );
+    expect((await client.get('T/workflows')).body).toMatchObject({ workflows: [], totalCount: 0 });
+    expect(await client.delete(`T/workflows/${workflow.id}`)).toMatchObject(denied);
+    expect(await client.post('T/apikeys', ask)).toMatchObject(denied);
+  });
+
+  test('so an admin who is one no more cannot make themselves one again with a key of before', async () => {
+    const own = await aTenant(cluster);
+    const second = await aMember(cluster, { tenant: own });
+    const asFirst = cluster.as(own.creator).in(own);
+    const promote = { roleIDs: [], userTenantRelationship: 'ADMIN' };
+    expect((await asFirst.patch(`T/users/${second.id}/roles`, promote)).status).toBe(200);
+    const permissions = ['user.update', 'user.read', 'user.list'];
+    const made = await cluster
+      .as(second)
+      .in(own)
+      .post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: permissions });
+    const demote = { roleIDs: [], userTenantRelationship: 'MEMBER' };
+    expect((await asFirst.patch(`T/users/${second.id}/roles`, demote)).status).toBe(200);
+
+    const answer = await cluster.withKey(made.body.apiKey).in(own).patch(`T/users/${second.id}/roles`, promote);
+
+    expect(answer).toMatchObject(denied);
+  });
+
+  test('and what is denied to the one or the other is denied to it', async () => {
+    const workflow = await aWorkflow(cluster, { tenant });
+    const rule = { object: `workflow:${workflow.id}`, action: 'read', effect: 'deny' } as const;
+    for (const denies of ['key', 'creator']) {
+      const creator = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.list'] });
+      const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.read', 'workflow.list'] });
+      const client = cluster.withKey(apiKey).in(tenant);
+      expect((await client.get(`T/workflows/${workflow.id}`)).status).toBe(200);
+
+      await grantTo(denies === 'key' ? apiKey.id : creator.id, [rule]);
+
+      expect(await client.get(`T/workflows/${workflow.id}`)).toMatchObject(denied);
+      const { workflows } = (await client.get('T/workflows?pageSize=100')).body;
+      expect(workflows.length).toBeGreaterThan(0);
+      expect(workflows.map(({ id }: { id: string }) => id)).not.toContain(workflow.id);
+    }
+  });
+});
+
+test('a key whose creator has left has lost what it had, also when they come back', async () => {
+  const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
+  const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
+  const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
+  await admin().patch(`T/apikeys/${apiKey.id}`, { roleIDs: [role.id] });
+  expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+
+  expect((await admin().delete(`T/users/${creator.id}`)).status).toBe(200);
+
+  await expectRefusedEverywhere(apiKey);
+  await aMember(cluster, { tenant, user: creator, can: ['workflow.list'] });
+  await expectRefusedEverywhere(apiKey);
+  const { body } = await admin().get(`T/apikeys/${apiKey.id}`);
+  expect(body.apiKey).toMatchObject({ isDisabled: true, apiKeyPermissions: [], roleIDs: [] });
+  const { rows } = await cluster.pool.query('select from policy_rule where tenant_id = $1 and subject = $2', [
+    tenant.id,
+    apiKey.id,
+  ]);
+  expect(rows).toEqual([]);
+});
+
+test('to make a key last longer one must hold all that it may do', async () => {
+  const inAnHour = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+  const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.delete'], expiresAt: inAnHour(2) });
+  const expired = await anApiKey(cluster, { tenant, can: ['workflow.delete'], expiresAt: inAnHour(-1) });
+  const member = await aMember(cluster, { tenant, can: ['apikey.update', 'apikey.read'] });
+  const api = cluster.as(member).in(tenant);
+
+  for (const apiKeyExpiry of [inAnHour(3).toISOString(), null])
+    for (const { id } of [apiKey, expired])
+      expect(await api.patch(`T/apikeys/${id}`, { apiKeyExpiry })).toMatchObject(denied);
+  expect((await api.patch(`T/apikeys/${apiKey.id}`, { apiKeyExpiry: inAnHour(1).toISOString() })).status).toBe(200);
+  expect((await admin().patch(`T/apikeys/${expired.id}`, { apiKeyExpiry: null })).status).toBe(200);
+  expect((await cluster.withKey(expired).in(tenant).get('T/workflows')).status).toBe(403);
 });
 
 describe('a key is nobody', () => {
@@ -333,12 +444,12 @@ describe('what a key does', () => {
       ...chain({ call: { type: 'subWorkflow', childWorkflowID: child.id } }),
     });
     const weak = await anApiKey(cluster, { tenant, can: [] });
-    await grant(weak, [{ object: `workflow:${parent.id}`, action: 'execute' }]);
+    await grantTo(weak.id, [{ object: `workflow:${parent.id}`, action: 'execute' }]);
 
     const refused = await cluster.withKey(weak).in(tenant).post(`T/workflows/${parent.id}/execute?wait=20`, {});
     expect(refused).toMatchObject(denied);
 
-    await grant(weak, [{ object: `workflow:${child.id}`, action: 'execute' }]);
+    await grantTo(weak.id, [{ object: `workflow:${child.id}`, action: 'execute' }]);
     const allowed = await cluster.withKey(weak).in(tenant).post(`T/workflows/${parent.id}/execute?wait=20`, {});
     expect(allowed.body).toMatchObject({ status: 'COMPLETED' });
   });
@@ -415,7 +526,14 @@ test('lists show the keys the caller may read, and search by name', async () => 
   ).toBe(403);
 });
 
-async function grant(key: TestKey, rules: { object: string; action: string }[]): Promise<void> {
+type Granted = { object: string; action: string; effect?: 'allow' | 'deny' };
+
+async function grantTo(subject: string, rules: readonly Granted[]): Promise<void> {
   const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
-  await changeRules(em, tenant.id, { add: rules.map((rule) => ({ ...rule, subject: key.id })) });
+  await changeRules(em, tenant.id, { add: rules.map((rule) => ({ ...rule, subject })) });
+}
+
+async function revokeFrom(subject: string, rules: readonly Granted[]): Promise<void> {
+  const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+  await changeRules(em, tenant.id, { remove: rules.map((rule) => ({ ...rule, subject })) });
 }

@@ -145,7 +145,7 @@ describe('a role', () => {
   });
 
   test('names the permission that is none', async () => {
-    for (const bad of ['workflow', 'workflow.fly', 'workflow.*', 'tenant:asset:workflow:1:read', 'a.b', '', '**'])
+    for (const bad of ['workflow', 'workflow.fly', 'unicorn.*', 'tenant:asset:workflow:1:read', 'a.b', '', '**'])
       expect(await admin().post('T/roles', { roleName: 'R', rolePermissions: ['workflow.read', bad] })).toMatchObject({
         status: 400,
         body: { error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('rolePermissions.1') } },
@@ -300,7 +300,7 @@ describe('nobody grants what they do not hold', () => {
     expect(await post('workflow.read')).toMatchObject({ status: 201 });
   });
 
-  test('twice at once: of two changes neither is lost', async () => {
+  test('changed by many at once is what one of them made it, and its rules say the same', async () => {
     const role = await create({ rolePermissions: [] });
     const added = ['workflow.read', 'workflow.list', 'user.read', 'user.list', 'audit.list'];
 
@@ -430,4 +430,16 @@ describe('sync-policies', () => {
     expect(await rulesOf(theirs, elsewhere)).toEqual(['* * allow']);
     expect(await sync()).toMatchObject({ added: 0, removed: 0, roles: [] });
   });
+});
+
+test('a role may be called by its other name, be given all of a resource, and lie in a folder', async () => {
+  const folderID = newID();
+  const role = await create({ roleName: undefined, roleTitle: ' Titled ', rolePermissions: ['cronJob.*'], folderID });
+  expect(role).toMatchObject({ roleName: 'Titled', rolePermissions: ['cronjob.*'], folderID });
+  expect(await rulesOf(role)).toEqual([expect.stringContaining('cronjob:*')]);
+
+  const { roles } = (await admin().get(`T/roles?folderID=${folderID}`)).body;
+  expect(roles.map(({ id }: { id: string }) => id)).toEqual([role.id]);
+  expect((await admin().get('T/roles?folderID=none')).body.error.message).toContain('folderID');
+  expect((await admin().post('T/roles', { rolePermissions: [] })).body.error.message).toContain('roleName');
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
 import { deleteTenant } from '#shared/tenants.ts';
 import type { Answer } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
@@ -15,10 +16,20 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const MB = 1024 * 1024;
 const images: [type: string, head: Buffer][] = [
   ['image/png', aPNG()],
-  ['image/jpeg', Buffer.from('ffd8ffe000104a464946', 'hex')],
+  ['image/jpeg', Buffer.from('ffd8ffe000104a46494600010100000100010000ffc0000b080010002001011100', 'hex')],
   ['image/gif', Buffer.from('GIF89a\x01\x00\x01\x00', 'latin1')],
-  ['image/webp', Buffer.from('RIFF\x24\x00\x00\x00WEBPVP8 ', 'latin1')],
+  [
+    'image/webp',
+    Buffer.from('RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x00\x30\x01\x00\x9d\x01\x2a\x10\x00\x10\x00', 'latin1'),
+  ],
 ];
+
+function withPNGSize(width: number, height: number): Buffer {
+  const bytes = Buffer.from(aPNG());
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  return bytes;
+}
 
 async function upload(form: unknown, where = tenant): Promise<Answer> {
   return cluster.as(where.creator).in(where).post('T/upload-logo', form);
@@ -91,7 +102,20 @@ describe('a logo', () => {
     expect(answers.map(({ body }) => body.url)).toContain(tenantLogoURL);
   });
 
-  test('may be sent back with an update, may be cleared, and nothing else', async () => {
+  test.each([
+    ['no pixels', withPNGSize(0, 1)],
+    ['too many pixels', withPNGSize(8193, 1)],
+    ['nothing after its first bytes', aPNG().subarray(0, 16)],
+    ['no frame', Buffer.from('ffd8ffe000104a464946', 'hex')],
+  ])('with %s is refused by the name of the field', async (_what, bytes) => {
+    expect(await upload(aFile(bytes))).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('file: ') } },
+    });
+    expect((await upload(aFile(withPNGSize(8192, 8192)))).status).toBe(200);
+  });
+
+  test('may be sent back with an update, lie elsewhere, be cleared, and nothing else', async () => {
     const { url } = (await upload(aFile())).body;
     const api = cluster.as(tenant.creator).in(tenant);
 
@@ -99,13 +123,20 @@ describe('a logo', () => {
       tenantLogoURL: url,
       tenantTitle: 'Both',
     });
-    for (const tenantLogoURL of ['https://elsewhere.example/x.png', ''])
+    for (const tenantLogoURL of [
+      'http://elsewhere.example/x.png',
+      'javascript:alert(1)',
+      `/api/v1/tenant-logos/${newID()}`,
+      '',
+    ])
       expect(await api.patch('T/', { tenantLogoURL })).toMatchObject({
         status: 400,
         body: { error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('tenantLogoURL') } },
       });
-    expect((await api.patch('T/', { tenantLogoURL: null })).body.tenant.tenantLogoURL).toBeNull();
+    const elsewhere = 'https://elsewhere.example/x.png';
+    expect((await api.patch('T/', { tenantLogoURL: elsewhere })).body.tenant.tenantLogoURL).toBe(elsewhere);
     expect((await download(url)).status).toBe(404);
+    expect((await api.patch('T/', { tenantLogoURL: null })).body.tenant.tenantLogoURL).toBeNull();
   });
 
   test('goes with its tenant', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { aMember, anApiKey, aTenant, aUser, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import { aMember, anApiKey, aRole, aTenant, aUser, aWorkflow, type TestTenant } from '../../support/factories.ts';
 import { aFile } from '../../support/route-fixtures.ts';
 
 let cluster: Cluster;
@@ -219,3 +219,31 @@ async function rowsOf(tenantID: string): Promise<Record<string, number>> {
   );
   return counts;
 }
+
+test('a tenant is shown with what it has of each kind and what the caller is in it', async () => {
+  const tenant = await aTenant(cluster);
+  const member = await aMember(cluster, { tenant, can: ['tenant.read'] });
+  const role = await aRole(cluster, { tenant, roleName: 'Helper' });
+  await anApiKey(cluster, { tenant });
+  await aWorkflow(cluster, { tenant });
+  await cluster
+    .as(tenant.creator)
+    .in(tenant)
+    .patch(`T/users/${member.id}/roles`, { roleIDs: [role.id] });
+
+  const { body } = await cluster.as(member).in(tenant).get('T/');
+  const listed = await cluster.as(member).get('/api/v1/tenants');
+
+  const own = { role: 'MEMBER', roles: [{ roleID: role.id, roleName: 'Helper' }] };
+  expect(body.tenant).toMatchObject({
+    ...own,
+    relationships: [{ tenantID: tenant.id, userID: member.id, role: 'MEMBER' }],
+    tenantUserCount: 2,
+    tenantRolesCount: 1,
+    tenantAPIKeyCount: 1,
+    tenantWorkflowCount: 1,
+    tenantDatasourceCount: 0,
+    tenantDataQueryCount: 0,
+  });
+  expect(listed.body.tenants).toMatchObject([{ id: tenant.id, ...own }]);
+});

@@ -72,7 +72,8 @@ describe('somebody who has signed in before', () => {
     });
     for (const { baseURL } of cluster.apis)
       expect(await cluster.as(user, { baseURL }).in(tenant).get('T/workflows')).toMatchObject({ status: 200 });
-    expect((await admin().get(`T/users/${user.id}`)).body.user).toEqual(body.user);
+    const { lastSeen: _, ...asAdded } = body.user;
+    expect((await admin().get(`T/users/${user.id}`)).body.user).toMatchObject(asAdded);
     expect(await admin().post('T/users', { userEmail: user.email })).toMatchObject(conflict);
   });
 
@@ -341,7 +342,7 @@ describe('whoever is removed', () => {
     expect(await as(member).get(`T/workflows/${id}`)).toMatchObject(denied);
   });
 
-  test('is out of the rooms of the tenant and its runs at once, and stays in those of another', async () => {
+  test('loses the connection with rooms of the tenant at once; the next is let into those of another', async () => {
     const elsewhere = await aTenant(cluster);
     const member = await aMember(cluster, { tenant, can: ['workflow.read'] });
     await aMember(cluster, { tenant: elsewhere, user: member });
@@ -363,9 +364,11 @@ describe('whoever is removed', () => {
     const ends = ({ messages }: TestSocket) => messages.filter(({ event }) => event === 'workflow_status_update');
     await eventually(() => expect(ends(witness)).toHaveLength(1));
     expect(ends(socket)).toEqual([]);
-    expect(socket.raw.connected).toBe(true);
-    expect(await socket.ask('join_room', rooms.tenant(tenant.id))).toMatchObject({ success: false });
-    expect(await socket.ask('join_room', rooms.tenant(elsewhere.id))).toMatchObject({ success: true });
+    expect(socket.raw.connected).toBe(false);
+    expect(witness.raw.connected).toBe(true);
+    await using next = await cluster.socket(member, { baseURL: second?.baseURL ?? '' });
+    expect(await next.ask('join_room', rooms.tenant(tenant.id))).toMatchObject({ success: false });
+    expect(await next.ask('join_room', rooms.tenant(elsewhere.id))).toMatchObject({ success: true });
   });
 
   test('may be oneself, without any permission', async () => {
@@ -483,5 +486,32 @@ describe('the list', () => {
 
     expect((await as(reader).get('T/users')).body).toMatchObject({ totalCount: 1, users: [{ id: seen.id }] });
     expect((await cluster.as(elsewhere.creator).in(elsewhere).get('T/users')).body.totalCount).toBe(2);
+  });
+});
+
+test('a member or somebody invited lies in a folder, by which the list can be narrowed', async () => {
+  const folderID = newID();
+  const person = await aUser(cluster);
+  const added = await admin().post('T/users', { tenantUserEmail: person.email, folderID });
+  const invited = await admin().post('T/users', { userEmail: `jos\u00e9-${newID()}@example.test`, folderID });
+  expect([added.status, invited.status]).toEqual([201, 201]);
+  const listed = async () => (await admin().get(`T/users?folderID=${folderID}`)).body.users;
+
+  expect((await listed()).map(({ id }: { id: string }) => id).sort()).toEqual(
+    [added.body.user.id, invited.body.user.id].sort(),
+  );
+  await admin().patch(`T/users/${person.id}/roles`, { roleIDs: [], folderID: null });
+  expect(await listed()).toHaveLength(1);
+  expect((await admin().get('T/users?folderID=none')).body.error.message).toContain('folderID');
+});
+
+test('when somebody was last seen, and when their membership was made and changed, is told', async () => {
+  const member = await aMember(cluster, { tenant });
+  await as(member).get('T/workflows');
+
+  await eventually(async () => {
+    const { user } = (await admin().get(`T/users/${member.id}`)).body;
+    expect(Date.now() - Date.parse(user.lastSeen)).toBeLessThan(30_000);
+    expect(Date.parse(user.updatedAt)).toBeGreaterThanOrEqual(Date.parse(user.createdAt));
   });
 });

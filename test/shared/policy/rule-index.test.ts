@@ -152,10 +152,15 @@ describe('the index of rules', () => {
     await plain.load([...many, ...groupings]);
     const index = new RuleIndex(tenantID, { version: 1, rules: [...many, ...groupings] });
 
+    const answers = { true: 0, false: 0 };
     for (let n = 0; n < 60; n += 1) {
-      const [subjects, object] = [[users[n % 3] ?? ''], `workflow:${n * 53}`];
-      expect(can(index, subjects, object, 'read'), object).toBe(plain.can(subjects, object, 'read'));
+      // Half of them about an object that this very subject has a rule on.
+      const [subjects, object] = [[users[n % 3] ?? ''], `workflow:${n % 2 ? n * 53 : n * 48 + (n % 3)}`];
+      const answer = can(index, subjects, object, 'read');
+      expect(answer, object).toBe(plain.can(subjects, object, 'read'));
+      answers[`${answer}`] += 1;
     }
+    expect(Math.min(answers.true, answers.false)).toBeGreaterThan(5);
   }, 30_000);
 
   test('what it says can be seen is what may be asked of each', () => {
@@ -204,24 +209,5 @@ describe('the index of rules', () => {
 
     expect(reach(3)).toEqual(['1', '2', '3']);
     expect(reach(2)).toBeNull();
-  });
-
-  test('a question costs the same with a hundred thousand rules as with a hundred', () => {
-    const perQuestion = (count: number) => {
-      const rules = Array.from({ length: count }, (_, n): StoredRule => {
-        const object = n % 2 ? `workflow:${n}*` : `workflow:${n}`;
-        return { kind: 'rule', subject: 'ada', object, action: '*', effect: 'allow', role: '' };
-      });
-      const index = new RuleIndex(tenantID, { version: 1, rules });
-      const rounds = 3_000;
-      for (let n = 0; n < rounds; n += 1) can(index, ['ada'], `workflow:${n}`, 'read');
-      const begun = performance.now();
-      for (let n = 0; n < rounds; n += 1) can(index, ['ada'], `workflow:${n}`, 'read');
-      return (performance.now() - begun) / rounds;
-    };
-    const few = perQuestion(100);
-
-    // Room for a machine that does other things: with a list of rules it would be a thousand times as much.
-    expect(perQuestion(100_000)).toBeLessThan(few * 20);
   });
 });

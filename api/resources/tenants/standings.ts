@@ -1,0 +1,33 @@
+import type { Query } from '#shared/db/query.ts';
+
+/** What somebody is in a tenant: by the membership, and by roles. */
+export interface StandingIn {
+  role: 'ADMIN' | 'MEMBER';
+  roles: { roleID: string; roleName: string }[];
+}
+
+export interface StandingsIn {
+  get(tenantID: string): StandingIn;
+}
+
+/** In each of these tenants, in one statement. */
+export async function readStandingsIn(
+  query: Query,
+  userID: string,
+  tenantIDs: readonly string[],
+): Promise<StandingsIn> {
+  const { rows } = await query<StandingIn & { tenantID: string }>(STANDINGS, [userID, JSON.stringify(tenantIDs)]);
+  const found = new Map(rows.map(({ tenantID, role, roles }) => [tenantID, { role, roles }]));
+  // Whoever has left since is no more than a member of what they were still shown.
+  return { get: (tenantID) => found.get(tenantID) ?? { role: 'MEMBER', roles: [] } };
+}
+
+const STANDINGS = `
+select m.tenant_id as "tenantID", m.role, (
+  select coalesce(jsonb_agg(jsonb_build_object('roleID', r.id, 'roleName', r.role_name) order by r.role_name, r.id), '[]')
+  from policy_rule p join role r
+    on r.id = case when p.role ~ '^role:[0-9a-f-]{36}$' then substr(p.role, 6)::uuid end and r.deleting_at is null
+  where p.tenant_id = m.tenant_id and p.kind = 'grouping' and p.subject = m.user_id::text
+) as roles
+from membership m
+where m.user_id = $1 and m.tenant_id in (select value::uuid from jsonb_array_elements_text($2::jsonb))`;

@@ -1,0 +1,59 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { ACCESS_CHANNEL, type AccessSignal } from '#shared/access-signals.ts';
+import { User } from '#shared/db/entities/user.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
+import { originOf } from '../../auth/operator-session.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { operatorRoute } from '../../http/route.ts';
+import { presentPerson } from './present.ts';
+import { People, Person, UserBlock, UserID, UserList } from './schemas.ts';
+
+export const operatorUserRoutes = [
+  operatorRoute({
+    method: 'get',
+    path: '/users',
+    summary: 'Everybody who has ever signed in, newest first',
+    query: UserList,
+    response: People,
+
+    async handle({ em, query }) {
+      const text = query.search && containing(query.search);
+      const where: FilterQuery<User> = text ? { $or: [{ email: text }, { firstName: text }, { lastName: text }] } : {};
+      const { rows, fields } = await findPage(em, User, { where, query });
+      return { users: rows.map(presentPerson), ...fields };
+    },
+  }),
+
+  operatorRoute({
+    method: 'patch',
+    path: '/users/:userID',
+    summary: 'Block a person everywhere, or let them in again: tokens, sockets and API keys of theirs stop at once',
+    params: UserID,
+    body: UserBlock,
+    response: z.object({ user: Person, message: z.string() }),
+    errors: ['404'],
+    isRecordedByHandler: true,
+
+    async handle({ em, operator, request, params: { userID }, body: { isDisabled } }, { backplane, operators }) {
+      const action = isDisabled ? 'USER_BLOCKED' : 'USER_UNBLOCKED';
+      const noteOutcome = await operators.record(operator, action, originOf(request));
+      const user = await setDisabled(em, userID, isDisabled).catch((error: unknown) => {
+        noteOutcome(toAppError(error).status);
+        throw error;
+      });
+      noteOutcome(200);
+      await backplane.messages.publish(ACCESS_CHANNEL, { userID } satisfies AccessSignal);
+      return { user: presentPerson(user), message: isDisabled ? 'User blocked' : 'User unblocked' };
+    },
+  }),
+];
+
+async function setDisabled(em: EntityManager, id: string, isDisabled: boolean): Promise<User> {
+  const user = await em.findOne(User, { id });
+  if (!user) throw new AppError('NOT_FOUND', 'User not found');
+  user.isDisabled = isDisabled;
+  await em.flush();
+  return user;
+}

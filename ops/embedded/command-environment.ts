@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join, resolve } from 'node:path';
+import { readEmbeddedConfig } from '#shared/config.ts';
+import { readSecretsKeys } from './home.ts';
+import { findURL } from './postgres-folder.ts';
+
+/**
+ * What a command reads its configuration from: the environment, or without DATABASE_URL what the embedded Gantry of this folder
+ * runs with.
+ */
+export async function commandEnvironment(): Promise<Record<string, string | undefined>> {
+  if (process.env.DATABASE_URL) return process.env;
+  const home = resolve(readEmbeddedConfig().home);
+  const url = await findURL(join(home, 'postgres'), 'gantry');
+  if (!url || !(await isListening(url)))
+    throw new Error(`No Gantry is running in ${home}: start it first (npm start), or set DATABASE_URL or GANTRY_HOME`);
+  const SECRETS_KEYS = process.env.SECRETS_KEYS || (await readSecretsKeys(home));
+  return { ...process.env, DATABASE_URL: url, SECRETS_KEYS };
+}
+
+async function isListening(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,62 @@
+/** The commands of the README beside an embedded Gantry, with nothing set but where it is. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openHome } from '#ops/embedded/home.ts';
+import { type EmbeddedPostgres, startPostgres } from '#ops/embedded/postgres.ts';
+
+let home: string;
+let postgres: EmbeddedPostgres;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`));
+  await chmod(home, 0o755);
+  await using _made = await openHome(home);
+  postgres = await startPostgres({ dir: join(home, 'postgres'), database: 'gantry', log: join(home, 'postgres.log') });
+  expect(await run(['migrate'], { DATABASE_URL: postgres.url })).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]();
+  await rm(home, { recursive: true, force: true });
+});
+
+async function run(args: string[], env: Record<string, string>): Promise<{ code: number; out: string; err: string }> {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn('npm', ['run', '--silent', ...args], { env: { PATH, HOME, ...env } });
+  child.stdin.end();
+  const ended = once(child, 'exit');
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [code] = await ended;
+  return { code, out, err };
+}
+
+test('an operator is enrolled in the Gantry of the folder', async () => {
+  const { code, out } = await run(['enrol-operator', '--', 'create', 'ops@example.test'], { GANTRY_HOME: home });
+
+  expect(code).toBe(0);
+  expect(out).toContain('Operator ops@example.test created.');
+});
+
+test('secrets are sealed anew with the ring of the folder, and the key is named', async () => {
+  const first = await run(['rotate-secrets'], { GANTRY_HOME: home });
+  expect(first).toMatchObject({ code: 0 });
+  expect(first.out).toContain('"keyID":"embedded"');
+
+  const path = join(home, 'secrets-keys');
+  const made = (await readFile(path, 'utf8')).trim();
+  await writeFile(path, `next:${Buffer.alloc(32, 7).toString('base64')},embedded:${made}\n`);
+  expect((await run(['rotate-secrets'], { GANTRY_HOME: home })).out).toContain('"keyID":"next"');
+});
+
+test.each(['enrol-operator', 'rotate-secrets'])('%s says so when no Gantry is running there', async (command) => {
+  const elsewhere = join(home, 'nothing');
+
+  const { code, err } = await run([command, '--', 'create', 'ops@example.test'], { GANTRY_HOME: elsewhere });
+
+  expect(code).toBe(1);
+  expect(err).toContain(`No Gantry is running in ${elsewhere}`);
+  expect(err).not.toMatch(/^\s+at /m);
+});
