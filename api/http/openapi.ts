@@ -46,7 +46,7 @@ export function describeRoutes(routes: readonly Route[]): OpenAPI {
 function describeRoute(route: Route, schemas: Record<string, Schema>): Operation {
   const toSchema = (schema: z.ZodType, io: 'input' | 'output') => hoist(jsonSchema(schema, io), schemas);
   const status = String(route.status ?? 200);
-  const permissions = permissionsOf(route);
+  const permissions = permissionsOf(route, toSchema);
   return {
     operationId: operationID(route),
     tags: [tagOf(route)],
@@ -80,10 +80,11 @@ function describeRoute(route: Route, schemas: Record<string, Schema>): Operation
 }
 
 /** All that a request needs whatever is in it: a body may ask for more. */
-function permissionsOf(route: Route): string[] {
+function permissionsOf(route: Route, toSchema: ToSchema): string[] {
   if (route.realm !== 'tenant') return [];
   const params = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, name]));
-  const access = route.access({ params, query: {}, body: {} });
+  const isList = route.body && toSchema(route.body, 'input').type === 'array';
+  const access = route.access({ params, query: {}, body: isList ? [] : {} });
   return [...new Set(access.map(({ permission }) => permission))];
 }
 
