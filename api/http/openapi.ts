@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { Json } from '#shared/json.ts';
+import { exampleOf } from './docs/example.ts';
 import {
   errorResponses,
   errorSchema,
@@ -46,7 +47,8 @@ export function describeRoutes(routes: readonly Route[]): OpenAPI {
 function describeRoute(route: Route, schemas: Record<string, Schema>): Operation {
   const toSchema = (schema: z.ZodType, io: 'input' | 'output') => hoist(jsonSchema(schema, io), schemas);
   const status = String(route.status ?? 200);
-  const permissions = permissionsOf(route, toSchema);
+  const example = route.body && exampleOf(toSchema(route.body, 'input'), schemas);
+  const permissions = permissionsOf(route, example);
   return {
     operationId: operationID(route),
     tags: [tagOf(route)],
@@ -79,12 +81,11 @@ function describeRoute(route: Route, schemas: Record<string, Schema>): Operation
   };
 }
 
-/** All that a request needs whatever is in it: a body may ask for more. */
-function permissionsOf(route: Route, toSchema: ToSchema): string[] {
+/** What the smallest request needs: another body may ask for more. */
+function permissionsOf(route: Route, body: unknown): string[] {
   if (route.realm !== 'tenant') return [];
   const params = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, name]));
-  const isList = route.body && toSchema(route.body, 'input').type === 'array';
-  const access = route.access({ params, query: {}, body: isList ? [] : {} });
+  const access = route.access({ params, query: {}, body });
   return [...new Set(access.map(({ permission }) => permission))];
 }
 
