@@ -1,10 +1,12 @@
 import type { AnyDatasource } from '#shared/datasources/index.ts';
 import type { Connection, Connector, ConnectorContext } from '../define.ts';
 import { connectPostgresql } from './postgresql.ts';
+import { connectRestapi } from './restapi.ts';
 
 /** What each datasource type does. */
 const connectors = {
   postgresql: connectPostgresql,
+  restapi: connectRestapi,
 } satisfies { [D in AnyDatasource as D['type']]: Connector<D> };
 
 type ErasedConnector = (
