@@ -17,6 +17,7 @@ import { createKeptConnections } from './connectors/kept.ts';
 import { consume, type Processor, type ProcessorContext } from './consume.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
 import { createOutbound } from './outbound.ts';
+import { createOutboundFetch } from './outbound-fetch.ts';
 import { processors } from './processors/index.ts';
 import { createQueryCache } from './queries/cache.ts';
 import { createDatasources } from './queries/datasources.ts';
@@ -75,7 +76,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     policy: resources.use(createPolicy(pool, logger)),
     runs,
     publisher,
-    nodes: { sandbox },
+    nodes: { sandbox, fetch: resources.use(createOutboundFetch(outbound)) },
     config: config.worker,
     sessionID: () => session.id,
     logger,

@@ -6,6 +6,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import type { Outbound } from './outbound.ts';
+import type { OutboundFetch } from './outbound-fetch.ts';
 import type { Sandbox } from './sandbox/pool.ts';
 
 /** What a node knows of the run it is in. `scope` is what templates and code call `ctx`. */
@@ -45,6 +46,7 @@ type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];
 
 export interface NodeContext {
   sandbox: Sandbox;
+  fetch: OutboundFetch;
 }
 
 export interface Task<D extends AnyNode> {

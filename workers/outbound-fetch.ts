@@ -107,7 +107,6 @@ function checkRequest({ url, headers = {} }: HTTPRequest): void {
     throw new AppError('VALIDATION_ERROR', 'The URL must begin with http:// or https://');
   if (url.username !== '' || url.password !== '')
     throw new AppError('VALIDATION_ERROR', 'The URL must not hold a user or a password');
-  if (url.port === '0') throw new AppError('VALIDATION_ERROR', 'The URL names port 0');
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
 }
 

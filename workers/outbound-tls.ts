@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTLS } from 'node:tls';
+import { AppError } from '#shared/errors.ts';
 import type { Outbound } from './outbound.ts';
 import { placeOf, reasonOf, upstreamError } from './upstream-error.ts';
 
@@ -24,6 +25,7 @@ export async function connectURL(
   const host = target.hostname.replace(/^\[|\]$/g, '');
   const isEncrypted = target.protocol === 'https:' || target.protocol === 'wss:';
   const port = portOf(target);
+  if (port === 0) throw new AppError('VALIDATION_ERROR', 'The URL names port 0');
   const socket = await outbound.connect({ host, port }, signal);
   if (!isEncrypted) return socket;
 

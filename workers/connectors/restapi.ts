@@ -121,7 +121,7 @@ function requestOf(query: Query, options: Options, { base, run }: { base: URL; r
   const headers = {
     accept: acceptOf(options),
     ...(body !== null && { 'content-type': mediaTypeOf(query.contentType) }),
-    ...(!isRead && run.idempotencyKey !== null && { 'idempotency-key': run.idempotencyKey }),
+    ...(!isRead && run.idempotencyKey !== null && { 'idempotency-key': encodeURIComponent(run.idempotencyKey) }),
     ...headersOf(options.headers, query.headers),
   };
   return { url, method: query.method, headers, body, followRedirects: options.followRedirects };

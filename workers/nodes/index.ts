@@ -6,6 +6,7 @@ import { runCondition } from './condition.ts';
 import { runDataCollection } from './data-collection.ts';
 import { runDelay } from './delay.ts';
 import { runEnd } from './end.ts';
+import { runHTTP } from './http.ts';
 import { runJavascript } from './javascript.ts';
 import { runStart } from './start.ts';
 import { runSubWorkflow } from './sub-workflow.ts';
@@ -13,6 +14,7 @@ import { runSubWorkflow } from './sub-workflow.ts';
 const executors = {
   start: runStart,
   javascript: runJavascript,
+  http: runHTTP,
   condition: runCondition,
   delay: runDelay,
   dataCollection: runDataCollection,

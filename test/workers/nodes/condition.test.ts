@@ -3,12 +3,15 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
 import { condition } from '#shared/nodes/condition.ts';
+import { openOutbound } from '#test/support/connector.ts';
 import type { NodeRun } from '#workers/define.ts';
 import { runCondition } from '#workers/nodes/condition.ts';
+import { createOutboundFetch } from '#workers/outbound-fetch.ts';
 import { createSandbox } from '#workers/sandbox/pool.ts';
 
 const logger = createLogger({ level: 'silent' });
 const sandbox = createSandbox({ processes: 1, maxOutputBytes: 1024 * 1024 }, logger);
+const fetch = createOutboundFetch(openOutbound);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 type BranchInput = { id: string; conditions: object[] } & Record<string, unknown>;
@@ -34,7 +37,7 @@ function run(branches: BranchInput[], options: Options = {}) {
     log: logger,
   };
   const config = condition.config.parse({ branches, ...(defaultBranch ? { defaultBranch } : {}) });
-  return runCondition({ config, run: nodeRun, signal }, { sandbox: options.in ?? sandbox });
+  return runCondition({ config, run: nodeRun, signal }, { sandbox: options.in ?? sandbox, fetch });
 }
 
 const yes = { operator: 'equals', leftValue: 1, rightValue: 1 };

@@ -2,12 +2,15 @@ import { afterAll, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
 import { javascript } from '#shared/nodes/javascript.ts';
+import { openOutbound } from '#test/support/connector.ts';
 import type { NodeRun } from '#workers/define.ts';
 import { runJavascript } from '#workers/nodes/javascript.ts';
+import { createOutboundFetch } from '#workers/outbound-fetch.ts';
 import { createSandbox } from '#workers/sandbox/pool.ts';
 
 const logger = createLogger({ level: 'silent' });
 const sandbox = createSandbox({ processes: 1, maxOutputBytes: 1000 }, logger);
+const fetch = createOutboundFetch(openOutbound);
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 interface Options {
@@ -30,7 +33,7 @@ function run(config: { code: string; outputVariable?: string }, options: Options
     timeoutMs,
     log: logger,
   };
-  return runJavascript({ config: javascript.config.parse(config), run: nodeRun, signal }, { sandbox });
+  return runJavascript({ config: javascript.config.parse(config), run: nodeRun, signal }, { sandbox, fetch });
 }
 
 test('the value goes to the output variable', async () => {
