@@ -1,9 +1,16 @@
 import type { DatasourceDefinition } from './define-datasource.ts';
+import { graphql } from './graphql.ts';
 import { postgresql } from './postgresql.ts';
+import { presets } from './presets/index.ts';
 import { restapi } from './restapi.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
-export const datasources = [postgresql, restapi] as const satisfies readonly DatasourceDefinition[];
+export const datasources = [
+  postgresql,
+  restapi,
+  graphql,
+  ...presets,
+] as const satisfies readonly DatasourceDefinition[];
 
 export type AnyDatasource = (typeof datasources)[number];
 

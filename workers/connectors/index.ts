@@ -1,12 +1,29 @@
 import type { AnyDatasource } from '#shared/datasources/index.ts';
+import { airtable } from '#shared/datasources/presets/airtable.ts';
+import { jira } from '#shared/datasources/presets/jira.ts';
+import { notion } from '#shared/datasources/presets/notion.ts';
+import { sendgrid } from '#shared/datasources/presets/sendgrid.ts';
+import { slack } from '#shared/datasources/presets/slack.ts';
+import { stripe } from '#shared/datasources/presets/stripe.ts';
+import { twilio } from '#shared/datasources/presets/twilio.ts';
 import type { Connection, Connector, ConnectorContext } from '../define.ts';
+import { connectGraphql } from './graphql.ts';
 import { connectPostgresql } from './postgresql.ts';
+import { presetConnector } from './preset.ts';
 import { connectRestapi } from './restapi.ts';
 
 /** What each datasource type does. */
 const connectors = {
   postgresql: connectPostgresql,
   restapi: connectRestapi,
+  graphql: connectGraphql,
+  airtable: presetConnector(airtable),
+  stripe: presetConnector(stripe),
+  twilio: presetConnector(twilio),
+  sendgrid: presetConnector(sendgrid),
+  slack: presetConnector(slack),
+  notion: presetConnector(notion),
+  jira: presetConnector(jira),
 } satisfies { [D in AnyDatasource as D['type']]: Connector<D> };
 
 type ErasedConnector = (
