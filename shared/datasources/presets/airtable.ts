@@ -9,7 +9,7 @@ export const airtable = definePreset({
   type: 'airtable',
   label: 'Airtable',
   options: z.object({
-    apiKey: secret(z.string().min(1).max(500)).meta({ title: 'Personal access token' }),
+    apiKey: secret(z.string().max(500)).meta({ title: 'Personal access token' }),
     baseId: z
       .string()
       .regex(/^[A-Za-z0-9]{1,50}$/, 'must be the id of a base, such as appXXXXXXXXXXXXXX')
@@ -26,7 +26,10 @@ export const airtable = definePreset({
     sortDirection: z.enum(['asc', 'desc']).optional(),
     view: id,
   }),
-  defaults: { options: { apiKey: '', baseId: '' }, query: { operation: 'list', tableName: 'Table 1' } },
+  defaults: {
+    options: { apiKey: '', baseId: 'appXXXXXXXXXXXXXX' },
+    query: { operation: 'list', tableName: 'Table 1' },
+  },
   preset: {
     baseUrl: 'https://api.airtable.com/v0/{baseId}',
     auth: { as: 'bearer', token: 'apiKey' },

@@ -14,7 +14,7 @@ export const jira = definePreset({
       .regex(/^(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i, 'must be a host name, such as example.atlassian.net')
       .meta({ title: 'Host' }),
     email: z.email().meta({ title: 'Email' }),
-    apiToken: secret(z.string().min(1).max(1_000)).meta({ title: 'API token' }),
+    apiToken: secret(z.string().max(1_000)).meta({ title: 'API token' }),
   }),
   query: z.object({
     resource: z.enum(['issues', 'projects', 'users', 'boards']),

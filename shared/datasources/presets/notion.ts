@@ -5,7 +5,7 @@ import { definePreset, fieldsOf, id, limitOf } from './define-preset.ts';
 export const notion = definePreset({
   type: 'notion',
   label: 'Notion',
-  options: z.object({ apiToken: secret(z.string().min(1).max(500)).meta({ title: 'Integration token' }) }),
+  options: z.object({ apiToken: secret(z.string().max(500)).meta({ title: 'Integration token' }) }),
   query: z.object({
     resource: z.enum(['databases', 'pages', 'blocks', 'users', 'search']),
     operation: z.enum(['list', 'query', 'retrieve', 'create', 'update']),

@@ -5,7 +5,7 @@ import { definePreset, fieldsOf, id } from './define-preset.ts';
 export const sendgrid = definePreset({
   type: 'sendgrid',
   label: 'SendGrid',
-  options: z.object({ apiKey: secret(z.string().min(1).max(500)).meta({ title: 'API key' }) }),
+  options: z.object({ apiKey: secret(z.string().max(500)).meta({ title: 'API key' }) }),
   query: z.object({
     resource: z.enum(['stats', 'messages', 'templates', 'suppressions']),
     operation: z.enum(['list', 'get', 'send']),

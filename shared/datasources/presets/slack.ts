@@ -5,7 +5,7 @@ import { definePreset, id, limitOf } from './define-preset.ts';
 export const slack = definePreset({
   type: 'slack',
   label: 'Slack',
-  options: z.object({ botToken: secret(z.string().min(1).max(500)).meta({ title: 'Bot token' }) }),
+  options: z.object({ botToken: secret(z.string().max(500)).meta({ title: 'Bot token' }) }),
   query: z.object({
     resource: z.enum(['channels', 'users', 'messages', 'conversations']),
     operation: z.enum(['list', 'info', 'history', 'post']),

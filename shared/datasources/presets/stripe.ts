@@ -28,7 +28,7 @@ export const stripe = definePreset({
   type: 'stripe',
   label: 'Stripe',
   options: z.object({
-    secretKey: secret(z.string().min(1).max(500)).meta({ title: 'Secret key' }),
+    secretKey: secret(z.string().max(500)).meta({ title: 'Secret key' }),
     apiVersion: z.string().max(50).default('').meta({ title: 'API version' }),
   }),
   query: z.object({

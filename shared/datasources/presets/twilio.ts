@@ -12,7 +12,7 @@ export const twilio = definePreset({
       .string()
       .regex(/^AC[0-9a-fA-F]{32}$/, 'must be AC and 32 hexadecimal digits')
       .meta({ title: 'Account SID' }),
-    authToken: secret(z.string().min(1).max(500)).meta({ title: 'Auth token' }),
+    authToken: secret(z.string().max(500)).meta({ title: 'Auth token' }),
   }),
   query: z.object({
     resource: z.enum(['messages', 'calls', 'phonenumbers']),
@@ -21,7 +21,10 @@ export const twilio = definePreset({
     params: fieldsOf,
     limit: limitOf(1_000),
   }),
-  defaults: { options: { accountSid: '', authToken: '' }, query: { resource: 'messages', operation: 'list' } },
+  defaults: {
+    options: { accountSid: 'AC00000000000000000000000000000000', authToken: '' },
+    query: { resource: 'messages', operation: 'list' },
+  },
   preset: {
     baseUrl: 'https://api.twilio.com/2010-04-01/Accounts/{accountSid}',
     auth: { as: 'basic', username: 'accountSid', password: 'authToken' },
