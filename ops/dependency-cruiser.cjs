@@ -57,7 +57,7 @@ module.exports = {
       '^shared/backplane/|^workers/connectors/|^ops/bench/',
     ),
     only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|connectors)/|^ops/'),
-    only('graphql-only-in-its-connector', ['graphql'], '^workers/connectors/'),
+    only('drivers-only-in-connectors', ['graphql', 'ws'], '^workers/connectors/'),
     only('undici-only-behind-the-gate', ['undici'], '^workers/outbound-fetch\\.ts'),
     only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
     only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),

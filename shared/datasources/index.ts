@@ -3,12 +3,14 @@ import { graphql } from './graphql.ts';
 import { postgresql } from './postgresql.ts';
 import { presets } from './presets/index.ts';
 import { restapi } from './restapi.ts';
+import { websocket } from './websocket.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
 export const datasources = [
   postgresql,
   restapi,
   graphql,
+  websocket,
   ...presets,
 ] as const satisfies readonly DatasourceDefinition[];
 

@@ -11,12 +11,14 @@ import { connectGraphql } from './graphql.ts';
 import { connectPostgresql } from './postgresql.ts';
 import { presetConnector } from './preset.ts';
 import { connectRestapi } from './restapi.ts';
+import { connectWebsocket } from './websocket.ts';
 
 /** What each datasource type does. */
 const connectors = {
   postgresql: connectPostgresql,
   restapi: connectRestapi,
   graphql: connectGraphql,
+  websocket: connectWebsocket,
   airtable: presetConnector(airtable),
   stripe: presetConnector(stripe),
   twilio: presetConnector(twilio),
