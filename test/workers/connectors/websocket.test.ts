@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -6,6 +7,7 @@ import { websocket } from '#shared/datasources/websocket.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { startHTTP } from '#test/support/http-server.ts';
+import { selfSigned } from '#test/support/self-signed.ts';
 import { eventually } from '#test/support/settle.ts';
 import { createOutbound } from '#workers/outbound.ts';
 
@@ -89,4 +91,21 @@ test('a redirect is not followed, and an address that is not allowed not asked',
   );
   await expect(shut.test()).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
   expect(server.seen).toHaveLength(1);
+});
+
+test('an encrypted server is verified, unless it is said not to be', async () => {
+  const https = createServer(selfSigned);
+  const server = new WebSocketServer({ server: https });
+  server.on('connection', (socket) => socket.on('message', (message) => socket.send(String(message))));
+  https.listen(0, '127.0.0.1');
+  await once(https, 'listening');
+  const url = `wss://localhost:${(https.address() as AddressInfo).port}/`;
+  await using strict = await openDatasource(websocket, { url });
+  await using lax = await openDatasource(websocket, { url, sslVerify: false });
+
+  await expect(strict.test()).rejects.toMatchObject({ details: { reason: 'tls' } });
+  expect((await lax.run({ message: '[1]' })).data).toEqual([1]);
+
+  https.closeAllConnections();
+  https.close();
 });
