@@ -18,6 +18,7 @@ import { consume, type Processor, type ProcessorContext } from './consume.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
 import { createFiles } from './files.ts';
 import { createOutbound } from './outbound.ts';
+import { createOutboundFetch } from './outbound-fetch.ts';
 import { processors } from './processors/index.ts';
 import { createQueryCache } from './queries/cache.ts';
 import { createDatasources } from './queries/datasources.ts';
@@ -80,7 +81,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     rights,
     runs,
     publisher,
-    nodes: { sandbox, queries, rights },
+    nodes: { sandbox, queries, rights, fetch: resources.use(createOutboundFetch(outbound)) },
     config: config.worker,
     sessionID: () => session.id,
     logger,

@@ -7,6 +7,7 @@ import type { AnyNode } from '#shared/nodes/index.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import type { Files } from './files.ts';
 import type { Outbound } from './outbound.ts';
+import type { OutboundFetch } from './outbound-fetch.ts';
 import type { Queries } from './queries/queries.ts';
 import type { Rights } from './rights.ts';
 import type { Sandbox } from './sandbox/pool.ts';
@@ -54,6 +55,7 @@ export interface NodeContext {
   sandbox: Sandbox;
   queries: Queries;
   rights: Rights;
+  fetch: OutboundFetch;
 }
 
 export interface Task<D extends AnyNode> {

@@ -19,13 +19,16 @@ export interface Outbound {
 
 const CONNECT_MS = 5_000;
 
-export function createOutbound({ allow }: Config['outbound']): Outbound {
+/** What a name stands for at this moment. */
+export type Lookup = (host: string) => Promise<string[]>;
+
+export function createOutbound({ allow }: Config['outbound'], lookupAll: Lookup = addressesOf): Outbound {
   const allowed = new BlockList();
   for (const { address, prefix, family } of allow) allowed.addSubnet(address, prefix, family);
 
   async function resolve(host: string, signal: AbortSignal): Promise<string[]> {
     // The system's resolver cannot be told to stop.
-    const addresses = await unlessAborted(signal, addressesOf(host));
+    const addresses = await unlessAborted(signal, lookupAll(host));
     const permitted = addresses.filter((address) => isWithin(allowed, address) || isPublic(address));
     if (permitted.length === 0) throw upstreamError('not-allowed', host);
     return permitted;

@@ -3,12 +3,21 @@ import type { Permission } from '../policy/permissions.ts';
 
 /** How a text of a query takes the values of its templates. */
 export type TemplateUse =
+  | OneUse
+  /** Another field says in which language this one is; it has no templates itself, and `otherwise` is its default. */
+  | { as: 'chosen'; by: string; otherwise: string; uses: Readonly<Record<string, OneUse>> };
+
+export type OneUse =
   /** SQL: each value is a bound parameter. */
   | { as: 'statement'; dialect: Dialect }
   /** JSON as text: values are written as JSON, or escaped inside quotes. */
   | { as: 'json' }
   /** The path of a URL: values are percent-encoded and cannot be a step up. */
   | { as: 'path' }
+  /** XML as text: values are escaped. */
+  | { as: 'xml' }
+  /** Plain text: values are written out. */
+  | { as: 'text' }
   /** Another language, which has parameters of its own: templates are refused. */
   | { as: 'none'; instead: string };
 

@@ -7,6 +7,10 @@ import { postgresql } from './postgresql.ts';
 import { redis } from './redis.ts';
 import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
+import { graphql } from './graphql.ts';
+import { presets } from './presets/index.ts';
+import { restapi } from './restapi.ts';
+import { websocket } from './websocket.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
 export const datasources = [
@@ -18,6 +22,10 @@ export const datasources = [
   duckdb,
   sqlite,
   nats,
+  restapi,
+  graphql,
+  websocket,
+  ...presets,
 ] as const satisfies readonly DatasourceDefinition[];
 
 export type AnyDatasource = (typeof datasources)[number];

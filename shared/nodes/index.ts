@@ -3,12 +3,23 @@ import { dataCollection } from './data-collection.ts';
 import { dataQuery } from './data-query.ts';
 import { delay } from './delay.ts';
 import { end } from './end.ts';
+import { http } from './http.ts';
 import { javascript } from './javascript.ts';
 import { start } from './start.ts';
 import { subWorkflow } from './sub-workflow.ts';
 
 /** Every node kind. `workers/nodes/index.ts` holds what each does; the compiler keeps the two in step. */
-export const nodes = [start, dataQuery, javascript, condition, delay, dataCollection, subWorkflow, end] as const;
+export const nodes = [
+  start,
+  dataQuery,
+  http,
+  javascript,
+  condition,
+  delay,
+  dataCollection,
+  subWorkflow,
+  end,
+] as const;
 
 export type AnyNode = (typeof nodes)[number];
 export type NodeKind = AnyNode['kind'];

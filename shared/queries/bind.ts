@@ -1,6 +1,6 @@
-import type { DatasourceDefinition, TemplateUse } from '../datasources/define-datasource.ts';
+import type { DatasourceDefinition, OneUse } from '../datasources/define-datasource.ts';
 import { AppError } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
 import { fromZod, type Issue, invalid } from '../workflow/issues.ts';
 import { parseAround } from '../workflow/parse-around.ts';
@@ -20,8 +20,8 @@ export interface BoundQuery<Query = unknown> {
 /** What is wrong with `dataQueryOptions`, as far as it can be said without values. */
 export function checkQuery(definition: DatasourceDefinition, options: JsonObject): Issue[] {
   const common = QueryOptions.safeParse(options);
-  const uses = definition.templates ?? {};
   const own = ownFields(options);
+  const uses = usesOf(definition, own);
   const declared = QueryOptions.shape.inputDefinitions.safeParse(options.inputDefinitions);
   const inputs = declared.success ? declared.data.map(({ key }) => key) : [];
   const texts = [...textsOf(own)];
@@ -38,23 +38,49 @@ export function checkQuery(definition: DatasourceDefinition, options: JsonObject
 export function bindQuery(definition: DatasourceDefinition, options: JsonObject, inputs: JsonObject): BoundQuery {
   const issues = checkQuery(definition, options);
   if (issues.length > 0) throw invalid(issues);
-  const uses = definition.templates ?? {};
   const scope = inputs;
   const own = ownFields(options);
+  const uses = usesOf(definition, own);
   const resolved = resolveTemplates(own, scope, { root: ROOT, raw: Object.keys(uses) }) as JsonObject;
   let statement: Statement | null = null;
   for (const [field, use] of Object.entries(uses)) {
     const text = own[field];
-    if (typeof text !== 'string') {
-      // The same field given as JSON is no text: its values are values.
-      if (text !== undefined) resolved[field] = resolveTemplates(text, scope, { root: ROOT });
-    } else if (use.as === 'statement') statement = bindStatement(text, use.dialect, scope);
-    else if (use.as === 'json') resolved[field] = fillJson(field, text, scope);
-    else if (use.as === 'path') resolved[field] = fillPath(field, text, scope);
+    if (text === undefined) continue;
+    // The same field given as JSON is no text: its values are values.
+    if (typeof text !== 'string') resolved[field] = resolveTemplates(text, scope, { root: ROOT });
+    else if (use.as === 'statement') statement = bindStatement(text, use.dialect, scope);
+    else resolved[field] = fillers[use.as](field, text, scope);
   }
   const parsed = definition.query.safeParse(resolved);
   if (!parsed.success) throw invalid(fromZod(parsed.error));
   return { query: parsed.data, statement };
+}
+
+const fillers: Record<Exclude<OneUse['as'], 'statement'>, (field: string, text: string, scope: JsonObject) => Json> = {
+  json: fillJson,
+  path: fillPath,
+  xml: fillXML,
+  text: (_field, text, scope) => resolveTemplates(text, scope, { root: ROOT }),
+  // Has no templates: with one it would not have passed the check.
+  none: (_field, text) => text,
+};
+
+/** How each field takes its values, the fields among them that choose for others: those cannot be templates. */
+function usesOf({ templates = {} }: DatasourceDefinition, own: JsonObject): Readonly<Record<string, OneUse>> {
+  const uses: Record<string, OneUse> = {};
+  for (const [field, use] of Object.entries(templates)) {
+    if (use.as !== 'chosen') {
+      uses[field] = use;
+      continue;
+    }
+    uses[use.by] = { as: 'none', instead: `cannot stand here: it is what says how ${field} is written` };
+    const choice = own[use.by] ?? use.otherwise;
+    uses[field] = (typeof choice === 'string' ? use.uses[choice] : undefined) ?? {
+      as: 'none',
+      instead: `cannot stand here before ${use.by} is valid`,
+    };
+  }
+  return uses;
 }
 
 /** Without the fields that every query has: a script is no template. */
@@ -75,7 +101,7 @@ function expressionsOf(text: string): Expression[] {
   return findTemplate(text)?.parts.filter((part) => typeof part === 'object') ?? [];
 }
 
-function useFaults(text: string, use: TemplateUse | undefined): readonly string[] {
+function useFaults(text: string, use: OneUse | undefined): readonly string[] {
   if (use?.as === 'statement') return statementFaults(text, use.dialect);
   if (use?.as === 'none') return expressionsOf(text).map(({ source }) => `{{${source}}} ${use.instead}`);
   return [];
@@ -107,6 +133,33 @@ function endsQuoted(text: string, isQuoted: boolean): boolean {
   let inside = isQuoted;
   for (const [token] of text.matchAll(/\\.|"/gs)) if (token === '"') inside = !inside;
   return inside;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+/** A value is text or a part of an attribute: it can neither begin nor end an element. */
+function fillXML(field: string, text: string, scope: JsonObject): string {
+  let filled = '';
+  for (const part of findTemplate(text)?.parts ?? [text]) {
+    if (typeof part === 'string') {
+      filled += part;
+      continue;
+    }
+    // Nothing is escaped inside of these, so nothing could be written there safely.
+    if (/<!--(?:(?!-->).)*$|<!\[CDATA\[(?:(?!\]\]>).)*$|<[?!/]?[^\s>"']*$/s.test(filled))
+      throw new AppError(
+        'VALIDATION_ERROR',
+        `${field}: a value cannot stand in a comment, in CDATA or in the name of a tag`,
+      );
+    filled += written(evaluate(part, scope, ROOT)).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+  }
+  return filled;
 }
 
 /** A value is one segment, or a part of one: it can neither end it nor step up. */

@@ -1,4 +1,11 @@
 import type { AnyDatasource } from '#shared/datasources/index.ts';
+import { airtable } from '#shared/datasources/presets/airtable.ts';
+import { jira } from '#shared/datasources/presets/jira.ts';
+import { notion } from '#shared/datasources/presets/notion.ts';
+import { sendgrid } from '#shared/datasources/presets/sendgrid.ts';
+import { slack } from '#shared/datasources/presets/slack.ts';
+import { stripe } from '#shared/datasources/presets/stripe.ts';
+import { twilio } from '#shared/datasources/presets/twilio.ts';
 import type { Connection, Connector, ConnectorContext } from '../define.ts';
 import { connectDuckdb } from './duckdb.ts';
 import { connectExcelcsv } from './excelcsv.ts';
@@ -8,6 +15,10 @@ import { connectPostgresql } from './postgresql.ts';
 import { connectRedis } from './redis.ts';
 import { connectSmtp } from './smtp.ts';
 import { connectSqlite } from './sqlite.ts';
+import { connectGraphql } from './graphql.ts';
+import { presetConnector } from './preset.ts';
+import { connectRestapi } from './restapi.ts';
+import { connectWebsocket } from './websocket.ts';
 
 /** What each datasource type does. */
 const connectors = {
@@ -19,6 +30,16 @@ const connectors = {
   duckdb: connectDuckdb,
   redis: connectRedis,
   smtp: connectSmtp,
+  restapi: connectRestapi,
+  graphql: connectGraphql,
+  websocket: connectWebsocket,
+  airtable: presetConnector(airtable),
+  stripe: presetConnector(stripe),
+  twilio: presetConnector(twilio),
+  sendgrid: presetConnector(sendgrid),
+  slack: presetConnector(slack),
+  notion: presetConnector(notion),
+  jira: presetConnector(jira),
 } satisfies { [D in AnyDatasource as D['type']]: Connector<D> };
 
 type ErasedConnector = (

@@ -7,6 +7,7 @@ import { runDataCollection } from './data-collection.ts';
 import { runDataQuery } from './data-query.ts';
 import { runDelay } from './delay.ts';
 import { runEnd } from './end.ts';
+import { runHTTP } from './http.ts';
 import { runJavascript } from './javascript.ts';
 import { runStart } from './start.ts';
 import { runSubWorkflow } from './sub-workflow.ts';
@@ -15,6 +16,7 @@ const executors = {
   start: runStart,
   dataQuery: runDataQuery,
   javascript: runJavascript,
+  http: runHTTP,
   condition: runCondition,
   delay: runDelay,
   dataCollection: runDataCollection,

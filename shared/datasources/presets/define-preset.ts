@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { type DatasourceDefinition, defineDatasource } from '../define-datasource.ts';
+
+/** How options become credentials: names of fields of the options. */
+export type PresetAuth = { as: 'bearer'; token: string } | { as: 'basic'; username: string; password: string };
+
+/** One call of the API. In `path`, `{name}` is a field of the query as one segment. */
+export interface PresetCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** Parameters of the address, each with the field of the query that it takes. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Fields of the body, each with the field of the query that it takes; or the field that is the whole body. */
+  readonly body?: Readonly<Record<string, string>> | string;
+  /** Fields of the query that there must be, beside those in the path. */
+  readonly needs?: readonly string[];
+  /** Where the list is in the answer; absent: the answer is the result. */
+  readonly items?: string;
+}
+
+/** An API as data: what it takes to ask it by the names of its own things. */
+export interface Preset {
+  /** `{name}` is a field of the options. */
+  readonly baseUrl: string;
+  readonly auth: PresetAuth;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Headers that take a field of the options, if it is there. */
+  readonly optionHeaders?: Readonly<Record<string, string>>;
+  readonly bodyFormat: 'json' | 'form';
+  /** By `resource.operation`, or by `operation` where the API has one kind of thing. */
+  readonly calls: Readonly<Record<string, PresetCall>>;
+  /** An API that answers 200 to what it refuses: the field that is then false, and the one that says why. */
+  readonly refusal?: { readonly ok: string; readonly message: string };
+  /** What `test` asks. */
+  readonly probe: string;
+}
+
+export interface PresetDefinition<
+  Type extends string = string,
+  Options extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+> extends DatasourceDefinition<Type, Options, Query> {
+  readonly preset: Preset;
+}
+
+export function definePreset<const Type extends string, Options extends z.ZodType, Query extends z.ZodObject>(
+  definition: Omit<PresetDefinition<Type, Options, Query>, 'category' | 'templates'>,
+): PresetDefinition<Type, Options, Query> {
+  const { preset } = definition;
+  const query = definition.query.superRefine((value, issues) => {
+    const fields = value as Readonly<Record<string, unknown>>;
+    const name = callName(fields);
+    const call = Object.hasOwn(preset.calls, name) ? preset.calls[name] : undefined;
+    if (!call) {
+      const known = Object.keys(preset.calls).join(', ');
+      issues.addIssue({ code: 'custom', path: ['operation'], message: `there is no ${name}; there are ${known}` });
+      return;
+    }
+    for (const field of [...(call.needs ?? []), ...fieldsInPath(call.path)])
+      if (isEmpty(fields[field])) issues.addIssue({ code: 'custom', path: [field], message: `is needed for ${name}` });
+  }) as Query;
+  return { ...defineDatasource({ ...definition, query, category: 'api' }), preset };
+}
+
+/** The key in `calls`. */
+export function callName({ resource, operation }: { resource?: unknown; operation?: unknown }): string {
+  return resource === undefined ? String(operation) : `${String(resource)}.${String(operation)}`;
+}
+
+function fieldsInPath(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
+}
+
+export const id = z.string().max(500).default('');
+export const limitOf = (most: number) => z.int().min(1).max(most).default(Math.min(100, most));
+export const fieldsOf = z.record(z.string(), z.json()).default({});

@@ -1,0 +1,10 @@
+import { airtable } from './airtable.ts';
+import { jira } from './jira.ts';
+import { notion } from './notion.ts';
+import { sendgrid } from './sendgrid.ts';
+import { slack } from './slack.ts';
+import { stripe } from './stripe.ts';
+import { twilio } from './twilio.ts';
+
+/** APIs as data; one connector asks them all. */
+export const presets = [airtable, stripe, twilio, sendgrid, slack, notion, jira] as const;

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { Json } from '../json.ts';
+import { faultsOf } from '../workflow/templates.ts';
+import { Identifier, working } from './common.ts';
+import { defineNode } from './define-node.ts';
+
+const Pairs = z
+  .array(z.object({ key: z.string().min(1).max(200), value: Json.default('') }))
+  .max(50)
+  .default([]);
+
+/** One request to any address. A workflow is no place for secrets: what needs some is a datasource. */
+export const http = defineNode({
+  kind: 'http',
+  label: 'HTTP request',
+  config: z.object({
+    ...working,
+    url: z
+      .string()
+      .min(1)
+      .max(8_000)
+      .superRefine((url, issues) => {
+        for (const message of faultsOf(url, 'ctx')) issues.addIssue({ code: 'custom', message });
+      }),
+    method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']).default('GET'),
+    headers: Pairs,
+    queryParams: Pairs,
+    bodyType: z.enum(['json', 'text', 'form']).default('json'),
+    body: Json.default(null),
+    responseType: z.enum(['auto', 'json', 'text', 'base64']).default('auto'),
+    followRedirects: z.boolean().default(true),
+    /** Whether an answer that says no (400 and above) is the node's failure. */
+    failOnStatus: z.boolean().default(true),
+    outputVariable: Identifier.default('httpResponse'),
+  }),
+  exits: ['success', 'error'],
+  // Resolved by the executor, which knows what may stand where in a URL.
+  raw: ['url'],
+  timeoutSeconds: 60,
+  defaultValue: {
+    title: 'HTTP request',
+    url: 'https://api.example.com/items',
+    method: 'GET',
+    outputVariable: 'httpResponse',
+  },
+});

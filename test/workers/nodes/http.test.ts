@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { JsonObject } from '#shared/json.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { graph } from '#test/support/graphs.ts';
+import { json, startHTTP } from '#test/support/http-server.ts';
+import { eventually } from '#test/support/settle.ts';
+
+let deployment: Deployment;
+beforeAll(async () => {
+  deployment = await startDeployment();
+  await deployment.startWorker();
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+
+const alone = (config: JsonObject) =>
+  graph(
+    {
+      start: { type: 'start' },
+      call: { type: 'http', outputVariable: 'answer', ...config },
+      end: { type: 'end', outputParameters: [{ name: 'answer', sourceVariable: '{{ctx.answer}}' }] },
+    },
+    ['start>call', 'call:success>end'],
+  );
+
+async function run(config: JsonObject, input: JsonObject = {}) {
+  const versionID = await deployment.saveVersion(alone(config));
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, input));
+  await deployment.settle();
+  const events = await deployment.events(instanceID);
+  return {
+    instanceID,
+    row: await deployment.read(instanceID),
+    call: events.filter(({ node_id }) => node_id === 'call'),
+  };
+}
+
+test('a request has its values, and the run has the answer', async () => {
+  await using server = await startHTTP();
+
+  const { instanceID, row, call } = await run(
+    {
+      url: '{{ctx.input.base}}/users/{{ctx.input.id}}?q={{ctx.input.text}}',
+      method: 'POST',
+      headers: [{ key: 'X-Name', value: '{{ctx.input.text}}' }],
+      queryParams: [{ key: 'page', value: '{{ctx.input.page}}' }],
+      body: { text: '{{ctx.input.text}}', page: '{{ctx.input.page}}' },
+    },
+    { base: server.origin, id: 'a/b', text: 'x&y="', page: 3 },
+  );
+
+  expect(row.error).toBeNull();
+  expect(server.seen).toEqual([
+    expect.objectContaining({
+      method: 'POST',
+      url: '/users/a%2Fb?q=x%26y%3D%22&page=3',
+    }),
+  ]);
+  expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ text: 'x&y="', page: 3 });
+  expect(server.seen[0]?.headers).toMatchObject({ 'x-name': 'x&y="', 'idempotency-key': `${instanceID}.call.0` });
+  expect(row.output).toMatchObject({ answer: { method: 'POST' } });
+  expect(call.at(-1)).toMatchObject({ status: 'SUCCESS', exit: 'success' });
+});
+
+test('every attempt carries the same key, as often as the node may try', async () => {
+  let asked = 0;
+  await using server = await startHTTP((_request, response) => {
+    asked += 1;
+    json(response, { asked }, asked < 3 ? 503 : 200);
+  });
+
+  const { row } = await run({ url: server.origin, method: 'POST', retryLimit: 2, retryDelaySeconds: 0 });
+
+  expect(row).toMatchObject({ status: 'COMPLETED', output: { answer: { asked: 3 } } });
+  expect(new Set(server.seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+});
+
+test('an answer that says no fails the node, unless it is wanted', async () => {
+  await using server = await startHTTP((_request, response) => json(response, { why: 'no' }, 404));
+
+  const failed = await run({ url: server.origin });
+  const wanted = await run({ url: server.origin, failOnStatus: false });
+
+  expect(failed.row).toMatchObject({ status: 'FAILED', error: { code: 'UPSTREAM_FAILED', nodeID: 'call' } });
+  expect(wanted.row).toMatchObject({ status: 'COMPLETED', output: { answer: { why: 'no' } } });
+});
+
+test('time that is up reaches the server', async () => {
+  await using server = await startHTTP(() => undefined);
+
+  const { row } = await run({ url: server.origin, timeoutSeconds: 1 });
+
+  expect(row).toMatchObject({ status: 'FAILED', error: { code: 'NODE_TIMEOUT' } });
+  await eventually(() => expect(server.abandoned()).toBe(1));
+});
+
+test.each([
+  ['a step up', '/a/{{ctx.input.v}}/b', '..'],
+  ['another host', '@{{ctx.input.v}}/', 'evil.example/'],
+  ['another scheme', null, 'file:///etc/passwd'],
+  ['an address of the machine room', null, 'http://169.254.169.254/latest'],
+  ['an address with a password', null, 'http://a:b@127.0.0.1/'],
+  ['an address that is none', null, 'http://'],
+])('a value cannot be %s', async (_what, path, v) => {
+  await using server = await startHTTP();
+
+  const { row } = await run({ url: path === null ? '{{ctx.input.v}}' : `${server.origin}${path}` }, { v });
+
+  expect(row.status).toBe('FAILED');
+  expect(row.error?.code).toMatch(/VALIDATION_ERROR|UPSTREAM_FAILED/);
+  expect(server.seen).toEqual([]);
+});
+
+test('a value cannot add a header', async () => {
+  await using server = await startHTTP();
+  const { row } = await run(
+    { url: server.origin, headers: [{ key: 'X-A', value: '{{ctx.input.v}}' }] },
+    { v: 'a\r\nX-B: b' },
+  );
+  expect(row.error).toMatchObject({ code: 'VALIDATION_ERROR' });
+  expect(server.seen).toEqual([]);
+});

@@ -1,0 +1,161 @@
+import type { z } from 'zod';
+import type { restapi } from '#shared/datasources/restapi.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import type { Connector, QueryResult, QueryRun } from '../define.ts';
+import {
+  type Authentication,
+  always,
+  basic,
+  bearer,
+  type Credentials,
+  clientCredentials,
+  inHeader,
+  nothing,
+} from '../http/auth.ts';
+import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
+import { addParams, endpointURL, isBelow } from '../http/endpoint.ts';
+import { headersOf } from '../http/headers.ts';
+import { readPages } from '../http/pages.ts';
+import { withRetries } from '../http/retry.ts';
+import { statusError } from '../http/status.ts';
+import {
+  createOutboundFetch,
+  type HTTPRequest,
+  type HTTPResponse,
+  type OutboundFetch,
+  whereOf,
+} from '../outbound-fetch.ts';
+import { upstreamError } from '../upstream-error.ts';
+
+type Options = z.output<typeof restapi.options>;
+type Query = z.output<typeof restapi.query>;
+
+/** One API: its connections are kept, and its token. */
+export const connectRestapi: Connector<typeof restapi> = (options, { outbound }) => {
+  const fetch = createOutboundFetch(outbound, { sslVerify: options.sslVerify });
+  const authentication = authenticationOf(options, fetch);
+  const base = new URL(options.baseUrl);
+  const own = [...options.headers, ...options.queryParams].map(({ value }) => value);
+
+  /** Once, with the credentials of the moment. */
+  async function sendWith(credentials: Credentials, request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
+    const url = new URL(request.url);
+    for (const [name, value] of credentials.query) url.searchParams.set(name, value);
+    return await fetch({ ...request, url, headers: { ...request.headers, ...credentials.headers } }, signal);
+  }
+
+  /** What is refused for its token is sent again with another: the server has not acted on it. */
+  async function send(request: HTTPRequest, signal: AbortSignal): Promise<Answered> {
+    const limit = AbortSignal.timeout(options.timeout * 1000);
+    const both = AbortSignal.any([signal, limit]);
+    try {
+      let credentials = await authentication.get(both);
+      let response = await sendWith(credentials, request, both);
+      if (response.status === 401 && authentication.renew(credentials)) {
+        credentials = await authentication.get(both);
+        response = await sendWith(credentials, request, both);
+      }
+      return { ...response, secrets: [...credentials.secrets, ...own] };
+    } catch (error) {
+      if (limit.aborted && !signal.aborted) throw upstreamError('timeout', whereOf(request.url), error);
+      throw error;
+    }
+  }
+
+  async function ask(request: HTTPRequest, { retries }: Query, signal: AbortSignal): Promise<HTTPResponse> {
+    let secrets: readonly string[] = own;
+    const response = await withRetries(request, retries, {
+      signal,
+      async send(attempt) {
+        const answered = await send(attempt, signal);
+        secrets = answered.secrets;
+        return answered;
+      },
+    });
+    if (response.status >= 400) throw statusError(response, secrets);
+    return response;
+  }
+
+  return {
+    async test(signal) {
+      const url = endpointURL(base, '');
+      addParams(url, options.queryParams);
+      const headers = { accept: acceptOf(options), ...headersOf(options.headers) };
+      const response = await send({ url, method: 'GET', headers, followRedirects: options.followRedirects }, signal);
+      if (response.status === 401 || response.status === 403) throw upstreamError('authentication', whereOf(url));
+      // Many an API has nothing at its base: that it says so is an answer.
+      if (response.status >= 500) throw statusError(response, response.secrets);
+    },
+
+    async run({ query }, run) {
+      const request = requestOf(query, options, { base, run });
+      const { pagination } = query;
+      if (pagination.type === 'none') return resultOf(readBody(await ask(request, query, run.signal)), run.maxRows);
+      if (request.method !== 'GET') throw new AppError('VALIDATION_ERROR', 'pagination: only a GET has pages');
+
+      const { rows, isMore } = await readPages(request.url, pagination, {
+        maxRows: run.maxRows,
+        fetchPage: (url) => {
+          if (!isBelow(url, base))
+            throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(base)} is said to be somewhere else`);
+          return ask({ ...request, url }, query, run.signal);
+        },
+      });
+      return { data: rows, rowCount: rows.length, truncated: isMore };
+    },
+
+    [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
+  };
+};
+
+interface Answered extends HTTPResponse {
+  secrets: readonly string[];
+}
+
+function requestOf(query: Query, options: Options, { base, run }: { base: URL; run: QueryRun }): HTTPRequest {
+  const url = endpointURL(base, query.apiEndpoint);
+  addParams(url, [...options.queryParams, ...query.queryParams]);
+  const isRead = query.method === 'GET' || query.method === 'HEAD';
+  const body = isRead ? null : writeBody(query.contentType, query.body);
+  const headers = {
+    accept: acceptOf(options),
+    ...(body !== null && { 'content-type': mediaTypeOf(query.contentType) }),
+    ...(!isRead && run.idempotencyKey !== null && { 'idempotency-key': encodeURIComponent(run.idempotencyKey) }),
+    ...headersOf(options.headers, query.headers),
+  };
+  return { url, method: query.method, headers, body, followRedirects: options.followRedirects };
+}
+
+const accepted = { json: 'application/json', xml: 'application/xml, text/xml', text: 'text/plain' } as const;
+
+function acceptOf({ contentType }: Options): string {
+  return `${accepted[contentType]}, */*;q=0.5`;
+}
+
+/** A list is cut at the rows that are wanted. */
+function resultOf(data: Json, maxRows: number): QueryResult {
+  if (!Array.isArray(data)) return { data };
+  return { data: data.slice(0, maxRows), rowCount: Math.min(data.length, maxRows), truncated: data.length > maxRows };
+}
+
+function authenticationOf(options: Options, fetch: OutboundFetch): Authentication {
+  const { apiKey, oauth2 } = options;
+  switch (options.authType) {
+    case 'none':
+      return always(nothing);
+    case 'basic':
+      return always(basic(options.username, options.password));
+    case 'bearer':
+      return always(bearer(options.bearerToken));
+    case 'apiKey':
+      if (apiKey.in === 'header') return always(inHeader(apiKey.name, apiKey.value));
+      return always({ headers: {}, query: [[apiKey.name, apiKey.value]], secrets: [apiKey.value] });
+    case 'oauth2': {
+      const { tokenUrl } = oauth2;
+      if (tokenUrl === undefined)
+        throw new AppError('VALIDATION_ERROR', 'datasourceOptions.oauth2.tokenUrl: is needed to get a token');
+      return clientCredentials({ ...oauth2, tokenUrl }, fetch);
+    }
+  }
+}

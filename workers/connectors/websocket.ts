@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import type { Duplex } from 'node:stream';
+import WebSocket, { type RawData } from 'ws';
+import type { websocket } from '#shared/datasources/websocket.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import { unlessAborted } from '#shared/unless-aborted.ts';
+import type { Connector } from '../define.ts';
+import { headersOf } from '../http/headers.ts';
+import { whereOf } from '../outbound-fetch.ts';
+import { connectURL } from '../outbound-tls.ts';
+import { type Reason, upstreamError } from '../upstream-error.ts';
+
+const MOST_BYTES = 10_000_000;
+
+/** A socket of its own for every message: whose answer it is needs no guessing. */
+export const connectWebsocket: Connector<typeof websocket> = (options, { outbound }) => {
+  const url = new URL(options.url);
+  const where = whereOf(url);
+
+  /** Whatever happens, the socket is gone afterwards. */
+  async function withSocket<T>(
+    signal: AbortSignal,
+    work: (socket: WebSocket, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const limit = AbortSignal.timeout(options.timeout * 1000);
+    const both = AbortSignal.any([signal, limit]);
+    try {
+      const stream = await connectURL(outbound, url, { sslVerify: options.sslVerify, signal: both });
+      return await withStream(stream, both, work);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw limit.aborted ? upstreamError('timeout', where, error) : explain(error, where);
+    }
+  }
+
+  async function withStream<T>(
+    stream: Duplex,
+    signal: AbortSignal,
+    work: (socket: WebSocket, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const socket = new WebSocket(url, {
+      headers: headersOf(options.headers),
+      createConnection: () => stream,
+      followRedirects: false,
+      perMessageDeflate: false,
+      maxPayload: MOST_BYTES,
+    });
+    // Without a listener an error after the last one waited for would end the process.
+    socket.on('error', () => undefined);
+    try {
+      await once(socket, 'open', { signal });
+      return await work(socket, signal);
+    } finally {
+      socket.terminate();
+      stream.destroy();
+    }
+  }
+
+  return {
+    test: (signal) => withSocket(signal, async () => undefined),
+    async run({ query }, { signal }) {
+      const { message, waitForAnswer } = query;
+      const text = typeof message === 'string' ? message : JSON.stringify(message);
+      return await withSocket(signal, async (socket, limited) => {
+        const answer = waitForAnswer ? nextMessage(socket, where) : undefined;
+        // Waited for below; until then a failure must not count as one that nobody handles.
+        answer?.catch(() => undefined);
+        await sent(socket, text, limited);
+        if (answer) return { data: await unlessAborted(limited, answer) };
+        socket.close(1000);
+        await once(socket, 'close', { signal: limited });
+        return { data: null };
+      });
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+};
+
+function sent(socket: WebSocket, text: string, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.send(text, (error) => (error ? reject(error) : resolve()));
+  return unlessAborted(signal, promise);
+}
+
+function nextMessage(socket: WebSocket, where: string): Promise<Json> {
+  const { promise, resolve, reject } = Promise.withResolvers<Json>();
+  socket.once('message', (message, isBinary) => resolve(read(message, isBinary)));
+  socket.once('error', reject);
+  socket.once('close', () => reject(upstreamError('lost', where)));
+  return promise;
+}
+
+/** JSON itself, any other text as text, bytes base64. */
+function read(message: RawData, isBinary: boolean): Json {
+  const bytes = Array.isArray(message) ? Buffer.concat(message) : Buffer.from(message as Buffer);
+  if (isBinary) return bytes.toString('base64');
+  const text = bytes.toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const byStatus: Readonly<Record<string, Reason>> = { 401: 'authentication', 403: 'authentication', 404: 'not-found' };
+
+function explain(error: unknown, where: string): AppError {
+  if (error instanceof AppError) return error;
+  const status = /^Unexpected server response: (\d+)$/.exec(error instanceof Error ? error.message : '')?.[1];
+  if (status !== undefined) return upstreamError(byStatus[status] ?? 'refused', where, error);
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')
+    return new AppError('UPSTREAM_FAILED', `${where} answers with more than ${MOST_BYTES / 1_000_000} MB`, {
+      retry: false,
+    });
+  return upstreamError('lost', where, error);
+}

@@ -1,0 +1,106 @@
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject, type Json } from '#shared/json.ts';
+import { written } from '#shared/workflow/templates.ts';
+import { type HTTPResponse, whereOf } from '../outbound-fetch.ts';
+
+export type BodyFormat = 'json' | 'xml' | 'text' | 'form';
+
+const mediaTypes: Record<BodyFormat, string> = {
+  json: 'application/json',
+  xml: 'application/xml',
+  text: 'text/plain; charset=utf-8',
+  form: 'application/x-www-form-urlencoded',
+};
+
+export function mediaTypeOf(format: BodyFormat): string {
+  return mediaTypes[format];
+}
+
+/** What is sent for a value; null when there is nothing to send. A text is taken to be in the format already. */
+export function writeBody(format: BodyFormat, value: Json | undefined): string | null {
+  if (value === undefined || value === null || value === '') return null;
+  if (format === 'form') return new URLSearchParams(fieldsOf(value)).toString();
+  if (typeof value === 'string') return value;
+  if (format === 'xml') throw new AppError('VALIDATION_ERROR', 'body: must be a text of XML');
+  return JSON.stringify(value);
+}
+
+/** Nested values as `name[key]` and `name[0]`, as Stripe, PHP and Rails read them. */
+function fieldsOf(value: Json): [string, string][] {
+  const fields = typeof value === 'string' ? parseFields(value) : value;
+  if (!isJsonObject(fields)) throw new AppError('VALIDATION_ERROR', 'body: a form must be an object of fields');
+  return Object.entries(fields).flatMap(([name, child]) => flatten(name, child));
+}
+
+function parseFields(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new AppError('VALIDATION_ERROR', 'body: a form must be an object of fields', { cause });
+  }
+}
+
+function flatten(name: string, value: Json | undefined): [string, string][] {
+  if (value === null || value === undefined) return [];
+  if (Array.isArray(value)) return value.flatMap((child, index) => flatten(`${name}[${index}]`, child));
+  if (isJsonObject(value)) return Object.entries(value).flatMap(([key, child]) => flatten(`${name}[${key}]`, child));
+  return [[name, written(value)]];
+}
+
+/** What an answer says, by its media type: JSON itself, texts as text, anything else base64, nothing null. */
+export function readBody(response: HTTPResponse, as: 'auto' | 'json' | 'text' | 'base64' = 'auto'): Json {
+  const { body, headers } = response;
+  if (body.length === 0) return null;
+  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  const media = type.trim();
+  if (as === 'json' || (as === 'auto' && /[/+]json$/.test(media))) return parse(body, response);
+  if (as === 'base64') return body.toString('base64');
+  const charset = parameters.map((parameter) => /^\s*charset="?([^"\s]+)/.exec(parameter)?.[1]).find(Boolean);
+  if (as === 'text' || isText(media)) return decode(body, charset);
+  if (media !== '') return body.toString('base64');
+  return tryUTF8(body) ?? body.toString('base64');
+}
+
+function isText(media: string): boolean {
+  return /^text\/|[/+](?:xml|yaml|javascript)$|^application\/(?:x-www-form-urlencoded|graphql|x-ndjson|csv)$/.test(
+    media,
+  );
+}
+
+function decode(body: Buffer, charset = 'utf-8'): string {
+  try {
+    return new TextDecoder(charset).decode(body);
+  } catch {
+    // A character set that nobody knows.
+    return new TextDecoder().decode(body);
+  }
+}
+
+function tryUTF8(body: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(body: Buffer, { url }: HTTPResponse): Json {
+  const text = new TextDecoder().decode(body);
+  try {
+    // The reviver costs as much as the parse; only numbers of many digits, or with an exponent, can need it.
+    if (!/\d{16}|\d[eE][+\d]|\d\.\d{15}/.test(text)) return JSON.parse(text);
+    // The declarations of the compiler do not know the third argument yet.
+    return JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
+  } catch (cause) {
+    throw new AppError('UPSTREAM_FAILED', `What ${whereOf(url)} answers is not JSON`, { cause, retry: false });
+  }
+}
+
+/** A number that a double cannot hold stays the text that it was. */
+function keepDigits(_key: string, value: unknown, context: { source?: string }): unknown {
+  if (typeof value !== 'number' || context.source === undefined) return value;
+  const { source } = context;
+  if (!Number.isFinite(value)) return source;
+  if (Number.isInteger(value)) return Number.isSafeInteger(value) ? value : source;
+  return source.replace(/[eE].*$/, '').replace(/^-?0*\.?0*|\./g, '').length > 17 ? source : value;
+}

@@ -1,0 +1,53 @@
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import { written } from '#shared/workflow/templates.ts';
+
+/** The address of an endpoint, which is below the base and nowhere else. */
+export function endpointURL(base: URL, endpoint: string): URL {
+  const cut = endpoint.indexOf('?');
+  const path = cut < 0 ? endpoint : endpoint.slice(0, cut);
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) throw refusal('must be a path below the base URL');
+  if (/[\\#]|\p{Cc}/u.test(endpoint)) throw refusal('must not hold a backslash, a # or control characters');
+  if (path.split('/').some(isStep)) throw refusal('must not hold steps such as ..');
+
+  const url = new URL(base);
+  const root = base.pathname.replace(/\/$/, '');
+  // The base alone keeps its slash, or its lack of one.
+  url.pathname = path === '' ? base.pathname : `${root}/${path.replace(/^\//, '')}`;
+  if (cut >= 0)
+    for (const [name, value] of new URLSearchParams(endpoint.slice(cut + 1))) url.searchParams.append(name, value);
+  if (!isBelow(url, base)) throw refusal('must be a path below the base URL');
+  return url;
+}
+
+export function isBelow(url: URL, base: URL): boolean {
+  const root = base.pathname.replace(/\/$/, '');
+  return url.origin === base.origin && (url.pathname === base.pathname || url.pathname.startsWith(`${root}/`));
+}
+
+/** Some servers decode a segment before they look for steps in it. */
+function isStep(segment: string): boolean {
+  return decoded(segment)
+    .split(/[/\\]/)
+    .some((part) => part === '.' || part === '..');
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw refusal('has a % that encodes nothing');
+  }
+}
+
+/** A list is a parameter several times, nothing is left out. */
+export function addParams(url: URL, params: readonly { key: string; value: Json }[]): void {
+  for (const { key, value } of params) {
+    for (const item of Array.isArray(value) ? value : [value])
+      if (item !== null && item !== undefined) url.searchParams.append(key, written(item));
+  }
+}
+
+function refusal(why: string): AppError {
+  return new AppError('VALIDATION_ERROR', `apiEndpoint: ${why}`);
+}

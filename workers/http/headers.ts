@@ -1,0 +1,37 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { AppError } from '#shared/errors.ts';
+
+/** Belong to the connection or say where a message ends: who could set them could write a second request. */
+const reserved = /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/;
+
+/** Throws when a name or a value cannot be a header; the value, which may be a secret, is not repeated. */
+export function checkHeader(name: string, value: string): void {
+  try {
+    validateHeaderName(name);
+  } catch (cause) {
+    throw new AppError('VALIDATION_ERROR', `headers: ${JSON.stringify(name.slice(0, 100))} is not a name of a header`, {
+      cause,
+    });
+  }
+  if (reserved.test(name.toLowerCase()))
+    throw new AppError('VALIDATION_ERROR', `headers: ${name} is set by the connection itself`);
+  try {
+    validateHeaderValue(name, value);
+  } catch (cause) {
+    throw new AppError('VALIDATION_ERROR', `headers: the value of ${name} has characters no header may have`, {
+      cause,
+    });
+  }
+}
+
+/** Later ones win; names in lower case. */
+export function headersOf(...lists: readonly (readonly { key: string; value: unknown }[])[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const { key, value } of lists.flat()) {
+    if (key === '' || value === null || value === undefined) continue;
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    checkHeader(key, text);
+    headers[key.toLowerCase()] = text;
+  }
+  return headers;
+}

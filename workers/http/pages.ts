@@ -1,0 +1,121 @@
+import type { Pagination } from '#shared/datasources/restapi.ts';
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject, type Json } from '#shared/json.ts';
+import { written } from '#shared/workflow/templates.ts';
+import { type HTTPResponse, whereOf } from '../outbound-fetch.ts';
+import { readBody } from './body.ts';
+
+type Paged = Exclude<Pagination, { type: 'none' }>;
+
+/** Fetches one page. */
+export type FetchPage = (url: URL) => Promise<HTTPResponse>;
+
+/** All pages together may be this much; more would not fit an answer either. */
+const MOST_BYTES = 50_000_000;
+
+/** The items of one page after the other, up to as many as are wanted. */
+export async function readPages(
+  first: URL,
+  pagination: Paged,
+  { fetchPage, maxRows }: { fetchPage: FetchPage; maxRows: number },
+): Promise<{ rows: Json[]; isMore: boolean }> {
+  const rows: Json[] = [];
+  let bytes = 0;
+  let url: URL | undefined = begin(first, pagination);
+  for (let page = 0; url && page < pagination.maxPages; page += 1) {
+    const response: HTTPResponse = await fetchPage(url);
+    bytes += response.body.length;
+    if (bytes > MOST_BYTES)
+      throw new AppError('UPSTREAM_FAILED', `The pages of ${whereOf(url)} are more than ${MOST_BYTES / 1_000_000} MB`, {
+        retry: false,
+        details: { reason: 'too-large' },
+      });
+    const answer = readBody(response);
+    const items = itemsOf(answer, pagination.itemsPath, response);
+    for (const item of items) rows.push(item);
+    if (rows.length > maxRows) return { rows: rows.slice(0, maxRows), isMore: true };
+    url =
+      items.length === 0 && pagination.type !== 'cursor'
+        ? undefined
+        : after(url, pagination, { answer, items, page, response });
+  }
+  return { rows, isMore: url !== undefined };
+}
+
+function begin(url: URL, pagination: Paged): URL {
+  if (pagination.type === 'page')
+    return withParams(url, {
+      [pagination.pageParam]: pagination.firstPage,
+      ...(pagination.sizeParam !== undefined &&
+        pagination.pageSize !== undefined && { [pagination.sizeParam]: pagination.pageSize }),
+    });
+  if (pagination.type === 'offset')
+    return withParams(url, { [pagination.offsetParam]: 0, [pagination.limitParam]: pagination.pageSize });
+  return url;
+}
+
+interface Page {
+  answer: Json;
+  items: readonly Json[];
+  page: number;
+  response: HTTPResponse;
+}
+
+/** Where the next page is, if there is one. */
+function after(url: URL, pagination: Paged, { answer, items, page, response }: Page): URL | undefined {
+  switch (pagination.type) {
+    case 'page': {
+      const isLast = pagination.sizeParam !== undefined && items.length < (pagination.pageSize ?? 0);
+      return isLast ? undefined : withParams(url, { [pagination.pageParam]: pagination.firstPage + page + 1 });
+    }
+    case 'offset': {
+      const isLast = items.length < pagination.pageSize;
+      return isLast ? undefined : withParams(url, { [pagination.offsetParam]: (page + 1) * pagination.pageSize });
+    }
+    case 'cursor': {
+      const cursor = written(at(answer, pagination.cursorPath));
+      const isOver = cursor === '' || cursor === 'false' || url.searchParams.get(pagination.cursorParam) === cursor;
+      return isOver ? undefined : withParams(url, { [pagination.cursorParam]: cursor });
+    }
+    case 'link':
+      return nextLink(response, url);
+  }
+}
+
+function withParams(url: URL, params: Record<string, string | number>): URL {
+  const next = new URL(url);
+  for (const [name, value] of Object.entries(params)) next.searchParams.set(name, String(value));
+  return next;
+}
+
+function itemsOf(answer: Json, path: string, { url }: HTTPResponse): readonly Json[] {
+  const items = at(answer, path);
+  if (Array.isArray(items)) return items;
+  if (items === null || items === undefined) return [];
+  const where = path === '' ? 'The answer' : `"${path}" in the answer`;
+  throw new AppError('UPSTREAM_FAILED', `${where} of ${whereOf(url)} is not a list`, { retry: false });
+}
+
+/** `data.items` of an answer; only what is its own. */
+export function at(answer: Json, path: string): Json | undefined {
+  let found: Json | undefined = answer;
+  for (const key of path === '' ? [] : path.split('.')) {
+    if (Array.isArray(found)) found = /^\d+$/.test(key) ? found[Number(key)] : undefined;
+    else found = isJsonObject(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+  }
+  return found;
+}
+
+/** RFC 8288: `<https://…?page=2>; rel="next"`. */
+function nextLink({ headers, url }: HTTPResponse, asked: URL): URL | undefined {
+  for (const [, target = '', parameters = ''] of (headers.link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
+    if (!/;\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next\b)/i.test(parameters)) continue;
+    const next = URL.parse(target, url);
+    if (!next || next.origin !== asked.origin)
+      throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(asked)} is said to be somewhere else`, {
+        retry: false,
+      });
+    return next.href === asked.href ? undefined : next;
+  }
+  return undefined;
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject } from '#shared/json.ts';
+import type { HTTPRequest, HTTPResponse } from '../outbound-fetch.ts';
+import { retryAfterOf } from './status.ts';
+
+const again: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
+const LONGEST_WAIT_MS = 60_000;
+
+/** Sends again what failed in passing, if sending it twice does no more than sending it once. */
+export async function withRetries(
+  request: HTTPRequest,
+  retries: number,
+  { send, signal }: { send: (request: HTTPRequest) => Promise<HTTPResponse>; signal: AbortSignal },
+): Promise<HTTPResponse> {
+  const isRepeatable = repeatable.has(request.method) || request.headers?.['idempotency-key'] !== undefined;
+  const most = isRepeatable ? retries : 0;
+  for (let attempt = 0; ; attempt += 1) {
+    const outcome = await send(request).catch((error: unknown) => {
+      if (attempt >= most || signal.aborted || !isPassing(error)) throw error;
+      return undefined;
+    });
+    if (outcome && (attempt >= most || !again.has(outcome.status))) return outcome;
+    const wait = (outcome && retryAfterOf(outcome)) ?? backoff(attempt);
+    // A server that says "in an hour" is told to whoever asks, who knows better whether to wait.
+    if (outcome && wait > LONGEST_WAIT_MS) return outcome;
+    await pause(wait, signal);
+  }
+}
+
+function backoff(attempt: number): number {
+  return 200 * 2 ** attempt * (1 + Math.random());
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
+}
+
+const passing: ReadonlySet<unknown> = new Set(['unreachable', 'timeout', 'lost', 'busy']);
+
+function isPassing(error: unknown): boolean {
+  return error instanceof AppError && isJsonObject(error.details) && passing.has(error.details.reason);
+}

@@ -1,0 +1,46 @@
+import { STATUS_CODES } from 'node:http';
+import { AppError } from '#shared/errors.ts';
+import { MASK } from '#shared/secret.ts';
+import { type HTTPResponse, whereOf } from '../outbound-fetch.ts';
+
+const EXCERPT = 1_000;
+const transient: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/** An answer that says no, with the beginning of what it says; the secrets that were sent are masked should it repeat them. */
+export function statusError(response: HTTPResponse, secrets: readonly string[] = []): AppError {
+  const { status, body, url } = response;
+  const words = STATUS_CODES[status];
+  return new AppError('UPSTREAM_FAILED', `${whereOf(url)} answered ${status}${words ? ` ${words}` : ''}`, {
+    retry: transient.has(status),
+    ...withRetryAfter(retryAfterOf(response)),
+    details: { status, body: excerptOf(body, secrets) },
+  });
+}
+
+function excerptOf(body: Buffer, secrets: readonly string[]): string {
+  const text = body.toString('utf8', 0, 20 * EXCERPT).replaceAll('\0', '');
+  return maskIn(text, secrets).slice(0, EXCERPT);
+}
+
+function withRetryAfter(ms: number | undefined): { retryAfter?: number } {
+  return ms === undefined ? {} : { retryAfter: Math.ceil(ms / 1000) };
+}
+
+/** Milliseconds; a date in the past is no wait. */
+export function retryAfterOf({ headers }: HTTPResponse): number | undefined {
+  const text = headers['retry-after']?.trim();
+  if (!text) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const moment = Date.parse(text);
+  return Number.isNaN(moment) ? undefined : Math.max(0, moment - Date.now());
+}
+
+/** A text of a server in which the secrets it was sent cannot be read. */
+export function maskIn(text: string, secrets: readonly string[]): string {
+  let masked = text;
+  const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);
+  // The longest first: one may be a part of another.
+  for (const secret of [...new Set(forms)].sort((a, b) => b.length - a.length))
+    if (secret.length >= 4) masked = masked.replaceAll(secret, MASK);
+  return masked;
+}

@@ -1,0 +1,61 @@
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import type { http } from '#shared/nodes/http.ts';
+import { fillURL } from '#shared/workflow/fill-url.ts';
+import type { Executor, NodeRun, Task } from '../define.ts';
+import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
+import { addParams } from '../http/endpoint.ts';
+import { headersOf } from '../http/headers.ts';
+import { statusError } from '../http/status.ts';
+import type { HTTPRequest } from '../outbound-fetch.ts';
+
+type Config = Task<typeof http>['config'];
+
+export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { fetch }) => {
+  const response = await fetch(requestOf(config, run), signal);
+  if (config.failOnStatus && response.status >= 400) throw statusError(response);
+  const { status, headers } = response;
+  const output = {
+    status,
+    headers: { ...headers },
+    success: status < 400,
+    [config.outputVariable]: readAnswer(),
+  };
+  return { output, exit: 'success' };
+
+  /** An answer that says no is what it is, also when it is not what was asked for. */
+  function readAnswer(): Json {
+    const isRefusal = status >= 400 && config.responseType === 'json';
+    return readBody(response, isRefusal ? 'auto' : config.responseType);
+  }
+};
+
+function requestOf(config: Config, run: NodeRun): HTTPRequest {
+  const url = urlOf(config, run);
+  const { method, bodyType } = config;
+  const isRead = method === 'GET' || method === 'HEAD';
+  const body = isRead ? null : bodyOf(config);
+  const headers = {
+    accept: 'application/json, */*;q=0.5',
+    ...(body !== null && { 'content-type': mediaTypeOf(bodyType) }),
+    ...(!isRead && { 'idempotency-key': encodeURIComponent(run.idempotencyKey) }),
+    ...headersOf(config.headers),
+  };
+  return { url, method, headers, body, followRedirects: config.followRedirects };
+}
+
+/** A text is sent as it is only where it is text: in JSON it is a value like any other. */
+function bodyOf({ bodyType, body }: Config): string | null {
+  if (bodyType === 'json') return body === null ? null : JSON.stringify(body);
+  return writeBody(bodyType, body);
+}
+
+function urlOf(config: Config, run: NodeRun): URL {
+  const filled = fillURL(config.url, run.scope);
+  if ('fault' in filled) throw new AppError('VALIDATION_ERROR', `url: ${filled.fault}`);
+  const url = URL.parse(filled.url);
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new AppError('VALIDATION_ERROR', 'url: must be an address that begins with http:// or https://');
+  addParams(url, config.queryParams);
+  return url;
+}
