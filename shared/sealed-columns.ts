@@ -15,4 +15,10 @@ export const sealedColumns = {
     type: 'text',
     context: (id) => `tenant:${id}:tenantDBURL`,
   },
+  tenantDatabasePassword: {
+    table: 'tenant_database',
+    column: 'password',
+    type: 'text',
+    context: (id) => `tenant_database:${id}:password`,
+  },
 } satisfies Record<string, SealedColumn>;

@@ -9,6 +9,7 @@ import type { AnyQueue } from '#shared/queues/index.ts';
 import type { Cancels } from './cancels.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Outbound } from './outbound.ts';
+import type { TenantDatabases } from './tenant-database/databases.ts';
 
 export interface ProcessorContext {
   engine: Engine;
@@ -16,6 +17,7 @@ export interface ProcessorContext {
   secrets: KeyRing;
   messages: Messages;
   outbound: Outbound;
+  tenantDatabases: TenantDatabases;
   cancels: Cancels;
   logger: Logger;
 }

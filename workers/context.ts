@@ -20,6 +20,7 @@ import { processors } from './processors/index.ts';
 import { createSandbox } from './sandbox/pool.ts';
 import { createSession } from './session.ts';
 import { createSweep, type Sweep } from './sweep.ts';
+import { createTenantDatabases } from './tenant-database/databases.ts';
 
 export interface WorkerContext extends AsyncDisposable {
   readonly sessionID: string;
@@ -92,12 +93,16 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
       for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
     }),
   );
+  const secrets = createKeyRing(config.secrets.keys);
+  const outbound = createOutbound(config.outbound);
+  const databases = { pool, secrets, outbound, logger, config: config.tenantDatabases };
   const context: ProcessorContext = {
     engine,
     pool,
-    secrets: createKeyRing(config.secrets.keys),
+    secrets,
     messages: backplane.messages,
-    outbound: createOutbound(config.outbound),
+    outbound,
+    tenantDatabases: resources.use(createTenantDatabases(databases)),
     cancels: resources.use(createCancels(backplane.messages)),
     logger,
   };

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { datasourceTests } from './datasource-tests.ts';
+import { tenantDatabase } from './tenant-database.ts';
 import { workflowRuns } from './workflow-runs.ts';
 
 /** Every queue. `workers/processors/index.ts` holds what each does; the compiler keeps the two in step. */
-export const queues = [workflowRuns, datasourceTests] as const;
+export const queues = [workflowRuns, datasourceTests, tenantDatabase] as const;
 
 export type AnyQueue = (typeof queues)[number];
 export type QueueName = AnyQueue['name'];

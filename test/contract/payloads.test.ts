@@ -14,6 +14,14 @@ const frozen: { [Name in QueueName]: unknown[] } = {
       sealed: 'gs1.k1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     },
   ],
+  'tenant.database': [
+    {
+      askID: '01976e1c-0000-7000-8000-000000000001',
+      replyTo: 'asks.0123456789abcdef',
+      deadline: 1_795_000_000_000,
+      sealed: 'gs1.k1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+    },
+  ],
 };
 
 const callers = [

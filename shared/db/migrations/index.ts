@@ -3,6 +3,7 @@ import { Migration20261121120000_ApiKeys } from './Migration20261121120000_ApiKe
 import { Migration20261121130000_Operators } from './Migration20261121130000_Operators.ts';
 import { Migration20261121140000_Roles } from './Migration20261121140000_Roles.ts';
 import { Migration20261121150000_TenantSecrets } from './Migration20261121150000_TenantSecrets.ts';
+import { Migration20261121160000_TenantDatabases } from './Migration20261121160000_TenantDatabases.ts';
 
 /** In order; only ever appended to. */
 export const migrations = [
@@ -11,6 +12,7 @@ export const migrations = [
   { name: 'Migration20261121130000_Operators', class: Migration20261121130000_Operators },
   { name: 'Migration20261121140000_Roles', class: Migration20261121140000_Roles },
   { name: 'Migration20261121150000_TenantSecrets', class: Migration20261121150000_TenantSecrets },
+  { name: 'Migration20261121160000_TenantDatabases', class: Migration20261121160000_TenantDatabases },
 ] as const;
 
 /** The schema this code needs: a process refuses to start on an older one. */

@@ -169,6 +169,10 @@ async function aFullTenant(): Promise<TestTenant> {
     [newID(), tenant.id, body.instanceID],
   );
   await api.post('T/upload-logo', aFile());
+  await pool.query(
+    `insert into tenant_database (id, tenant_id, database_name, role_name, password) values ($1, $2, $3, $3, 'x')`,
+    [newID(), tenant.id, `none_${newID()}`],
+  );
   await pool.query('insert into tenant_dispatch (tenant_id) values ($1) on conflict do nothing', [tenant.id]);
   await pool.query(
     `with e as (insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING'))
