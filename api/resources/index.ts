@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { databaseRoutes } from './database/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { operatorRoleRoutes } from './roles/operator-routes.ts';
 import { roleRoutes } from './roles/routes.ts';
@@ -12,6 +13,7 @@ import { workflowRoutes } from './workflows/routes.ts';
 export const routes: readonly Route[] = [
   ...accountRoutes,
   ...tenantRoutes,
+  ...databaseRoutes,
   ...workflowRoutes,
   ...userRoutes,
   ...roleRoutes,

@@ -6,7 +6,7 @@ import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, anApiKey, anOperator, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
-import { aFile, bodyFixture, loginFixture, paramFixture } from '../support/route-fixtures.ts';
+import { aFile, bodyFixture, loginFixture, malformedFixture, paramFixture, queryFixture } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
 let cluster: Cluster;
@@ -17,7 +17,7 @@ let stranger: TestUser;
 let bystander: TestUser;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: ['datasource.tests'] });
+  cluster = await startCluster({ workers: ['datasource.tests', 'tenant.database'] });
   [tenant, elsewhere] = [await aTenant(cluster), await aTenant(cluster)];
   await anOperator(cluster, loginFixture);
   [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];
@@ -67,7 +67,7 @@ describe.each(select((route) => route.realm !== 'public'))('%s', (_name, route) 
 describe.each(select((route) => route.realm !== 'public' && paramsOf(route).length > 0))('%s', (_name, route) => {
   test('refuses a malformed id', async () => {
     for (const name of paramsOf(route)) {
-      const params = { ...(await fixtures(route, tenant)), [name]: 'not-an-id' };
+      const params = { ...(await fixtures(route, tenant)), [name]: malformedFixture(name) };
       const answer = await send(await permitted(route, tenant), route, params);
       expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
     }
@@ -264,7 +264,7 @@ function send(
   const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
   const body = given ?? bodyOf(route);
   const client = who && 'request' in who ? who : cluster.as(who);
-  return client.request(route.method, path, body);
+  return client.request(route.method, path + queryFixture(nameOf(route)), body);
 }
 
 function bodyOf(route: Route): unknown {

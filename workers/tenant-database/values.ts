@@ -27,7 +27,8 @@ interface Kind {
  */
 export async function typeRows(client: TenantClient, results: readonly RawResult[]): Promise<Typed[]> {
   const fields = results.flatMap((result) => result.fields);
-  const types = await findTypes(client, fields);
+  const each = new Map(fields.map((field) => [`${field.typeID} ${field.modifier}`, field]));
+  const types = await findTypes(client, [...each.values()]);
   return results.map((result) => {
     const names = distinct(result.fields.map(({ name }) => name));
     const readers = result.fields.map(({ typeID }) => readerOf(typeID, types.kinds));

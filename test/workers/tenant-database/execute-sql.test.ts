@@ -15,13 +15,13 @@ type Answer = any;
 
 function run(sql: string, more: Partial<DatabaseOperationOf<'executeSQL'>> = {}): Promise<Answer> {
   const operation = {
-    kind: 'executeSQL',
+    kind: 'executeSQL' as const,
     sql,
     params: [],
     readOnly: false,
     timeoutSeconds: 30,
     maxRows: 1_000,
-  } as const;
+  };
   return place.use((client) => executeSQL(client, { ...operation, ...more }));
 }
 
