@@ -6,7 +6,14 @@ import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, anApiKey, anOperator, aTenant, aUser, type TestTenant, type TestUser } from '../support/factories.ts';
-import { aFile, bodyFixture, loginFixture, malformedFixture, paramFixture, queryFixture } from '../support/route-fixtures.ts';
+import {
+  aFile,
+  bodyFixture,
+  loginFixture,
+  malformedFixture,
+  paramFixture,
+  queryFixture,
+} from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
 let cluster: Cluster;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { quoteLiteral } from './quote.ts';
@@ -46,8 +47,17 @@ export function defaultOf(value: Json, field: string): string {
 /** Whether what the catalogue has is what is asked for. */
 export function isSameDefault(wanted: Json, current: string | null): boolean {
   if (wanted === null || current === null) return wanted === current;
-  const text = typeof wanted === 'object' ? JSON.stringify(wanted) : String(wanted);
-  return text === current || text === readQuoted(current);
+  const written = readQuoted(current);
+  if (typeof wanted === 'object') return isDeepStrictEqual(wanted, parsed(written));
+  return String(wanted) === current || String(wanted) === written;
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
 }
 
 /** `'text'` and `'text'::type`, as the catalogue writes values. */

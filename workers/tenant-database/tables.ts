@@ -53,8 +53,8 @@ export async function describeTable(client: TenantClient, name: TableName): Prom
 }
 
 const namesOf = (keys: string, of: string) => `
-array(select a.attname::text from unnest(${keys}) with ordinality as k(attnum, at)
-      join pg_catalog.pg_attribute a on a.attrelid = ${of} and a.attnum = k.attnum order by k.at)`;
+array(select a.attname::text from unnest(${keys}) with ordinality as key(attnum, at)
+      join pg_catalog.pg_attribute a on a.attrelid = ${of} and a.attnum = key.attnum order by key.at)`;
 
 const actionOf = (column: string) =>
   `case ${column} when 'r' then 'RESTRICT' when 'c' then 'CASCADE' when 'n' then 'SET NULL' when 'd' then 'SET DEFAULT' else 'NO ACTION' end`;
