@@ -34,6 +34,7 @@ interface Needs {
 
 /** Of one tenant, in one worker process. */
 const MOST_CONNECTIONS = 5;
+const MOST_PROVISIONED = 2;
 const IDLE_MS = 30_000;
 /** How long an aborted statement has to end before its connection is cut. */
 const CANCEL_MS = 1_000;
@@ -58,7 +59,7 @@ export function createTenantDatabases({ pool, secrets, outbound, logger, config 
   const lanes = createLanes();
   const idle = createIdleConnections(IDLE_MS);
 
-  async function findSource(tenantID: string): Promise<Source> {
+  async function findSource(tenantID: string, signal: AbortSignal): Promise<Source> {
     const { rows } = await pool.query<Row>(FIND_SOURCE, [tenantID]);
     const [row] = rows;
     if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
@@ -69,7 +70,18 @@ export function createTenantDatabases({ pool, secrets, outbound, logger, config 
         open: (signal) =>
           openTenantDatabase(secrets.open(sealed, sealedColumns.tenantDBURL.context(tenantID)), { outbound, signal }),
       };
-    return ownSource(row.id === null ? await provisioner.provide(tenantID) : openRow({ ...row, id: row.id }));
+    return ownSource(row.id === null ? await provide(tenantID, signal) : openRow({ ...row, id: row.id }));
+  }
+
+  /** A few at a time: each holds one of the worker's own connections while it waits for the server. */
+  async function provide(tenantID: string, signal: AbortSignal): Promise<OwnDatabase> {
+    const leave = await lanes.enter('provisioning', MOST_PROVISIONED, signal);
+    if (!leave) throw signal.reason;
+    try {
+      return await provisioner.provide(tenantID);
+    } finally {
+      leave();
+    }
   }
 
   function openRow({ id, database_name, role_name, password }: Row & { id: string }): OwnDatabase {
@@ -95,17 +107,19 @@ export function createTenantDatabases({ pool, secrets, outbound, logger, config 
   }
 
   async function checkOut(tenantID: string, signal: AbortSignal): Promise<{ client: TenantClient; key: string }> {
-    const source = await findSource(tenantID);
-    const kept = idle.take(tenantID, source.key);
-    if (kept) return { client: kept, key: source.key };
-    const client = await source.open(signal);
-    try {
-      await unlessAborted(signal, prepareSession(client));
-    } catch (error) {
-      client.connection.stream.destroy();
-      throw toDatabaseError(error);
+    const source = await findSource(tenantID, signal);
+    for (;;) {
+      const kept = idle.take(tenantID, source.key);
+      const client = kept ?? (await source.open(signal));
+      try {
+        await unlessAborted(signal, prepareSession(client));
+        return { client, key: source.key };
+      } catch (error) {
+        client.connection.stream.destroy();
+        // One that has waited here for long may be gone, and nothing was done with it yet.
+        if (!kept || signal.aborted) throw toDatabaseError(error);
+      }
     }
-    return { client, key: source.key };
   }
 
   /** Back among the idle when it is as new, else closed. */

@@ -13,33 +13,42 @@ interface Kept {
   drop(): void;
 }
 
-export function createIdleConnections(idleMs: number): IdleConnections {
-  const byTenant = new Map<string, Set<Kept>>();
-  let closed = false;
+interface Own {
+  /** Of the database that was asked for last: what comes back from another is of no use any more. */
+  key: string;
+  kept: Set<Kept>;
+}
 
-  function remove(tenantID: string, kept: Kept): void {
-    const all = byTenant.get(tenantID);
-    all?.delete(kept);
-    if (all?.size === 0) byTenant.delete(tenantID);
-    kept.drop();
-  }
+export function createIdleConnections(idleMs: number): IdleConnections {
+  const byTenant = new Map<string, Own>();
+  let closed = false;
 
   const close = (client: TenantClient) => client[Symbol.asyncDispose]();
 
+  function withdraw(own: Own, kept: Kept): TenantClient {
+    own.kept.delete(kept);
+    kept.drop();
+    return kept.client;
+  }
+
   return {
     take(tenantID, key) {
-      for (const kept of byTenant.get(tenantID) ?? []) {
-        remove(tenantID, kept);
-        if (kept.key === key) return kept.client;
-        void close(kept.client);
+      const own = byTenant.get(tenantID) ?? { key, kept: new Set() };
+      byTenant.set(tenantID, own);
+      own.key = key;
+      for (const kept of own.kept) {
+        const client = withdraw(own, kept);
+        if (kept.key === key) return client;
+        void close(client);
       }
       return undefined;
     },
     keep(tenantID, key, client) {
-      if (closed) return void close(client);
+      const own = byTenant.get(tenantID);
+      if (closed || own?.key !== key) return void close(client);
       const discard = () => {
-        remove(tenantID, kept);
-        void close(client);
+        void close(withdraw(own, kept));
+        if (own.kept.size === 0 && byTenant.get(tenantID) === own) byTenant.delete(tenantID);
       };
       const timer = setTimeout(discard, idleMs).unref();
       const kept: Kept = {
@@ -51,14 +60,13 @@ export function createIdleConnections(idleMs: number): IdleConnections {
         },
       };
       client.on('end', discard);
-      const all = byTenant.get(tenantID) ?? new Set();
-      byTenant.set(tenantID, all.add(kept));
+      own.kept.add(kept);
     },
     async [Symbol.asyncDispose]() {
       closed = true;
-      const all = [...byTenant].flatMap(([tenantID, kept]) => [...kept].map((one) => ({ tenantID, one })));
-      for (const { tenantID, one } of all) remove(tenantID, one);
-      await Promise.all(all.map(({ one }) => close(one.client)));
+      const clients = [...byTenant.values()].flatMap((own) => [...own.kept].map((kept) => withdraw(own, kept)));
+      byTenant.clear();
+      await Promise.all(clients.map(close));
     },
   };
 }

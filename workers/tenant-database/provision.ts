@@ -2,7 +2,7 @@ import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Config } from '#shared/config.ts';
 import type { KeyRing } from '#shared/crypto.ts';
-import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
@@ -86,7 +86,7 @@ export function createProvisioner({ pool, secrets, config }: Needs): Provisioner
 
   async function make(client: PoolClient, database: OwnDatabase): Promise<void> {
     await requireRights(client);
-    await closeDeployment(pool);
+    await closeDeployment(client);
     await makeRole(client, database);
     await makeDatabase(client, database);
     await client.query('update tenant_database set ready_at = now() where id = $1', [database.id]);
@@ -122,25 +122,33 @@ async function requireRights(client: PoolClient): Promise<void> {
 }
 
 /** Whoever may connect to a database sees the names of everything in it, so nobody may who was not told to. */
-async function closeDeployment(pool: Pool): Promise<void> {
-  await inTransaction(pool, async (client) => {
+async function closeDeployment(client: PoolClient): Promise<void> {
+  const before = await findDeployment(client);
+  if (!before.open) return;
+  await client.query('begin');
+  try {
     // Two that change the rights of one database at the same moment fail.
     await client.query('select pg_advisory_xact_lock($1)', [REVOKE_LOCK]);
-    const isOpen = async () => {
-      const { rows } = await client.query<{ name: string; open: boolean }>(
-        `select current_database() as name, has_database_privilege('public', current_database(), 'CONNECT') as open`,
-      );
-      return rows[0];
-    };
-    const before = await isOpen();
-    if (!before?.open) return;
     await client.query(`revoke connect, temporary on database ${quoteName(before.name)} from public`);
-    if ((await isOpen())?.open)
-      throw new AppError(
-        'CONFLICT',
-        "This tenant has no database: this service's own is open to every role of the server, and its role may not close it (REVOKE CONNECT … FROM PUBLIC)",
-      );
-  });
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+  // To whoever may not, the server only gives a warning.
+  if ((await findDeployment(client)).open)
+    throw new AppError(
+      'CONFLICT',
+      "This tenant has no database: this service's own is open to every role of the server, and its role may not close it (REVOKE CONNECT … FROM PUBLIC)",
+    );
+}
+
+async function findDeployment(client: PoolClient): Promise<{ name: string; open: boolean }> {
+  const { rows } = await client.query<{ name: string; open: boolean }>(
+    `select current_database() as name, has_database_privilege('public', current_database(), 'CONNECT') as open`,
+  );
+  if (!rows[0]) throw new Error('The server does not say which database this is');
+  return rows[0];
 }
 
 async function makeRole(client: PoolClient, { roleName, password }: OwnDatabase): Promise<void> {

@@ -28,11 +28,10 @@ export async function prepareSession(client: TenantClient): Promise<void> {
   await client.query(PREPARE);
 }
 
-/** As new: no transaction, no settings, no temporary tables, no locks, no prepared statements of whoever had it before. */
+/** As new, but for what `prepareSession` does: no transaction, no settings, no temporary tables, no locks, no prepared statements of whoever had it before. */
 export async function resetSession(client: TenantClient): Promise<void> {
   if (client.getTransactionStatus() !== 'I') await client.query('rollback');
   await client.query('discard all');
-  await prepareSession(client);
 }
 
 /** Runs `work` in a transaction of its own. */
