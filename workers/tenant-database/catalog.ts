@@ -37,16 +37,22 @@ export async function requireSchema(client: TenantClient, schema: string): Promi
 }
 
 export async function findTable(client: TenantClient, { schema, table }: TableName): Promise<Table> {
-  const { rows } = await client.query<Pick<Table, 'id' | 'kind' | 'columns' | 'primaryKey'>>(FIND_TABLE, [
-    schema,
-    table,
-  ]);
-  if (!rows[0]) throw new AppError('NOT_FOUND', 'Table not found');
-  return { schema, table, ...rows[0] };
+  const [found] = await findTables(client, { schema, table });
+  if (!found) throw new AppError('NOT_FOUND', 'Table not found');
+  return found;
 }
 
-const FIND_TABLE = `
-select c.oid::int8 as id, c.relkind::text as kind,
+/** All of a schema when none is named. */
+export async function findTables(
+  client: TenantClient,
+  { schema, table }: { schema: string; table: string | null },
+): Promise<Table[]> {
+  const { rows } = await client.query<Table>(FIND_TABLES, [schema, table]);
+  return rows;
+}
+
+const FIND_TABLES = `
+select n.nspname as schema, c.relname as table, c.oid::int8 as id, c.relkind::text as kind,
   coalesce((
     select json_agg(json_build_object(
       'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
@@ -65,7 +71,8 @@ select c.oid::int8 as id, c.relkind::text as kind,
     join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
     where i.indrelid = c.oid and i.indisprimary order by k.at) as "primaryKey"
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-where n.nspname = $1 and c.relname = $2 and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isOwnSchema}`;
+where n.nspname = $1 and ($2::text is null or c.relname = $2) and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isOwnSchema}
+order by c.relname`;
 
 /** Where a row lies, of tables that keep their rows themselves. Good for as long as nobody writes to the row. */
 export function hasPlaces({ kind }: Table): boolean {

@@ -1,7 +1,15 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import { applyDDL } from './apply-ddl.ts';
-import { type Column, findTable, isOwnSchema, quoteTable, requireSchema, type TableName } from './catalog.ts';
+import {
+  type Column,
+  findTable,
+  findTables,
+  quoteTable,
+  requireSchema,
+  type Table,
+  type TableName,
+} from './catalog.ts';
 import type { Constraint } from './constraints.ts';
 import type { TenantClient } from './open.ts';
 
@@ -10,14 +18,8 @@ export async function listTables(
   { schema }: DatabaseOperationOf<'listTables'>,
 ): Promise<JsonObject> {
   await requireSchema(client, schema);
-  const { rows } = await client.query<{ table: string }>(
-    `select c.relname as table from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isOwnSchema} order by 1`,
-    [schema],
-  );
-  const tables: JsonObject[] = [];
-  for (const { table } of rows) tables.push(presentTable(await describeTable(client, { schema, table })));
-  return { databaseTables: tables };
+  const tables = await describe(client, await findTables(client, { schema, table: null }));
+  return { databaseTables: tables.map(presentTable) };
 }
 
 export async function readTable(
@@ -39,17 +41,21 @@ export async function dropTable(
 
 const kinds: Record<string, string> = { v: 'view', m: 'materialized view', f: 'foreign table' };
 
-export interface TableDescription extends TableName {
-  kind: string;
-  columns: Column[];
-  primaryKey: string[];
+export interface TableDescription extends Table {
   constraints: Constraint[];
 }
 
 export async function describeTable(client: TenantClient, name: TableName): Promise<TableDescription> {
   const table = await findTable(client, name);
-  const { rows } = await client.query<Constraint>(CONSTRAINTS, [table.id]);
-  return { ...table, constraints: rows };
+  const [described] = await describe(client, [table]);
+  return described ?? { ...table, constraints: [] };
+}
+
+async function describe(client: TenantClient, tables: readonly Table[]): Promise<TableDescription[]> {
+  const ids = tables.map(({ id }) => id);
+  const { rows } = await client.query<Constraint & { tableID: number }>(CONSTRAINTS, [ids]);
+  const byTable = Map.groupBy(rows, ({ tableID }) => tableID);
+  return tables.map((table) => ({ ...table, constraints: byTable.get(table.id) ?? [] }));
 }
 
 const namesOf = (keys: string, of: string) => `
@@ -60,7 +66,7 @@ const actionOf = (column: string) =>
   `case ${column} when 'r' then 'RESTRICT' when 'c' then 'CASCADE' when 'n' then 'SET NULL' when 'd' then 'SET DEFAULT' else 'NO ACTION' end`;
 
 const CONSTRAINTS = `
-select k.conname as name,
+select k.conrelid::int8 as "tableID", k.conname as name,
   case k.contype when 'p' then 'PRIMARY KEY' when 'u' then 'UNIQUE' when 'f' then 'FOREIGN KEY' else 'CHECK' end as type,
   ${namesOf('k.conkey', 'k.conrelid')} as columns,
   rn.nspname as "referencedSchema", r.relname as "referencedTable",
@@ -70,7 +76,7 @@ select k.conname as name,
 from pg_catalog.pg_constraint k
 left join pg_catalog.pg_class r on r.oid = k.confrelid
 left join pg_catalog.pg_namespace rn on rn.oid = r.relnamespace
-where k.conrelid = $1::oid and k.contype in ('p', 'u', 'f', 'c') order by k.contype = 'p' desc, k.conname`;
+where k.conrelid = any($1::oid[]) and k.contype in ('p', 'u', 'f', 'c') order by k.contype = 'p' desc, k.conname`;
 
 const labels: Record<string, string> = {
   r: 'TABLE',
