@@ -91,11 +91,11 @@ async function check(operation: Operation, { path, query, body, headers }: Reque
   const what = () =>
     `seed ${seed}: ${operation.method} ${path.slice(0, 300)}${query.slice(0, 300)} ${body?.slice(0, 500)} ${JSON.stringify(headers)}`;
   const answer = await clientFor(operation).request(operation.method, path + query, body, headers);
-  // Bytes of a picture, which are what was asked for.
-  if (answer.status === 200 && answer.headers.get('content-type')?.startsWith('image/')) return answer.status;
-  if (answer.status >= 500 || typeof answer.body?.success !== 'boolean')
+  // A picture or an export: what was asked for, in the place of the envelope.
+  const isFile = answer.headers.get('content-type')?.startsWith('image/') || answer.headers.has('content-disposition');
+  if (answer.status >= 500 || !(isFile || typeof answer.body?.success === 'boolean'))
     throw new Error(`${answer.status} ${JSON.stringify(answer.body).slice(0, 500)}\n${what()}`);
-  if (answer.body.success === false && typeof answer.body.error?.code !== 'string')
+  if (!isFile && answer.body.success === false && typeof answer.body.error?.code !== 'string')
     throw new Error(`No error code: ${JSON.stringify(answer.body).slice(0, 500)}\n${what()}`);
   if (JSON.stringify(answer.body).includes(marker)) throw new Error(`Another tenant's data\n${what()}`);
   return answer.status;

@@ -29,7 +29,7 @@ export async function executeSQL(client: TenantClient, operation: ExecuteSQL): P
   if (isOwnTransaction && operation.readOnly)
     throw new AppError('VALIDATION_ERROR', 'sql: may not begin or end transactions with readOnly');
 
-  await limitStatements(client, operation.timeoutSeconds * 1000);
+  await limitStatements(client, Math.round(operation.timeoutSeconds * 1000));
   const isWrapped = operation.readOnly || (statements.length > 1 && !isOwnTransaction);
   if (isWrapped) await client.query(operation.readOnly ? 'begin read only' : 'begin');
   // Until something was read, a transaction can still be made one that writes.

@@ -49,7 +49,7 @@ export function askDatabase(
   operation: DatabaseOperation,
 ): Promise<JsonObject> {
   const limit = operation.kind === 'executeSQL' && {
-    timeoutMs: operation.timeoutSeconds * 1000 + PATIENCE_MS,
+    timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS,
   };
   return producer.ask(tenantDatabase, { tenantID, operation }, { signal, lanes: { tenant: tenantID }, ...limit });
 }

@@ -86,7 +86,7 @@ describe('a statement that takes long', () => {
   });
 
   test('is ended by its own limit, and says so', async () => {
-    const answer = await run({ sql: 'select pg_sleep(60)', timeoutSeconds: 0.3 });
+    const answer = await run({ sql: 'select pg_sleep(60)', timeoutSeconds: 0.30012345 });
     expect(answer).toMatchObject({
       status: 504,
       body: { error: { code: 'UPSTREAM_TIMEOUT', details: { postgres_code: '57014' } } },
