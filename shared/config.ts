@@ -92,6 +92,8 @@ export const Environment = z.object({
   SECRETS_KEYS: keyRing,
   /** Addresses and networks that workers may reach although they are private, loopback or otherwise not of the internet. */
   OUTBOUND_ALLOW: networks,
+  /** A tenant without a database of its own is given one in the deployment's Postgres, the first time it needs one. */
+  TENANT_DATABASES: z.stringbool().default(true),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */
   STALE_WORKFLOW_WINDOW: seconds(300),
@@ -192,6 +194,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS, requestsPerMinute: e.API_KEY_REQUESTS_PER_MINUTE },
     secrets: { keys: e.SECRETS_KEYS },
     outbound: { allow: e.OUTBOUND_ALLOW },
+    tenantDatabases: { provision: e.TENANT_DATABASES, serverURL: e.DATABASE_URL },
     worker: {
       slots: e.WORKER_SLOTS,
       sessionMs: e.WORKER_SESSION_SECONDS * 1000,

@@ -21,4 +21,10 @@ export const sealedColumns = {
     type: 'json',
     context: (id) => `datasource:${id}:datasourceOptions`,
   },
+  tenantDatabasePassword: {
+    table: 'tenant_database',
+    column: 'password',
+    type: 'text',
+    context: (id) => `tenant_database:${id}:password`,
+  },
 } satisfies Record<string, SealedColumn>;

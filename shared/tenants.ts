@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from './db/pool.ts';
+import { withTenantDatabaseLock } from './db/tenant-database-lock.ts';
 import type { Runs } from './runs.ts';
 
 type Ending = Pick<Runs, 'end'>;
@@ -25,6 +26,7 @@ export async function deleteTenant(pool: Pool, runs: Ending, tenantID: string): 
     if (!(await shutTenant(pool, tenantID))) return;
     for (const statement of ACCESS) await repeat(pool, tenantID, statement);
     await cancelRuns(pool, runs, tenantID);
+    await dropDatabase(pool, tenantID);
     for (const statement of ROWS) await repeat(pool, tenantID, statement);
     if (await deleteRow(pool, tenantID)) return;
     // A request that was under way when the tenant was shut has written something: once more.
@@ -52,6 +54,21 @@ async function cancelRuns(pool: Pool, runs: Ending, tenantID: string): Promise<v
     await runs.end({ tenantID, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
     await shutTenant(pool, tenantID);
   }
+}
+
+/** What was made for the tenant in our own Postgres. Neither statement can be part of a transaction, so both may find nothing. */
+export async function dropDatabase(pool: Pool, tenantID: string): Promise<void> {
+  await withTenantDatabaseLock(pool, tenantID, async (client) => {
+    const { rows } = await client.query<{ database_name: string; role_name: string }>(
+      'select database_name, role_name from tenant_database where tenant_id = $1',
+      [tenantID],
+    );
+    for (const { database_name, role_name } of rows) {
+      await client.query(`drop database if exists ${client.escapeIdentifier(database_name)} with (force)`);
+      await client.query(`drop role if exists ${client.escapeIdentifier(role_name)}`);
+      await client.query('delete from tenant_database where tenant_id = $1', [tenantID]);
+    }
+  });
 }
 
 async function repeat(pool: Pool, tenantID: string, statement: string): Promise<void> {

@@ -11,6 +11,7 @@ import type { Engine } from './engine/engine.ts';
 import type { Outbound } from './outbound.ts';
 import type { Datasources } from './queries/datasources.ts';
 import type { Queries } from './queries/queries.ts';
+import type { TenantDatabases } from './tenant-database/databases.ts';
 
 export interface ProcessorContext {
   engine: Engine;
@@ -18,6 +19,7 @@ export interface ProcessorContext {
   secrets: KeyRing;
   messages: Messages;
   outbound: Outbound;
+  tenantDatabases: TenantDatabases;
   cancels: Cancels;
   datasources: Datasources;
   queries: Queries;

@@ -27,6 +27,7 @@ import { createRights } from './rights.ts';
 import { createSandbox } from './sandbox/pool.ts';
 import { createSession } from './session.ts';
 import { createSweep, type Sweep } from './sweep.ts';
+import { createTenantDatabases } from './tenant-database/databases.ts';
 
 export interface WorkerContext extends AsyncDisposable {
   readonly sessionID: string;
@@ -107,12 +108,14 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
       for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
     }),
   );
+  const databases = { pool, secrets, outbound, logger, config: config.tenantDatabases };
   const context: ProcessorContext = {
     engine,
     pool,
     secrets,
     messages: backplane.messages,
     outbound,
+    tenantDatabases: resources.use(createTenantDatabases(databases)),
     cancels: resources.use(createCancels(backplane.messages)),
     datasources,
     queries,

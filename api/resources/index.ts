@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { databaseRoutes } from './database/routes.ts';
 import { datasourceFileRoutes } from './datasource-files/routes.ts';
 import { datasourceRoutes } from './datasources/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
@@ -16,6 +17,7 @@ import { workflowRoutes } from './workflows/routes.ts';
 export const routes: readonly Route[] = [
   ...accountRoutes,
   ...tenantRoutes,
+  ...databaseRoutes,
   ...datasourceFileRoutes,
   ...datasourceRoutes,
   ...dataQueryRoutes,

@@ -1,15 +1,15 @@
 import type { DatasourceDefinition } from './define-datasource.ts';
 import { duckdb } from './duckdb.ts';
 import { excelcsv } from './excelcsv.ts';
+import { graphql } from './graphql.ts';
 import { mysql } from './mysql.ts';
 import { nats } from './nats.ts';
 import { postgresql } from './postgresql.ts';
+import { presets } from './presets/index.ts';
 import { redis } from './redis.ts';
+import { restapi } from './restapi.ts';
 import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
-import { graphql } from './graphql.ts';
-import { presets } from './presets/index.ts';
-import { restapi } from './restapi.ts';
 import { websocket } from './websocket.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */

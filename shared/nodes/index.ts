@@ -9,17 +9,7 @@ import { start } from './start.ts';
 import { subWorkflow } from './sub-workflow.ts';
 
 /** Every node kind. `workers/nodes/index.ts` holds what each does; the compiler keeps the two in step. */
-export const nodes = [
-  start,
-  dataQuery,
-  http,
-  javascript,
-  condition,
-  delay,
-  dataCollection,
-  subWorkflow,
-  end,
-] as const;
+export const nodes = [start, dataQuery, http, javascript, condition, delay, dataCollection, subWorkflow, end] as const;
 
 export type AnyNode = (typeof nodes)[number];
 export type NodeKind = AnyNode['kind'];

@@ -17,7 +17,15 @@ import {
   type TestTenant,
   type TestUser,
 } from '../support/factories.ts';
-import { bodyFixture, fileFixture, loginFixture, paramFixture, paramsInBody } from '../support/route-fixtures.ts';
+import {
+  bodyFixture,
+  fileFixture,
+  loginFixture,
+  malformedFixture,
+  paramFixture,
+  paramsInBody,
+  queryFixture,
+} from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
 let cluster: Cluster;
@@ -28,7 +36,9 @@ let stranger: TestUser;
 let bystander: TestUser;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: ['datasource.tests', 'datasource.metadata', 'query.runs'] });
+  cluster = await startCluster({
+    workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database'],
+  });
   [tenant, elsewhere] = [await aTenant(cluster), await aTenant(cluster)];
   await anOperator(cluster, loginFixture);
   [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];
@@ -78,7 +88,7 @@ describe.each(select((route) => route.realm !== 'public'))('%s', (_name, route) 
 describe.each(select((route) => route.realm !== 'public' && paramsOf(route).length > 0))('%s', (_name, route) => {
   test('refuses a malformed id', async () => {
     for (const name of paramsOf(route)) {
-      const params = { ...(await fixtures(route, tenant)), [name]: 'not-an-id' };
+      const params = { ...(await fixtures(route, tenant)), [name]: malformedFixture(name) };
       const answer = await send(await permitted(route, tenant), route, params);
       expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
     }
@@ -322,7 +332,7 @@ function send(
   const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
   const body = given ?? bodyOf(route, params);
   const client = who && 'request' in who ? who : cluster.as(who);
-  return client.request(route.method, path, body);
+  return client.request(route.method, path + queryFixture(nameOf(route)), body);
 }
 
 function bodyOf(route: Route, params: Record<string, string>): unknown {

@@ -65,6 +65,7 @@ test('every table that grows is named by the sweep or belongs to what somebody m
   const kept = [
     'tenant',
     'tenant_logo',
+    'tenant_database',
     'app_user',
     'membership',
     'api_key',

@@ -16,6 +16,7 @@ const frozen: { [Name in QueueName]: unknown[] } = {
   'datasource.tests': [ask],
   'datasource.metadata': [ask],
   'query.runs': [ask],
+  'tenant.database': [ask],
 };
 
 const callers = [

@@ -52,7 +52,7 @@ export async function openDatasource(
 }
 
 /** For types that read none. */
-const noFiles: Files = {
+export const noFiles: Files = {
   folder: '',
   read: () => Promise.reject(new Error('This datasource was opened without files')),
   [Symbol.asyncDispose]: async () => undefined,

@@ -7,6 +7,7 @@ import type { Logger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import type { QueueName } from '#shared/queues/index.ts';
 import { createRuns, type NewRun, type Runs } from '#shared/runs.ts';
+import { dropDatabase } from '#shared/tenants.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { freshDatabase } from './database.ts';
 import { testLogger, testSecurity, testServers } from './environment.ts';
@@ -78,6 +79,7 @@ export async function startDeployment(
   const config = readConfig(env);
   const pool = createPool(config.db, testLogger);
   resources.defer(() => pool.end());
+  resources.defer(() => dropTenantDatabases(pool));
   const backplane = resources.use(createBackplane(config.backplane, testLogger));
   const producer = createProducer(backplane);
   const runs = createRuns({ pool, dispatchPool: pool, producer, messages: backplane.messages, logger: testLogger });
@@ -147,4 +149,10 @@ export async function startDeployment(
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** They are the server's and would stay when the database that knows of them is gone. */
+async function dropTenantDatabases(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ tenant_id: string }>('select tenant_id from tenant_database');
+  for (const { tenant_id } of rows) await dropDatabase(pool, tenant_id).catch(() => undefined);
 }

@@ -54,6 +54,15 @@ const params: Record<string, MakeParam> = {
   },
   userID: async (cluster) => (await aUser(cluster)).id,
   tenantUserID: async (cluster, tenant) => (await aMember(cluster, { tenant })).id,
+  databaseSchemaName: aSchema,
+  databaseTableName: async (cluster, tenant) => {
+    await aSchema(cluster, tenant);
+    return 'things';
+  },
+  databaseTriggerName: async (cluster, tenant) => {
+    await aSchema(cluster, tenant);
+    return 'touch';
+  },
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
   collectionRequestID: async (cluster, tenant) => {
     const id = newID();
@@ -65,6 +74,24 @@ const params: Record<string, MakeParam> = {
     return id;
   },
 };
+
+/** A schema with a table and a trigger in the database of the tenant; no other tenant's has one of this name. */
+async function aSchema(cluster: Cluster, tenant: TestTenant): Promise<string> {
+  const schema = `shop_${tenant.id.slice(-12)}`;
+  const sql = `
+    create schema if not exists ${schema};
+    create table if not exists ${schema}.things (id int primary key, note text);
+    create or replace function public.touch() returns trigger language plpgsql as $$ begin return new; end $$;
+    create or replace trigger touch before insert on ${schema}.things for each row execute function public.touch()`;
+  const answer = await cluster.as(tenant.creator).in(tenant).post('T/database/execute-raw-sql', { sql });
+  if (answer.status !== 200) throw new Error(`No schema: ${JSON.stringify(answer.body)}`);
+  return schema;
+}
+
+/** What is no value of a parameter: most are ids, and almost anything is a name. */
+export function malformedFixture(name: string): string {
+  return name.startsWith('database') ? 'x'.repeat(64) : 'not-an-id';
+}
 
 /** Whoever the body of a login means. */
 export const loginFixture = { email: 'operator@example.test', password: 'correct horse battery' };
@@ -84,6 +111,28 @@ const bodies: Record<string, unknown> = {
   'patch /api/v1/tenants/dbtest': { tenantDBURL: testServers.databaseURL },
   'post /api/v1/operator/auth/login': loginFixture,
   'patch /api/v1/operator/users/:userID': { isDisabled: true },
+  'post /api/v1/tenants/:tenantID/database/execute-raw-sql': { sql: 'select 1 as one' },
+  'post /api/v1/tenants/:tenantID/database/schemas': { schemaName: 'another' },
+  'post /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/tables': {
+    databaseTableName: 'more',
+    columns: [{ databaseTableColumnName: 'id', databaseTableColumnType: 'integer', primaryKey: true }],
+  },
+  'post /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/triggers': {
+    databaseTableName: 'things',
+    databaseTriggerName: 'touch_again',
+    triggerTiming: 'BEFORE',
+    triggerEvents: 'UPDATE',
+    triggerFunction: 'public.touch',
+  },
+  'post /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows': {
+    databaseTableRowData: [{ id: 1, note: 'one' }],
+  },
+  'patch /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows': {
+    databaseTableRowData: [{ data: { note: 'two' }, where: { id: { '=': 1 } } }],
+  },
+  'patch /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows/delete': {
+    where: { id: { '=': 1 } },
+  },
   'post /api/v1/operator/roles': { roleName: 'A role', rolePermissions: ['workflow.read'] },
   'post /api/v1/tenants': { tenantTitle: 'A tenant' },
   'post /api/v1/tenants/:tenantID/apikeys': { apiKeyName: 'A key', apiKeyPermissions: ['workflow.read'] },
@@ -103,6 +152,15 @@ const bodies: Record<string, unknown> = {
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },
   'post /api/v1/tenants/:tenantID/roles': { roleName: 'A role', rolePermissions: ['workflow.read'] },
 };
+
+/** What stands in the address where the route would refuse to work without. */
+const queries: Record<string, string> = {
+  'delete /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName': '?cascade=true',
+};
+
+export function queryFixture(routeName: string): string {
+  return queries[routeName] ?? '';
+}
 
 export function paramFixture(name: string): MakeParam {
   const make = params[name];

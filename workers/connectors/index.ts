@@ -9,15 +9,15 @@ import { twilio } from '#shared/datasources/presets/twilio.ts';
 import type { Connection, Connector, ConnectorContext } from '../define.ts';
 import { connectDuckdb } from './duckdb.ts';
 import { connectExcelcsv } from './excelcsv.ts';
+import { connectGraphql } from './graphql.ts';
 import { connectMySQL } from './mysql.ts';
 import { connectNats } from './nats.ts';
 import { connectPostgresql } from './postgresql.ts';
+import { presetConnector } from './preset.ts';
 import { connectRedis } from './redis.ts';
+import { connectRestapi } from './restapi.ts';
 import { connectSmtp } from './smtp.ts';
 import { connectSqlite } from './sqlite.ts';
-import { connectGraphql } from './graphql.ts';
-import { presetConnector } from './preset.ts';
-import { connectRestapi } from './restapi.ts';
 import { connectWebsocket } from './websocket.ts';
 
 /** What each datasource type does. */

@@ -4,6 +4,7 @@ import { type DatabaseTarget, readDatabaseURL } from '#shared/database-url.ts';
 import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { Outbound } from '../outbound.ts';
+import type { OwnDatabase } from './provision.ts';
 
 export type TenantClient = pg.Client & AsyncDisposable;
 
@@ -32,8 +33,27 @@ export async function openTenantDatabase(url: string, means: Means): Promise<Ten
   throw failure ?? new AppError('UPSTREAM_FAILED', `There is no host ${target.host}`);
 }
 
-async function connect(address: string, target: DatabaseTarget, signal: AbortSignal): Promise<TenantClient> {
-  const client = new pg.Client({
+/** The same to a database that is ours, on the deployment's own server, which no tenant has named. */
+export async function openOwnDatabase(
+  serverURL: string,
+  { databaseName, roleName, password }: Pick<OwnDatabase, 'databaseName' | 'roleName' | 'password'>,
+  signal: AbortSignal,
+): Promise<TenantClient> {
+  const url = new URL(serverURL);
+  url.username = roleName;
+  url.password = password;
+  url.pathname = `/${databaseName}`;
+  for (const name of ['options', 'user', 'password', 'dbname', 'application_name']) url.searchParams.delete(name);
+  try {
+    return await signIn({ connectionString: url.href }, signal);
+  } catch (error) {
+    const target = { host: url.hostname || 'the server', port: Number(url.port || 5432) };
+    throw toUpstreamError(error, target, signal);
+  }
+}
+
+function connect(address: string, target: DatabaseTarget, signal: AbortSignal): Promise<TenantClient> {
+  const config = {
     host: address,
     port: target.port,
     user: target.user,
@@ -41,9 +61,12 @@ async function connect(address: string, target: DatabaseTarget, signal: AbortSig
     password: () => target.password,
     database: target.database,
     ssl: sslOf(target),
-    connectionTimeoutMillis: CONNECT_MS,
-    application_name: 'gantry',
-  });
+  };
+  return signIn(config, signal);
+}
+
+async function signIn(config: pg.ClientConfig, signal: AbortSignal): Promise<TenantClient> {
+  const client = new pg.Client({ ...config, connectionTimeoutMillis: CONNECT_MS, application_name: 'gantry' });
   // A connection that breaks later shows in the query that wanted it.
   client.on('error', () => undefined);
   try {
@@ -74,7 +97,11 @@ function reasonOf({ details }: AppError): unknown {
   return (details as { reason?: Reason } | undefined)?.reason;
 }
 
-function toUpstreamError(cause: unknown, { host, port }: DatabaseTarget, signal: AbortSignal): AppError {
+function toUpstreamError(
+  cause: unknown,
+  { host, port }: Pick<DatabaseTarget, 'host' | 'port'>,
+  signal: AbortSignal,
+): AppError {
   const reason = signal.aborted ? 'timeout' : explain(cause);
   return new AppError('UPSTREAM_FAILED', messages[reason](`${host.includes(':') ? `[${host}]` : host}:${port}`), {
     cause,

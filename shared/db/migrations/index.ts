@@ -4,6 +4,7 @@ import { Migration20261121130000_Operators } from './Migration20261121130000_Ope
 import { Migration20261121140000_Roles } from './Migration20261121140000_Roles.ts';
 import { Migration20261121150000_TenantSecrets } from './Migration20261121150000_TenantSecrets.ts';
 import { Migration20261121155000_People } from './Migration20261121155000_People.ts';
+import { Migration20261121160000_TenantDatabases } from './Migration20261121160000_TenantDatabases.ts';
 import { Migration20261121170000_Datasources } from './Migration20261121170000_Datasources.ts';
 import { Migration20261121180000_TenantFiles } from './Migration20261121180000_TenantFiles.ts';
 
@@ -15,6 +16,7 @@ export const migrations = [
   { name: 'Migration20261121140000_Roles', class: Migration20261121140000_Roles },
   { name: 'Migration20261121150000_TenantSecrets', class: Migration20261121150000_TenantSecrets },
   { name: 'Migration20261121155000_People', class: Migration20261121155000_People },
+  { name: 'Migration20261121160000_TenantDatabases', class: Migration20261121160000_TenantDatabases },
   { name: 'Migration20261121170000_Datasources', class: Migration20261121170000_Datasources },
   { name: 'Migration20261121180000_TenantFiles', class: Migration20261121180000_TenantFiles },
 ] as const;

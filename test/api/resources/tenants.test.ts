@@ -170,6 +170,10 @@ async function aFullTenant(): Promise<TestTenant> {
   );
   await api.post('T/upload-logo', aFile());
   await api.post('T/datasources/upload', aFile(Buffer.from('a,b\n1,2\n'), { name: 'a.csv' }));
+  await pool.query(
+    `insert into tenant_database (id, tenant_id, database_name, role_name, password) values ($1, $2, $3, $3, 'x')`,
+    [newID(), tenant.id, `none_${newID()}`],
+  );
   await pool.query('insert into tenant_dispatch (tenant_id) values ($1) on conflict do nothing', [tenant.id]);
   const ids = { datasource: newID(), query: newID() };
   await pool.query(

@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import type { JsonObject } from '#shared/json.ts';
+import type { Permission } from '#shared/policy/permissions.ts';
+import { type DatabaseOperation, tenantDatabase } from '#shared/queues/tenant-database.ts';
+import type { ApiContext } from '../../context.ts';
+import { type Method, type Parsed, type Route, type TenantInput, tenantRoute } from '../../http/route.ts';
+
+interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
+  method: Method;
+  /** Below `T/database`. */
+  path: string;
+  summary: string;
+  permission: Extract<Permission, `database.${string}`>;
+  params?: P;
+  query?: Q;
+  body?: B;
+  response: R;
+  status?: 201;
+  operation(request: Parsed<P, Q, B>): DatabaseOperation;
+}
+
+/** A route that a worker answers: it is no more than a question. */
+export function databaseRoute<
+  P extends z.ZodType = z.ZodType<Record<string, never>>,
+  Q extends z.ZodType = z.ZodType<Record<string, never>>,
+  B extends z.ZodType = z.ZodType<undefined>,
+  R extends z.ZodType = z.ZodType,
+>({ operation, path, ...route }: DatabaseRoute<P, Q, B, R>): Route {
+  return tenantRoute<P, Q, B, R>({
+    ...route,
+    path: `/database${path}`,
+    errors: ['409', ...(route.params ? (['404'] as const) : [])],
+
+    async handle(input, context) {
+      // The route's own schema parses it before it leaves.
+      return (await askDatabase(input, context, operation(input))) as z.input<R>;
+    },
+  });
+}
+
+type Asker = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'signal'>;
+
+/** Beyond the time the statement itself may take. */
+const PATIENCE_MS = 5_000;
+
+export function askDatabase(
+  { tenantID, signal }: Asker,
+  { producer }: ApiContext,
+  operation: DatabaseOperation,
+): Promise<JsonObject> {
+  const limit = operation.kind === 'executeSQL' && {
+    timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS,
+  };
+  return producer.ask(tenantDatabase, { tenantID, operation }, { signal, lanes: { tenant: tenantID }, ...limit });
+}

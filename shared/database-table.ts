@@ -1,0 +1,57 @@
+import { z } from 'zod';
+
+const MOST_BYTES = 63;
+
+/** Postgres cuts longer names off, and two that begin alike would be one. */
+export const DatabaseName = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine((name) => new TextEncoder().encode(name).length <= MOST_BYTES, {
+    error: `must be at most ${MOST_BYTES} bytes long, which is as long as Postgres keeps a name`,
+  });
+
+const Expression = z.string().min(1).max(10_000);
+
+export const DatabaseColumn = z.object({
+  databaseTableColumnName: DatabaseName,
+  /** Any type the database has: `text`, `varchar(255)`, `numeric(10,2)`, `timestamp with time zone`, `integer[]`, … */
+  databaseTableColumnType: z.string().min(1).max(255),
+  isList: z.boolean().optional(),
+  /** A value, or one of the functions that may stand here: `now()`, `gen_random_uuid()`, …; null is none. */
+  defaultValue: z.json().optional(),
+  notNull: z.boolean().optional(),
+  unique: z.boolean().optional(),
+  primaryKey: z.boolean().optional(),
+  /** An SQL expression; null is none. */
+  check: Expression.nullish(),
+});
+export type DatabaseColumn = z.infer<typeof DatabaseColumn>;
+
+const Action = z
+  .string()
+  .transform((text) => text.trim().toUpperCase())
+  .pipe(z.enum(['NO ACTION', 'RESTRICT', 'CASCADE', 'SET NULL', 'SET DEFAULT']));
+
+export const DatabaseConstraint = z.object({
+  constraintName: DatabaseName.optional(),
+  constraintType: z
+    .string()
+    .transform((text) => text.trim().toUpperCase())
+    .pipe(z.enum(['PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY', 'CHECK'])),
+  databaseTableColumns: z.array(DatabaseName).max(32).default([]),
+  /** Where the other table is, when not in the same schema. */
+  referencedSchema: DatabaseName.nullish(),
+  referencedTable: DatabaseName.nullish(),
+  referencedColumns: z.array(DatabaseName).max(32).nullish(),
+  onUpdate: Action.nullish(),
+  onDelete: Action.nullish(),
+  check: Expression.nullish(),
+});
+export type DatabaseConstraint = z.infer<typeof DatabaseConstraint>;
+
+export const DatabaseOrder = z.object({
+  column: z.string().min(1),
+  descending: z.boolean(),
+  nulls: z.enum(['first', 'last']).nullable(),
+});

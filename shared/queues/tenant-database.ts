@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { DatabaseFilterObject } from '../database-filter.ts';
+import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder } from '../database-table.ts';
+import { JsonObject } from '../json.ts';
+import { defineAsk } from './define-ask.ts';
+
+const ofSchema = { schema: DatabaseName };
+const ofTable = { ...ofSchema, table: DatabaseName };
+const ofTrigger = { ...ofTable, trigger: DatabaseName };
+const filter = DatabaseFilterObject.nullable();
+const order = z.array(DatabaseOrder).max(32);
+/** What would be done is answered, and not done. */
+const preview = z.boolean();
+
+/** What can be done in the database of a tenant; checked in form by whoever asks, and against the database by the worker. */
+export const DatabaseOperation = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('executeSQL'),
+    sql: z.string(),
+    params: z.array(z.json()),
+    readOnly: z.boolean(),
+    timeoutSeconds: z.number(),
+    maxRows: z.int(),
+  }),
+  z.object({ kind: z.literal('readMetadata') }),
+  z.object({ kind: z.literal('listSchemas') }),
+  z.object({ kind: z.literal('createSchema'), ...ofSchema, preview }),
+  z.object({ kind: z.literal('dropSchema'), ...ofSchema, cascade: z.boolean(), preview }),
+  z.object({ kind: z.literal('listTables'), ...ofSchema }),
+  z.object({ kind: z.literal('readTable'), ...ofTable }),
+  z.object({
+    kind: z.literal('createTable'),
+    ...ofTable,
+    columns: z.array(DatabaseColumn),
+    constraints: z.array(DatabaseConstraint),
+    ifNotExists: z.boolean(),
+    preview,
+  }),
+  z.object({
+    kind: z.literal('updateTable'),
+    ...ofTable,
+    columns: z.array(DatabaseColumn).nullable(),
+    constraints: z.array(DatabaseConstraint).nullable(),
+    preview,
+  }),
+  z.object({ kind: z.literal('dropTable'), ...ofTable, cascade: z.boolean(), preview }),
+  z.object({
+    kind: z.literal('listRows'),
+    ...ofTable,
+    page: z.int(),
+    pageSize: z.int(),
+    filter,
+    order,
+    count: z.boolean(),
+  }),
+  z.object({ kind: z.literal('addRows'), ...ofTable, rows: z.array(JsonObject) }),
+  z.object({
+    kind: z.literal('updateRows'),
+    ...ofTable,
+    changes: z.array(z.object({ data: JsonObject, where: filter, all: z.boolean() })),
+  }),
+  z.object({ kind: z.literal('deleteRows'), ...ofTable, filter, all: z.boolean() }),
+  z.object({ kind: z.literal('exportRows'), ...ofTable, filter, order, format: z.enum(['json', 'csv']) }),
+  z.object({ kind: z.literal('readStatistics'), ...ofTable, filter }),
+  z.object({ kind: z.literal('listTriggers'), ...ofSchema }),
+  z.object({ kind: z.literal('readTrigger'), ...ofTrigger }),
+  z.object({
+    kind: z.literal('createTrigger'),
+    ...ofTrigger,
+    timing: z.enum(['BEFORE', 'AFTER', 'INSTEAD OF']),
+    events: z.array(z.enum(['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'])),
+    forEach: z.enum(['ROW', 'STATEMENT']),
+    routine: z.object({ schema: DatabaseName.nullable(), name: DatabaseName }),
+    condition: z.string().nullable(),
+    preview,
+  }),
+  z.object({ kind: z.literal('dropTrigger'), ...ofTrigger, preview }),
+]);
+export type DatabaseOperation = z.infer<typeof DatabaseOperation>;
+export type DatabaseOperationOf<Kind extends DatabaseOperation['kind']> = Extract<DatabaseOperation, { kind: Kind }>;
+
+/** Everything under `T/database`. */
+export const tenantDatabase = defineAsk({
+  name: 'tenant.database',
+  question: z.object({ tenantID: z.uuid(), operation: DatabaseOperation }),
+  /** In the form of the route that asks. */
+  answer: JsonObject,
+  timeoutMs: 65_000,
+  perLane: { tenant: 8 },
+});

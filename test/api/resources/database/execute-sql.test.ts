@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createKeyRing } from '#shared/crypto.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import type { Client } from '../../../support/client.ts';
+import { type Cluster, startCluster } from '../../../support/cluster.ts';
+import { aMember, aTenant, type TestTenant } from '../../../support/factories.ts';
+import { eventually } from '../../../support/settle.ts';
+import { startTCP } from '../../../support/tcp.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let api: Client;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: ['tenant.database'] });
+  tenant = await aTenant(cluster);
+  api = cluster.as(tenant.creator).in(tenant);
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const path = 'T/database/execute-raw-sql';
+const run = (body: object) => api.post(path, body);
+
+test('SQL is executed with parameters, under both names', async () => {
+  for (const field of ['sql', 'query']) {
+    const answer = await run({ [field]: 'select $1::int + 1 as n, now() as at', params: [1] });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { success: true, result: [{ n: 2, at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) }], rowCount: 1 },
+    });
+  }
+});
+
+test.each<[string, object]>([
+  ['sql', {}],
+  ['sql', { sql: '' }],
+  ['sql', { sql: 7 }],
+  ['params', { sql: 'select 1', params: 'x' }],
+  ['timeoutSeconds', { sql: 'select 1', timeoutSeconds: 301 }],
+  ['maxRows', { sql: 'select 1', maxRows: 10_001 }],
+  ['readOnly', { sql: 'select 1', readOnly: 'yes' }],
+])('%s is named: %j', async (field, body) => {
+  const answer = await run(body);
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+  expect(answer.body.error.message).toContain(`${field}: `);
+});
+
+test('whoever may read rows may not run SQL', async () => {
+  const member = await aMember(cluster, {
+    tenant,
+    can: ['database.rowList', 'database.tableList', 'database.metadata'],
+  });
+  const theirs = cluster.as(member).in(tenant);
+
+  expect((await theirs.post(path, { sql: 'select 1' })).status).toBe(403);
+  expect((await theirs.get('T/database/metadata')).status).toBe(200);
+});
+
+describe('a statement that takes long', () => {
+  const active = async (mark: string) => {
+    const { rows } = await cluster.pool.query(
+      `select count(*)::int as n from pg_stat_activity a join tenant_database d on d.database_name = a.datname
+       where a.state = 'active' and a.query like $1`,
+      [`%${mark}%`],
+    );
+    return rows[0].n;
+  };
+
+  test('is cancelled at the server when the client goes away', async () => {
+    const client = new AbortController();
+    const answer = fetch(`${cluster.baseURL}/api/v1/tenants/${tenant.id}/database/execute-raw-sql`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ sql: 'select pg_sleep(60) /* abandoned */' }),
+      signal: client.signal,
+    }).catch((error) => error);
+    await eventually(async () => expect(await active('abandoned')).toBe(1));
+
+    client.abort();
+
+    await answer;
+    await eventually(async () => expect(await active('abandoned')).toBe(0), 3_000);
+  });
+
+  test('is ended by its own limit, and says so', async () => {
+    const answer = await run({ sql: 'select pg_sleep(60)', timeoutSeconds: 0.30012345 });
+    expect(answer).toMatchObject({
+      status: 504,
+      body: { error: { code: 'UPSTREAM_TIMEOUT', details: { postgres_code: '57014' } } },
+    });
+  });
+});
+
+test('a connection that is lost in the middle is an error that says so', async () => {
+  const answer = run({ sql: 'select pg_sleep(60) /* cut */' });
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where query like '%cut%' and state = 'active' and pid <> pg_backend_pid()`,
+    );
+    expect(rows.length).toBe(1);
+  });
+
+  expect(await answer).toMatchObject({
+    status: 502,
+    body: { error: { code: 'UPSTREAM_FAILED', details: { reason: 'lost' } } },
+  });
+  expect((await run({ sql: 'select 1' })).status).toBe(200);
+});
+
+test("a tenant's database that never answers delays nobody else's", async () => {
+  await using silent = await startTCP();
+  const hanging = await aTenant(cluster);
+  const secrets = createKeyRing(cluster.config.secrets.keys);
+  const url = `postgres://u:p@127.0.0.1:${silent.port}/d`;
+  await cluster.pool.query('update tenant set tenant_db_url = $2 where id = $1', [
+    hanging.id,
+    secrets.seal(url, sealedColumns.tenantDBURL.context(hanging.id)),
+  ]);
+  const times = async () => {
+    const taken: number[] = [];
+    for (let n = 0; n < 30; n += 1) {
+      const began = performance.now();
+      expect((await run({ sql: 'select 1' })).status).toBe(200);
+      taken.push(performance.now() - began);
+    }
+    return taken.sort((a, b) => a - b);
+  };
+  const before = await times();
+
+  const theirs = cluster.as(hanging.creator).in(hanging);
+  const waits = Array.from({ length: 12 }, () => theirs.post(path, { sql: 'select 1' }));
+  await silent.connected;
+  const meanwhile = await times();
+
+  // Connecting to the silent one takes five seconds; nobody else waits for a hundredth of that.
+  expect(meanwhile.at(15) ?? 0).toBeLessThan((before.at(15) ?? 0) + 50);
+  for (const answer of await Promise.all(waits))
+    expect(answer).toMatchObject({ status: 502, body: { error: { code: 'UPSTREAM_FAILED' } } });
+}, 60_000);
+
+test('a tenant without a database is told why where none is given', async () => {
+  await using strict = await startCluster({ workers: ['tenant.database'], settings: { TENANT_DATABASES: 'false' } });
+  const own = await aTenant(strict);
+
+  const answer = await strict.as(own.creator).in(own).get('T/database/metadata');
+
+  expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+  expect(answer.body.error.message).toContain('TENANT_DATABASES');
+});
+
+test('deleting a tenant takes its database with it', async () => {
+  const gone = await aTenant(cluster);
+  const theirs = cluster.as(gone.creator).in(gone);
+  await theirs.post(path, { sql: 'create table t (id int)' });
+  const { rows } = await cluster.pool.query('select database_name as name from tenant_database where tenant_id = $1', [
+    gone.id,
+  ]);
+
+  expect((await theirs.delete('T/')).status).toBe(200);
+
+  await eventually(async () => {
+    const left = await cluster.pool.query(
+      'select datname from pg_database where datname = $1 union all select rolname from pg_roles where rolname = $1',
+      [rows[0].name],
+    );
+    expect(left.rows).toEqual([]);
+  });
+});

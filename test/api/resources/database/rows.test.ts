@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Client } from '../../../support/client.ts';
+import { type Cluster, startCluster } from '../../../support/cluster.ts';
+import { aTenant } from '../../../support/factories.ts';
+
+let cluster: Cluster;
+let api: Client;
+let table = '';
+let rows = '';
+let tables = 0;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: ['tenant.database'] });
+  const tenant = await aTenant(cluster);
+  api = cluster.as(tenant.creator).in(tenant);
+});
+beforeEach(async () => {
+  tables += 1;
+  table = `things ${tables}`;
+  rows = `T/database/schemas/public/tables/${encodeURIComponent(table)}/rows`;
+  await sql(
+    `create table "${table}" (id int primary key, word text, "big one" bigint, amount numeric(20,10), at timestamptz, raw bytea, doc jsonb, list int[], short varchar(3), yes boolean)`,
+  );
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+async function sql(text: string) {
+  const answer = await api.post('T/database/execute-raw-sql', { sql: text });
+  expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 200 });
+  return answer.body;
+}
+
+const add = (...databaseTableRowData: object[]) => api.post(rows, { databaseTableRowData });
+const find = (q: object | string) =>
+  api.get(`${rows}?q=${encodeURIComponent(typeof q === 'string' ? q : JSON.stringify(q))}`);
+const idsOf = (answer: { body: { databaseTableRows: { id: number }[] } }) =>
+  answer.body.databaseTableRows.map(({ id }) => id);
+
+test('values of every type go in and come out the same', async () => {
+  const row = {
+    id: 1,
+    word: 'it\'s; "quoted" \\ and 💥',
+    'big one': '9007199254740993',
+    amount: '1234567890.0123456789',
+    at: '2026-11-21T12:00:00.123456Z',
+    raw: 'AP8Q',
+    doc: { a: [1, 'x', null, { b: '{}' }] },
+    list: [1, 2, null],
+    short: 'abc',
+    yes: true,
+  };
+  const empty = {
+    id: 2,
+    word: null,
+    'big one': null,
+    amount: null,
+    at: null,
+    raw: '',
+    doc: [],
+    list: [],
+    short: '',
+    yes: false,
+  };
+
+  const added = await add(row, empty);
+  const { body } = await api.get(rows);
+
+  expect(added).toMatchObject({ status: 201, body: { updatedRowCount: 2, databaseTableRows: [row, empty] } });
+  expect(body.databaseTableRows).toMatchObject([row, empty]);
+  expect(body.databaseTableRows[0].ctid).toMatch(/^\(\d+,\d+\)$/);
+});
+
+test('pages, their order and their count', async () => {
+  await sql(
+    `insert into "${table}" (id, word) select n, case when n % 2 = 0 then 'even' else 'odd' end from generate_series(1, 25) n`,
+  );
+
+  const first = await api.get(`${rows}?pageSize=10&count=true`);
+  const last = await api.get(`${rows}?pageSize=10&page=3`);
+  const sorted = await api.get(`${rows}?pageSize=3&order=${encodeURIComponent('word desc, id desc')}`);
+
+  expect(first.body).toMatchObject({ page: 1, pageSize: 10, nextPage: 2, totalCount: 25 });
+  expect(last.body).toMatchObject({ page: 3, nextPage: null });
+  expect(last.body).not.toHaveProperty('totalCount');
+  expect(idsOf(last)).toEqual([21, 22, 23, 24, 25]);
+  expect(idsOf(sorted)).toEqual([25, 23, 21]);
+  expect((await api.get(`${rows}?pageSize=25`)).body.nextPage).toBeNull();
+});
+
+test.each([
+  'pageSize=1001',
+  'pageSize=0',
+  'page=0',
+  'page=x',
+  'order=id;drop',
+  'order=nothing',
+  'order=id%20desc%20limit',
+  'q=id%3D1',
+  'count=yes',
+])('the query %s is refused and named', async (query) => {
+  const answer = await api.get(`${rows}?${query}`);
+  expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+  expect(answer.body.error.message).toContain(query.split('=')[0]);
+});
+
+describe('filters', () => {
+  beforeEach(async () => {
+    await add(
+      { id: 1, word: 'one', yes: true, doc: { a: 1 } },
+      { id: 2, word: 'two_2' },
+      { id: 3, word: '50% off', yes: false },
+      { id: 4 },
+    );
+  });
+
+  test.each<[object, number[]]>([
+    [{ id: { '=': 2 } }, [2]],
+    [{ id: { '!=': 2 } }, [1, 3, 4]],
+    [{ id: { '>': 1, '<=': 3 } }, [2, 3]],
+    [{ id: { '<': '2' } }, [1]],
+    [{ id: { '>=': 4 } }, [4]],
+    [{ word: { LIKE: 'o%' } }, [1]],
+    [{ word: { ilike: 'O' } }, [1, 2, 3]],
+    [{ word: { ILIKE: 'O_2' } }, [2]],
+    [{ id: { IN: [1, 4, 9] } }, [1, 4]],
+    [{ id: { 'NOT IN': [1, 4] } }, [2, 3]],
+    [{ word: { 'IS NULL': true } }, [4]],
+    [{ word: { 'IS NULL': false } }, [1, 2, 3]],
+    [{ word: { '=': null } }, [4]],
+    [{ yes: { '!=': null } }, [1, 3]],
+    [{ id: { BETWEEN: [2, 3] } }, [2, 3]],
+    [{ doc: { '=': { a: 1 } } }, [1]],
+    [{ yes: { '=': false } }, [3]],
+    [{ OR: [{ id: { '=': 1 } }, { AND: [{ id: { '>': 2 } }, { NOT: { word: { 'IS NULL': true } } }] }] }, [1, 3]],
+    [{}, [1, 2, 3, 4]],
+    [{ word: { '=': "x' or 'a'='a" } }, []],
+  ])('%j', async (q, expected) => {
+    const answer = await find(q);
+    expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 200 });
+    expect(idsOf(answer)).toEqual(expected);
+  });
+
+  test.each<[unknown, string]>([
+    [{ nothing: { '=': 1 } }, 'there is no column "nothing"'],
+    [{ 'id" = 1 or true --': { '=': 1 } }, 'there is no column'],
+    [{ id: { '; drop table': 1 } }, 'is no operator'],
+    [{ id: 1 }, 'must be {operator: value}'],
+    [{ id: {} }, 'must be {operator: value}'],
+    [{ id: { IN: [] } }, 'must be 1 to 1000 values'],
+    [{ id: { BETWEEN: [1] } }, 'must be two values'],
+    [{ id: { '<': null } }, 'must not be null'],
+    [{ id: { '=': [1] } }, 'takes one value'],
+    [{ OR: [] }, 'must be a list of filters'],
+    ['id = 1', 'SQL text is not taken'],
+    ['[1]', 'SQL text is not taken'],
+  ])('%j is refused', async (q, words) => {
+    const answer = await find(q as object);
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    expect(answer.body.error.message).toContain(words);
+  });
+
+  test('one that is nested too deeply is refused', async () => {
+    const deep = Array.from({ length: 60 }).reduce<object>((inner) => ({ NOT: inner }), { id: { '=': 1 } });
+    expect((await find(deep)).body.error.message).toContain('is nested too deeply');
+  });
+});
+
+test('rows are all added or none, and each that will not do is named', async () => {
+  const answer = await add(
+    { id: 1 },
+    { id: 1 },
+    { id: 2, short: 'too long' },
+    { id: 3, nothing: 1 },
+    { id: 4, raw: '!' },
+    { id: 5 },
+  );
+
+  expect(answer).toMatchObject({
+    status: 400,
+    body: {
+      error: {
+        code: 'DB_ERROR',
+        details: {
+          errors: [
+            { index: 1, code: 'DB_ERROR', postgres_code: '23505' },
+            { index: 2, code: 'DB_ERROR', postgres_code: '22001' },
+            { index: 3, code: 'VALIDATION_ERROR', message: expect.stringContaining('there is no column "nothing"') },
+            { index: 4, code: 'VALIDATION_ERROR', message: expect.stringContaining('base64') },
+          ],
+        },
+      },
+    },
+  });
+  expect((await api.get(rows)).body.databaseTableRows).toEqual([]);
+});
+
+test('many rows at once', async () => {
+  const many = Array.from({ length: 1_000 }, (_, id) => ({ id, word: `w${id}` }));
+
+  expect(await add(...many)).toMatchObject({ status: 201, body: { updatedRowCount: 1_000 } });
+  expect((await add(...many, { id: 1_000 })).body.error).toMatchObject({ code: 'VALIDATION_ERROR' });
+});
+
+test('updates are all done or none', async () => {
+  await add({ id: 1, word: 'a' }, { id: 2, word: 'b' }, { id: 3, word: 'c' });
+  const patch = (...databaseTableRowData: object[]) => api.patch(rows, { databaseTableRowData });
+
+  const done = await patch(
+    { data: { word: 'x' }, where: { id: { '<': 3 } } },
+    { data: { word: null }, query: { id: { '=': 3 } } },
+  );
+  const failed = await patch(
+    { data: { word: 'lost' }, where: { id: { '=': 1 } } },
+    { data: { id: 1 }, where: { id: { '=': 2 } } },
+  );
+  const all = await patch({ data: { word: 'all' } });
+  const text = await patch({ data: { word: 'sql' }, where: 'true' });
+
+  expect(done).toMatchObject({ status: 200, body: { updatedRowCount: 3 } });
+  expect(failed.body.error).toMatchObject({
+    code: 'DB_ERROR',
+    details: { errors: [{ index: 1, postgres_code: '23505' }] },
+  });
+  expect(all.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: { errors: [{ index: 0 }] } });
+  expect(text.body.error.message).toContain('SQL text is not taken');
+  expect((await api.get(rows)).body.databaseTableRows.map(({ word }: { word: string }) => word)).toEqual([
+    'x',
+    'x',
+    null,
+  ]);
+  expect((await patch({ data: { word: 'all' }, all: true })).body.updatedRowCount).toBe(3);
+});
+
+test('what a deferred constraint says at the end takes all with it', async () => {
+  await sql(`alter table "${table}" add constraint later unique (word) deferrable initially deferred`);
+
+  const answer = await add({ id: 1, word: 'same' }, { id: 2, word: 'same' });
+
+  expect(answer.body.error).toMatchObject({
+    code: 'DB_ERROR',
+    details: { postgres_code: '23505', constraint: 'later' },
+  });
+  expect((await api.get(rows)).body.databaseTableRows).toEqual([]);
+});
+
+test('rows are deleted by a filter, and all of them only when that is said', async () => {
+  await add({ id: 1 }, { id: 2 }, { id: 3 });
+
+  expect((await api.patch(`${rows}/delete`, {})).body.error.code).toBe('VALIDATION_ERROR');
+  expect((await api.patch(`${rows}/delete`, { where: {} })).body.error.code).toBe('VALIDATION_ERROR');
+  expect((await api.patch(`${rows}/delete`, { where: { OR: [{}] } })).body.error.code).toBe('VALIDATION_ERROR');
+  expect((await api.patch(`${rows}/delete`, { query: 'true' })).status).toBe(400);
+  expect((await api.patch(`${rows}/delete`, { where: { id: { '=': 2 } } })).body).toMatchObject({ deletedRowCount: 1 });
+  expect(idsOf(await api.get(rows))).toEqual([1, 3]);
+  expect((await api.patch(`${rows}/delete`, { all: true })).body).toMatchObject({ deletedRowCount: 2 });
+});
+
+test('a row of a table without a key is found by its place', async () => {
+  await sql(`alter table "${table}" drop constraint "${table}_pkey"`);
+  await add({ id: 1, word: 'a' }, { id: 1, word: 'b' });
+  const [, second] = (await api.get(rows)).body.databaseTableRows;
+
+  await api.patch(rows, { databaseTableRowData: [{ data: { word: 'c' }, where: { ctid: { '=': second.ctid } } }] });
+
+  expect((await api.get(`${rows}?order=word`)).body.databaseTableRows).toMatchObject([{ word: 'a' }, { word: 'c' }]);
+});
+
+test('exports are files of what the filter finds', async () => {
+  await add({ id: 1, word: 'a,"b"\nc', doc: { x: 1 } }, { id: 2, word: '' }, { id: 3 });
+
+  const csv = await api.patch(`${rows}/export`, { where: { id: { '<': 3 } } });
+  const json = await api.patch(`${rows}/export`, { exportFormat: 'json', order: 'id desc' });
+  const xlsx = await api.patch(`${rows}/export`, { exportFormat: 'xlsx' });
+
+  expect(csv.headers.get('content-disposition')).toBe('attachment; filename=export.csv');
+  expect(csv.headers.get('content-type')).toContain('text/csv');
+  expect(csv.body).toBe(
+    'id,word,big one,amount,at,raw,doc,list,short,yes\r\n1,"a,""b""\nc",,,,,"{""x"":1}",,,\r\n2,"",,,,,,,,\r\n',
+  );
+  expect(json.headers.get('content-disposition')).toBe('attachment; filename=export.json');
+  expect(json.body.map(({ id }: { id: number }) => id)).toEqual([3, 2, 1]);
+  expect(xlsx.body.error.message).toContain('exportFormat: must be json or csv');
+});
+
+test('statistics count, of a filter as well', async () => {
+  await add({ id: 1 }, { id: 2 });
+  const path = rows.replace(/rows$/, 'statistics');
+
+  expect((await api.get(path)).body.databaseTableStatistics).toMatchObject({
+    databaseTableRowCount: 2,
+    sizeBytes: expect.any(Number),
+  });
+  expect(
+    (await api.get(`${path}?q=${encodeURIComponent('{"id":{"=":1}}')}`)).body.databaseTableStatistics
+      .databaseTableRowCount,
+  ).toBe(1);
+});
+
+test('the rows of a view are listed without a place', async () => {
+  await add({ id: 1, word: 'seen' });
+  await sql(`create view "view ${tables}" as select id, word from "${table}"`);
+
+  const { body } = await api.get(`T/database/schemas/public/tables/view%20${tables}/rows`);
+
+  expect(body.databaseTableRows).toEqual([{ id: 1, word: 'seen' }]);
+});

@@ -1,0 +1,192 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '../support/client.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { aTenant, type TestTenant } from '../support/factories.ts';
+
+let cluster: Cluster;
+let mine: TestTenant;
+let theirs: TestTenant;
+let api: Client;
+let own: { database_name: string; role_name: string };
+let other: { database_name: string; role_name: string };
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: ['tenant.database'] });
+  [mine, theirs] = [await aTenant(cluster), await aTenant(cluster)];
+  api = cluster.as(mine.creator).in(mine);
+  await cluster
+    .as(theirs.creator)
+    .in(theirs)
+    .post('T/database/execute-raw-sql', { sql: 'create table secrets (word text)' });
+  await api.post('T/database/execute-raw-sql', { sql: 'select 1' });
+  [own, other] = [await databaseOf(mine), await databaseOf(theirs)];
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+async function databaseOf({ id }: TestTenant) {
+  const { rows } = await cluster.pool.query(
+    'select database_name, role_name from tenant_database where tenant_id = $1',
+    [id],
+  );
+  return rows[0];
+}
+
+const run = (sql: string) => api.post('T/database/execute-raw-sql', { sql });
+
+test('the role may sign in and nothing else, and its name tells nothing', async () => {
+  const { rows } = await cluster.pool.query(
+    `select rolcanlogin, rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, rolconnlimit > 0 as limited,
+            (select count(*)::int from pg_auth_members m where m.member = r.oid) as memberships
+     from pg_roles r where rolname = $1`,
+    [own.role_name],
+  );
+
+  expect(rows).toEqual([
+    {
+      rolcanlogin: true,
+      rolsuper: false,
+      rolcreatedb: false,
+      rolcreaterole: false,
+      rolreplication: false,
+      rolbypassrls: false,
+      limited: true,
+      memberships: 0,
+    },
+  ]);
+  expect(own.role_name).toMatch(/^tenant_[0-9a-f]{24}$/);
+  expect(own.database_name).not.toContain(mine.id.slice(0, 8));
+});
+
+test.each(['another tenant', 'the deployment'])('the role may not connect to the database of %s', async (whose) => {
+  const deployment = new URL(cluster.config.db.url).pathname.slice(1);
+  const database = whose === 'the deployment' ? deployment : other.database_name;
+
+  const { body } = await run(`select has_database_privilege('${database}', 'CONNECT') as may`);
+  expect(body.result).toEqual([{ may: false }]);
+
+  // A tenant can give its role a password it knows, so the server itself must refuse.
+  expect((await run(`alter role current_user password 'known'`)).status).toBe(200);
+  const url = new URL(cluster.config.db.url);
+  url.username = own.role_name;
+  url.password = 'known';
+  url.pathname = `/${database}`;
+  const client = new pg.Client({ connectionString: url.href });
+  client.on('error', () => undefined);
+  await expect(client.connect()).rejects.toMatchObject({ code: '42501' });
+});
+
+test('a tenant that has changed the password of its role is not locked out', async () => {
+  await run(`alter role current_user password 'forgotten'`);
+  await cluster.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
+    own.role_name,
+  ]);
+
+  await expect.poll(async () => (await run('select 1 as one')).body.result).toEqual([{ one: 1 }]);
+});
+
+test.each([
+  [`select pg_read_file('/etc/passwd')`, '42501'],
+  [`select pg_read_binary_file('/etc/passwd')`, '42501'],
+  [`select pg_ls_dir('/')`, '42501'],
+  [`select pg_stat_file('/etc/passwd')`, '42501'],
+  [`select lo_import('/etc/passwd')`, '42501'],
+  [`create table f (t text); copy f from '/etc/passwd'`, '42501'],
+  [`create table f (t text); copy f to '/tmp/gantry-escape'`, '42501'],
+  [`create table f (t text); copy f from program 'id'`, '42501'],
+  [`copy (select 1) to program 'id'`, '42501'],
+  ['select * from pg_authid', '42501'],
+  ['select * from pg_shadow', '42501'],
+  ['create extension file_fdw', '42501'],
+  ['create extension dblink', '42501'],
+  ["create function f() returns int language c as 'libc', 'system'", '42501'],
+  ['create role mate', '42501'],
+  ['create database mine', '42501'],
+  ['alter role current_user superuser', '42501'],
+  ['alter system set work_mem = 1', '42501'],
+  ["create tablespace t location '/tmp'", '42501'],
+  ['checkpoint', '42501'],
+  [`set role gantry`, '42501'],
+  [`set session authorization gantry`, '42501'],
+  [`select pg_reload_conf()`, '42501'],
+  [`set temp_file_limit = -1`, '42501'],
+])('%s is refused', async (sql, code) => {
+  const answer = await run(sql);
+
+  expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 400, body: { error: { code: 'DB_ERROR' } } });
+  // Where an extension is not installed at all, the server has no need to refuse it.
+  expect([code, '58P01', '0A000', '22023']).toContain(answer.body.error.details.postgres_code);
+});
+
+test('nothing of the deployment and of other tenants is visible', async () => {
+  const deployment = new URL(cluster.config.db.url).pathname.slice(1);
+
+  expect((await run('select * from tenant')).body.error.details.postgres_code).toBe('42P01');
+  expect((await run(`select * from "${deployment}".public.tenant`)).body.error.details.postgres_code).toBe('0A000');
+  expect((await run(`select * from "${other.database_name}".public.secrets`)).body.error.details.postgres_code).toBe(
+    '0A000',
+  );
+  const { body } = await run(
+    `select count(*)::int as n from pg_stat_activity where usename is distinct from current_user and query not in ('<insufficient privilege>', '')`,
+  );
+  expect(body.result).toEqual([{ n: 0 }]);
+  const metadata = await api.get('T/database/metadata');
+  expect(JSON.stringify(metadata.body)).not.toContain('secrets');
+});
+
+test('nobody is ended or cancelled by another', async () => {
+  const { body } = await run(
+    `select count(*)::int as n from pg_stat_activity where usename is distinct from current_user and usename is not null`,
+  );
+  expect(body.result[0].n).toBeGreaterThan(0);
+  const ended = await run(
+    `select pg_terminate_backend(pid) from pg_stat_activity where usename is distinct from current_user and usename is not null`,
+  );
+  expect(ended.body.error.details.postgres_code).toBe('42501');
+});
+
+describe('names and values that would be SQL', () => {
+  const evil = [
+    `x'; drop table kept; --`,
+    `x"; drop table kept; --`,
+    `x\\'; drop table kept; --`,
+    '$$; drop table kept; --',
+    '{{ctx}}',
+    '%',
+    `x' or '1'='1`,
+  ];
+
+  test.each(evil)('%s', async (text) => {
+    await run('create table if not exists kept (id serial primary key, word text)');
+    const at = (...parts: string[]) => `T/database/schemas/${parts.map(encodeURIComponent).join('/')}`;
+    const q = encodeURIComponent(JSON.stringify({ [text]: { '=': text } }));
+    const answers = await Promise.all([
+      api.get(at(text, 'tables')),
+      api.get(at('public', 'tables', text)),
+      api.get(at('public', 'tables', text, 'rows')),
+      api.get(`${at('public', 'tables', 'kept', 'rows')}?q=${q}`),
+      api.get(`${at('public', 'tables', 'kept', 'rows')}?order=${encodeURIComponent(text)}`),
+      api.get(at('public', 'triggers', text, text)),
+      api.patch(at('public', 'tables', 'kept', 'rows', 'delete'), { where: { word: { '=': text } } }),
+      api.patch(at('public', 'tables', 'kept', 'rows'), {
+        databaseTableRowData: [{ data: { [text]: text }, where: { word: { '=': text } } }],
+      }),
+      api.post(at('public', 'tables'), {
+        databaseTableName: 't',
+        columns: [{ databaseTableColumnName: 'a', databaseTableColumnType: text }],
+      }),
+    ]);
+
+    for (const { status } of answers) expect([200, 201, 400, 404]).toContain(status);
+    await api.post(at('public', 'tables', 'kept', 'rows'), { databaseTableRowData: [{ word: text }] });
+    const { body } = await api.get(
+      `${at('public', 'tables', 'kept', 'rows')}?q=${encodeURIComponent(JSON.stringify({ word: { '=': text } }))}`,
+    );
+    expect(body.databaseTableRows).toMatchObject([{ word: text }]);
+  });
+});
+
+test('no password is stored in clear, nor shown by the server', async () => {
+  const { rows } = await cluster.pool.query('select password from tenant_database');
+  for (const { password } of rows) expect(password).toMatch(/^gs1\./);
+});

@@ -1,0 +1,39 @@
+import { createKeyRing } from '#shared/crypto.ts';
+import { createOutbound } from '#workers/outbound.ts';
+import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases.ts';
+import type { TenantClient } from '#workers/tenant-database/open.ts';
+import { type Deployment, startDeployment } from './deployment.ts';
+import { testLogger } from './environment.ts';
+
+export interface TestDatabases extends AsyncDisposable {
+  deployment: Deployment;
+  databases: TenantDatabases;
+  /** In the database of the deployment's one tenant. */
+  use<T>(work: (client: TenantClient) => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+/** What a worker has to reach the databases of tenants, without the worker. */
+export async function aTenantDatabases(settings: Record<string, string> = {}): Promise<TestDatabases> {
+  const deployment = await startDeployment(settings);
+  const databases = databasesOf(deployment);
+  return {
+    deployment,
+    databases,
+    use: (work, signal = AbortSignal.timeout(60_000)) => databases.use(deployment.tenantID, signal, work),
+    async [Symbol.asyncDispose]() {
+      await databases[Symbol.asyncDispose]();
+      await deployment[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** As another worker process of the same deployment has it. */
+export function databasesOf({ pool, config }: Deployment): TenantDatabases {
+  return createTenantDatabases({
+    pool,
+    secrets: createKeyRing(config.secrets.keys),
+    outbound: createOutbound(config.outbound),
+    logger: testLogger,
+    config: config.tenantDatabases,
+  });
+}

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AppError } from '#shared/errors.ts';
+import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { executeSQL } from '#workers/tenant-database/execute-sql.ts';
+import { aTenantDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
+
+let place: TestDatabases;
+beforeAll(async () => {
+  place = await aTenantDatabases();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
+type Answer = any;
+
+function run(sql: string, more: Partial<DatabaseOperationOf<'executeSQL'>> = {}): Promise<Answer> {
+  const operation = {
+    kind: 'executeSQL' as const,
+    sql,
+    params: [],
+    readOnly: false,
+    timeoutSeconds: 30,
+    maxRows: 1_000,
+  };
+  return place.use((client) => executeSQL(client, { ...operation, ...more }));
+}
+
+async function refusal(work: Promise<unknown>): Promise<AppError> {
+  const error = await work.then(
+    () => undefined,
+    (thrown) => thrown,
+  );
+  expect(error).toBeInstanceOf(AppError);
+  return error as AppError;
+}
+
+test('a statement answers with columns, types and rows', async () => {
+  const answer = await run('select 1 as one, $1::text as said', { params: ['hello'] });
+
+  expect(answer).toMatchObject({ result: [{ one: 1, said: 'hello' }], rowCount: 1 });
+  expect(answer.results).toEqual([
+    {
+      command: 'SELECT',
+      rowCount: 1,
+      truncated: false,
+      notices: [],
+      columns: [
+        { name: 'one', type: 'integer' },
+        { name: 'said', type: 'text' },
+      ],
+      rows: [{ one: 1, said: 'hello' }],
+    },
+  ]);
+});
+
+test.each([
+  ['9007199254740993::bigint', 'bigint', '9007199254740993'],
+  ['12345678901234567890.123456789::numeric(30,9)', 'numeric(30,9)', '12345678901234567890.123456789'],
+  ["'2026-11-21 12:00:00.123456+05:30'::timestamptz", 'timestamp with time zone', '2026-11-21T06:30:00.123456Z'],
+  ["'2026-11-21 12:00:00'::timestamp", 'timestamp without time zone', '2026-11-21T12:00:00'],
+  ["'infinity'::timestamptz", 'timestamp with time zone', 'infinity'],
+  ["'2026-11-21'::date", 'date', '2026-11-21'],
+  ["'\\x00ff10'::bytea", 'bytea', 'AP8Q'],
+  [`'{"a":[1,null]}'::jsonb`, 'jsonb', { a: [1, null] }],
+  ["array['a','b,\"c\\','{',null]::text[]", 'text[]', ['a', 'b,"c\\', '{', null]],
+  [
+    'array[[1,2],[3,4]]',
+    'integer[]',
+    [
+      [1, 2],
+      [3, 4],
+    ],
+  ],
+  ["'[5:6]={1,2}'::int[]", 'integer[]', [1, 2]],
+  ["'{}'::int[]", 'integer[]', []],
+  ['null::int', 'integer', null],
+  ["'NaN'::float8", 'double precision', 'NaN'],
+  ['true', 'boolean', true],
+  ['1.5::float4', 'real', 1.5],
+])('%s is %s and arrives as JSON has it', async (expression, type, value) => {
+  const { results } = await run(`select ${expression} as v`);
+
+  expect(results[0]).toMatchObject({ columns: [{ name: 'v', type }], rows: [{ v: value }] });
+});
+
+test('parameters of every type arrive', async () => {
+  const { result } = await run(
+    'select $1::bigint as a, $2::numeric as b, $3::jsonb as c, $4::int[] as d, $5::text as e, $6::bool as f',
+    {
+      params: ['9007199254740993', '0.10', { x: [1] }, [1, 2], null, true],
+    },
+  );
+
+  expect(result).toEqual([{ a: '9007199254740993', b: '0.10', c: { x: [1] }, d: [1, 2], e: null, f: true }]);
+});
+
+test('columns of the same name are told apart', async () => {
+  const { result } = await run('select 1 as a, 2 as a, 3 as a');
+
+  expect(result).toEqual([{ a: 1, a_2: 2, a_3: 3 }]);
+});
+
+describe('several statements', () => {
+  test('each has its result', async () => {
+    const { results, result } = await run(`
+      create table several (id int primary key, note text default 'a;b'); -- a comment; with a semicolon
+      insert into several values (1, $$x;y$$), (2, E'it\\'s;');
+      /* nothing; /* nested; */ here */
+      select * from several order by id;`);
+
+    expect(results.map(({ command, rowCount }: Answer) => [command, rowCount])).toEqual([
+      ['CREATE', null],
+      ['INSERT', 2],
+      ['SELECT', 2],
+    ]);
+    expect(result).toEqual([
+      { id: 1, note: 'x;y' },
+      { id: 2, note: "it's;" },
+    ]);
+  });
+
+  test('are one transaction: what fails takes the others with it, and says which it was', async () => {
+    const error = await refusal(run('create table undone (id int); select 1/0; select 2'));
+
+    expect(error).toMatchObject({ code: 'DB_ERROR', status: 400, details: { postgres_code: '22012' } });
+    expect(error.message).toContain('Statement 2: ');
+    expect((await run(`select to_regclass('undone') as found`)).result).toEqual([{ found: null }]);
+  });
+
+  test('may say themselves where transactions begin and end', async () => {
+    await run('begin; create table kept (id int); commit; begin; create table lost (id int); rollback');
+
+    const { result } = await run(`select to_regclass('kept') is not null as kept, to_regclass('lost') is null as lost`);
+    expect(result).toEqual([{ kept: true, lost: true }]);
+  });
+
+  test('a routine that is written as statements is one of them', async () => {
+    const { results } = await run(`
+      create function five() returns int language sql begin atomic select case when true then 2 end; select 5; end;
+      select five()`);
+
+    expect(results).toHaveLength(2);
+    expect(results[1].rows).toEqual([{ five: 5 }]);
+  });
+});
+
+test('a transaction somebody has left open is gone, with settings, temporary tables and locks', async () => {
+  await run(`create table leftovers (id int)`);
+  await run(`begin; insert into leftovers values (1); set search_path to nowhere; select pg_advisory_lock(7)`);
+  await run(`create temporary table mine (id int); prepare p as select 1`);
+
+  const { result } = await run(
+    `select (select count(*) from leftovers) as rows, to_regclass('mine') as mine, current_setting('search_path') as path,
+            (select count(*)::int from pg_locks where locktype = 'advisory') as locks, (select count(*)::int from pg_prepared_statements) as prepared`,
+  );
+  expect(result).toEqual([{ rows: '0', mine: null, path: '"$user", public', locks: 0, prepared: 0 }]);
+});
+
+test('read only means nothing is written', async () => {
+  await run('create table unwritten (id int)');
+
+  expect(await refusal(run('insert into unwritten values (1)', { readOnly: true }))).toMatchObject({
+    code: 'DB_ERROR',
+    details: { postgres_code: '25006' },
+  });
+  expect(
+    await refusal(run('set transaction read write; insert into unwritten values (1)', { readOnly: true })),
+  ).toMatchObject({
+    code: 'DB_ERROR',
+  });
+  expect(await refusal(run('commit; insert into unwritten values (1)', { readOnly: true }))).toMatchObject({
+    code: 'VALIDATION_ERROR',
+  });
+  expect((await run('select count(*)::int as n from unwritten')).result).toEqual([{ n: 0 }]);
+});
+
+test('a result that is cut short says so', async () => {
+  const { results } = await run('select * from generate_series(1, 30) as n', { maxRows: 20 });
+  expect(results[0]).toMatchObject({ truncated: true, rowCount: 20, command: 'SELECT' });
+  expect(results[0].rows).toHaveLength(20);
+
+  const whole = await run('select * from generate_series(1, 20) as n', { maxRows: 20 });
+  expect(whole.results[0]).toMatchObject({ truncated: false, rowCount: 20 });
+});
+
+test('of a million rows only the first are fetched, and of large ones fewer', async () => {
+  const before = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+  const { results } = await run(`select n, repeat('x', 200) as pad from generate_series(1, 1000000) as n`, {
+    maxRows: 10_000,
+  });
+  const after = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+
+  expect(results[0]).toMatchObject({ truncated: true, rowCount: 10_000 });
+  expect(after - before).toBeLessThan(100 * 1024 * 1024);
+
+  const large = await run(`select repeat('x', 1000000) as pad from generate_series(1, 10000)`, { maxRows: 10_000 });
+  expect(large.results[0].truncated).toBe(true);
+  expect(large.results[0].rows.length).toBeLessThan(600);
+});
+
+test('what writes and is cut short has written all of it', async () => {
+  await run('create table many (id int)');
+
+  const { results } = await run('insert into many select generate_series(1, 2000) returning id', { maxRows: 10 });
+  expect(results[0]).toMatchObject({ truncated: true });
+  expect((await run('select count(*)::int as n from many')).result).toEqual([{ n: 2000 }]);
+});
+
+test('notices come with the statement that gave them', async () => {
+  const { results } = await run(`do $$ begin raise notice 'seen'; end $$; select 1`);
+
+  expect(results[0].notices).toEqual([{ severity: 'NOTICE', message: 'seen' }]);
+  expect(results[1].notices).toEqual([]);
+});
+
+test('copying from and to the client is refused, and the connection lives on', async () => {
+  await run('create table copied (id int)');
+  expect(await refusal(run('copy copied from stdin'))).toMatchObject({ code: 'VALIDATION_ERROR' });
+  await run('copy copied to stdout').catch(() => undefined);
+
+  expect((await run('select 1 as one')).result).toEqual([{ one: 1 }]);
+});
+
+test('a statement that takes too long is stopped by the server', async () => {
+  expect(await refusal(run('select pg_sleep(30)', { timeoutSeconds: 0.2 }))).toMatchObject({
+    code: 'UPSTREAM_TIMEOUT',
+    retry: false,
+    details: { postgres_code: '57014' },
+  });
+});
+
+test.each(['', ' ; ;', '-- nothing', '/* nothing'])('%j is no statement', async (sql) => {
+  expect((await refusal(run(sql))).code).toMatch(/VALIDATION_ERROR|DB_ERROR/);
+});
+
+test('an error says where it is and nothing of the connection', async () => {
+  const error = await refusal(run('select * frm nowhere'));
+
+  expect(error).toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '42601', position: expect.any(Number) } });
+  expect(JSON.stringify([error.message, error.details])).not.toMatch(/password|127\.0\.0\.1/);
+});

@@ -1,0 +1,8 @@
+import type { tenantDatabase } from '#shared/queues/tenant-database.ts';
+import type { Answerer } from '../answers.ts';
+import { operate } from '../tenant-database/operations.ts';
+
+export const answerTenantDatabase: Answerer<typeof tenantDatabase> = (
+  { question: { tenantID, operation }, signal },
+  { tenantDatabases },
+) => tenantDatabases.use(tenantID, signal, (client) => operate(client, operation));

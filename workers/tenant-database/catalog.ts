@@ -1,0 +1,94 @@
+import { AppError } from '#shared/errors.ts';
+import type { TenantClient } from './open.ts';
+import { quoteName } from './quote.ts';
+
+export interface TableName {
+  schema: string;
+  table: string;
+}
+
+export interface Column {
+  name: string;
+  /** As one would write it in a statement. */
+  type: string;
+  /** How its values travel. */
+  kind: 'json' | 'bytes' | 'list' | 'plain';
+  notNull: boolean;
+  defaultValue: string | null;
+}
+
+export interface Table extends TableName {
+  id: number;
+  /** As in `pg_class`: r, p, v, m or f. */
+  kind: string;
+  columns: Column[];
+  primaryKey: string[];
+}
+
+/** What belongs to the server is not a tenant's to manage. */
+export const isOwnSchema = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
+
+export async function requireSchema(client: TenantClient, schema: string): Promise<void> {
+  const { rowCount } = await client.query(
+    `select from pg_catalog.pg_namespace n where n.nspname = $1 and ${isOwnSchema}`,
+    [schema],
+  );
+  if (rowCount === 0) throw new AppError('NOT_FOUND', 'Schema not found');
+}
+
+export async function findTable(client: TenantClient, { schema, table }: TableName): Promise<Table> {
+  const [found] = await findTables(client, { schema, table });
+  if (!found) throw new AppError('NOT_FOUND', 'Table not found');
+  return found;
+}
+
+/** All of a schema when none is named. */
+export async function findTables(
+  client: TenantClient,
+  { schema, table }: { schema: string; table: string | null },
+): Promise<Table[]> {
+  const { rows } = await client.query<Table>(FIND_TABLES, [schema, table]);
+  return rows;
+}
+
+const FIND_TABLES = `
+select n.nspname as schema, c.relname as table, c.oid::int8 as id, c.relkind::text as kind,
+  coalesce((
+    select json_agg(json_build_object(
+      'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
+      'defaultValue', pg_get_expr(d.adbin, d.adrelid),
+      'kind', case when t.typcategory = 'A' then 'list'
+                   when coalesce(nullif(t.typbasetype, 0), t.oid) in ('json'::regtype, 'jsonb'::regtype) then 'json'
+                   when coalesce(nullif(t.typbasetype, 0), t.oid) = 'bytea'::regtype then 'bytes' else 'plain' end
+    ) order by a.attnum)
+    from pg_catalog.pg_attribute a
+    join pg_catalog.pg_type t on t.oid = a.atttypid
+    left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), '[]') as columns,
+  array(
+    select a.attname::text from pg_catalog.pg_index i
+    cross join unnest(i.indkey::int2[]) with ordinality as k(attnum, at)
+    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+    where i.indrelid = c.oid and i.indisprimary order by k.at) as "primaryKey"
+from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where n.nspname = $1 and ($2::text is null or c.relname = $2) and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isOwnSchema}
+order by c.relname`;
+
+/** Where a row lies, of tables that keep their rows themselves. Good for as long as nobody writes to the row. */
+export function hasPlaces({ kind }: Table): boolean {
+  return kind === 'r' || kind === 'p' || kind === 'm';
+}
+
+const place: Column = { name: 'ctid', type: 'tid', kind: 'plain', notNull: true, defaultValue: null };
+
+/** Of a name that a client has given; `ctid` may be asked for and not be written. */
+export function columnOf(table: Table, name: string, field: string): Column {
+  const column = table.columns.find((known) => known.name === name);
+  if (column) return column;
+  if (name === 'ctid' && field !== 'data' && hasPlaces(table)) return place;
+  throw new AppError('VALIDATION_ERROR', `${field}: there is no column "${name}" in "${table.table}"`);
+}
+
+export function quoteTable({ schema, table }: TableName): string {
+  return quoteName(schema, table);
+}

@@ -1,0 +1,113 @@
+import type { DatabaseColumn, DatabaseConstraint } from '#shared/database-table.ts';
+import { AppError } from '#shared/errors.ts';
+import type { TableName } from './catalog.ts';
+import { quoteName } from './quote.ts';
+import { requireExpression } from './sql-text.ts';
+
+/** A constraint as the catalogue has it, or as somebody wants it. */
+export interface Constraint {
+  /** Undefined: whatever the server makes of it. */
+  name: string | undefined;
+  type: DatabaseConstraint['constraintType'];
+  columns: string[];
+  referencedSchema: string | null;
+  referencedTable: string | null;
+  /** Empty: the primary key of the other table. */
+  referencedColumns: string[];
+  onUpdate: string;
+  onDelete: string;
+  check: string | null;
+}
+
+const plain = {
+  name: undefined,
+  columns: [],
+  referencedSchema: null,
+  referencedTable: null,
+  referencedColumns: [],
+  onUpdate: 'NO ACTION',
+  onDelete: 'NO ACTION',
+  check: null,
+};
+
+/** What a client has listed, checked as far as it can be without the database. */
+export function readConstraint(given: DatabaseConstraint, { schema }: TableName, at: number): Constraint {
+  const field = `constraints.${at}`;
+  const refuse = (name: string, message: string) => new AppError('VALIDATION_ERROR', `${field}.${name}: ${message}`);
+  const { constraintType: type, databaseTableColumns: columns, referencedColumns, referencedTable } = given;
+  const constraint = { ...plain, name: given.constraintName, type };
+  if (type === 'CHECK') {
+    if (!given.check) throw refuse('check', 'is required');
+    return { ...constraint, columns, check: requireExpression(given.check, `${field}.check`) };
+  }
+  if (columns.length === 0) throw refuse('databaseTableColumns', 'is required');
+  if (type !== 'FOREIGN KEY') return { ...constraint, columns };
+  if (!referencedTable) throw refuse('referencedTable', 'is required');
+  if (referencedColumns && referencedColumns.length > 0 && referencedColumns.length !== columns.length)
+    throw refuse('referencedColumns', 'must be as many as databaseTableColumns');
+  return {
+    ...constraint,
+    columns,
+    referencedSchema: given.referencedSchema ?? schema,
+    referencedTable,
+    referencedColumns: referencedColumns ?? [],
+    onUpdate: given.onUpdate ?? 'NO ACTION',
+    onDelete: given.onDelete ?? 'NO ACTION',
+  };
+}
+
+/** What the flags of the columns ask for. */
+export function constraintsOfFlags(columns: readonly DatabaseColumn[]): Constraint[] {
+  const nameOf = ({ databaseTableColumnName }: DatabaseColumn) => databaseTableColumnName;
+  const key = columns.filter(({ primaryKey }) => primaryKey).map(nameOf);
+  const unique = columns.filter((column) => column.unique && !(column.primaryKey && key.length === 1));
+  const checks = columns.flatMap((column, at) =>
+    column.check ? [{ columns: [nameOf(column)], check: requireExpression(column.check, `columns.${at}.check`) }] : [],
+  );
+  return [
+    ...(key.length > 0 ? [{ ...plain, type: 'PRIMARY KEY' as const, columns: key }] : []),
+    ...unique.map((column) => ({ ...plain, type: 'UNIQUE' as const, columns: [nameOf(column)] })),
+    ...checks.map((check) => ({ ...plain, type: 'CHECK' as const, ...check })),
+  ];
+}
+
+export function constraintSQL(constraint: Constraint): string {
+  const { name, type, columns, referencedSchema, referencedTable, referencedColumns } = constraint;
+  const named = name === undefined ? '' : `constraint ${quoteName(name)} `;
+  if (type === 'CHECK') return `${named}check (${constraint.check})`;
+  const own = `${named}${type.toLowerCase()} (${listOf(columns)})`;
+  if (type !== 'FOREIGN KEY') return own;
+  const other = quoteName(referencedSchema ?? '', referencedTable ?? '');
+  const others = referencedColumns.length > 0 ? ` (${listOf(referencedColumns)})` : '';
+  const actions = ` on update ${constraint.onUpdate.toLowerCase()} on delete ${constraint.onDelete.toLowerCase()}`;
+  return `${own} references ${other}${others}${actions}`;
+}
+
+function listOf(names: readonly string[]): string {
+  return names.map((name) => quoteName(name)).join(', ');
+}
+
+/** Whether one that is there does what is wanted. */
+export function isSameConstraint(wanted: Constraint, current: Constraint): boolean {
+  if (wanted.type !== current.type) return false;
+  if (wanted.name !== undefined && wanted.name !== current.name) return false;
+  if (wanted.type === 'CHECK') return bare(wanted.check) === bare(current.check);
+  const fields = ['columns', 'referencedSchema', 'referencedTable', 'onUpdate', 'onDelete'] as const;
+  if (!fields.every((field) => String(wanted[field]) === String(current[field]))) return false;
+  return (
+    wanted.referencedColumns.length === 0 || String(wanted.referencedColumns) === String(current.referencedColumns)
+  );
+}
+
+/** The catalogue puts parentheses around every expression. */
+function bare(expression: string | null): string {
+  const text = (expression ?? '').trim();
+  if (!text.startsWith('(') || !text.endsWith(')')) return text;
+  const inner = text.slice(1, -1);
+  try {
+    return bare(requireExpression(inner, 'check'));
+  } catch {
+    // The first and the last parenthesis are not a pair.
+    return text;
+  }
+}

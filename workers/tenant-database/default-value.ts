@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from 'node:util';
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import { quoteLiteral } from './quote.ts';
+
+const FUNCTIONS = new Set([
+  'now()',
+  'clock_timestamp()',
+  'statement_timestamp()',
+  'transaction_timestamp()',
+  'gen_random_uuid()',
+  'uuidv4()',
+  'uuidv7()',
+  'random()',
+  'current_timestamp',
+  'current_date',
+  'current_time',
+  'localtimestamp',
+  'localtime',
+  'current_user',
+  'session_user',
+]);
+
+/**
+ * What stands behind DEFAULT: a value that the server reads as the column's type, or one of the functions that are good for
+ * nothing else. Any other expression would be SQL of the client's in a statement of ours.
+ */
+export function defaultOf(value: Json, field: string): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return quoteLiteral(asArray(value));
+  if (typeof value === 'object') return quoteLiteral(JSON.stringify(value));
+  if (typeof value !== 'string') return String(value);
+  const text = value.trim();
+  if (FUNCTIONS.has(text.toLowerCase())) return text.toLowerCase();
+  const sequence = /^nextval\(\s*'((?:[^']|'')+)'(?:::regclass)?\s*\)$/i.exec(text)?.[1];
+  if (sequence) return `nextval(${quoteLiteral(sequence.replaceAll("''", "'"))}::regclass)`;
+  const quoted = readQuoted(text);
+  if (quoted !== undefined) return quoteLiteral(quoted);
+  if (/^[\w."]+\s*\([\s\S]*\)$/.test(text) || /::[\w\s."]+$/.test(text))
+    throw new AppError(
+      'VALIDATION_ERROR',
+      `${field}: is no value and none of ${[...FUNCTIONS].join(', ')}, nextval('…'); a text that looks like an expression is written in quotes: '…'`,
+    );
+  return quoteLiteral(value);
+}
+
+/** Whether what the catalogue has is what is asked for. */
+export function isSameDefault(wanted: Json, current: string | null): boolean {
+  if (wanted === null || current === null) return wanted === current;
+  const written = readQuoted(current);
+  if (typeof wanted === 'object') return isDeepStrictEqual(wanted, parsed(written));
+  return String(wanted) === current || String(wanted) === written;
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** `'text'` and `'text'::type`, as the catalogue writes values. */
+function readQuoted(text: string): string | undefined {
+  return /^'((?:[^']|'')*)'(?:::[\w\s."]+(?:\([\d,\s]+\))?(?:\[\])*)?$/.exec(text)?.[1]?.replaceAll("''", "'");
+}
+
+function asArray(items: readonly Json[]): string {
+  const each = items.map((item) => {
+    if (item === null) return 'NULL';
+    if (Array.isArray(item)) return asArray(item);
+    const text = typeof item === 'object' ? JSON.stringify(item) : String(item);
+    return `"${text.replace(/[\\"]/g, '\\$&')}"`;
+  });
+  return `{${each.join(',')}}`;
+}

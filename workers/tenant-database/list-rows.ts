@@ -1,0 +1,64 @@
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { columnOf, findTable, hasPlaces, quoteTable, type Table } from './catalog.ts';
+import { conditionOf } from './filter.ts';
+import type { TenantClient } from './open.ts';
+import { quoteName } from './quote.ts';
+import { runStatement } from './statement.ts';
+import { typeRows } from './values.ts';
+
+const MOST_BYTES = 8 * 1024 * 1024;
+
+type ListRows = DatabaseOperationOf<'listRows'>;
+
+/** A page of a table, each row with its `ctid` where it has one. */
+export async function listRows(client: TenantClient, operation: ListRows): Promise<JsonObject> {
+  const { page, pageSize, filter, order } = operation;
+  const table = await findTable(client, operation);
+  const values: unknown[] = [];
+  const where = conditionOf(filter, table, values);
+  const sql = `select ${selection(table)} from ${quoteTable(table)} where ${where} order by ${ordering(table, order)}`;
+  const text = `${sql} limit ${pageSize + 1} offset ${(page - 1) * pageSize}`;
+  const result = await runStatement(client, { text, values }, { rows: pageSize + 1, bytes: MOST_BYTES });
+  if (result.truncated)
+    throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MOST_BYTES} bytes: ask for a smaller pageSize`);
+  const [typed] = await typeRows(client, [result]);
+  const rows = typed?.rows ?? [];
+  return {
+    databaseTableRows: rows.slice(0, pageSize),
+    page,
+    pageSize,
+    nextPage: rows.length > pageSize ? page + 1 : null,
+    ...(operation.count && { totalCount: await countRows(client, table, filter) }),
+  };
+}
+
+export async function countRows(client: TenantClient, table: Table, filter: JsonObject | null): Promise<number> {
+  const values: unknown[] = [];
+  const where = conditionOf(filter, table, values);
+  const { rows } = await client.query<{ n: string }>(
+    `select count(*)::text as n from ${quoteTable(table)} where ${where}`,
+    values,
+  );
+  return Number(rows[0]?.n);
+}
+
+export function selection(table: Table): string {
+  const columns = table.columns.map(({ name }) => quoteName(name));
+  return [...(hasPlaces(table) ? ['ctid::text as ctid'] : []), ...columns].join(', ') || 'null as empty';
+}
+
+/** As asked for, and then by what makes every row's place certain, so that no page shows a row of another. */
+export function ordering(table: Table, order: ListRows['order']): string {
+  const asked = order.map(({ column, descending, nulls }) => {
+    const name = quoteName(columnOf(table, column, 'order').name);
+    return `${name}${descending ? ' desc' : ''}${nulls ? ` nulls ${nulls}` : ''}`;
+  });
+  const rest = table.primaryKey.length > 0 ? table.primaryKey.map((name) => quoteName(name)) : placeOf(table);
+  return [...asked, ...rest].join(', ') || '1';
+}
+
+function placeOf(table: Table): string[] {
+  return hasPlaces(table) ? ['ctid'] : [];
+}

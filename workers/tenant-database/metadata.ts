@@ -1,0 +1,43 @@
+import type { JsonObject } from '#shared/json.ts';
+import { isOwnSchema } from './catalog.ts';
+import type { TenantClient } from './open.ts';
+
+/** Everything there is, by name: what an editor completes from. */
+export async function readMetadata(client: TenantClient): Promise<JsonObject> {
+  const { rows } = await client.query<JsonObject>(METADATA);
+  return { databaseMetadata: { metadata: rows } };
+}
+
+const COLUMNS = `
+coalesce((
+  select json_agg(json_build_object('databaseTableColumnName', a.attname,
+                                    'databaseTableColumnType', format_type(a.atttypid, a.atttypmod)) order by a.attnum)
+  from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), '[]')`;
+
+const KEYS = `
+coalesce((
+  select json_agg(json_build_object('constraintName', k.conname, 'constraintType',
+    case k.contype when 'p' then 'PRIMARY KEY' when 'u' then 'UNIQUE' else 'FOREIGN KEY' end) order by k.conname)
+  from pg_catalog.pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'f')), '[]')`;
+
+const INDEXES = `
+coalesce((
+  select json_agg(json_build_object('indexName', x.relname, 'indexDefinition', pg_get_indexdef(i.indexrelid)) order by x.relname)
+  from pg_catalog.pg_index i join pg_catalog.pg_class x on x.oid = i.indexrelid where i.indrelid = c.oid), '[]')`;
+
+const METADATA = `
+select n.nspname as "databaseSchemaName",
+  coalesce((
+    select json_agg(json_build_object(
+      'databaseTableName', c.relname, 'databaseTableColumns', ${COLUMNS}, 'keys', ${KEYS}, 'indexes', ${INDEXES},
+      'estimatedRowCount', greatest(c.reltuples, 0)::float8,
+      'sizeBytes', case when c.relkind = 'f' then 0 else pg_total_relation_size(c.oid) end
+    ) order by c.relname)
+    from pg_catalog.pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'f')), '[]') as tables,
+  array(select c.relname::text from pg_catalog.pg_class c
+        where c.relnamespace = n.oid and c.relkind in ('v', 'm') order by 1) as views,
+  coalesce((
+    select json_agg(json_build_object('enum_name', t.typname, 'values',
+      array(select e.enumlabel::text from pg_catalog.pg_enum e where e.enumtypid = t.oid order by e.enumsortorder)) order by t.typname)
+    from pg_catalog.pg_type t where t.typnamespace = n.oid and t.typtype = 'e'), '[]') as enums
+from pg_catalog.pg_namespace n where ${isOwnSchema} order by 1`;

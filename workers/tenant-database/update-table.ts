@@ -1,0 +1,139 @@
+import type { DatabaseColumn } from '#shared/database-table.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { applyDDL } from './apply-ddl.ts';
+import { type Column, quoteTable } from './catalog.ts';
+import { findColumnType } from './column-type.ts';
+import { type Constraint, constraintSQL, constraintsOfFlags, isSameConstraint, readConstraint } from './constraints.ts';
+import { definitionOf, requireDistinct } from './create-table.ts';
+import { defaultOf, isSameDefault } from './default-value.ts';
+import type { TenantClient } from './open.ts';
+import { quoteName } from './quote.ts';
+import { describeTable, type TableDescription } from './tables.ts';
+
+type UpdateTable = DatabaseOperationOf<'updateTable'>;
+
+/**
+ * From what is there to what is wanted, in one transaction. A column that is not among `columns` is dropped, so leaving
+ * `columns` out changes none; the same holds for `constraints`.
+ */
+export async function updateTable(client: TenantClient, operation: UpdateTable): Promise<JsonObject> {
+  const current = await describeTable(client, operation);
+  if (current.kind !== 'r' && current.kind !== 'p')
+    throw new AppError(
+      'VALIDATION_ERROR',
+      'databaseTableName: is a view or a foreign table, which cannot be changed this way',
+    );
+  const { columns } = operation;
+  if (columns) requireDistinct(columns);
+  const wanted = wantedConstraints(current, operation);
+  const [dropped, added] = difference(current.constraints, wanted);
+  const actions = [
+    ...dropped.map(({ name = '' }) => `drop constraint ${quoteName(name)}`),
+    ...(columns ? await columnActions(client, current, columns) : []),
+    // What others may refer to comes first.
+    ...added.filter(isKey).map((constraint) => `add ${constraintSQL(constraint)}`),
+    ...added.filter((constraint) => !isKey(constraint)).map((constraint) => `add ${constraintSQL(constraint)}`),
+  ];
+  const sql = actions.map((action) => `alter table ${quoteTable(current)} ${action}`);
+  return { message: 'Table updated', ...(await applyDDL(client, sql, operation)) };
+}
+
+function isKey({ type }: Constraint): boolean {
+  return type === 'PRIMARY KEY' || type === 'UNIQUE';
+}
+
+async function columnActions(
+  client: TenantClient,
+  current: TableDescription,
+  wanted: readonly DatabaseColumn[],
+): Promise<string[]> {
+  const names = new Set(wanted.map(({ databaseTableColumnName }) => databaseTableColumnName));
+  const gone = current.columns.filter(({ name }) => !names.has(name));
+  const actions = gone.map(({ name }) => `drop column ${quoteName(name)}`);
+  for (const [at, column] of wanted.entries()) {
+    const existing = current.columns.find(({ name }) => name === column.databaseTableColumnName);
+    if (existing) actions.push(...(await changesOf(client, { existing, column, at, current })));
+    else actions.push(`add column ${await definitionOf(client, column, at)}`);
+  }
+  return actions;
+}
+
+interface Change {
+  existing: Column;
+  column: DatabaseColumn;
+  at: number;
+  current: TableDescription;
+}
+
+async function changesOf(client: TenantClient, { existing, column, at, current }: Change): Promise<string[]> {
+  const { databaseTableColumnType: type, isList = false, defaultValue, notNull } = column;
+  const wanted = await findColumnType(client, { type, isList, field: `columns.${at}.databaseTableColumnType` });
+  const name = quoteName(existing.name);
+  const isOther = wanted.name !== existing.type;
+  const standard =
+    defaultValue === undefined || isSameDefault(defaultValue, existing.defaultValue) ? undefined : defaultValue;
+  const actions: string[] = [];
+  // The old default may not fit the type that comes.
+  if (standard !== undefined && existing.defaultValue !== null) actions.push(`alter column ${name} drop default`);
+  if (isOther) actions.push(`alter column ${name} type ${wanted.name} using ${name}::${wanted.base}`);
+  if (standard !== undefined && standard !== null)
+    actions.push(`alter column ${name} set default ${defaultOf(standard, `columns.${at}.defaultValue`)}`);
+  const isInKey = current.primaryKey.includes(existing.name) || column.primaryKey;
+  if (notNull !== undefined && notNull !== existing.notNull && !(isInKey && !notNull))
+    actions.push(`alter column ${name} ${notNull ? 'set' : 'drop'} not null`);
+  return actions;
+}
+
+/** The list wins over the flags of the columns; without a list, flags that are given say what is to change. */
+function wantedConstraints(current: TableDescription, { columns, constraints, ...name }: UpdateTable): Constraint[] {
+  const flags = columns ? constraintsOfFlags(columns) : [];
+  const remaining = columns
+    ? current.constraints.filter((constraint) => isLeft(constraint, columns))
+    : current.constraints;
+  const listed = constraints
+    ? constraints.map((constraint, at) => readConstraint(constraint, name, at))
+    : remaining.filter((constraint) => !isRevoked(constraint, columns ?? []));
+  const missing = flags.filter((flag) => !listed.some((constraint) => covers(constraint, flag)));
+  return [...listed, ...missing];
+}
+
+/** All of its columns stay. */
+function isLeft(constraint: Constraint, columns: readonly DatabaseColumn[]): boolean {
+  const names = new Set(columns.map(({ databaseTableColumnName }) => databaseTableColumnName));
+  return constraint.columns.every((name) => names.has(name));
+}
+
+/** The flags of its columns say otherwise. */
+function isRevoked(constraint: Constraint, columns: readonly DatabaseColumn[]): boolean {
+  const own = columns.filter(({ databaseTableColumnName }) => constraint.columns.includes(databaseTableColumnName));
+  if (constraint.type === 'PRIMARY KEY') {
+    const key = columns.filter(({ primaryKey }) => primaryKey).map((column) => column.databaseTableColumnName);
+    const isSaid = columns.some(({ primaryKey }) => primaryKey !== undefined);
+    return isSaid && [...key].sort().join('\0') !== [...constraint.columns].sort().join('\0');
+  }
+  if (constraint.columns.length !== 1) return false;
+  const [column] = own;
+  if (constraint.type === 'UNIQUE') return column?.unique === false;
+  if (constraint.type !== 'CHECK' || column?.check === undefined) return false;
+  return column.check === null || !isSameConstraint({ ...constraint, check: column.check }, constraint);
+}
+
+/** A key is a key in whatever order its columns are flagged. */
+function covers(constraint: Constraint, flag: Constraint): boolean {
+  if (flag.type === 'PRIMARY KEY') return constraint.type === 'PRIMARY KEY';
+  const isUnique = flag.type === 'UNIQUE' && isKey(constraint) && String(constraint.columns) === String(flag.columns);
+  return isUnique || isSameConstraint({ ...flag, name: undefined }, constraint);
+}
+
+/** What has to go, and what has to come. */
+function difference(current: readonly Constraint[], wanted: readonly Constraint[]): [Constraint[], Constraint[]] {
+  const left = [...current];
+  const added = wanted.filter((constraint) => {
+    const at = left.findIndex((existing) => isSameConstraint(constraint, existing));
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+  return [left, added];
+}

@@ -1,0 +1,146 @@
+import { isEmptyFilter } from '#shared/database-filter.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { columnOf, findTable, quoteTable, type Table } from './catalog.ts';
+import { encode } from './encode.ts';
+import { toDatabaseError } from './errors.ts';
+import { conditionOf } from './filter.ts';
+import { selection } from './list-rows.ts';
+import type { TenantClient } from './open.ts';
+import { quoteName } from './quote.ts';
+import { inTenantTransaction } from './session.ts';
+import { type RawResult, runStatement } from './statement.ts';
+import { typeRows } from './values.ts';
+
+const BUDGET = { rows: 10_000, bytes: 8 * 1024 * 1024 };
+const MOST_ERRORS = 100;
+
+interface Statement {
+  text: string;
+  values: unknown[];
+}
+
+/** All of them or none, and every row that will not do is named. */
+export async function addRows(client: TenantClient, operation: DatabaseOperationOf<'addRows'>): Promise<JsonObject> {
+  const table = await findTable(client, operation);
+  return inTenantTransaction(client, async () => {
+    const results = await allOrNothing(client, operation.rows, (row) => insertionOf(table, row));
+    const typed = await typeRows(client, results);
+    const rows = typed.flatMap((one) => one.rows);
+    return { message: 'Rows added', updatedRowCount: operation.rows.length, databaseTableRows: rows };
+  });
+}
+
+export async function updateRows(
+  client: TenantClient,
+  operation: DatabaseOperationOf<'updateRows'>,
+): Promise<JsonObject> {
+  const table = await findTable(client, operation);
+  const results = await inTenantTransaction(client, () =>
+    allOrNothing(client, operation.changes, (change) => updateOf(table, change)),
+  );
+  const updatedRowCount = results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+  return { message: 'Rows updated', updatedRowCount };
+}
+
+export async function deleteRows(
+  client: TenantClient,
+  operation: DatabaseOperationOf<'deleteRows'>,
+): Promise<JsonObject> {
+  const table = await findTable(client, operation);
+  if (isEmptyFilter(operation.filter) && !operation.all) throw everything('filter');
+  const values: unknown[] = [];
+  const where = conditionOf(operation.filter, table, values);
+  const { rowCount } = await client.query(`delete from ${quoteTable(table)} where ${where}`, values);
+  return { message: 'Rows deleted', deletedRowCount: rowCount ?? 0 };
+}
+
+function everything(field: string): AppError {
+  return new AppError('VALIDATION_ERROR', `${field}: is empty, which means every row; say so with "all": true`);
+}
+
+function insertionOf(table: Table, row: JsonObject): Statement {
+  const names = Object.keys(row);
+  const columns = names.map((name) => columnOf(table, name, 'data'));
+  const values = columns.map((column) => encode(row[column.name] ?? null, column, 'data'));
+  const into = `insert into ${quoteTable(table)}`;
+  const returning = `returning ${selection(table)}`;
+  if (names.length === 0) return { text: `${into} default values ${returning}`, values };
+  const list = columns.map(({ name }) => quoteName(name)).join(', ');
+  const places = columns.map((_column, at) => `$${at + 1}`).join(', ');
+  return { text: `${into} (${list}) values (${places}) ${returning}`, values };
+}
+
+type Change = DatabaseOperationOf<'updateRows'>['changes'][number];
+
+function updateOf(table: Table, { data, where, all }: Change): Statement {
+  if (isEmptyFilter(where) && !all) throw everything('where');
+  const values: unknown[] = [];
+  const sets = Object.entries(data).map(([name, value]) => {
+    const column = columnOf(table, name, 'data');
+    values.push(encode(value, column, 'data'));
+    return `${quoteName(column.name)} = $${values.length}`;
+  });
+  if (sets.length === 0) throw new AppError('VALIDATION_ERROR', 'data: holds no column');
+  return {
+    text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${conditionOf(where, table, values)}`,
+    values,
+  };
+}
+
+/**
+ * In the transaction that is open. Most of the time nothing is wrong, and nothing more than the statements is sent; when
+ * something is, all is undone and done again one by one, to find whatever else is wrong as well.
+ */
+async function allOrNothing<T>(
+  client: TenantClient,
+  items: readonly T[],
+  statementOf: (item: T) => Statement,
+): Promise<RawResult[]> {
+  await client.query('savepoint before_all');
+  try {
+    const results: RawResult[] = [];
+    for (const item of items) results.push(await runStatement(client, statementOf(item), BUDGET));
+    return results;
+  } catch (error) {
+    if (!isRefusal(toDatabaseError(error))) throw error;
+  }
+  await client.query('rollback to savepoint before_all');
+  const results: RawResult[] = [];
+  const refused: { index: number; error: AppError }[] = [];
+  for (const [index, item] of items.entries()) {
+    await client.query('savepoint before_one');
+    try {
+      results.push(await runStatement(client, statementOf(item), BUDGET));
+    } catch (thrown) {
+      const error = toDatabaseError(thrown);
+      if (!isRefusal(error)) throw thrown;
+      refused.push({ index, error });
+      await client.query('rollback to savepoint before_one');
+    }
+    if (refused.length === MOST_ERRORS) break;
+  }
+  if (refused.length > 0) throw asOne(refused, items.length);
+  return results;
+}
+
+function isRefusal(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === 'DB_ERROR' || error.code === 'VALIDATION_ERROR');
+}
+
+function asOne(refused: readonly { index: number; error: AppError }[], count: number): AppError {
+  const errors = refused.map(({ index, error: { code, message, details } }) => ({
+    ...(details as object | undefined),
+    index,
+    code,
+    message,
+  }));
+  const isOurs = refused.every(({ error }) => error.code === 'VALIDATION_ERROR');
+  const first = errors[0];
+  return new AppError(
+    isOurs ? 'VALIDATION_ERROR' : 'DB_ERROR',
+    `${errors.length} of ${count} rows will not do, and nothing was changed; databaseTableRowData.${first?.index}: ${first?.message}`,
+    { details: { errors } },
+  );
+}
