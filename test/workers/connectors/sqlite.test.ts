@@ -158,10 +158,14 @@ describe('a query that takes long', () => {
     const stop = new AbortController();
     const busy = [1, 2].map(() => datasource.run({ query: endless }, {}, { signal: stop.signal }));
     const settled = Promise.allSettled(busy);
-    const third = datasource.run({ query: 'select 1' }, {}, { signal: AbortSignal.timeout(300) });
-
-    await expect(third).rejects.toMatchObject({ name: 'TimeoutError' });
-    stop.abort();
+    try {
+      // Until both have their processes.
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      const third = datasource.run({ query: 'select 1' }, {}, { signal: AbortSignal.timeout(300) });
+      await expect(third).rejects.toMatchObject({ name: 'TimeoutError' });
+    } finally {
+      stop.abort();
+    }
 
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
