@@ -181,6 +181,8 @@ test('a result that is cut short says so', async () => {
 
   const whole = await run('select * from generate_series(1, 20) as n', { maxRows: 20 });
   expect(whole.results[0]).toMatchObject({ truncated: false, rowCount: 20 });
+  const portions = await run('select * from generate_series(1, 900) as n');
+  expect(portions.results[0]).toMatchObject({ truncated: false, rowCount: 900 });
 });
 
 test('of a million rows only the first are fetched, and of large ones fewer', async () => {
