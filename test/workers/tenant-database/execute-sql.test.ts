@@ -151,7 +151,7 @@ test('a transaction somebody has left open is gone, with settings, temporary tab
 
   const { result } = await run(
     `select (select count(*) from leftovers) as rows, to_regclass('mine') as mine, current_setting('search_path') as path,
-            (select count(*)::int from pg_locks where locktype = 'advisory') as locks, (select count(*)::int from pg_prepared_statements) as prepared`,
+            (select count(*)::int from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())) as locks, (select count(*)::int from pg_prepared_statements) as prepared`,
   );
   expect(result).toEqual([{ rows: '0', mine: null, path: '"$user", public', locks: 0, prepared: 0 }]);
 });
