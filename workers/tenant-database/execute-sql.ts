@@ -9,8 +9,8 @@ import { typeRows } from './values.ts';
 
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
 
-/** Of all results together; an answer holds no more than 16 MB. */
-const MOST_BYTES = 8 * 1024 * 1024;
+/** Of all results together: an answer holds no more than 16 MB, and the last result twice. */
+const MOST_BYTES = 5 * 1024 * 1024;
 const MOST_STATEMENTS = 200;
 const MOST_NOTICES = 100;
 
@@ -85,17 +85,13 @@ async function runAll(
       const result = await runStatement(client, { text, values }, { rows: maxRows, bytes }).catch((error) => {
         throw inStatement(error, statements.length > 1 ? at : null);
       });
-      bytes -= sizeOf(result);
+      bytes -= result.bytes;
       answers.push({ result, notices });
     }
     return answers;
   } finally {
     client.off('notice', listen);
   }
-}
-
-function sizeOf({ rows }: RawResult): number {
-  return rows.reduce((sum, row) => row.reduce((size, value) => size + (value?.length ?? 4) + 4, sum), 0);
 }
 
 /** Which of several it was, for people; the server knows only the one it was given. */

@@ -11,6 +11,8 @@ export interface RawResult {
   /** As the server counts; of a result that was cut short, the rows that are here. */
   rowCount: number | null;
   truncated: boolean;
+  /** About as many as in JSON. */
+  bytes: number;
 }
 
 export interface Budget {
@@ -20,6 +22,7 @@ export interface Budget {
 
 /** Fetched at a time, so that what is too much is noticed before it is here. */
 const BATCH = 500;
+const FIRST_BATCH = 20;
 
 /** One statement, of whose result no more is fetched than the budget allows: a million rows cost no more than the first few. */
 export async function runStatement(
@@ -58,7 +61,13 @@ class BudgetedQuery extends pg.Query {
   #isCopyIn = false;
 
   constructor(text: string, values: readonly unknown[], budget: Budget) {
-    const config = { text, values: [...values], rowMode: 'array', types: asWritten, rows: batchOf(budget.rows, 0) };
+    const config = {
+      text,
+      values: [...values],
+      rowMode: 'array',
+      types: asWritten,
+      rows: Math.min(FIRST_BATCH, budget.rows + 1),
+    };
     super(config as pg.QueryConfig);
     this.#budget = budget;
     this.on('row', (row) => this.#take(row as unknown as (string | null)[]));
@@ -75,8 +84,10 @@ class BudgetedQuery extends pg.Query {
       })),
       rows: this.#rows,
       command: command ?? (this.#truncated ? 'SELECT' : null),
-      rowCount: this.#truncated ? this.#rows.length : rowCount,
+      // Of rows that came in portions, the server counts the last one only.
+      rowCount: fields.length > 0 ? Math.max(this.#truncated ? 0 : (rowCount ?? 0), this.#rows.length) : rowCount,
       truncated: this.#truncated,
+      bytes: this.#bytes,
     };
   }
 
@@ -87,14 +98,27 @@ class BudgetedQuery extends pg.Query {
       return;
     }
     this.#rows.push(row);
-    for (const value of row) this.#bytes += (value?.length ?? 4) + 4;
+    this.#bytes += sizeOf(row, this.#named());
+  }
+
+  /** As many as the budget seems to have room for, and one that shows that there are more. */
+  #nextBatch(): number {
+    const size = this.#bytes / Math.max(this.#rows.length, 1);
+    const fitting = Math.floor((this.#budget.bytes - this.#bytes) / Math.max(size, 1)) + 1;
+    return Math.max(1, Math.min(BATCH, fitting, this.#budget.rows - this.#rows.length + 1));
+  }
+
+  /** In JSON every row repeats the names. */
+  #named(): number {
+    const { fields } = (this as unknown as { _result: Answered })._result;
+    return fields.reduce((sum, { name }) => sum + name.length + 6, 0);
   }
 
   /** There is more. One row beyond the budget tells that there is, and the rest stays where it is. */
   handlePortalSuspended(connection: Wire): void {
     if (this.#bytes > this.#budget.bytes) this.#truncated = true;
     if (this.#truncated) return connection.sync();
-    connection.execute({ portal: '', rows: batchOf(this.#budget.rows, this.#rows.length) });
+    connection.execute({ portal: '', rows: this.#nextBatch() });
     connection.flush();
   }
 
@@ -111,8 +135,8 @@ class BudgetedQuery extends pg.Query {
   }
 }
 
-function batchOf(most: number, taken: number): number {
-  return Math.min(BATCH, most - taken + 1);
+function sizeOf(row: readonly (string | null)[], named: number): number {
+  return row.reduce((sum, value) => sum + (value?.length ?? 4), named);
 }
 
 function nothingToCopy(cause: Error): AppError {

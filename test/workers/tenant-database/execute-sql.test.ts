@@ -151,7 +151,7 @@ test('a transaction somebody has left open is gone, with settings, temporary tab
 
   const { result } = await run(
     `select (select count(*) from leftovers) as rows, to_regclass('mine') as mine, current_setting('search_path') as path,
-            (select count(*)::int from pg_locks where locktype = 'advisory') as locks, (select count(*)::int from pg_prepared_statements) as prepared`,
+            (select count(*)::int from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())) as locks, (select count(*)::int from pg_prepared_statements) as prepared`,
   );
   expect(result).toEqual([{ rows: '0', mine: null, path: '"$user", public', locks: 0, prepared: 0 }]);
 });
@@ -181,6 +181,8 @@ test('a result that is cut short says so', async () => {
 
   const whole = await run('select * from generate_series(1, 20) as n', { maxRows: 20 });
   expect(whole.results[0]).toMatchObject({ truncated: false, rowCount: 20 });
+  const portions = await run('select * from generate_series(1, 900) as n');
+  expect(portions.results[0]).toMatchObject({ truncated: false, rowCount: 900 });
 });
 
 test('of a million rows only the first are fetched, and of large ones fewer', async () => {

@@ -45,6 +45,17 @@ test.each<[string, object]>([
   expect(answer.body.error.message).toContain(`${field}: `);
 });
 
+test('of a million rows as many come as were asked for, as far as an answer can hold them', async () => {
+  const rows = (width: number) => `select n, repeat('x', ${width}) as pad from generate_series(1, 1000000) n`;
+
+  for (const width of [300, 3_000]) {
+    const { status, body } = await run({ sql: rows(width), maxRows: 10_000 });
+    expect(status, JSON.stringify(body.error)).toBe(200);
+    expect(body.results[0].truncated).toBe(true);
+    expect(body.result.length).toBeGreaterThan(width === 300 ? 9_999 : 1_000);
+  }
+});
+
 test('whoever may read rows may not run SQL', async () => {
   const member = await aMember(cluster, {
     tenant,
