@@ -1,8 +1,8 @@
-import { isIP } from 'node:net';
 import pg from 'pg';
 import { type DatabaseTarget, readDatabaseURL } from '#shared/database-url.ts';
 import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import { forDriver, openStream } from '../connectors/postgresql/stream.ts';
 import type { Outbound } from '../outbound.ts';
 import type { OwnDatabase } from './provision.ts';
 
@@ -23,7 +23,7 @@ export async function openTenantDatabase(url: string, means: Means): Promise<Ten
   let failure: AppError | undefined;
   for (const address of await means.outbound.resolve(target.host, means.signal)) {
     try {
-      return await connect(address, target, means.signal);
+      return await connect(address, target, means);
     } catch (error) {
       failure = toUpstreamError(error, target, means.signal);
       // Another address of the same host is worth trying only when this one was not there.
@@ -52,15 +52,28 @@ export async function openOwnDatabase(
   }
 }
 
-function connect(address: string, target: DatabaseTarget, signal: AbortSignal): Promise<TenantClient> {
+async function connect(
+  address: string,
+  { sslmode: sslMode, ...target }: DatabaseTarget,
+  { outbound, signal }: Means,
+): Promise<TenantClient> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
+  const place = { host: address, port: target.port };
+  const encryption = sslMode === 'disable' ? 'never' : 'always';
+  // The connection goes to an address; the certificate is for the host that the URL says.
+  const stream = await openStream(
+    place,
+    { target: { ...target, sslMode, caCertificate: '' }, encryption, outbound },
+    limit,
+  );
   const config = {
-    host: address,
-    port: target.port,
+    stream: () => forDriver(stream),
+    ssl: false,
+    ...place,
     user: target.user,
     // As a function, an empty one is empty: the driver would look for another in the environment and in files.
     password: () => target.password,
     database: target.database,
-    ssl: sslOf(target),
   };
   return signIn(config, signal);
 }
@@ -83,12 +96,6 @@ async function close(client: pg.Client): Promise<void> {
   const patience = setTimeout(() => client.connection.stream.destroy(), HANG_UP_MS);
   await client.end().catch(() => undefined);
   clearTimeout(patience);
-}
-
-function sslOf({ host, sslmode }: DatabaseTarget): pg.ClientConfig['ssl'] {
-  if (sslmode === 'disable') return false;
-  // The connection goes to an address; the certificate is for what the URL says, and a server is named by names only.
-  return { host, ...(isIP(host) === 0 && { servername: host }), rejectUnauthorized: sslmode === 'verify-full' };
 }
 
 type Reason = 'unreachable' | 'timeout' | 'authentication' | 'no-database' | 'tls' | 'busy' | 'refused';
@@ -135,6 +142,9 @@ const byCode: Record<string, Reason> = {
 /** From the code alone: what a server says in words is whatever it wants a tenant to read. */
 function explain(error: unknown): Reason {
   if (!(error instanceof Error)) return 'refused';
+  // From before the protocol began.
+  const said = error instanceof AppError ? reasonOf(error) : undefined;
+  if (typeof said === 'string' && Object.hasOwn(messages, said)) return said as Reason;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const known = Object.hasOwn(byCode, code) ? byCode[code] : undefined;
   if (known) return known;

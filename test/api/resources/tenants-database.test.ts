@@ -193,6 +193,20 @@ describe('dbtest', () => {
     await Promise.all(scan);
   });
 
+  test('is not kept busy for ever by a server whose message has no end', async () => {
+    await using endless = await startTCP(
+      (socket) => void socket.once('data', () => socket.write('E\0\0\0\x06SE', 'latin1')),
+    );
+
+    const answer = await tryOut(`postgres://u:p@127.0.0.1:${endless.port}/d`);
+
+    expect(answer).toMatchObject({
+      status: 502,
+      body: { error: { code: 'UPSTREAM_FAILED', details: { reason: 'refused' } } },
+    });
+    expect(await tryOut(testServers.databaseURL)).toMatchObject({ status: 200 });
+  });
+
   test('wants a URL, and names what is supported', async () => {
     for (const bad of [undefined, 7, '', 'mysql://u:topsecret@h/d'])
       expect(await tryOut(bad)).toMatchObject({

@@ -4,10 +4,8 @@ import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { Outbound } from '../../outbound.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../upstream-error.ts';
-import { guarded } from '../guarded.ts';
 import type { Session } from '../sessions.ts';
-import { createFrameCheck } from './frames.ts';
-import { type Encryption, openStream } from './stream.ts';
+import { type Encryption, forDriver, openStream } from './stream.ts';
 import type { Target } from './target.ts';
 
 export interface PostgresSession extends Session {
@@ -54,7 +52,7 @@ async function open(target: Target, means: Means, signal: AbortSignal): Promise<
   // A cancel must come to the very server that is at work, and a name may stand for several.
   const place = { host: stream.remoteAddress ?? target.host, port: target.port };
   const client = new pg.Client({
-    stream: () => begun(guarded(stream, createFrameCheck())),
+    stream: () => forDriver(stream),
     ssl: false,
     host: place.host,
     port: place.port,
@@ -123,16 +121,6 @@ select pg_catalog.set_config('statement_timeout', '3660s', false)
  where pg_catalog.current_setting('statement_timeout') = '0';
 select pg_catalog.set_config('client_connection_check_interval', '10s', false)
  where pg_catalog.current_setting('server_version_num')::int >= 140000 and pg_catalog.version() !~* 'windows|mingw|visual'`;
-
-/** The driver wants to connect by itself; this stream is connected. */
-function begun<S extends Socket>(stream: S): S {
-  return Object.assign(stream, {
-    connect() {
-      process.nextTick(() => stream.emit('connect'));
-      return stream;
-    },
-  });
-}
 
 /** The server answers a cancel by hanging up, whether there was anything to cancel or not. */
 async function sendCancel(client: pg.Client, open: () => Promise<Socket>): Promise<void> {

@@ -4,10 +4,14 @@ import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'n
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { Outbound } from '../../outbound.ts';
 import { placeOf, upstreamError } from '../../upstream-error.ts';
+import { guarded } from '../guarded.ts';
+import { createFrameCheck } from './frames.ts';
 import type { Target } from './target.ts';
 
 /** Whether to encrypt: never, if the server offers it, or always. */
 export type Encryption = 'never' | 'offered' | 'always';
+
+type StreamTarget = Pick<Target, 'host' | 'port' | 'sslMode' | 'caCertificate'>;
 
 export interface Place {
   host: string;
@@ -17,7 +21,7 @@ export interface Place {
 /** A connection on which the protocol can begin. The place may be an address of the target's host. */
 export async function openStream(
   place: Place,
-  { target, encryption, outbound }: { target: Target; encryption: Encryption; outbound: Outbound },
+  { target, encryption, outbound }: { target: StreamTarget; encryption: Encryption; outbound: Outbound },
   signal: AbortSignal,
 ): Promise<Socket | TLSSocket> {
   const socket = await outbound.connect(place, signal);
@@ -37,7 +41,7 @@ export async function openStream(
 }
 
 /** SSLRequest: the answer is one byte in clear. */
-async function offersTLS(socket: Socket, target: Target): Promise<boolean> {
+async function offersTLS(socket: Socket, target: StreamTarget): Promise<boolean> {
   const request = Buffer.alloc(8);
   request.writeInt32BE(8, 0);
   request.writeInt32BE(80_877_103, 4);
@@ -53,7 +57,7 @@ async function offersTLS(socket: Socket, target: Target): Promise<boolean> {
   throw upstreamError('refused', placeOf(target.host, target.port));
 }
 
-async function encrypt(socket: Socket, target: Target, signal: AbortSignal): Promise<TLSSocket> {
+async function encrypt(socket: Socket, target: StreamTarget, signal: AbortSignal): Promise<TLSSocket> {
   const stream = connectTLS({ socket, ...tlsOptions(target) });
   stream.on('error', () => undefined);
   try {
@@ -66,7 +70,7 @@ async function encrypt(socket: Socket, target: Target, signal: AbortSignal): Pro
 }
 
 /** The connection goes to an address; the certificate is for the host that the datasource names. */
-function tlsOptions({ host, sslMode, caCertificate }: Target): ConnectionOptions {
+function tlsOptions({ host, sslMode, caCertificate }: StreamTarget): ConnectionOptions {
   return {
     host,
     ...(isIP(host) === 0 && { servername: host }),
@@ -74,4 +78,17 @@ function tlsOptions({ host, sslMode, caCertificate }: Target): ConnectionOptions
     ...(sslMode !== 'verify-full' && { checkServerIdentity: () => undefined }),
     ...(caCertificate !== '' && { ca: caCertificate }),
   };
+}
+
+/**
+ * The stream as the driver wants it: one it may connect by itself, which is connected, and whose every message is looked over
+ * before the driver reads it. Seven bytes can keep the driver looking for the end of a text for ever.
+ */
+export function forDriver<S extends Socket>(stream: S): S {
+  return Object.assign(guarded(stream, createFrameCheck()), {
+    connect() {
+      process.nextTick(() => stream.emit('connect'));
+      return stream;
+    },
+  });
 }
