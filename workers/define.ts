@@ -80,6 +80,11 @@ export interface QueryRun {
   maxRows: number;
   /** The same for every attempt at the same work, for servers that take one; null when there is none. */
   idempotencyKey: string | null;
+  /**
+   * Takes rows as they come, a portion at a time; the next is read when the promise is fulfilled. `data` is then empty and
+   * `rowCount` says how many were taken. A type that does not stream answers with all of them in `data`.
+   */
+  onRows?: (rows: JsonObject[]) => Promise<void>;
 }
 
 export interface QueryColumn {
