@@ -64,7 +64,14 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const kept = resources.use(createKeptConnections(logger));
   const files = resources.use(await createFiles(pool, logger));
   const datasources = createDatasources({ pool, secrets, kept, outbound, files, logger });
-  const queries = createQueries({ pool, datasources, cache: createQueryCache(pool, secrets), sandbox, logger });
+  const queries = createQueries({
+    pool,
+    secrets,
+    datasources,
+    cache: createQueryCache(pool, secrets),
+    sandbox,
+    logger,
+  });
 
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
 

@@ -104,6 +104,9 @@ export interface QueryResult {
   rowCount?: number;
   /** Rows that a writing statement touched. */
   affectedRows?: number;
+  /** With pages: rows on all of them, and what gets the next. */
+  totalCount?: number;
+  nextCursor?: string | null;
   /** There was more than `maxRows`. */
   truncated?: boolean;
   notices?: string[];

@@ -17,6 +17,9 @@ export const QueryAnswer = z.object({
   affectedRows: z.int().optional(),
   truncated: z.boolean().optional(),
   notices: z.array(z.string()).optional(),
+  /** With `pageSize`: rows on all pages, and what gets the next page. */
+  totalCount: z.int().optional(),
+  nextCursor: z.string().nullable().optional(),
   durationMs: z.number(),
   isCached: z.boolean(),
 });
@@ -35,6 +38,8 @@ export const queryRuns = defineAsk({
     mode: z.enum(['run', 'explain']),
     /** The cache is not asked. */
     isFresh: z.boolean(),
+    /** Whoever asks can come back for further pages. */
+    isPaged: z.boolean().default(false),
   }),
   answer: QueryAnswer,
   timeoutMs: 65_000,

@@ -1,3 +1,4 @@
+import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
@@ -11,10 +12,12 @@ import type { Connection, QueryResult, QueryRun } from '../define.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import { cacheKey, type QueryCache } from './cache.ts';
 import { type DatasourceRef, type Datasources, definitionOf } from './datasources.ts';
+import { createResultPages } from './pages.ts';
 import type { Queries, QueryRequest } from './queries.ts';
 
 export interface QueryNeeds {
   pool: Pool;
+  secrets: KeyRing;
   datasources: Datasources;
   cache: QueryCache;
   sandbox: Sandbox;
@@ -40,7 +43,7 @@ export function createQueries(needs: QueryNeeds): Queries {
 
   async function answer(prepared: Prepared, request: QueryRequest, signal: AbortSignal): Promise<Answered> {
     const { tenantID, mode, isFresh } = request;
-    const { options, bound, inputs, datasourceID } = prepared;
+    const { options, inputs, datasourceID } = prepared;
     const isCacheable = mode === 'run' && options.cacheSeconds > 0;
     const key = cacheKey({
       tenantID,
@@ -52,12 +55,28 @@ export function createQueries(needs: QueryNeeds): Queries {
       if (kept) return { result: kept, isCached: true };
     }
     const run = { signal, maxRows: options.maxRows, idempotencyKey: request.idempotencyKey };
-    const asked = await datasources.use(refOf(prepared, tenantID), (connection) =>
-      mode === 'run' ? connection.run(bound as never, run) : explain(connection, bound, run),
-    );
-    const result = mode === 'run' ? await transform(asked, prepared, request, signal) : asked;
+    const result = await asked(prepared, request, run);
     if (isCacheable) await cache.write(key, tenantID, result, options.cacheSeconds);
     return { result, isCached: false };
+  }
+
+  async function asked(prepared: Prepared, request: QueryRequest, run: QueryRun): Promise<QueryResult> {
+    const ref = refOf(prepared, request.tenantID);
+    const { bound, options, dataQueryID } = prepared;
+    if (request.mode === 'explain') return await datasources.use(ref, (connection) => explain(connection, bound, run));
+    const ask = (more: Partial<QueryRun> = {}) =>
+      datasources.use(ref, (connection) => connection.run(bound as never, { ...run, ...more }));
+    // A query that is not stored has no place where further pages could be asked for.
+    if (options.pageSize === 0 || !request.isPaged || dataQueryID === null)
+      return await transform(await ask(), prepared, request, run.signal);
+
+    const owner = { tenantID: request.tenantID, dataQueryID, callerID: request.caller.id };
+    await using pages = createResultPages(needs, owner, options.pageSize);
+    const result = await ask({ onRows: pages.add });
+    if (!Array.isArray(result.data)) return result;
+    await pages.add(result.data);
+    const { firstPage, ...rest } = await pages.finish();
+    return { ...result, data: firstPage, rowCount: firstPage.length, ...rest };
   }
 
   async function transform(
@@ -180,7 +199,9 @@ function record(
   const { outcome, started, durationMs } = run;
   const failure = 'error' in outcome ? outcome.error : null;
   const result = 'error' in outcome ? null : outcome;
-  const rowCount: Json = result ? (result.result.rowCount ?? result.result.affectedRows ?? null) : null;
+  const rowCount: Json = result
+    ? (result.result.totalCount ?? result.result.rowCount ?? result.result.affectedRows ?? null)
+    : null;
   pool
     .query(
       `insert into query_run (id, tenant_id, data_query_id, datasource_id, datasource_type, caller, started_at, duration_ms,

@@ -358,6 +358,68 @@ describe('running a query', () => {
     expect((await api.get(`T/queries/${id}/runs`)).body.runs).toEqual([]);
   });
 
+  test('of many rows is read page by page, by whoever ran it, for as long as it is kept', async () => {
+    const id = await saved("select n, repeat('ä', 20) as t from generate_series(1, {{inputs.rows}}) as n", {
+      pageSize: 10,
+      inputDefinitions: [{ key: 'rows', type: 'number' }],
+    });
+    const run = (body: object, as = api) => as.post(`T/queries/${id}/run`, body);
+    const numbers = ({ body }: { body: { dataQueryResult: { n: number }[] } }) =>
+      body.dataQueryResult.map(({ n }) => n);
+
+    const first = await run({ args: { rows: 25 } });
+    expect(first.body).toMatchObject({ rowCount: 10, totalCount: 25, isCached: false, columns: [{}, {}] });
+    const second = await run({ cursor: first.body.nextCursor });
+    expect(second.body).toMatchObject({ rowCount: 10, isCached: true });
+    const third = await run({ cursor: second.body.nextCursor });
+    expect(third.body).toMatchObject({ rowCount: 5, nextCursor: null });
+    expect([first, second, third].flatMap(numbers)).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
+
+    // Whoever else may run it has results of their own, and each query has.
+    const other = cluster.as(await aMember(cluster, { tenant, can: ['dataquery.execute'] })).in(tenant);
+    const another = await saved('select 1 as n', { pageSize: 10 });
+    for (const answer of [
+      await run({ cursor: first.body.nextCursor }, other),
+      await api.post(`T/queries/${another}/run`, { cursor: first.body.nextCursor }),
+      await run({ cursor: first.body.nextCursor.replace(/\.2\.3$/, '.4.4') }),
+    ])
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+    expect((await run({ cursor: 'x' })).body.error.message).toMatch(/^cursor: must be a nextCursor/);
+
+    const { rows } = await cluster.pool.query('select sealed from query_page where data_query_id = $1', [id]);
+    expect(rows).toHaveLength(2);
+    expect(JSON.stringify(rows)).not.toContain('ä');
+    await cluster.pool.query("update query_page set expires_at = now() - interval '1 s' where data_query_id = $1", [
+      id,
+    ]);
+    expect((await run({ cursor: first.body.nextCursor })).status).toBe(404);
+
+    // What fits on one page has no other, and nothing is kept of it; nor of what went wrong half way.
+    await cluster.pool.query('delete from query_page');
+    expect((await run({ args: { rows: 10 } })).body).toMatchObject({ rowCount: 10, totalCount: 10, nextCursor: null });
+    const broken = await saved('select 10 / (25 - n) as n from generate_series(1, 30) as n', { pageSize: 10 });
+    expect((await api.post(`T/queries/${broken}/run`)).body.error.code).toBe('DB_ERROR');
+    expect((await cluster.pool.query('select 1 from query_page')).rows).toEqual([]);
+  });
+
+  test('in pages is neither cached nor transformed, and the oldest results of a tenant make room', async () => {
+    for (const [options, message] of [
+      [{ pageSize: 10, cacheSeconds: 10 }, /pageSize: cannot stand beside cacheSeconds/],
+      [{ pageSize: 10, transform: 'return 1' }, /pageSize: cannot stand beside transform/],
+      [{ pageSize: 10_001 }, /pageSize: /],
+    ] as const) {
+      const { status, body } = await create({ dataQueryOptions: { query: 'select 1', ...options } });
+      expect({ status, message: body.error.message }).toEqual({ status: 400, message: expect.stringMatching(message) });
+    }
+
+    const id = await saved('select n from generate_series(1, 3) as n', { pageSize: 1 });
+    const cursors: string[] = [];
+    for (let n = 0; n < 12; n += 1) cursors.push((await api.post(`T/queries/${id}/run`)).body.nextCursor);
+    const statuses = [];
+    for (const cursor of cursors) statuses.push((await api.post(`T/queries/${id}/run`, { cursor })).status);
+    expect(statuses).toEqual([404, 404, ...Array(10).fill(200)]);
+  });
+
   test('that is not stored takes it from the request', async () => {
     const test = (dataQuery: object, more: object = {}) => api.patch('T/queries/queryTest', { dataQuery, ...more });
     const dataQueryOptions = { query: 'select {{inputs.n}}::int as n' };
