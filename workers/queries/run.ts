@@ -72,7 +72,8 @@ export function createQueries(needs: QueryNeeds): Queries {
 
     const owner = { tenantID: request.tenantID, dataQueryID, callerID: request.caller.id };
     await using pages = createResultPages(needs, owner, options.pageSize);
-    const result = await ask({ onRows: pages.add });
+    const onRows = (rows: JsonObject[]) => pages.add(rows).catch((error: unknown) => Promise.reject(toAppError(error)));
+    const result = await ask({ onRows });
     if (!Array.isArray(result.data)) return result;
     await pages.add(result.data);
     const { firstPage, ...rest } = await pages.finish();
