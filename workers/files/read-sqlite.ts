@@ -53,7 +53,7 @@ export function readSqlite({ files, sql, params, maxRows }: SqlQuestion): string
 function hasMore(rest: string): boolean {
   return (
     rest
-      .replaceAll(/--[^\n]*|\/\*[^]*?(?:\*\/|$)/g, '')
+      .replaceAll(/--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, '')
       .replaceAll(';', '')
       .trim() !== ''
   );

@@ -435,7 +435,9 @@ describe.skipIf(found.path === null)('MySQL', () => {
         [5_000, undefined],
       ] as const) {
         let taken = 0;
-        const onRows = async (portion: JsonObject[]) => void (taken += portion.length);
+        const onRows = async (portion: JsonObject[]) => {
+          taken += portion.length;
+        };
         const result = await datasource.run({ query: 'select seq from seq_1_to_5000' }, {}, { maxRows: rows, onRows });
         expect({ taken, ...result }).toMatchObject({ taken: rows, rowCount: rows, data: [] });
         expect(result.truncated).toBe(truncated);
