@@ -83,7 +83,7 @@ export interface QueryRun {
   idempotencyKey: string | null;
   /**
    * Takes rows as they come, a portion at a time; the next is read when the promise is fulfilled. `data` is then empty and
-   * `rowCount` says how many were taken. A type that does not stream answers with all of them in `data`.
+   * `rowCount` says how many were taken; it fails with an AppError, which ends the query. A type that does not stream answers with all of them in `data`.
    */
   onRows?: (rows: JsonObject[]) => Promise<void>;
 }

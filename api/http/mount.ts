@@ -14,7 +14,7 @@ import type { ApiContext } from '../context.ts';
 import { createGate, denied } from './authorize.ts';
 import type { ReadBody } from './body.ts';
 import { ID } from './id.ts';
-import { answerOnce, noTenant, readClaim } from './idempotency.ts';
+import { answerAtMostOnce, answerOnce, noTenant, readClaim } from './idempotency.ts';
 import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
 import { isEncodedUTF8 } from './utf8.ts';
@@ -180,11 +180,17 @@ async function handle(
     const response = route.response.parse(await route.handle(input, context)) as JsonObject;
     return { status: route.status ?? 200, response };
   };
-  const isOnce = route.idempotent === 'transaction';
-  const answer = await (isOnce ? answerOnce(input.em, { tenantID, claim: idempotency }, work) : work());
+  const claimed = { tenantID, claim: idempotency };
+  const answer = await runClaimed();
   if (!('complete' in route) || !route.complete) return answer;
   const completed = await route.complete(answer.response, input, context);
   return { ...answer, response: route.response.parse(completed) as JsonObject };
+
+  function runClaimed(): Promise<StoredAnswer> {
+    if (route.idempotent === 'transaction') return answerOnce(input.em, claimed, work);
+    if (route.idempotent === 'outside') return answerAtMostOnce(context.pool, claimed, work);
+    return work();
+  }
 }
 
 interface Tools {

@@ -9,15 +9,15 @@ export const QueryOptions = z
     /** More rows than these are not read; the answer then says `truncated`. */
     maxRows: z.int().min(1).max(1_000_000).default(10_000).meta({ title: 'Rows at most' }),
     /** Rows in one answer; the pages that follow are kept for a while. 0: all rows are in one answer. */
-    pageSize: z.int().min(0).max(10_000).default(0).meta({ title: 'Rows in a page', description: '0: no pages' }),
+    rowsPerPage: z.int().min(0).max(10_000).default(0).meta({ title: 'Rows in a page', description: '0: no pages' }),
     /** How long an answer may be given again to the same inputs; 0 never. */
     cacheSeconds: z.int().min(0).max(86_400).default(0).meta({ title: 'Cache (s)' }),
     /** The body of a function over `data` (the result) and `inputs`; what it returns is the result. */
     transform: z.string().max(200_000).default('').meta({ title: 'Transform', description: 'return data;' }),
   })
-  .superRefine(({ pageSize, cacheSeconds, transform }, check) => {
-    if (pageSize === 0) return;
-    const refuse = (message: string) => check.addIssue({ code: 'custom', path: ['pageSize'], message });
+  .superRefine(({ rowsPerPage, cacheSeconds, transform }, check) => {
+    if (rowsPerPage === 0) return;
+    const refuse = (message: string) => check.addIssue({ code: 'custom', path: ['rowsPerPage'], message });
     if (transform.trim() !== '') refuse('cannot stand beside transform, which wants the whole result');
     if (cacheSeconds > 0) refuse('cannot stand beside cacheSeconds: pages are kept for the one who asked');
   });

@@ -23,7 +23,7 @@ const RESULT_BYTES = 256 * 1024 * 1024;
 /** Of one tenant; the oldest makes room. */
 const MOST_RESULTS = 10;
 
-export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, pageSize: number): ResultPages {
+export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, rowsPerPage: number): ResultPages {
   const resultID = newID();
   let firstPage: string | undefined;
   let pages = 0;
@@ -57,7 +57,7 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
   return {
     async add(rows) {
       for (const row of rows) {
-        if (texts.length === pageSize || pageBytes > PAGE_BYTES) await endPage();
+        if (texts.length === rowsPerPage || pageBytes > PAGE_BYTES) await endPage();
         const text = JSON.stringify(row);
         texts.push(text);
         pageBytes += text.length;

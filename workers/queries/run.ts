@@ -67,12 +67,13 @@ export function createQueries(needs: QueryNeeds): Queries {
     const ask = (more: Partial<QueryRun> = {}) =>
       datasources.use(ref, (connection) => connection.run(bound as never, { ...run, ...more }));
     // A query that is not stored has no place where further pages could be asked for.
-    if (options.pageSize === 0 || !request.isPaged || dataQueryID === null)
+    if (options.rowsPerPage === 0 || !request.isPaged || dataQueryID === null)
       return await transform(await ask(), prepared, request, run.signal);
 
     const owner = { tenantID: request.tenantID, dataQueryID, callerID: request.caller.id };
-    await using pages = createResultPages(needs, owner, options.pageSize);
-    const result = await ask({ onRows: pages.add });
+    await using pages = createResultPages(needs, owner, options.rowsPerPage);
+    const onRows = (rows: JsonObject[]) => pages.add(rows).catch((error: unknown) => Promise.reject(toAppError(error)));
+    const result = await ask({ onRows });
     if (!Array.isArray(result.data)) return result;
     await pages.add(result.data);
     const { firstPage, ...rest } = await pages.finish();

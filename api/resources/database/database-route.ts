@@ -29,6 +29,7 @@ export function databaseRoute<
   return tenantRoute<P, Q, B, R>({
     ...route,
     path: `/database${path}`,
+    ...(route.method === 'post' && { idempotent: 'outside' }),
     errors: ['409', ...(route.params ? (['404'] as const) : [])],
 
     async handle(input, context) {

@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Asking } from '#shared/ask.ts';
 import type { Caller } from '#shared/caller.ts';
 import type { DataQuery } from '#shared/db/entities/data-query.ts';
 import { AppError } from '#shared/errors.ts';
+import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/queries/result-pages.ts';
@@ -25,14 +27,17 @@ export const runDataQuery = tenantRoute({
   query: RunQuery,
   body: DataQueryRun,
   response: QueryAnswer,
+  idempotent: 'outside',
   errors: ['409'],
 
-  async handle({ params: { dataQueryID }, query: { explain, fresh }, body, em, tenantID, caller, signal }, context) {
+  async handle({ params: { dataQueryID }, query: { explain, fresh }, body, idempotency, ...input }, context) {
+    const { em, tenantID, caller, signal } = input;
     const stored = getEnabled(await getDataQuery(em, dataQueryID));
     if (body.cursor) return await readFurther(context, { tenantID, dataQueryID, callerID: caller.id }, body.cursor);
     const asker = { tenantID, caller, signal, producer: context.producer };
     const mode = explain ? 'explain' : 'run';
-    return ask(asker, { ...stored, inputs: body.inputs, mode, isFresh: fresh, isPaged: true });
+    const idempotencyKey = idempotency ? keyForOthers(tenantID, idempotency) : null;
+    return ask(asker, { ...stored, inputs: body.inputs, mode, isFresh: fresh, isPaged: true, idempotencyKey });
   },
 });
 
@@ -77,6 +82,11 @@ export const testGivenDataQuery = tenantRoute({
   },
 });
 
+/** What the datasource gets in the place of the client's key, which is only one of its own. */
+function keyForOthers(tenantID: string, { principal, route, key }: IdempotencyClaim): string {
+  return hash('sha256', JSON.stringify([tenantID, principal, route, key]), 'base64url');
+}
+
 async function readFurther(
   context: Pick<ApiContext, 'pool' | 'secrets'>,
   owner: ResultOwner,
@@ -109,6 +119,7 @@ interface Asked {
   mode: 'run' | 'explain';
   isFresh: boolean;
   isPaged?: boolean;
+  idempotencyKey?: string | null;
 }
 
 /** The worker has the query's own time; a little more is for the way there and back. */

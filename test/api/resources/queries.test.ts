@@ -3,6 +3,7 @@ import { newID } from '#shared/ids.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aDataQuery, aDatasource, aMember, aTenant, type TestTenant } from '../../support/factories.ts';
+import { startHTTP } from '../../support/http-server.ts';
 import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
@@ -376,7 +377,7 @@ describe('running a query', () => {
 
   test('of many rows is read page by page, by whoever ran it, for as long as it is kept', async () => {
     const id = await saved("select n, repeat('ä', 20) as t from generate_series(1, {{inputs.rows}}) as n", {
-      pageSize: 10,
+      rowsPerPage: 10,
       inputDefinitions: [{ key: 'rows', type: 'number' }],
     });
     const run = (body: object, as = api) => as.post(`T/queries/${id}/run`, body);
@@ -393,7 +394,7 @@ describe('running a query', () => {
 
     // Whoever else may run it has results of their own, and each query has.
     const other = cluster.as(await aMember(cluster, { tenant, can: ['dataquery.execute'] })).in(tenant);
-    const another = await saved('select 1 as n', { pageSize: 10 });
+    const another = await saved('select 1 as n', { rowsPerPage: 10 });
     for (const answer of [
       await run({ cursor: first.body.nextCursor }, other),
       await api.post(`T/queries/${another}/run`, { cursor: first.body.nextCursor }),
@@ -413,27 +414,45 @@ describe('running a query', () => {
     // What fits on one page has no other, and nothing is kept of it; nor of what went wrong half way.
     await cluster.pool.query('delete from query_page');
     expect((await run({ args: { rows: 10 } })).body).toMatchObject({ rowCount: 10, totalCount: 10, nextCursor: null });
-    const broken = await saved('select 10 / (25 - n) as n from generate_series(1, 30) as n', { pageSize: 10 });
+    const broken = await saved('select 10 / (25 - n) as n from generate_series(1, 30) as n', { rowsPerPage: 10 });
     expect((await api.post(`T/queries/${broken}/run`)).body.error.code).toBe('DB_ERROR');
     expect((await cluster.pool.query('select 1 from query_page')).rows).toEqual([]);
   });
 
   test('in pages is neither cached nor transformed, and the oldest results of a tenant make room', async () => {
     for (const [options, message] of [
-      [{ pageSize: 10, cacheSeconds: 10 }, /pageSize: cannot stand beside cacheSeconds/],
-      [{ pageSize: 10, transform: 'return 1' }, /pageSize: cannot stand beside transform/],
-      [{ pageSize: 10_001 }, /pageSize: /],
+      [{ rowsPerPage: 10, cacheSeconds: 10 }, /rowsPerPage: cannot stand beside cacheSeconds/],
+      [{ rowsPerPage: 10, transform: 'return 1' }, /rowsPerPage: cannot stand beside transform/],
+      [{ rowsPerPage: 10_001 }, /rowsPerPage: /],
     ] as const) {
       const { status, body } = await create({ dataQueryOptions: { query: 'select 1', ...options } });
       expect({ status, message: body.error.message }).toEqual({ status: 400, message: expect.stringMatching(message) });
     }
 
-    const id = await saved('select n from generate_series(1, 3) as n', { pageSize: 1 });
+    const id = await saved('select n from generate_series(1, 3) as n', { rowsPerPage: 1 });
     const cursors: string[] = [];
     for (let n = 0; n < 12; n += 1) cursors.push((await api.post(`T/queries/${id}/run`)).body.nextCursor);
     const statuses = [];
     for (const cursor of cursors) statuses.push((await api.post(`T/queries/${id}/run`, { cursor })).status);
     expect(statuses).toEqual([404, 404, ...Array(10).fill(200)]);
+  });
+
+  test('with an Idempotency-Key asks once, and hands on a key that is the same for every attempt', async () => {
+    await using server = await startHTTP();
+    const options = { baseUrl: server.origin };
+    const { id: restID } = await aDatasource(cluster, { tenant, type: 'restapi', options });
+    const dataQueryOptions = { apiEndpoint: '/orders', method: 'POST', body: '{}' };
+    const { body } = await create({ datasourceID: restID, dataQueryOptions });
+    const run = (key: string) => api.post(`T/queries/${body.dataQuery.id}/run`, undefined, { 'Idempotency-Key': key });
+
+    const [first, again, other] = [await run('one'), await run('one'), await run('two')];
+
+    expect(again.body).toEqual(first.body);
+    expect(first.status).toBe(200);
+    expect(other.status).toBe(200);
+    const keys = server.seen.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toEqual([expect.stringMatching(/^[\w-]{43}$/), expect.stringMatching(/^[\w-]{43}$/)]);
+    expect(new Set(keys).size).toBe(2);
   });
 
   test('that is not stored takes it from the request', async () => {

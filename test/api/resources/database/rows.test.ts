@@ -216,6 +216,18 @@ test('rows are all added or none, and each that will not do is named', async () 
   expect((await api.get(rows)).body.databaseTableRows).toEqual([]);
 });
 
+test('the same Idempotency-Key adds rows once, and is free again when they are refused', async () => {
+  const send = (id: number, key: string) =>
+    api.post(rows, { databaseTableRowData: [{ id }] }, { 'Idempotency-Key': `${table} ${key}` });
+
+  expect([await send(1, 'a'), await send(1, 'a')]).toMatchObject([{ status: 201 }, { status: 201 }]);
+  expect(await send(1, 'b')).toMatchObject({ status: 400, body: { error: { code: 'DB_ERROR' } } });
+  await sql(`delete from "${table}"`);
+  expect((await send(1, 'b')).status).toBe(201);
+  expect((await send(2, 'b')).status).toBe(409);
+  expect(idsOf(await find({}))).toEqual([1]);
+});
+
 test('many rows at once', async () => {
   const many = Array.from({ length: 1_000 }, (_, id) => ({ id, word: `w${id}` }));
 
