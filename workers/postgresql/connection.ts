@@ -1,6 +1,6 @@
 import type { postgresql } from '#shared/datasources/postgresql.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
 import { MAX_BYTES } from '../connectors/rows.ts';
 import type { Connection, QueryResult, QueryRun } from '../define.ts';
@@ -32,11 +32,8 @@ export function createConnection(lender: Lender): Omit<Connection<typeof postgre
     test: (signal) => use(signal, async (client) => void (await client.query('select 1'))),
     async run({ statement }, { maxRows, signal, onRows }) {
       const rendered = render(statement);
-      if (!onRows) return await use(signal, (client) => answer(client, { ...rendered, maxRows }));
-      const taker = createTaker(onRows);
-      return await use(signal, (client) => stream(client, { ...rendered, maxRows }, taker.take)).catch((error) => {
-        throw taker.failure ?? error;
-      });
+      const question = { ...rendered, maxRows };
+      return await use(signal, (client) => (onRows ? stream(client, question, onRows) : answer(client, question)));
     },
     browse: (path, signal) => use(signal, (client) => browse(client, path)),
     async explain({ statement }, { signal }) {
@@ -79,7 +76,11 @@ function answer(client: PostgresClient, { maxRows, ...rendered }: Question): Pro
 }
 
 /** The types are learned before: between the portions of an answer the connection can be asked nothing else. */
-function stream(client: PostgresClient, { maxRows, ...rendered }: Question, take: Take): Promise<QueryResult> {
+function stream(
+  client: PostgresClient,
+  { maxRows, ...rendered }: Question,
+  onRows: NonNullable<QueryRun['onRows']>,
+): Promise<QueryResult> {
   return located(rendered.sql, async () => {
     await learn(client, (await describe(client, rendered.sql)).fields);
     const values = await writeParams(client, rendered);
@@ -88,30 +89,10 @@ function stream(client: PostgresClient, { maxRows, ...rendered }: Question, take
       values,
       budget: { rows: maxRows, bytes: Number.POSITIVE_INFINITY },
       field: 'query',
-      take: (rows, fields) => take(rowsOf(rows, fields, client.types)),
+      take: (rows, fields) => onRows(rowsOf(rows, fields, client.types)),
     });
     return presented(result, client);
   });
-}
-
-type Take = NonNullable<QueryRun['onRows']>;
-
-/** What fails in taking is told as it was thrown: it may be of another database, which is none of the server's refusals. */
-function createTaker(onRows: Take): { take: Take; readonly failure: unknown } {
-  let failure: unknown;
-  return {
-    async take(rows: JsonObject[]) {
-      try {
-        await onRows(rows);
-      } catch (error) {
-        failure = error;
-        throw error;
-      }
-    },
-    get failure() {
-      return failure;
-    },
-  };
 }
 
 /** A refusal with the line of the statement that it is about. */

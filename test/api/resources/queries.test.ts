@@ -159,7 +159,7 @@ describe('a query that names no datasource', () => {
   });
 
   test('can be tried, explained and read page by page', async () => {
-    const dataQuery = { dataQueryOptions: { query: 'select generate_series(1, 5) as n', pageSize: 2 } };
+    const dataQuery = { dataQueryOptions: { query: 'select generate_series(1, 5) as n', rowsPerPage: 2 } };
 
     const tried = await api.patch('T/queries/queryTest', { dataQuery });
     const explained = await api.patch('T/queries/queryTest?explain=true', { dataQuery });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresql } from '#shared/datasources/postgresql.ts';
 import { tenantdb } from '#shared/datasources/tenantdb.ts';
+import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
@@ -149,7 +150,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
   test('whoever cannot take them ends the query with their error, and nothing that it did stays', async () => {
     const table = `taken_${newID().replaceAll('-', '')}`;
     await datasource.run({ query: `create table ${table} (n int)` });
-    const full = Object.assign(new Error('No room left'), { code: '57P01' });
+    const full = new AppError('QUOTA_EXCEEDED', 'No room left');
 
     const answer = datasource.run(
       { query: `insert into ${table} select generate_series(1, 1000) returning n` },
