@@ -11,6 +11,7 @@ import type { OutboundFetch } from './outbound-fetch.ts';
 import type { Queries } from './queries/queries.ts';
 import type { Rights } from './rights.ts';
 import type { Sandbox } from './sandbox/pool.ts';
+import type { TenantDatabases } from './tenant-database/databases.ts';
 
 /** What a node knows of the run it is in. `scope` is what templates and code call `ctx`. */
 export interface NodeRun {
@@ -141,6 +142,7 @@ export interface ConnectorContext {
   tenantID: string;
   outbound: Outbound;
   files: Files;
+  tenantDatabases: TenantDatabases;
   logger: Logger;
 }
 

@@ -122,7 +122,6 @@ const beforehand: ReadonlySet<unknown> = new Set([
   'unreachable',
   'authentication',
   'not-found',
-  'no-database',
   'tls',
   'busy',
   'refused',

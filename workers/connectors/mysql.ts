@@ -15,7 +15,10 @@ import { createSessions } from './sessions.ts';
 
 export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
   const target = targetOf(options);
-  const sessions = createSessions((signal) => openSession(target, outbound, signal));
+  const sessions = createSessions<MySQLSession>({
+    places: 4,
+    find: async () => ({ key: '', open: (signal) => openSession(target, outbound, signal) }),
+  });
 
   async function use<T>(signal: AbortSignal, work: (session: MySQLSession) => Promise<T>): Promise<T> {
     try {

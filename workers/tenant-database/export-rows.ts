@@ -1,29 +1,29 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { ask } from '../postgresql/portal.ts';
+import { typeRows } from '../postgresql/rows.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { findTable, quoteTable } from './catalog.ts';
-import { conditionOf } from './filter.ts';
+import { conditionOf, type Values } from './filter.ts';
 import { countRows, ordering } from './list-rows.ts';
-import type { TenantClient } from './open.ts';
 import { quoteName } from './quote.ts';
-import { runStatement } from './statement.ts';
-import { typeRows } from './values.ts';
 
 const BUDGET = { rows: 100_000, bytes: 5 * 1024 * 1024 };
 
 /** What the filter finds as one file, whole or not at all. */
 export async function exportRows(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'exportRows'>,
 ): Promise<JsonObject> {
   const table = await findTable(client, operation);
-  const values: unknown[] = [];
+  const values: Values = [];
   const where = conditionOf(operation.filter, table, values);
   const names = table.columns.map(({ name }) => name);
   const selected = names.map((name) => quoteName(name)).join(', ') || 'null as empty';
   const text = `select ${selected} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation.order)}`;
-  const result = await runStatement(client, { text, values }, BUDGET);
-  if (result.truncated)
+  const result = await ask(client, { sql: text, values, budget: BUDGET });
+  if (result.isCut)
     throw new AppError(
       'PAYLOAD_TOO_LARGE',
       `These are more than ${BUDGET.rows} rows or ${BUDGET.bytes} bytes: narrow them with a filter`,
@@ -34,7 +34,7 @@ export async function exportRows(
 }
 
 export async function readStatistics(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'readStatistics'>,
 ): Promise<JsonObject> {
   const table = await findTable(client, operation);

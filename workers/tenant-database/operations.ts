@@ -1,19 +1,20 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperation } from '#shared/queues/tenant-database.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { createTable } from './create-table.ts';
 import { executeSQL } from './execute-sql.ts';
 import { exportRows, readStatistics } from './export-rows.ts';
 import { listRows } from './list-rows.ts';
 import { readMetadata } from './metadata.ts';
-import type { TenantClient } from './open.ts';
 import { createSchema, dropSchema, listSchemas } from './schemas.ts';
+import { limitStatements } from './session.ts';
 import { dropTable, listTables, readTable } from './tables.ts';
 import { createTrigger, dropTrigger, listTriggers, readTrigger } from './triggers.ts';
 import { updateTable } from './update-table.ts';
 import { addRows, deleteRows, updateRows } from './write-rows.ts';
 
 type Operate<Kind extends DatabaseOperation['kind']> = (
-  client: TenantClient,
+  client: PostgresClient,
   operation: Extract<DatabaseOperation, { kind: Kind }>,
 ) => Promise<JsonObject>;
 
@@ -40,7 +41,12 @@ const operations: { [Kind in DatabaseOperation['kind']]: Operate<Kind> } = {
   dropTrigger,
 };
 
-export function operate(client: TenantClient, operation: DatabaseOperation): Promise<JsonObject> {
+/** What a statement may take when nothing else is said. */
+const STATEMENT_MS = 60_000;
+
+export async function operate(client: PostgresClient, operation: DatabaseOperation): Promise<JsonObject> {
+  // Raw SQL brings a limit of its own.
+  if (operation.kind !== 'executeSQL') await limitStatements(client, STATEMENT_MS);
   // The table pairs every kind with what does it; picking by kind keeps the pair.
-  return (operations[operation.kind] as Operate<DatabaseOperation['kind']>)(client, operation);
+  return await (operations[operation.kind] as Operate<DatabaseOperation['kind']>)(client, operation);
 }

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
-import { datasources } from '#shared/datasources/index.ts';
 import { newID } from '#shared/ids.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
@@ -138,42 +136,60 @@ describe('creating a data query', () => {
 });
 
 describe('a query that names no datasource', () => {
-  const alone = (datasources as readonly DatasourceDefinition[]).find(({ standsAlone }) => standsAlone);
+  const dataQueryOptions = { query: 'select current_database() as name, {{inputs.n}}::int + 1 as n', inputDefinitions };
+  const body = { dataQueryTitle: 'Own', dataQueryOptions };
 
-  test('asks what is the tenant’s own, for whoever may do that', async ({ skip }) => {
-    skip(!alone, 'no type stands alone');
-    const [resource = '', action = ''] = alone?.standsAlone?.permission.split('.') ?? [];
-    const rules = [{ object: `${resource}:*`, action }];
-    const [may, mayNot] = [
-      await aMember(cluster, { tenant, can: ['dataquery.create', 'datasource.read'], rules }),
-      await aMember(cluster, { tenant, can: ['dataquery.create', 'datasource.read'] }),
-    ];
-    const body = { dataQueryTitle: 'Own', dataQueryOptions: alone?.defaults.query };
-
-    for (const more of [{}, { datasourceType: alone?.type }]) {
-      const created = await cluster
-        .as(may)
-        .in(tenant)
-        .post('T/queries', { ...body, ...more });
-      expect(created).toMatchObject({
-        status: 201,
-        body: { dataQuery: { datasourceID: null, datasourceType: alone?.type } },
-      });
-      expect(
-        (
-          await cluster
-            .as(mayNot)
-            .in(tenant)
-            .post('T/queries', { ...body, ...more })
-        ).status,
-      ).toBe(403);
+  test('asks the database that is the tenant’s own', async () => {
+    const other = await aTenant(cluster);
+    const names = [];
+    for (const each of [tenant, other]) {
+      const own = cluster.as(each.creator).in(each);
+      const { dataQueryID } = (await own.post('T/queries', body)).body.dataQuery;
+      const { status, body: answer } = await own.post(`T/queries/${dataQueryID}/run`, { inputValues: { n: 1 } });
+      expect(status, JSON.stringify(answer)).toBe(200);
+      expect(answer).toMatchObject({ dataQueryResult: [{ n: 2 }], columns: [{ type: 'name' }, { type: 'integer' }] });
+      names.push(answer.dataQueryResult[0].name);
     }
+
+    const { rows } = await cluster.pool.query(
+      'select database_name from tenant_database where tenant_id = any($1) order by array_position($1, tenant_id)',
+      [[tenant.id, other.id]],
+    );
+    expect(names).toEqual(rows.map(({ database_name }) => database_name));
   });
 
-  test('is refused where every type needs one', async ({ skip }) => {
-    skip(Boolean(alone), 'a type stands alone');
-    const { body } = await create({ datasourceID: undefined });
-    expect(body.error.message).toBe('datasourceID: is required');
+  test('can be tried, explained and read page by page', async () => {
+    const dataQuery = { dataQueryOptions: { query: 'select generate_series(1, 5) as n', rowsPerPage: 2 } };
+
+    const tried = await api.patch('T/queries/queryTest', { dataQuery });
+    const explained = await api.patch('T/queries/queryTest?explain=true', { dataQuery });
+    const { dataQueryID } = (await api.post('T/queries', { dataQueryTitle: 'Pages', ...dataQuery })).body.dataQuery;
+    const paged = await api.post(`T/queries/${dataQueryID}/run`);
+
+    expect(tried.body).toMatchObject({ dataQueryResult: [1, 2, 3, 4, 5].map((n) => ({ n })) });
+    expect(explained.body).toMatchObject({ dataQueryResult: [{ Plan: { 'Node Type': 'ProjectSet' } }] });
+    expect(paged.body).toMatchObject({ dataQueryResult: [{ n: 1 }, { n: 2 }] });
+  });
+
+  test('is for whoever may execute SQL there, to write and to try', async () => {
+    const can = ['dataquery.create', 'dataquery.update', 'dataquery.test', 'datasource.read'] as const;
+    const rules = [{ object: 'database:*', action: 'execute' }];
+    const may = cluster.as(await aMember(cluster, { tenant, can, rules })).in(tenant);
+    const mayNot = cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
+
+    for (const more of [{}, { datasourceType: 'tenantdb' }]) {
+      expect(await may.post('T/queries', { ...body, ...more })).toMatchObject({
+        status: 201,
+        body: { dataQuery: { datasourceID: null, datasourceType: 'tenantdb' } },
+      });
+      const refused = [
+        await mayNot.post('T/queries', { ...body, ...more }),
+        await mayNot.post('T/queries/bulk', [{ ...body, ...more }]),
+        await mayNot.patch('T/queries/queryTest', { dataQuery: { dataQueryOptions, ...more }, inputValues: { n: 1 } }),
+      ];
+      for (const answer of refused)
+        expect(answer).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION_DENIED' } } });
+    }
   });
 });
 

@@ -70,6 +70,28 @@ test('values of every type go in and come out the same', async () => {
   expect(body.databaseTableRows[0].ctid).toMatch(/^\(\d+,\d+\)$/);
 });
 
+test('lists of every type go in and come out the same', async () => {
+  await sql(
+    `create table "lists ${tables}" (id int, raws bytea[], docs jsonb[], words text[][], boxes box[], moments timestamptz[])`,
+  );
+  const path = `T/database/schemas/public/tables/${encodeURIComponent(`lists ${tables}`)}/rows`;
+  const row = {
+    id: 1,
+    raws: ['AP8Q', null],
+    docs: [{ a: 1 }, [2], 'x', null],
+    words: [
+      ['a"b', 'c\\d'],
+      ['', '{,}'],
+    ],
+    boxes: ['(1,1),(0,0)'],
+    moments: ['2024-01-01T00:00:00Z'],
+  };
+
+  const added = await api.post(path, { databaseTableRowData: [row] });
+
+  expect(added, JSON.stringify(added.body)).toMatchObject({ status: 201, body: { databaseTableRows: [row] } });
+});
+
 test('pages, their order and their count', async () => {
   await sql(
     `insert into "${table}" (id, word) select n, case when n % 2 = 0 then 'even' else 'odd' end from generate_series(1, 25) n`,
