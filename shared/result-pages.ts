@@ -39,6 +39,11 @@ export function pageContext(resultID: string, page: number): string {
   return `result_page:${resultID}:${page}`;
 }
 
+/** For whoever has read all of it. */
+export async function forgetResult(pool: Pool, resultID: string): Promise<void> {
+  await pool.query('delete from result_page where result_id = $1', [resultID]);
+}
+
 /** The rows of a page; NOT_FOUND when they are no longer kept, or are somebody else's. */
 export async function readResultPage(
   { pool, secrets }: { pool: Pool; secrets: KeyRing },

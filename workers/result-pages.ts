@@ -3,7 +3,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json } from '#shared/json.ts';
-import { pageContext, type ResultOwner } from '#shared/result-pages.ts';
+import { forgetResult, pageContext, type ResultOwner } from '#shared/result-pages.ts';
 
 /** Lays a result aside in pages while it comes in, so that no more than a page of it is in memory. */
 export interface ResultPages extends AsyncDisposable {
@@ -77,7 +77,7 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
       return { resultID, pages, firstPage: JSON.parse(firstPage ?? '[]'), totalCount };
     },
     async [Symbol.asyncDispose]() {
-      if (!isFinished && pages > 1) await pool.query('delete from result_page where result_id = $1', [resultID]);
+      if (!isFinished && pages > 1) await forgetResult(pool, resultID);
     },
   };
 }
