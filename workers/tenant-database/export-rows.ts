@@ -6,9 +6,9 @@ import { learn, rowsOf } from '../postgresql/rows.ts';
 import type { PostgresClient } from '../postgresql/session.ts';
 import { createResultPages } from '../result-pages.ts';
 import { findTable, quoteTable } from './catalog.ts';
+import type { OperationContext } from './context.ts';
 import { conditionOf, type Values } from './filter.ts';
 import { ordering } from './list-rows.ts';
-import type { OperationContext } from './operations.ts';
 import { quoteName } from './quote.ts';
 
 const NO_LIMIT = { rows: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };

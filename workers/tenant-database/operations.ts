@@ -1,8 +1,7 @@
-import type { KeyRing } from '#shared/crypto.ts';
-import type { Pool } from '#shared/db/pool.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperation } from '#shared/queues/tenant-database.ts';
 import type { PostgresClient } from '../postgresql/session.ts';
+import type { OperationContext } from './context.ts';
 import { createTable } from './create-table.ts';
 import { executeSQL } from './execute-sql.ts';
 import { exportRows } from './export-rows.ts';
@@ -15,13 +14,6 @@ import { dropTable, listTables, readTable } from './tables.ts';
 import { createTrigger, dropTrigger, listTriggers, readTrigger } from './triggers.ts';
 import { updateTable } from './update-table.ts';
 import { addRows, deleteRows, updateRows } from './write-rows.ts';
-
-/** For what is too large for an answer. */
-export interface OperationContext {
-  tenantID: string;
-  pool: Pool;
-  secrets: KeyRing;
-}
 
 type Operate<Kind extends DatabaseOperation['kind']> = (
   client: PostgresClient,
