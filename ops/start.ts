@@ -98,6 +98,7 @@ function environment(
     REDIS_URL: '',
     HOST: '127.0.0.1',
     PORT: String(port),
+    PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
     BOARD_PORT: String(boardPort),
     SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
     // What a developer connects to runs beside it.

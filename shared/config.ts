@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import type { SecretKey } from './crypto.ts';
+import { OAuthProviders } from './oauth-providers.ts';
 
 const seconds = (fallback: number) => z.coerce.number().nonnegative().default(fallback);
 const port = (least: number) => z.coerce.number({ error: 'must be a port, 1 to 65535' }).int().min(least).max(65_535);
@@ -68,6 +69,13 @@ export const Environment = z.object({
   /** `npm start` only: the board without a sign-in, for whoever sits at the machine. */
   BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
+  /** Where browsers reach this service, such as https://api.example.com: what is said to others never comes from a request. */
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
+  /** Providers of OAuth by name, as JSON: `{"google":{"clientID":"…","clientSecret":"…"}}`; all fields are in `oauth-providers.ts`. */
+  OAUTH_PROVIDERS: OAuthProviders,
   /** Addresses or networks of the proxies in front, whose X-Forwarded-For says where a request comes from. */
   TRUSTED_PROXIES: list.refine((items) => items.every((item) => networkNames.includes(item) || readNetwork(item)), {
     error: 'must be addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
@@ -143,18 +151,15 @@ export type WorkerConfig = Config['worker'];
 export function readConfig(env: Record<string, string | undefined> = process.env) {
   const e = parse(Environment, env);
   const production = e.NODE_ENV === 'production';
-  if (production && e.DEV_ISSUER_KEY_FILE)
-    throw new Error('Configuration: DEV_ISSUER_KEY_FILE must not be set in production');
-  if (production && e.BOARD_OPEN_ON_LOOPBACK)
-    throw new Error('Configuration: BOARD_OPEN_ON_LOOPBACK must not be set in production');
-  if (production && e.AUTH_TEST_BYPASS)
-    throw new Error('Configuration: AUTH_TEST_BYPASS must not be set in production');
+  for (const name of production ? notInProduction : [])
+    if (e[name]) throw new Error(`Configuration: ${name} must not be set in production`);
   if (e.AUTH_ISSUER && e.DEV_ISSUER_KEY_FILE)
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE and AUTH_ISSUER exclude each other');
   if (e.AUTH_ISSUER && !e.AUTH_AUDIENCE) throw new Error('Configuration: AUTH_AUDIENCE is required with AUTH_ISSUER');
   if (production && !e.AUTH_ISSUER) throw new Error('Configuration: AUTH_ISSUER is required in production');
   if (production && e.SECRETS_KEYS.length === 0)
     throw new Error('Configuration: SECRETS_KEYS is required in production (<keyID>:<base64 of 32 bytes>)');
+  checkOAuth(e);
 
   const backplane: BackplaneConfig = {
     prefix: e.BACKPLANE_PREFIX,
@@ -194,6 +199,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS, requestsPerMinute: e.API_KEY_REQUESTS_PER_MINUTE },
     secrets: { keys: e.SECRETS_KEYS },
     outbound: { allow: e.OUTBOUND_ALLOW },
+    oauth: { publicURL: e.PUBLIC_URL ?? '', providers: e.OAUTH_PROVIDERS, uiOrigins: e.CORS_ORIGINS },
     tenantDatabases: { provision: e.TENANT_DATABASES, serverURL: e.DATABASE_URL },
     worker: {
       slots: e.WORKER_SLOTS,
@@ -210,6 +216,17 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     sandbox: { processes: e.SANDBOX_PROCESSES, maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES },
     shutdownMs: e.SHUTDOWN_SECONDS * 1000,
   };
+}
+
+const notInProduction = ['DEV_ISSUER_KEY_FILE', 'BOARD_OPEN_ON_LOOPBACK', 'AUTH_TEST_BYPASS'] as const;
+
+function checkOAuth({ NODE_ENV, PUBLIC_URL, OAUTH_PROVIDERS }: z.output<typeof Environment>): void {
+  if (OAUTH_PROVIDERS.length > 0 && !PUBLIC_URL)
+    throw new Error('Configuration: PUBLIC_URL is required with OAUTH_PROVIDERS');
+  if (NODE_ENV !== 'production') return;
+  for (const { name, authorizationURL, tokenURL } of OAUTH_PROVIDERS)
+    if (![PUBLIC_URL, authorizationURL, tokenURL].every((url) => url?.startsWith('https:')))
+      throw new Error(`Configuration: in production PUBLIC_URL and the addresses of ${name} must begin with https://`);
 }
 
 /** A variable set to nothing counts as not set. */

@@ -14,9 +14,13 @@ const secretNames = [
   'apiKey',
   'key',
   'connectionString',
+  'clientSecret',
+  'accessToken',
+  'refreshToken',
   'tenantDBURL',
   'secretsKeys',
   'SECRETS_KEYS',
+  'OAUTH_PROVIDERS',
   'DATABASE_URL',
   'REDIS_URL',
 ];

@@ -27,4 +27,10 @@ export const sealedColumns = {
     type: 'text',
     context: (id) => `tenant_database:${id}:password`,
   },
+  oauthTokens: {
+    table: 'oauth_connection',
+    column: 'tokens',
+    type: 'text',
+    context: (id) => `oauth_connection:${id}:tokens`,
+  },
 } satisfies Record<string, SealedColumn>;

@@ -8,6 +8,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import type { Cancels } from './cancels.ts';
 import type { Engine } from './engine/engine.ts';
+import type { OAuthConnections } from './oauth/connections.ts';
 import type { Outbound } from './outbound.ts';
 import type { Datasources } from './queries/datasources.ts';
 import type { Queries } from './queries/queries.ts';
@@ -20,6 +21,7 @@ export interface ProcessorContext {
   messages: Messages;
   outbound: Outbound;
   tenantDatabases: TenantDatabases;
+  oauthConnections: OAuthConnections;
   cancels: Cancels;
   datasources: Datasources;
   queries: Queries;

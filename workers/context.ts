@@ -17,6 +17,7 @@ import { createKeptConnections } from './connectors/kept.ts';
 import { consume, type Processor, type ProcessorContext } from './consume.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
 import { createFiles } from './files.ts';
+import { createOAuthConnections } from './oauth/connections.ts';
 import { createOutbound } from './outbound.ts';
 import { createOutboundFetch } from './outbound-fetch.ts';
 import { processors } from './processors/index.ts';
@@ -66,7 +67,11 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const tenantDatabases = resources.use(
     createTenantDatabases({ pool, secrets, outbound, config: config.tenantDatabases }),
   );
-  const datasources = createDatasources({ pool, secrets, kept, outbound, files, tenantDatabases, logger });
+  const fetch = resources.use(createOutboundFetch(outbound));
+  const { providers } = config.oauth;
+  const oauthConnections = resources.use(createOAuthConnections({ pool, secrets, providers, fetch, logger }));
+  const reach = { outbound, files, tenantDatabases, oauthConnections };
+  const datasources = createDatasources({ pool, secrets, kept, ...reach, logger });
   const queries = createQueries({
     pool,
     secrets,
@@ -92,7 +97,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     rights,
     runs,
     publisher,
-    nodes: { sandbox, queries, rights, fetch: resources.use(createOutboundFetch(outbound)) },
+    nodes: { sandbox, queries, rights, fetch },
     config: config.worker,
     sessionID: () => session.id,
     logger,
@@ -125,6 +130,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     messages: backplane.messages,
     outbound,
     tenantDatabases,
+    oauthConnections,
     cancels: resources.use(createCancels(backplane.messages)),
     datasources,
     queries,

@@ -6,6 +6,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import type { Files } from './files.ts';
+import type { OAuthConnections } from './oauth/connections.ts';
 import type { Outbound } from './outbound.ts';
 import type { OutboundFetch } from './outbound-fetch.ts';
 import type { Queries } from './queries/queries.ts';
@@ -142,6 +143,7 @@ export interface ConnectorContext {
   tenantID: string;
   outbound: Outbound;
   files: Files;
+  oauthConnections: OAuthConnections;
   tenantDatabases: TenantDatabases;
   logger: Logger;
 }

@@ -38,7 +38,7 @@ export interface Operation {
   summary: string;
   parameters: Parameter[];
   requestBody?: { required: boolean; content: Content };
-  responses: Record<string, { description: string; content: Content } | { $ref: string }>;
+  responses: Record<string, { description: string; content?: Content } | { $ref: string }>;
   security: Record<string, string[]>[];
   'x-permission'?: string | string[];
 }

@@ -13,7 +13,7 @@ import {
   readyOperation,
   securitySchemes,
 } from './openapi-parts.ts';
-import type { OpenAPI, Operation, Parameter, Schema } from './openapi-types.ts';
+import type { Content, OpenAPI, Operation, Parameter, Schema } from './openapi-types.ts';
 import { type Route, TENANT_PREFIX } from './route.ts';
 
 /** The route table as an OpenAPI document: nothing in it is written by hand, so nothing in it can be out of date. */
@@ -70,15 +70,18 @@ function describeRoute(route: Route, schemas: Record<string, Schema>): Operation
     responses: {
       [status]: {
         description: 'Done',
-        content: route.produces
-          ? { [route.produces]: { schema: { type: 'string', format: 'binary' } } }
-          : json(inEnvelope(toSchema(route.response, 'output'))),
+        ...(route.status !== 302 && { content: contentOf(route, toSchema) }),
       },
       ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
     },
     security: securityOf(route),
     ...(permissions.length > 0 && { 'x-permission': permissions.length > 1 ? permissions : permissions[0] }),
   };
+}
+
+function contentOf({ produces, response }: Route, toSchema: ToSchema): Content {
+  if (produces) return { [produces]: { schema: { type: 'string', format: 'binary' } } };
+  return json(inEnvelope(toSchema(response, 'output')));
 }
 
 /** What the smallest request needs: another body may ask for more. */

@@ -43,8 +43,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   response: R;
   /** The answer is a secret: nothing on its way keeps it. */
   isSecret?: true;
-  /** 201 for what creates, else 200. */
-  status?: 200 | 201;
+  /** 201 for what creates, 302 for what sends the browser elsewhere (`response.redirect`), else 200. */
+  status?: 200 | 201 | 302;
   /**
    * The route honours `Idempotency-Key`. `transaction`: the handler runs inside the transaction that writes the key.
    * `handler`: the handler passes `idempotency` on to what opens its own transaction (`runs.accept`). `outside`: what happens
@@ -120,6 +120,8 @@ type Gate<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
 
 export type TenantRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> &
   Gate<P, Q, B> & {
+    /** The path is whole: the contract has this one outside of `/tenants`, with a `:tenantID` of its own. */
+    isWholePath?: true;
     /** A list whose rows are narrowed to what the caller may read; it asks membership and the permission on anything. */
     filter?: boolean;
     handle: Handler<TenantInput<P, Q, B>, R>;
@@ -173,11 +175,11 @@ export const OPERATOR_PREFIX = '/api/v1/operator';
 export function tenantRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
   definition: TenantRouteDefinition<P, Q, B, R>,
 ): Route {
-  const { permission, object, access, filter, ...shapes } = definition;
+  const { permission, object, access, filter, isWholePath, ...shapes } = definition;
   const resource = permission?.slice(0, permission.indexOf('.'));
   return {
     ...(shapes as unknown as ErasedShapes & { handle: ErasedHandler }),
-    path: TENANT_PREFIX + definition.path,
+    path: isWholePath ? definition.path : TENANT_PREFIX + definition.path,
     realm: 'tenant',
     filter: filter ?? false,
     ...(permission && { permission }),

@@ -4,6 +4,8 @@ import { apiKeyRoutes } from './api-keys/routes.ts';
 import { databaseRoutes } from './database/routes.ts';
 import { datasourceFileRoutes } from './datasource-files/routes.ts';
 import { datasourceRoutes } from './datasources/routes.ts';
+import { oauthRoutes } from './oauth/routes.ts';
+import { oauthConnectionRoutes } from './oauth-connections/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { dataQueryRoutes } from './queries/routes.ts';
 import { operatorRoleRoutes } from './roles/operator-routes.ts';
@@ -25,6 +27,8 @@ export const routes: readonly Route[] = [
   ...userRoutes,
   ...roleRoutes,
   ...apiKeyRoutes,
+  ...oauthRoutes,
+  ...oauthConnectionRoutes,
   ...operatorRoutes,
   ...operatorRoleRoutes,
   ...operatorUserRoutes,

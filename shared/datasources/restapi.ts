@@ -52,7 +52,10 @@ export const restapi = defineDatasource({
   options: z.object({
     baseUrl: HTTPAddress.meta({ title: 'Base URL', description: 'Every request stays below it' }),
     timeout,
-    authType: z.enum(['none', 'basic', 'bearer', 'apiKey', 'oauth2']).default('none').meta({ title: 'Authentication' }),
+    authType: z
+      .enum(['none', 'basic', 'bearer', 'apiKey', 'oauth2', 'oauthConnection'])
+      .default('none')
+      .meta({ title: 'Authentication' }),
     username: text.default('').meta({ title: 'User' }),
     password: secret(text).default('').meta({ title: 'Password' }),
     bearerToken: secret(text).default('').meta({ title: 'Bearer token' }),
@@ -74,6 +77,11 @@ export const restapi = defineDatasource({
       })
       .prefault({})
       .meta({ title: 'OAuth 2.0 client credentials' }),
+    oauthConnectionID: z
+      .uuid()
+      .toLowerCase()
+      .optional()
+      .meta({ title: 'OAuth connection', description: 'An account that was connected at a provider' }),
     headers: SecretPairs.meta({ title: 'Headers' }),
     queryParams: SecretPairs.meta({ title: 'Query parameters' }),
     contentType: z.enum(['json', 'xml', 'text']).default('json').meta({ title: 'Preferred format of answers' }),

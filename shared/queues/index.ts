@@ -1,12 +1,20 @@
 import type { z } from 'zod';
 import { datasourceMetadata } from './datasource-metadata.ts';
 import { datasourceTests } from './datasource-tests.ts';
+import { oauthExchange } from './oauth-exchange.ts';
 import { queryRuns } from './query-runs.ts';
 import { tenantDatabase } from './tenant-database.ts';
 import { workflowRuns } from './workflow-runs.ts';
 
 /** Every queue. `workers/processors/index.ts` holds what each does; the compiler keeps the two in step. */
-export const queues = [workflowRuns, datasourceTests, datasourceMetadata, queryRuns, tenantDatabase] as const;
+export const queues = [
+  workflowRuns,
+  datasourceTests,
+  datasourceMetadata,
+  queryRuns,
+  tenantDatabase,
+  oauthExchange,
+] as const;
 
 export type AnyQueue = (typeof queues)[number];
 export type QueueName = AnyQueue['name'];

@@ -17,6 +17,7 @@ const frozen: { [Name in QueueName]: unknown[] } = {
   'datasource.metadata': [ask],
   'query.runs': [ask],
   'tenant.database': [ask],
+  'oauth.exchange': [ask],
 };
 
 const callers = [

@@ -6,6 +6,7 @@ import { bindQuery } from '#shared/queries/bind.ts';
 import { connectorOf } from '#workers/connectors/index.ts';
 import type { Connection, QueryResult, QueryRun } from '#workers/define.ts';
 import type { Files } from '#workers/files.ts';
+import type { OAuthConnections } from '#workers/oauth/connections.ts';
 import { createOutbound, type Outbound } from '#workers/outbound.ts';
 import type { TenantDatabases } from '#workers/tenant-database/databases.ts';
 import { testLogger } from './environment.ts';
@@ -29,7 +30,13 @@ export interface OpenedDatasource extends AsyncDisposable {
 export async function openDatasource(
   definition: DatasourceDefinition,
   options: unknown,
-  { outbound = openOutbound, tenantID = newID(), files = noFiles, tenantDatabases = noTenantDatabases } = {},
+  {
+    outbound = openOutbound,
+    tenantID = newID(),
+    files = noFiles,
+    tenantDatabases = noTenantDatabases,
+    oauthConnections = noOAuthConnections,
+  } = {},
 ): Promise<OpenedDatasource> {
   const known = definition as AnyDatasource;
   const connection = await connectorOf(known)(definition.options.parse(options), {
@@ -37,6 +44,7 @@ export async function openDatasource(
     outbound,
     files,
     tenantDatabases,
+    oauthConnections,
     logger: testLogger,
   });
   return {
@@ -57,6 +65,13 @@ export async function openDatasource(
 export const noFiles: Files = {
   folder: '',
   read: () => Promise.reject(new Error('This datasource was opened without files')),
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
+/** For datasources without an account. */
+export const noOAuthConnections: OAuthConnections = {
+  exchange: () => Promise.reject(new Error('This datasource was opened without OAuth connections')),
+  accessToken: () => Promise.reject(new Error('This datasource was opened without OAuth connections')),
   [Symbol.asyncDispose]: async () => undefined,
 };
 

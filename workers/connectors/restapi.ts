@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
-import type { Connector, QueryResult, QueryRun } from '../define.ts';
+import type { Connector, ConnectorContext, QueryResult, QueryRun } from '../define.ts';
 import {
   type Authentication,
   always,
@@ -10,6 +10,7 @@ import {
   bearer,
   type Credentials,
   clientCredentials,
+  connectedAccount,
   inHeader,
   nothing,
 } from '../http/auth.ts';
@@ -32,9 +33,9 @@ type Options = z.output<typeof restapi.options>;
 type Query = z.output<typeof restapi.query>;
 
 /** One API: its connections are kept, and its token. */
-export const connectRestapi: Connector<typeof restapi> = (options, { outbound }) => {
-  const fetch = createOutboundFetch(outbound, { sslVerify: options.sslVerify });
-  const authentication = authenticationOf(options, fetch);
+export const connectRestapi: Connector<typeof restapi> = (options, context) => {
+  const fetch = createOutboundFetch(context.outbound, { sslVerify: options.sslVerify });
+  const authentication = authenticationOf(options, fetch, context);
   const base = new URL(options.baseUrl);
   const own = [...options.headers, ...options.queryParams].map(({ value }) => value);
 
@@ -139,7 +140,11 @@ function resultOf(data: Json, maxRows: number): QueryResult {
   return { data: data.slice(0, maxRows), rowCount: Math.min(data.length, maxRows), truncated: data.length > maxRows };
 }
 
-function authenticationOf(options: Options, fetch: OutboundFetch): Authentication {
+function authenticationOf(
+  options: Options,
+  fetch: OutboundFetch,
+  { tenantID, oauthConnections }: ConnectorContext,
+): Authentication {
   const { apiKey, oauth2 } = options;
   switch (options.authType) {
     case 'none':
@@ -156,6 +161,12 @@ function authenticationOf(options: Options, fetch: OutboundFetch): Authenticatio
       if (tokenUrl === undefined)
         throw new AppError('VALIDATION_ERROR', 'datasourceOptions.oauth2.tokenUrl: is needed to get a token');
       return clientCredentials({ ...oauth2, tokenUrl }, fetch);
+    }
+    case 'oauthConnection': {
+      const { oauthConnectionID, baseUrl } = options;
+      if (oauthConnectionID === undefined)
+        throw new AppError('VALIDATION_ERROR', 'datasourceOptions.oauthConnectionID: is needed to get a token');
+      return connectedAccount({ tenantID, oauthConnectionID, url: new URL(baseUrl) }, oauthConnections);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import type { OAuthConnections, TokenUse } from '../oauth/connections.ts';
 import { type OutboundFetch, whereOf } from '../outbound-fetch.ts';
 import { upstreamError } from '../upstream-error.ts';
 
@@ -35,6 +36,18 @@ export const nothing: Credentials = { headers: {}, query: [], secrets: [] };
 
 export function always(credentials: Credentials): Authentication {
   return { get: async () => credentials, renew: () => false };
+}
+
+/** The token of an account that somebody has connected: asked for with every request, so what has ended is not used again. */
+export function connectedAccount(use: TokenUse, connections: OAuthConnections): Authentication {
+  let refused: string | null = null;
+  return {
+    get: async (signal) => bearer(await connections.accessToken(use, refused, signal)),
+    renew(credentials) {
+      refused = credentials.secrets[0] ?? null;
+      return true;
+    },
+  };
 }
 
 export interface ClientCredentials {

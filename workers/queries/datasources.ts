@@ -11,6 +11,7 @@ import { connectorOf } from '../connectors/index.ts';
 import type { KeptConnections } from '../connectors/kept.ts';
 import type { Connection } from '../define.ts';
 import type { Files } from '../files.ts';
+import type { OAuthConnections } from '../oauth/connections.ts';
 import type { Outbound } from '../outbound.ts';
 import type { TenantDatabases } from '../tenant-database/databases.ts';
 
@@ -33,6 +34,7 @@ export interface DatasourceNeeds {
   kept: KeptConnections;
   outbound: Outbound;
   files: Files;
+  oauthConnections: OAuthConnections;
   tenantDatabases: TenantDatabases;
   logger: Logger;
 }

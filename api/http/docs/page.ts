@@ -82,7 +82,7 @@ function viewOperation(one: Listed, schemas: Record<string, Schema>): HTML {
     ${Object.entries(responses).map(([status, response]) =>
       '$ref' in response
         ? ''
-        : html`<h3>Answer <code>${status}</code></h3>${viewSchema(schemaOf(response.content), schemas)}`,
+        : html`<h3>Answer <code>${status}</code></h3>${response.content && viewSchema(schemaOf(response.content), schemas)}`,
     )}
     <p class="note">Errors: ${
       Object.keys(responses)

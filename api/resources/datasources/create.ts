@@ -2,6 +2,7 @@ import { createAsset } from '#shared/assets.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { newID } from '#shared/ids.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { checkConnection } from './check-connection.ts';
 import { readOptions, sealOptions } from './options.ts';
 import { presentDatasource } from './present.ts';
 import { Changed, DatasourceCreate } from './schemas.ts';
@@ -19,11 +20,9 @@ export const createDatasource = tenantRoute({
   async handle({ body, caller, em }, { secrets }) {
     const { datasourceTitle, datasourceType, datasourceDescription, datasourceTags = [], folderID } = body;
     const id = newID();
-    const datasourceOptions = sealOptions(secrets, {
-      id,
-      datasourceType,
-      datasourceOptions: readOptions(datasourceType, body.datasourceOptions),
-    });
+    const options = readOptions(datasourceType, body.datasourceOptions);
+    await checkConnection(em, options);
+    const datasourceOptions = sealOptions(secrets, { id, datasourceType, datasourceOptions: options });
     const datasource = await createAsset(em, caller, 'datasource', Datasource, {
       id,
       datasourceTitle,

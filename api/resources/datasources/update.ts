@@ -7,6 +7,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { checkConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, readOptions, sealOptions } from './options.ts';
 import { presentDatasource } from './present.ts';
@@ -27,7 +28,7 @@ export const updateDatasource = tenantRoute({
     return em.transactional(async (tx) => {
       const datasource = await getDatasource(tx, params.datasourceID, { lock: true });
       await changeType(tx, datasource, body);
-      changeOptions(datasource, body, secrets);
+      if (changeOptions(datasource, body, secrets)) await checkConnection(tx, datasource.datasourceOptions);
       const { datasourceTitle, datasourceDescription, datasourceTags, folderID } = body;
       const changes = { datasourceTitle, datasourceDescription, datasourceTags, folderID };
       tx.assign(datasource, changes, { ignoreUndefined: true });
@@ -58,12 +59,14 @@ async function changeType(
   datasource.datasourceOptions = {};
 }
 
-function changeOptions(datasource: Datasource, { datasourceOptions: given }: Update, secrets: KeyRing): void {
-  if (!given) return;
+/** Answers whether they are others than before. */
+function changeOptions(datasource: Datasource, { datasourceOptions: given }: Update, secrets: KeyRing): boolean {
+  if (!given) return false;
   const before = openOptions(secrets, datasource);
   const datasourceOptions = readOptions(datasource.datasourceType, given, before);
-  if (isDeepStrictEqual(before, datasourceOptions)) return;
+  if (isDeepStrictEqual(before, datasourceOptions)) return false;
   datasource.datasourceOptions = sealOptions(secrets, { ...datasource, datasourceOptions });
   datasource.connectionStatus = 'unknown';
   datasource.testedAt = null;
+  return true;
 }

@@ -4,6 +4,8 @@ import { DataQuery } from './data-query.ts';
 import { Datasource } from './datasource.ts';
 import { Invitation } from './invitation.ts';
 import { Membership } from './membership.ts';
+import { OAuthConnection } from './oauth-connection.ts';
+import { OAuthFlow } from './oauth-flow.ts';
 import { Operator } from './operator.ts';
 import { OperatorAudit } from './operator-audit.ts';
 import { OperatorSession } from './operator-session.ts';
@@ -44,6 +46,8 @@ export const entities = [
   QueryRun,
   TenantFile,
   TenantFileChunk,
+  OAuthConnection,
+  OAuthFlow,
   Operator,
   OperatorSession,
   OperatorAudit,

@@ -8,6 +8,7 @@ import { Migration20261121160000_TenantDatabases } from './Migration202611211600
 import { Migration20261121170000_Datasources } from './Migration20261121170000_Datasources.ts';
 import { Migration20261121180000_TenantFiles } from './Migration20261121180000_TenantFiles.ts';
 import { Migration20261121190000_ResultPages } from './Migration20261121190000_ResultPages.ts';
+import { Migration20261121200000_OAuthConnections } from './Migration20261121200000_OAuthConnections.ts';
 
 /** In order; only ever appended to. */
 export const migrations = [
@@ -21,6 +22,7 @@ export const migrations = [
   { name: 'Migration20261121170000_Datasources', class: Migration20261121170000_Datasources },
   { name: 'Migration20261121180000_TenantFiles', class: Migration20261121180000_TenantFiles },
   { name: 'Migration20261121190000_ResultPages', class: Migration20261121190000_ResultPages },
+  { name: 'Migration20261121200000_OAuthConnections', class: Migration20261121200000_OAuthConnections },
 ] as const;
 
 /** The schema this code needs: a process refuses to start on an older one. */

@@ -11,7 +11,7 @@ import { twilio } from '#shared/datasources/presets/twilio.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
-import { noFiles, noTenantDatabases, openOutbound } from '#test/support/connector.ts';
+import { noFiles, noOAuthConnections, noTenantDatabases, openOutbound } from '#test/support/connector.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
 import { connectPreset } from '#workers/connectors/preset.ts';
@@ -37,6 +37,7 @@ async function ask(definition: PresetDefinition, query: JsonObject, inputs: Json
       outbound: openOutbound,
       files: noFiles,
       tenantDatabases: noTenantDatabases,
+      oauthConnections: noOAuthConnections,
       logger: testLogger,
       baseUrl: server.origin,
     },

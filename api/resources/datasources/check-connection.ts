@@ -1,0 +1,15 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+
+/** An OAuth connection that options use must be the tenant's, and stays until the transaction, if there is one, ends. */
+export async function checkConnection(em: EntityManager, { authType, oauthConnectionID }: JsonObject): Promise<void> {
+  if (authType !== 'oauthConnection') return;
+  const path = ['datasourceOptions', 'oauthConnectionID'];
+  if (typeof oauthConnectionID !== 'string') throw invalid([{ path, message: 'is required' }]);
+  const lock = em.isInTransaction() ? { lockMode: LockMode.PESSIMISTIC_READ as const } : {};
+  const connection = await em.findOne(OAuthConnection, { id: oauthConnectionID }, { fields: ['id'], ...lock });
+  if (!connection) throw invalid([{ path, message: 'there is no such OAuth connection' }]);
+}

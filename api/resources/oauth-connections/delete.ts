@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { deleteAsset } from '#shared/assets.ts';
+import { Datasource } from '#shared/db/entities/datasource.ts';
+import { AppError } from '#shared/errors.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getConnection } from './find.ts';
+import { OAuthConnectionID } from './schemas.ts';
+
+export const deleteConnection = tenantRoute({
+  method: 'delete',
+  path: '/oauth-connections/:oauthConnectionID',
+  summary: 'Forget an account and its tokens, unless a datasource uses it',
+  permission: 'datasource.delete',
+  object: ({ params }) => `datasource:${params.oauthConnectionID}`,
+  params: OAuthConnectionID,
+  response: z.object({ message: z.string() }),
+  errors: ['409'],
+
+  async handle({ params, em }) {
+    return em.transactional(async (tx) => {
+      // Locked, so that no datasource begins to use it meanwhile.
+      const connection = await getConnection(tx, params.oauthConnectionID, { lock: true });
+      const used = await tx.count(Datasource, {
+        datasourceOptions: { authType: 'oauthConnection', oauthConnectionID: connection.id },
+      });
+      if (used > 0)
+        throw new AppError('CONFLICT', `${used} ${used === 1 ? 'datasource uses' : 'datasources use'} this connection`);
+      await deleteAsset(tx, 'datasource', connection);
+      return { message: 'OAuth connection deleted' };
+    });
+  },
+});

@@ -1,0 +1,16 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+
+/** The connection of the path; `lock` keeps it as it is until the transaction ends. */
+export async function getConnection(
+  em: EntityManager,
+  id: string,
+  { lock = false }: { lock?: boolean } = {},
+): Promise<OAuthConnection> {
+  const options = lock ? { lockMode: LockMode.PESSIMISTIC_WRITE as const } : {};
+  const connection = await em.findOne(OAuthConnection, { id }, options);
+  if (!connection) throw new AppError('NOT_FOUND', 'OAuth connection not found');
+  return connection;
+}

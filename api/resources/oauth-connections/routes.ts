@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { OAuthConnection as OAuthConnectionEntity } from '#shared/db/entities/oauth-connection.ts';
+import { findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { deleteConnection } from './delete.ts';
+import { getConnection } from './find.ts';
+import { presentConnection } from './present.ts';
+import { OAuthConnection, OAuthConnectionID, OAuthConnectionList, OAuthConnections } from './schemas.ts';
+
+/** To the policy a connection is a kind of datasource: the same permissions, on the connection's own id. */
+export const oauthConnectionRoutes = [
+  tenantRoute({
+    method: 'get',
+    path: '/oauth-connections',
+    summary: 'The accounts at other services that the caller may see, newest first',
+    permission: 'datasource.list',
+    filter: true,
+    query: OAuthConnectionList,
+    response: OAuthConnections,
+
+    async handle({ query, em, visible }) {
+      const { provider } = query;
+      const where = { ...(await visible('datasource.read')), ...(provider && { provider }) };
+      const { rows, fields } = await findPage(em, OAuthConnectionEntity, { where, query });
+      return { oauthConnections: rows.map(presentConnection), ...fields };
+    },
+  }),
+
+  tenantRoute({
+    method: 'get',
+    path: '/oauth-connections/:oauthConnectionID',
+    summary: 'An account at another service, without its tokens',
+    permission: 'datasource.read',
+    object: ({ params }) => `datasource:${params.oauthConnectionID}`,
+    params: OAuthConnectionID,
+    response: z.object({ oauthConnection: OAuthConnection, message: z.string() }),
+
+    async handle({ params, em }) {
+      const connection = await getConnection(em, params.oauthConnectionID);
+      return { oauthConnection: presentConnection(connection), message: 'OAuth connection found' };
+    },
+  }),
+
+  deleteConnection,
+];

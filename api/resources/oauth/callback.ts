@@ -1,0 +1,151 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import { createAsset } from '#shared/assets.ts';
+import { subjectsOf } from '#shared/caller.ts';
+import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
+import { OAuthFlow } from '#shared/db/entities/oauth-flow.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { readActingVersion } from '#shared/db/standing.ts';
+import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { OAuthProvider } from '#shared/oauth-providers.ts';
+import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
+import type { ApiContext } from '../../context.ts';
+import { createGate, denied } from '../../http/authorize.ts';
+import { publicRoute } from '../../http/route.ts';
+import { type BrowserSecret, forgetBrowser, readBrowser } from './browser.ts';
+import { type Outcome, sendOutcome } from './page.ts';
+import { getProvider, redirectURIOf } from './providers.ts';
+import { CallbackQuery, Provider } from './schemas.ts';
+import { readState, type State } from './state.ts';
+
+export const finishFlow = publicRoute({
+  method: 'get',
+  path: '/api/v1/oauth/:provider/callback',
+  summary: 'Where a provider sends the browser back to: a page that tells the page which waits how it ended',
+  params: Provider,
+  query: CallbackQuery,
+  produces: 'text/html',
+  response: z.object({}),
+  isSecret: true,
+
+  async handle({ params, query, request, response, log }, context) {
+    const provider = getProvider(context.config.oauth, params.provider);
+    const state = readState(context.secrets, query.state);
+    const outcome = await outcomeOf({ provider, state, query, request, response }, context, log);
+    sendOutcome(response, outcome, state?.origin ?? null);
+    return {};
+  },
+});
+
+interface Return {
+  provider: OAuthProvider;
+  state: State | undefined;
+  query: z.output<typeof CallbackQuery>;
+  request: Request;
+  response: Response;
+}
+
+/** Somebody sits before an empty window: whatever goes wrong is told there. */
+async function outcomeOf(back: Return, context: ApiContext, log: Logger): Promise<Outcome> {
+  try {
+    const oauthConnectionID = await finish(back, context);
+    return { type: 'OAUTH_SUCCESS', oauthConnectionID, provider: back.provider.name };
+  } catch (error) {
+    const { code, message } = toAppError(error);
+    if (code === 'INTERNAL_ERROR') log.error({ err: error }, 'an OAuth flow could not be finished');
+    else log.info({ err: error, provider: back.provider.name }, 'an OAuth flow has failed');
+    return { type: 'OAUTH_FAILURE', error: message, provider: back.provider.name };
+  }
+}
+
+async function finish({ provider, state, query, request, response }: Return, context: ApiContext): Promise<string> {
+  if (state?.provider !== provider.name) throw refused('This did not begin here: the state is not one of ours');
+  if (state.expiresAt < Date.now()) throw refused('This took more than ten minutes: begin again');
+  const em = tenantEntityManager(context.orm.em, state.tenantID);
+  const redirectURI = redirectURIOf(context.config.oauth, provider);
+  const { flowID } = state;
+  const { flow, browser } = await take(em, flowID, readBrowser(request, { flowID }));
+  forgetBrowser(response, { flowID, redirectURI });
+  if (query.error !== undefined) throw refused(wordsOf(query.error, provider));
+  if (query.code === undefined) throw refused(`${provider.name} sent no code back`);
+  await requireRights(flow, context);
+
+  const oauthConnectionID = flow.oauthConnectionID ?? newID();
+  const { caller, tenantID } = flow;
+  const { codeVerifier, nonce } = browser;
+  const question = { oauthConnectionID, provider: provider.name, redirectURI, codeVerifier, nonce };
+  // Not given up when the window is closed: the code is used then, and the account would be connected to nothing.
+  const { expiresAt, refreshAt, ...granted } = await context.producer.ask(
+    oauthExchange,
+    { ...question, code: query.code, ...(query.iss !== undefined && { issuer: query.iss }) },
+    { lanes: { user: caller.id, tenant: tenantID } },
+  );
+  const fields = { ...granted, expiresAt: dateOf(expiresAt), refreshAt: dateOf(refreshAt) };
+  if (flow.oauthConnectionID) await renew(em, flow.oauthConnectionID, fields);
+  else
+    await createAsset(em, caller, 'datasource', OAuthConnection, {
+      id: oauthConnectionID,
+      provider: provider.name,
+      ...fields,
+    });
+  return oauthConnectionID;
+}
+
+/** Whoever deletes the row has it. Another browser does not take it, so it stays for the one that may. */
+async function take(
+  em: EntityManager,
+  id: string,
+  browser: BrowserSecret | undefined,
+): Promise<{ flow: OAuthFlow; browser: BrowserSecret }> {
+  if (!browser) throw refused('This did not begin in this browser, or has been finished');
+  const own = { id, browserHash: browser.hash };
+  const flow = await em.findOne(OAuthFlow, own);
+  if (!flow || (await em.nativeDelete(OAuthFlow, own)) === 0)
+    throw refused('This did not begin in this browser, or has been finished');
+  return { flow, browser };
+}
+
+/** What somebody might do ten minutes ago they may do no more. */
+async function requireRights(
+  { tenantID, caller, oauthConnectionID }: OAuthFlow,
+  { pool, policy }: ApiContext,
+): Promise<void> {
+  const version = await readActingVersion(pool, tenantID, caller);
+  if (version === null) throw denied();
+  const gate = createGate(policy, { tenantID, version, subjects: subjectsOf(caller) });
+  await gate.require([{ permission: 'datasource.update', object: `datasource:${oauthConnectionID ?? '*'}` }]);
+}
+
+type Granted = Pick<
+  OAuthConnection,
+  'tokens' | 'expiresAt' | 'refreshAt' | 'scopes' | 'accountSubject' | 'accountEmail'
+>;
+
+/** A refresh that is under way loses its claim, and what it brings is of the old account. */
+async function renew(em: EntityManager, id: string, granted: Granted): Promise<void> {
+  await em.transactional(async (tx) => {
+    const connection = await tx.findOne(OAuthConnection, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!connection) throw new AppError('NOT_FOUND', 'The OAuth connection has been deleted meanwhile');
+    const generation = connection.generation + 1;
+    const free = { refreshedAt: null, refreshClaim: null, refreshUntil: null };
+    tx.assign(connection, { ...granted, ...free, status: 'connected', generation });
+  });
+}
+
+function dateOf(text: string | null): Date | null {
+  return text === null ? null : new Date(text);
+}
+
+/** What comes in the address is nobody's word: only what a provider may say is repeated. */
+function wordsOf(error: string, { name }: OAuthProvider): string {
+  if (error === 'access_denied') return `Access was denied at ${name}`;
+  return /^[a-z_]{1,64}$/.test(error) ? `${name} says ${error}` : `${name} says no`;
+}
+
+function refused(message: string): AppError {
+  return new AppError('INVALID_REQUEST', message);
+}

@@ -1,0 +1,17 @@
+import type { Config } from '#shared/config.ts';
+import { AppError } from '#shared/errors.ts';
+import type { OAuthProvider } from '#shared/oauth-providers.ts';
+
+type OAuthConfig = Config['oauth'];
+
+export function getProvider({ providers }: OAuthConfig, name: string): OAuthProvider {
+  const provider = providers.find((candidate) => candidate.name === name);
+  if (provider) return provider;
+  const there = providers.length > 0 ? `there are ${providers.map((known) => known.name).join(', ')}` : 'there is none';
+  throw new AppError('NOT_FOUND', `There is no OAuth provider "${name}" here: ${there}`);
+}
+
+/** Where a provider sends browsers back to. It is registered there, and no request has a say in it. */
+export function redirectURIOf({ publicURL }: OAuthConfig, { name }: OAuthProvider): string {
+  return `${publicURL}/api/v1/oauth/${name}/callback`;
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { ProviderName } from '#shared/oauth-providers.ts';
+import { ID } from '../../http/id.ts';
+
+export const Provider = z.object({ provider: ProviderName });
+export const TenantAtProvider = z.object({ provider: ProviderName, tenantID: ID });
+
+export const StartQuery = z.object({
+  oauthConnectionID: ID.optional().meta({
+    description: 'The connection that gets new tokens, in the place of a new one',
+  }),
+});
+
+export const AuthorizationURL = z.object({ url: z.url() });
+
+/** What a provider sends a browser back with. Whatever else it adds is nothing to us. */
+export const CallbackQuery = z.object({
+  state: z.string().max(4_000).optional(),
+  code: z.string().max(8_000).optional(),
+  error: z.string().max(1_000).optional(),
+  iss: z.string().max(2_000).optional(),
+});

@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto';
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import type { Caller } from '#shared/caller.ts';
+import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
+import { OAuthFlow } from '#shared/db/entities/oauth-flow.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { isOpenID, type OAuthProvider } from '#shared/oauth-providers.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import type { ApiContext } from '../../context.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { type BrowserSecret, newBrowserSecret, rememberBrowser } from './browser.ts';
+import { getProvider, redirectURIOf } from './providers.ts';
+import { AuthorizationURL, StartQuery, TenantAtProvider } from './schemas.ts';
+import { STATE_MS, writeState } from './state.ts';
+
+const shared = {
+  method: 'get',
+  isWholePath: true,
+  access: ({ query }: { query: z.output<typeof StartQuery> }) =>
+    [{ permission: 'datasource.update', object: `datasource:${query.oauthConnectionID ?? '*'}` }] as const,
+  params: TenantAtProvider,
+  query: StartQuery,
+  isSecret: true,
+} as const;
+
+export const startFlow = tenantRoute({
+  ...shared,
+  path: '/api/v1/oauth/:provider/auth/:tenantID',
+  summary: 'Send the browser to the provider, to connect an account',
+  status: 302,
+  response: z.object({}),
+
+  async handle(input, context) {
+    input.response.redirect(await begin(input, context));
+    return {};
+  },
+});
+
+export const readAuthorizationURL = tenantRoute({
+  ...shared,
+  path: '/api/v1/oauth/:provider/:tenantID/url',
+  summary: 'Where to send the browser that asks, with credentials, to connect an account',
+  response: AuthorizationURL,
+
+  async handle(input, context) {
+    return { url: await begin(input, context) };
+  },
+});
+
+interface Beginning {
+  params: z.output<typeof TenantAtProvider>;
+  query: z.output<typeof StartQuery>;
+  caller: Caller;
+  em: EntityManager;
+  response: Response;
+}
+
+/** Writes down who sets out, gives the browser its cookie, and answers where it is to go. */
+async function begin({ params, query, caller, em, response }: Beginning, context: ApiContext): Promise<string> {
+  const { config, secrets } = context;
+  const { tenantID } = params;
+  const provider = getProvider(config.oauth, params.provider);
+  const { oauthConnectionID } = query;
+  if (oauthConnectionID) await checkConnection(em, oauthConnectionID, provider);
+
+  const [flowID, expiresAt] = [newID(), Date.now() + STATE_MS];
+  const browser = newBrowserSecret();
+  const redirectURI = redirectURIOf(config.oauth, provider);
+  const origin = originOf(response.req, config.oauth);
+  const state = writeState(secrets, { flowID, tenantID, provider: provider.name, origin, expiresAt });
+  em.create(OAuthFlow, {
+    id: flowID,
+    tenantID,
+    oauthConnectionID,
+    caller,
+    browserHash: browser.hash,
+    expiresAt: new Date(expiresAt),
+  });
+  await em.flush();
+  rememberBrowser(response, browser, { flowID, redirectURI });
+  return authorizationURL(provider, { redirectURI, state, browser });
+}
+
+async function checkConnection(em: EntityManager, id: string, { name }: OAuthProvider): Promise<void> {
+  const connection = await em.findOne(OAuthConnection, { id }, { fields: ['provider'] });
+  if (!connection) throw new AppError('NOT_FOUND', 'OAuth connection not found');
+  if (connection.provider !== name)
+    throw invalid([{ path: ['oauthConnectionID'], message: `is a connection to ${connection.provider}` }]);
+}
+
+/** The origin of the page that asks or links here, if it is one of ours: nobody else hears how it ends. */
+function originOf(request: Request, { publicURL, uiOrigins }: ApiContext['config']['oauth']): string | null {
+  const said = request.get('origin') ?? URL.parse(request.get('referer') ?? '')?.origin;
+  const own = new URL(publicURL).origin;
+  // A page of our own origin need not say where it is.
+  if (said === undefined) return request.get('sec-fetch-site') === 'same-origin' ? own : null;
+  return said === own || uiOrigins.includes(said) ? said : null;
+}
+
+interface Asked {
+  redirectURI: string;
+  state: string;
+  browser: BrowserSecret;
+}
+
+function authorizationURL(provider: OAuthProvider, { redirectURI, state, browser }: Asked): string {
+  const url = new URL(provider.authorizationURL);
+  const params = {
+    ...provider.authorizationParams,
+    response_type: 'code',
+    client_id: provider.clientID,
+    redirect_uri: redirectURI,
+    ...(provider.scopes.length > 0 && { scope: provider.scopes.join(' ') }),
+    state,
+    code_challenge: hash('sha256', browser.codeVerifier, 'base64url'),
+    code_challenge_method: 'S256',
+    ...(isOpenID(provider) && { nonce: browser.nonce }),
+  };
+  for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value);
+  return url.href;
+}

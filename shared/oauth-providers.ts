@@ -1,0 +1,89 @@
+import { z } from 'zod';
+
+/** Where tenants may connect accounts, and as which client of that provider this deployment does. */
+export interface OAuthProvider {
+  name: string;
+  authorizationURL: string;
+  tokenURL: string;
+  /** Of its ID tokens; without one it is asked for none. */
+  issuer?: string | undefined;
+  clientID: string;
+  clientSecret: string;
+  clientSecretIn: 'header' | 'body';
+  scopes: string[];
+  /** Beside those of OAuth, which they cannot replace. */
+  authorizationParams: Record<string, string>;
+  /** The only hosts, with those below them, that get a token of this provider; absent: wherever a datasource points. */
+  hosts?: string[] | undefined;
+}
+
+type Known = Pick<OAuthProvider, 'authorizationURL' | 'tokenURL'> & Partial<OAuthProvider>;
+
+const googleAPI = 'https://www.googleapis.com/auth';
+
+/** What need not be said of these. */
+const known: Readonly<Record<string, Known>> = {
+  google: {
+    authorizationURL: 'https://accounts.google.com/o/oauth2/v2/auth',
+    tokenURL: 'https://oauth2.googleapis.com/token',
+    issuer: 'https://accounts.google.com',
+    scopes: [
+      ...['spreadsheets', 'drive.readonly', 'datastore'].map((scope) => `${googleAPI}/${scope}`),
+      ...['openid', 'email', 'profile'],
+    ],
+    // Without consent asked for anew there is no refresh token the second time.
+    authorizationParams: { access_type: 'offline', prompt: 'consent' },
+    hosts: ['googleapis.com'],
+  },
+};
+
+const Address = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' });
+
+const Provider = z
+  .strictObject({
+    authorizationURL: Address,
+    tokenURL: Address,
+    issuer: Address.optional(),
+    clientID: z.string().min(1),
+    clientSecret: z.string().min(1),
+    clientSecretIn: z.enum(['header', 'body']).default('body'),
+    scopes: z.array(z.string().regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/, 'must be one scope')).default([]),
+    authorizationParams: z.record(z.string(), z.string()).default({}),
+    hosts: z.array(z.hostname()).min(1).optional(),
+  })
+  .refine(({ issuer, scopes }) => issuer !== undefined || !scopes.includes('openid'), {
+    path: ['issuer'],
+    error: 'is needed with the scope openid',
+  });
+
+/** A word of an address. */
+export const ProviderName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,30}$/, 'must be a name of lower-case letters, digits and -');
+
+/** `OAUTH_PROVIDERS`: JSON, by name. Messages name the place and never what stands there. */
+export const OAuthProviders = z
+  .string()
+  .default('{}')
+  .transform((text, check): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      check.addIssue({
+        code: 'custom',
+        message: 'must be JSON, such as {"google":{"clientID":"…","clientSecret":"…"}}',
+      });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.record(ProviderName, z.record(z.string(), z.unknown())))
+  .transform((given) =>
+    Object.fromEntries(Object.entries(given).map(([name, own]) => [name, { ...known[name], ...own }])),
+  )
+  .pipe(z.record(z.string(), Provider))
+  .transform((given): OAuthProvider[] => Object.entries(given).map(([name, provider]) => ({ name, ...provider })));
+
+/** Whether it says who has signed in. */
+export function isOpenID({ scopes }: OAuthProvider): boolean {
+  return scopes.includes('openid');
+}

@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { z } from 'zod';
+import type { KeyRing } from '#shared/crypto.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { OAuthProvider } from '#shared/oauth-providers.ts';
+import type { oauthExchange } from '#shared/queues/oauth-exchange.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { unlessAborted } from '#shared/unless-aborted.ts';
+import type { OutboundFetch } from '../outbound-fetch.ts';
+import { createConnectionRows, type Refresh, type Stored } from './rows.ts';
+import { createTokenEndpoint, type Grant, type TokenEndpoint } from './token-endpoint.ts';
+
+/** Who wants a token, and where it is to be sent. */
+export interface TokenUse {
+  tenantID: string;
+  oauthConnectionID: string;
+  url: URL;
+}
+
+/** The accounts that tenants have connected. */
+export interface OAuthConnections extends AsyncDisposable {
+  /** The tokens for a code, sealed for the row of the connection. */
+  exchange(question: z.output<typeof oauthExchange.question>): Promise<z.input<typeof oauthExchange.answer>>;
+  /** An access token that is good for a while. `refused` is one that the API did not accept. */
+  accessToken(use: TokenUse, refused: string | null, signal: AbortSignal): Promise<string>;
+}
+
+interface Needs {
+  pool: Pool;
+  secrets: KeyRing;
+  providers: readonly OAuthProvider[];
+  fetch: OutboundFetch;
+  logger: Logger;
+}
+
+interface Tokens {
+  accessToken: string;
+  refreshToken: string | null;
+}
+
+type Refreshable = Tokens & { refreshToken: string };
+
+const POLL_MS = 100;
+/** A token is refreshed this long before its end, or at half of a short life. */
+const EARLY_MS = 60_000;
+
+export function createOAuthConnections({ pool, secrets, providers, fetch, logger }: Needs): OAuthConnections {
+  const known = new Map(providers.map((provider) => [provider.name, provider]));
+  const endpoints = new Map(providers.map((provider) => [provider.name, createTokenEndpoint(provider, fetch)]));
+  const rows = createConnectionRows(pool, logger);
+  /** By connection: one in this process; the claim in the row sees to the others. */
+  const refreshes = new Map<string, Promise<boolean>>();
+
+  function endpointOf(name: string): TokenEndpoint {
+    const endpoint = endpoints.get(name);
+    if (!endpoint) throw new AppError('CONFLICT', `This deployment has no OAuth provider "${name}" any more`);
+    return endpoint;
+  }
+
+  function seal(id: string, tokens: Tokens): string {
+    return secrets.seal(JSON.stringify(tokens), sealedColumns.oauthTokens.context(id));
+  }
+
+  function open({ id, tokens }: Stored): Tokens {
+    // Nothing but `seal` has written it: the context says so.
+    return JSON.parse(secrets.open(tokens, sealedColumns.oauthTokens.context(id))) as Tokens;
+  }
+
+  /** Whether it was ours to refresh: the connection is then refreshed, or broken. */
+  async function refresh(stored: Stored, tokens: Refreshable): Promise<boolean> {
+    const claim = await rows.claim(stored, newID());
+    if (!claim) return false;
+    try {
+      const grant = await endpointOf(stored.provider).refresh(tokens.refreshToken);
+      // A provider that rotates them has just made the old one worthless.
+      const { accessToken, refreshToken } = { ...grant, refreshToken: grant.refreshToken ?? tokens.refreshToken };
+      await rows.store(claim, { ...refreshOf(grant), tokens: seal(stored.id, { accessToken, refreshToken }) });
+    } catch (error) {
+      const isOver = error instanceof AppError && isInvalidGrant(error);
+      await (isOver ? rows.markBroken(claim) : rows.release(claim));
+      if (!isOver) throw error;
+      logger.info({ tenantID: stored.tenantID, oauthConnectionID: stored.id }, 'an OAuth connection is broken');
+    }
+    return true;
+  }
+
+  /** Goes on when whoever asked is gone: what the provider gives must be stored. */
+  function refreshOnce(stored: Stored, tokens: Refreshable): Promise<boolean> {
+    const running = refreshes.get(stored.id);
+    if (running) return running;
+    const begun = refresh(stored, tokens).finally(() => refreshes.delete(stored.id));
+    refreshes.set(stored.id, begun);
+    return begun;
+  }
+
+  /** The token that is stored, if it will do; undefined when the connection is worth another look. */
+  async function current(use: TokenUse, refused: string | null, signal: AbortSignal): Promise<string | undefined> {
+    const stored = await rows.read(use.tenantID, use.oauthConnectionID);
+    if (stored.status === 'broken') throw mustReconnect(stored);
+    checkHost(known.get(stored.provider), use.url);
+    const verdict = judge(stored, open(stored), refused);
+    if (verdict.use !== undefined) return verdict.use;
+    const { refreshable, spare } = verdict;
+    try {
+      const isOurs = await unlessAborted(signal, refreshOnce(stored, refreshable));
+      if (isOurs) return undefined;
+    } catch (error) {
+      if (spare === undefined || signal.aborted) throw error;
+    }
+    if (spare === undefined) await sleep(POLL_MS, undefined, { signal });
+    return spare;
+  }
+
+  return {
+    async exchange({ provider, oauthConnectionID, ...brought }) {
+      const grant = await endpointOf(provider).exchange(brought);
+      const { accessToken, refreshToken } = grant;
+      const { expiresAt, refreshAt, scopes } = refreshOf(grant);
+      return {
+        tokens: seal(oauthConnectionID, { accessToken, refreshToken }),
+        expiresAt: expiresAt?.toISOString() ?? null,
+        refreshAt: refreshAt?.toISOString() ?? null,
+        scopes: scopes ?? known.get(provider)?.scopes ?? [],
+        accountSubject: grant.account?.subject ?? null,
+        accountEmail: grant.account?.email ?? null,
+      };
+    },
+    async accessToken(use, refused, signal) {
+      for (;;) {
+        signal.throwIfAborted();
+        const token = await current(use, refused, signal);
+        if (token !== undefined) return token;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled(refreshes.values());
+    },
+  };
+}
+
+type Verdict = { use: string } | { use?: never; refreshable: Refreshable; spare: string | undefined };
+
+/** Whether the stored token will do. Until its end an old one is better than none, and is to spare if no new one is to be had. */
+function judge(stored: Stored, { accessToken, refreshToken }: Tokens, refused: string | null): Verdict {
+  const isRefused = accessToken === refused;
+  if (!isRefused && !stored.isDue) return { use: accessToken };
+  if (isRefused && stored.isJustRefreshed) throw notAccepted(stored);
+  const spare = isRefused || stored.isExpired ? undefined : accessToken;
+  if (refreshToken !== null) return { refreshable: { accessToken, refreshToken }, spare };
+  if (spare === undefined) throw mustReconnect(stored);
+  return { use: spare };
+}
+
+function refreshOf({ lifeMs, scopes }: Grant): Omit<Refresh, 'tokens'> {
+  if (lifeMs === null) return { expiresAt: null, refreshAt: null, scopes };
+  const expires = Date.now() + lifeMs;
+  return { expiresAt: new Date(expires), refreshAt: new Date(expires - Math.min(EARLY_MS, lifeMs / 2)), scopes };
+}
+
+function isInvalidGrant({ details }: AppError): boolean {
+  return typeof details === 'object' && details !== null && 'reason' in details && details.reason === 'invalid_grant';
+}
+
+/** A token that a provider wants at its own hosts only does not go where somebody has pointed a datasource. */
+function checkHost(provider: OAuthProvider | undefined, { hostname, protocol }: URL): void {
+  const { name, hosts } = provider ?? {};
+  if (!hosts) return;
+  const isKnown = hosts.some((host) => hostname === host || hostname.endsWith(`.${host}`));
+  if (!isKnown || protocol !== 'https:')
+    throw new AppError(
+      'VALIDATION_ERROR',
+      `datasourceOptions.baseUrl: a connection to ${name} is for ${hosts.join(', ')} only, with https`,
+    );
+}
+
+function mustReconnect(stored: Stored): AppError {
+  return new AppError('UPSTREAM_FAILED', `The OAuth connection to ${nameOf(stored)} has ended: connect it again`, {
+    retry: false,
+    details: { reason: 'reconnect', oauthConnectionID: stored.id },
+  });
+}
+
+function notAccepted(stored: Stored): AppError {
+  return new AppError('UPSTREAM_FAILED', `The API does not accept the OAuth connection to ${nameOf(stored)}`, {
+    retry: false,
+    details: { reason: 'authentication' },
+  });
+}
+
+function nameOf({ provider, account }: Stored): string {
+  return account === null ? provider : `${provider} (${account})`;
+}
