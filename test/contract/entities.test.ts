@@ -78,6 +78,7 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'data_query',
     'tenant_file',
     'tenant_file_chunk',
+    'oauth_connection',
     'tenant_dispatch',
     'service_state',
     'operator',
@@ -101,6 +102,7 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'query_run',
     'query_cache',
     'result_page',
+    'oauth_flow',
   ];
   const { rows } = await deployment.pool.query<{ tablename: string }>(
     `select tablename from pg_tables where schemaname = 'public'`,

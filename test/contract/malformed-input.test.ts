@@ -122,9 +122,12 @@ async function check(operation: Operation, { path, query, body, headers }: Reque
   const what = () =>
     `seed ${seed}: ${operation.method} ${path.slice(0, 300)}${query.slice(0, 300)} ${body?.slice(0, 500)} ${JSON.stringify(headers)}`;
   const answer = await clientFor(operation, withKey).request(operation.method, path + query, body, headers);
-  // A picture or a file: what was asked for, in the place of the envelope.
+  // A picture, a page, a file or the way to another: what was asked for, in the place of the envelope.
   const type = answer.headers.get('content-type') ?? '';
-  const isFile = /^(?:image\/|application\/octet-stream)/.test(type) || answer.headers.has('content-disposition');
+  const isFile =
+    /^(?:image\/|text\/html|application\/octet-stream)/.test(type) ||
+    answer.headers.has('content-disposition') ||
+    answer.status === 302;
   // A datasource that cannot be reached is nobody's fault here.
   const isUpstream = String(answer.body?.error?.code).startsWith('UPSTREAM_');
   if ((answer.status >= 500 && !isUpstream) || !(isFile || typeof answer.body?.success === 'boolean'))

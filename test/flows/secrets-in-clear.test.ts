@@ -8,11 +8,14 @@ import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
 import { queues } from '#shared/queues/index.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { createBrowser } from '../support/browser.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { onServer } from '../support/database.ts';
-import { testServers } from '../support/environment.ts';
-import { aTenant } from '../support/factories.ts';
+import { publicURL, testServers } from '../support/environment.ts';
+import { aTenant, type TestTenant } from '../support/factories.ts';
 import { startHTTP } from '../support/http-server.ts';
+import { connecting, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts';
 import { eventually } from '../support/settle.ts';
 
 /** Everything that is written anywhere while secrets are created, tried and used is searched for them. */
@@ -34,7 +37,14 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
   await onServer(`create role app_${tail} login password '${secrets.password}'`);
   resources.defer(() => onServer(`drop role app_${tail}`));
   const logger = createLogger({ level: 'trace' }, {}, log.fd);
-  const cluster = resources.use(await startCluster({ workers: false, logger }));
+  const provider = resources.use(await startOidcProvider());
+  const acme = {
+    authorizationURL: `${provider.issuer}/auth`,
+    tokenURL: `${provider.issuer}/token`,
+    ...connecting,
+  };
+  const settings = { OAUTH_PROVIDERS: JSON.stringify({ acme }) };
+  const cluster = resources.use(await startCluster({ workers: false, logger, settings }));
   const tenant = await aTenant(cluster);
   const api = cluster.as(tenant.creator).in(tenant);
   const url = new URL(testServers.databaseURL);
@@ -107,6 +117,7 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
   const waiting = [await dump(cluster), await readBoard(board)];
   expect(waiting[1]).toContain('query.runs');
   await cluster.startWorker();
+  const account = await connectAccount(cluster, { provider, tenant, note });
   const [works, fails, stored, ran, paged, refused, brought, tested] = await asked;
   note(refused);
   note(brought);
@@ -138,9 +149,58 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
   };
   expect(places.log).toContain('"level"');
   for (const [place, text] of Object.entries(places))
-    for (const [what, secret] of Object.entries({ ...secrets, key }))
+    for (const [what, secret] of Object.entries({ ...secrets, ...account, key }))
       expect(JSON.stringify(text).includes(secret), `${what} in ${place}`).toBe(false);
 });
+
+/** Connects an account, uses and refreshes it. What nobody may have seen of that. */
+async function connectAccount(
+  cluster: Cluster,
+  {
+    provider,
+    tenant,
+    note,
+  }: { provider: OidcProvider; tenant: TestTenant; note<T extends { body: unknown }>(answer: T): T },
+): Promise<Record<string, string>> {
+  const api = cluster.as(tenant.creator).in(tenant);
+  const browser = createBrowser({ [publicURL]: cluster.baseURL });
+  const start = await api.get(`/api/v1/oauth/acme/${tenant.id}/url`);
+  browser.take(publicURL, start.headers);
+  const [, cookie = ''] = /=([^;]+)/.exec(start.headers.getSetCookie()[0] ?? '') ?? [];
+  const callback = `${publicURL}/api/v1/oauth/acme/callback`;
+  const back = await browser.visit(start.body.url, { as: 'ada@example.com', until: callback });
+  const { text } = await browser.visit(back.url);
+  const { id } = note(await api.get('T/oauth-connections')).body.oauthConnections[0];
+  const code = new URL(back.url).searchParams.get('code') ?? '';
+  note({ body: text });
+
+  const before = await tokensOf(cluster, id);
+  await provider.revoke(before.accessToken);
+  const datasourceOptions = { baseUrl: provider.issuer, authType: 'oauthConnection', oauthConnectionID: id };
+  const body = { datasourceTitle: 'Account', datasourceType: 'restapi', datasourceOptions };
+  const datasourceID = note(await api.post('T/datasources', body)).body.datasource.id;
+  note(await api.post(`T/datasources/${datasourceID}/test`));
+  const dataQuery = { dataQueryTitle: 'Me', datasourceID, dataQueryOptions: { apiEndpoint: '/me' } };
+  note(await api.patch('T/queries/queryTest', { dataQuery }));
+  const after = await tokensOf(cluster, id);
+  await provider.revoke(after.refreshToken);
+  await cluster.pool.query(`update oauth_connection set refresh_at = now(), expires_at = now() where id = $1`, [id]);
+  note(await api.patch('T/queries/queryTest', { dataQuery }));
+  expect(after.refreshToken).not.toBe(before.refreshToken);
+  return {
+    cookie,
+    code,
+    clientSecret: connecting.clientSecret,
+    ...before,
+    accessTokenAfter: after.accessToken,
+    refreshTokenAfter: after.refreshToken,
+  };
+}
+
+async function tokensOf(cluster: Cluster, id: string): Promise<{ accessToken: string; refreshToken: string }> {
+  const { rows } = await cluster.pool.query('select tokens from oauth_connection where id = $1', [id]);
+  return JSON.parse(cluster.context.secrets.open(rows[0].tokens, sealedColumns.oauthTokens.context(id)));
+}
 
 /** The queues' pages with all their jobs, as the browser gets them. */
 async function readBoard({ port }: Board): Promise<string> {

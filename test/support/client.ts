@@ -33,6 +33,7 @@ export function createClient(
   ): Promise<Answer> {
     const response = await fetch(baseURL + path.replace(/^T(?=\/|\?|$)/, `/api/v1/tenants/${tenantID}`), {
       method: method.toUpperCase(),
+      redirect: 'manual',
       headers: {
         ...(await credential()),
         // Of a form, fetch knows the boundary.

@@ -10,7 +10,7 @@ import { createRuns, type NewRun, type Runs } from '#shared/runs.ts';
 import { dropDatabase } from '#shared/tenants.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { freshDatabase } from './database.ts';
-import { testLogger, testSecurity, testServers } from './environment.ts';
+import { testLogger, testOAuth, testSecurity, testServers } from './environment.ts';
 import { settle } from './settle.ts';
 
 /** A database, a backplane and as many workers as asked for, without an API: for tests of what a run does. */
@@ -71,6 +71,7 @@ export async function startDeployment(
     BACKPLANE_PREFIX: `t${newID().replaceAll('-', '').slice(-20)}`,
     LOG_LEVEL: 'silent',
     ...testSecurity,
+    ...testOAuth,
     DATABASE_POOL: '5',
     SANDBOX_PROCESSES: '1',
     STALE_WORKFLOW_WINDOW: '0',

@@ -14,6 +14,22 @@ export const testSecurity = {
   OUTBOUND_ALLOW: '127.0.0.0/8,::1',
 };
 
+/** Where browsers reach the deployment of a test; only the test's own browser can find it. */
+export const publicURL = 'https://api.gantry.test';
+
+/** A provider of OAuth, for whoever goes no further than to its address. */
+export const testOAuth = {
+  PUBLIC_URL: publicURL,
+  OAUTH_PROVIDERS: JSON.stringify({
+    acme: {
+      authorizationURL: 'https://acme.test/auth',
+      tokenURL: 'https://acme.test/token',
+      clientID: 'gantry',
+      clientSecret: 'a secret',
+    },
+  }),
+};
+
 function required(name: string): string {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set: run the tests with "npm test -- <file>"`);

@@ -10,6 +10,7 @@ import { ApiKey } from '#shared/db/entities/api-key.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
+import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
 import { Operator } from '#shared/db/entities/operator.ts';
 import { OperatorSession } from '#shared/db/entities/operator-session.ts';
 import { Role } from '#shared/db/entities/role.ts';
@@ -205,6 +206,22 @@ export async function aDataQuery(place: SealingPlace, settings: DataQuerySetting
     isDisabled,
   });
   return { id };
+}
+
+/** A connection whose tokens nobody has asked a provider for. */
+export async function anOAuthConnection(
+  place: SealingPlace,
+  { tenant }: { tenant: TestTenant },
+): Promise<{ id: string }> {
+  const id = newID();
+  const tokens = JSON.stringify({ accessToken: 'an access token', refreshToken: null });
+  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  return await createAsset(em, callerOf(tenant.creator), 'datasource', OAuthConnection, {
+    id,
+    provider: 'acme',
+    scopes: [],
+    tokens: place.context.secrets.seal(tokens, sealedColumns.oauthTokens.context(id)),
+  });
 }
 
 function callerOf({ id }: TestUser): Caller {

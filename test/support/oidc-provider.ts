@@ -4,6 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type ClientMetadata, type JWK } from 'oidc-provider';
+import { createBrowser } from './browser.ts';
+import { publicURL } from './environment.ts';
+
+/** The deployment as a client that connects accounts. */
+export const connecting = { clientID: 'connecting', clientSecret: 'the secret of the deployment itself' };
 
 /** A real OpenID Connect provider on this machine, at which people sign in as they do in a browser. */
 export interface OidcProvider extends AsyncDisposable {
@@ -16,6 +21,12 @@ export interface OidcProvider extends AsyncDisposable {
   rotate(options?: { withdraw?: boolean }): Promise<void>;
   /** Its keys cannot be had; everything else goes on. */
   setKeysAway(isAway: boolean): void;
+  /** Nothing of it answers. */
+  setAway(isAway: boolean): void;
+  /** How often tokens were asked for with a refresh token. */
+  readonly refreshes: number;
+  /** Of the client that connects accounts. */
+  revoke(token: string): Promise<void>;
 }
 
 /** Ours, somebody else's, and one whose tokens are signed with a secret. */
@@ -36,13 +47,25 @@ const clients = [
   },
 ].map((client) => ({ ...client, ...flow }) as ClientMetadata);
 
+clients.push({
+  ...flow,
+  client_id: connecting.clientID,
+  client_secret: connecting.clientSecret,
+  token_endpoint_auth_method: 'client_secret_post',
+  redirect_uris: [`${publicURL}/api/v1/oauth/acme/callback`],
+  grant_types: ['authorization_code', 'refresh_token'],
+} as ClientMetadata);
+
 export async function startOidcProvider(): Promise<OidcProvider> {
   let keyRequests = 0;
   let areKeysAway = false;
+  let isAway = false;
+  let refreshes = 0;
   let keys = [await makeKey()];
   let answer: (request: IncomingMessage, response: ServerResponse) => unknown = () => {};
 
   const server = createServer((request, response) => {
+    if (isAway) return void request.socket.destroy();
     const isKeys = request.url === '/jwks';
     if (isKeys) keyRequests += 1;
     if (isKeys && areKeysAway) return void request.socket.destroy();
@@ -55,17 +78,33 @@ export async function startOidcProvider(): Promise<OidcProvider> {
 
   function serve(): void {
     const provider = createProvider(issuer, keys);
+    provider.on('grant.success', ({ oidc }) => {
+      if (oidc.params?.grant_type === 'refresh_token') refreshes += 1;
+    });
     const callback = provider.callback();
     answer = (request, response) => {
       const person = /^\/interaction\/[^?]+\?as=(.+)$/.exec(request.url ?? '')?.[1];
       if (person === undefined) return callback(request, response);
       const accountId = decodeURIComponent(person);
+      if (accountId === nobody) return provider.interactionFinished(request, response, { error: 'access_denied' });
       return provider.interactionFinished(request, response, { login: { accountId } });
     };
   }
 
   return {
     issuer,
+    get refreshes() {
+      return refreshes;
+    },
+    setAway(away) {
+      isAway = away;
+    },
+    async revoke(token) {
+      const { clientID, clientSecret } = connecting;
+      const body = new URLSearchParams({ token, client_id: clientID, client_secret: clientSecret });
+      const { status } = await fetch(new URL('/token/revocation', issuer), { method: 'POST', body });
+      if (status !== 200) throw new Error(`The provider did not revoke: ${status}`);
+    },
     get keyRequests() {
       return keyRequests;
     },
@@ -74,8 +113,8 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       keys = [await makeKey(), ...(withdraw ? [] : keys)];
       serve();
     },
-    setKeysAway(isAway) {
-      areKeysAway = isAway;
+    setKeysAway(away) {
+      areKeysAway = away;
     },
     async [Symbol.asyncDispose]() {
       server.close();
@@ -83,6 +122,9 @@ export async function startOidcProvider(): Promise<OidcProvider> {
     },
   };
 }
+
+/** Says no when asked who it is. */
+export const nobody = 'nobody';
 
 let made = 0;
 
@@ -100,8 +142,20 @@ function createProvider(issuer: string, keys: JWK[]): Provider {
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['given_name'] },
     conformIdTokenClaims: false,
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'HS256'] },
-    features: { devInteractions: { enabled: false } },
-    ttl: { IdToken: idTokenSeconds, Session: 60, Interaction: 60, Grant: 60, AccessToken: 60, AuthorizationCode: 60 },
+    features: { devInteractions: { enabled: false }, revocation: { enabled: true } },
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    // Each token by itself.
+    revokeGrantPolicy: () => false,
+    ttl: {
+      IdToken: idTokenSeconds,
+      Session: 60,
+      Interaction: 60,
+      Grant: 60,
+      AccessToken: 600,
+      RefreshToken: 600,
+      AuthorizationCode: 60,
+    },
     findAccount: (_context, sub) => ({
       accountId: sub,
       claims: () => ({ sub, email: sub, email_verified: true, given_name: sub.split('@')[0] }),
@@ -120,9 +174,8 @@ function createProvider(issuer: string, keys: JWK[]): Provider {
   });
 }
 
-/** What a browser does: follows redirects with its cookies, fills in who it is, and hands the code to the client. */
+/** As a browser does it; the code is handed to the client. */
 async function signIn(issuer: string, email: string, clientID: ClientID): Promise<string> {
-  const cookies = new Map<string, string>();
   const verifier = randomBytes(32).toString('base64url');
   const start = new URL('/auth', issuer);
   start.search = new URLSearchParams({
@@ -133,20 +186,7 @@ async function signIn(issuer: string, email: string, clientID: ClientID): Promis
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
   }).toString();
-
-  let url = start;
-  for (let step = 0; step < 10 && !url.href.startsWith(redirectURI); step += 1) {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, { redirect: 'manual', headers: { cookie } });
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      cookies.set(name, value);
-    }
-    const location = response.headers.get('location');
-    if (!location) throw new Error(`The provider answered ${response.status}: ${await response.text()}`);
-    url = new URL(location, url);
-    if (url.pathname.startsWith('/interaction/')) url.searchParams.set('as', email);
-  }
+  const url = new URL((await createBrowser().visit(start.href, { as: email, until: redirectURI })).url);
 
   const secret = clients.find(({ client_id }) => client_id === clientID)?.client_secret;
   const response = await fetch(new URL('/token', issuer), {

@@ -6,6 +6,7 @@ import {
   aDatasource,
   aMember,
   anApiKey,
+  anOAuthConnection,
   aRole,
   aUser,
   aWorkflow,
@@ -63,6 +64,8 @@ const params: Record<string, MakeParam> = {
     await aSchema(cluster, tenant);
     return 'touch';
   },
+  provider: async () => 'acme',
+  oauthConnectionID: async (cluster, tenant) => (await anOAuthConnection(cluster, { tenant })).id,
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
   collectionRequestID: async (cluster, tenant) => {
     const id = newID();
@@ -90,6 +93,7 @@ async function aSchema(cluster: Cluster, tenant: TestTenant): Promise<string> {
 
 /** What is no value of a parameter: most are ids, and almost anything is a name. */
 export function malformedFixture(name: string): string {
+  if (name === 'provider') return 'Not A Name';
   return name.startsWith('database') ? 'x'.repeat(64) : 'not-an-id';
 }
 

@@ -2,7 +2,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { aMember, anApiKey, aRole, aTenant, aUser, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import {
+  aMember,
+  anApiKey,
+  anOAuthConnection,
+  aRole,
+  aTenant,
+  aUser,
+  aWorkflow,
+  type TestTenant,
+} from '../../support/factories.ts';
 import { aFile } from '../../support/route-fixtures.ts';
 
 let cluster: Cluster;
@@ -196,6 +205,8 @@ async function aFullTenant(): Promise<TestTenant> {
     newID(),
     tenant.id,
   ]);
+  await anOAuthConnection(cluster, { tenant });
+  await api.get(`/api/v1/oauth/acme/${tenant.id}/url`);
   await pool.query(
     `with e as (insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING'))
      update workflow_instance set seq = 1 where id = $1`,

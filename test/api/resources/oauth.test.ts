@@ -1,0 +1,591 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { type Browser, createBrowser, type Visit } from '../../support/browser.ts';
+import type { Answer, Client } from '../../support/client.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { publicURL } from '../../support/environment.ts';
+import { aMember, anApiKey, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
+import { connecting, nobody, type OidcProvider, startOidcProvider } from '../../support/oidc-provider.ts';
+
+const ui = 'https://admin.example.com';
+const ada = 'ada@example.com';
+const callback = `${publicURL}/api/v1/oauth/acme/callback`;
+
+let provider: OidcProvider;
+let cluster: Cluster;
+let tenant: TestTenant;
+let api: Client;
+
+beforeAll(async () => {
+  provider = await startOidcProvider();
+  const acme = {
+    authorizationURL: `${provider.issuer}/auth`,
+    tokenURL: `${provider.issuer}/token`,
+    issuer: provider.issuer,
+    ...connecting,
+    scopes: ['openid', 'email'],
+    authorizationParams: { login_hint: 'anyone', state: 'no', client_id: 'no' },
+  };
+  const plain = { ...acme, issuer: undefined, scopes: [], clientSecret: 'wrong' };
+  cluster = await startCluster({
+    workers: 2,
+    settings: {
+      CORS_ORIGINS: `${ui},https://other.example.com`,
+      OAUTH_PROVIDERS: JSON.stringify({ acme, plain, google: { clientID: 'g', clientSecret: 's' } }),
+    },
+  });
+});
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  provider.setAway(false);
+  vi.useRealTimers();
+  tenant = await aTenant(cluster);
+  api = cluster.as(tenant.creator).in(tenant);
+});
+
+const aBrowser = () => createBrowser({ [publicURL]: cluster.baseURL });
+
+/** The address to go to, asked for by a page of the UI. */
+async function begin(
+  browser: Browser,
+  { who = api, query = '', headers = {} }: { who?: Client; query?: string; headers?: Record<string, string> } = {},
+): Promise<string> {
+  const path = `/api/v1/oauth/acme/${tenant.id}/url${query}`;
+  const { body, status, headers: received } = await who.get(path, { origin: ui, ...headers });
+  expect({ status, body }).toMatchObject({ status: 200, body: { success: true } });
+  browser.take(publicURL, received);
+  return body.url;
+}
+
+interface Told {
+  message: Record<string, string>;
+  origin: string;
+}
+
+/** What the page at the end tells, and whom. */
+function told({ text }: Pick<Visit, 'text'>): Told {
+  const read = (name: string) => {
+    const [, value = ''] = new RegExp(`data-${name}="([^"]*)"`).exec(text) ?? [];
+    return value.replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(Number(code)));
+  };
+  return { message: JSON.parse(read('message')), origin: read('origin') };
+}
+
+async function connect(as = ada, query = ''): Promise<string> {
+  const browser = aBrowser();
+  const { message } = told(await browser.visit(await begin(browser, { query }), { as }));
+  expect(message).toMatchObject({ type: 'OAUTH_SUCCESS' });
+  return message.oauthConnectionID ?? '';
+}
+
+async function rowOf(id: string): Promise<Record<string, unknown>> {
+  const { rows } = await cluster.pool.query('select * from oauth_connection where id = $1', [id]);
+  return rows[0];
+}
+
+async function tokensOf(id: string): Promise<{ accessToken: string; refreshToken: string }> {
+  const { tokens } = await rowOf(id);
+  return JSON.parse(cluster.context.secrets.open(String(tokens), sealedColumns.oauthTokens.context(id)));
+}
+
+/** As if the access token were at its end. */
+async function expire(id: string, seconds = 1): Promise<void> {
+  await cluster.pool.query(
+    `update oauth_connection set refresh_at = now() - interval '1 hour', expires_at = now() - make_interval(secs => $2), refreshed_at = null where id = $1`,
+    [id, seconds],
+  );
+}
+
+const restOptions = (oauthConnectionID: string) => ({
+  baseUrl: provider.issuer,
+  authType: 'oauthConnection',
+  oauthConnectionID,
+});
+
+async function aRestDatasource(oauthConnectionID: string): Promise<string> {
+  const body = { datasourceTitle: 'API', datasourceType: 'restapi', datasourceOptions: restOptions(oauthConnectionID) };
+  const answer = await api.post('T/datasources', body);
+  expect(answer).toMatchObject({ status: 201 });
+  return answer.body.datasource.id;
+}
+
+/** Who the provider says that the token is of. */
+function whoAmI(datasourceID: string): Promise<Answer> {
+  const dataQuery = { dataQueryTitle: 'Me', datasourceID, dataQueryOptions: { apiEndpoint: '/me' } };
+  return api.patch('T/queries/queryTest', { dataQuery });
+}
+
+describe('an account', () => {
+  test('is connected by a window that a page opens, and the page is told', async () => {
+    const browser = aBrowser();
+    const url = new URL(await begin(browser));
+    const end = await browser.visit(url.href, { as: ada });
+
+    expect(url.origin).toBe(provider.issuer);
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({
+      response_type: 'code',
+      client_id: connecting.clientID,
+      redirect_uri: callback,
+      scope: 'openid email',
+      code_challenge_method: 'S256',
+      login_hint: 'anyone',
+      nonce: expect.any(String),
+    });
+    const { message, origin } = told(end);
+    expect({ status: end.status, origin, message }).toEqual({
+      status: 200,
+      origin: ui,
+      message: {
+        type: 'OAUTH_SUCCESS',
+        provider: 'acme',
+        oauthConnectionID: expect.any(String),
+        vaultCredentialID: message.oauthConnectionID,
+      },
+    });
+    const read = await api.get(`T/oauth-connections/${message.oauthConnectionID}`);
+    expect(read.body.oauthConnection).toMatchObject({
+      id: message.oauthConnectionID,
+      tenantID: tenant.id,
+      name: `acme - ${ada}`,
+      provider: 'acme',
+      accountSubject: ada,
+      accountEmail: ada,
+      scopes: ['openid', 'email'],
+      status: 'connected',
+      creatorID: tenant.creator.id,
+    });
+    expect((await api.get('T/oauth-connections?provider=acme')).body).toMatchObject({
+      oauthConnections: [read.body.oauthConnection],
+      totalCount: 1,
+    });
+    expect(await whoAmI(await aRestDatasource(message.oauthConnectionID ?? ''))).toMatchObject({
+      status: 200,
+      body: { dataQueryResult: { sub: ada } },
+    });
+  });
+
+  test('is connected by a browser that is sent to the start itself', async () => {
+    const browser = aBrowser();
+    const authorization = `Bearer ${await cluster.tokenFor(tenant.creator)}`;
+    const headers = { authorization, referer: `${ui}/settings` };
+    const start = `${publicURL}/api/v1/oauth/acme/auth/${tenant.id}`;
+
+    const end = await browser.visit(start, { as: ada, headers });
+
+    expect(told(end)).toMatchObject({ message: { type: 'OAUTH_SUCCESS' }, origin: ui });
+  });
+
+  test('is connected again in its old place', async () => {
+    const id = await connect();
+    const before = await tokensOf(id);
+
+    expect(await connect('eve@example.com', `?oauthConnectionID=${id}`)).toBe(id);
+
+    expect(await rowOf(id)).toMatchObject({ account_email: 'eve@example.com', generation: 2, status: 'connected' });
+    expect((await tokensOf(id)).accessToken).not.toBe(before.accessToken);
+    expect((await api.get('T/oauth-connections')).body.totalCount).toBe(1);
+  });
+
+  test('belongs to whoever connected it, also by an API key, and to nobody of another tenant', async () => {
+    const key = await anApiKey(cluster, { tenant, can: ['datasource.update'] });
+    const browser = aBrowser();
+    const { message } = told(await browser.visit(await begin(browser, { who: cluster.withKey(key) }), { as: ada }));
+    const id = message.oauthConnectionID ?? '';
+    const other = await aTenant(cluster);
+    const theirs = cluster.as(other.creator).in(other);
+    const member = cluster.as(await aMember(cluster, { tenant, can: ['datasource.list'] })).in(tenant);
+
+    expect(await rowOf(id)).toMatchObject({ creator_id: tenant.creator.id, created_by_api_key_id: key.id });
+    expect((await cluster.withKey(key).in(tenant).get(`T/oauth-connections/${id}`)).status).toBe(200);
+    expect((await theirs.get(`T/oauth-connections/${id}`)).status).toBe(404);
+    expect((await theirs.delete(`T/oauth-connections/${id}`)).status).toBe(404);
+    expect((await member.get('T/oauth-connections')).body.oauthConnections).toEqual([]);
+    const path = `/api/v1/oauth/acme/${other.id}/url?oauthConnectionID=${id}`;
+    expect((await cluster.as(other.creator).get(path)).status).toBe(404);
+    const body = { datasourceTitle: 'API', datasourceType: 'restapi', datasourceOptions: restOptions(id) };
+    expect(await theirs.post('T/datasources', body)).toMatchObject({
+      status: 400,
+      body: { error: { message: /datasourceOptions.oauthConnectionID: there is no such/ } },
+    });
+    expect(await theirs.post('T/datasources/test', body)).toMatchObject({
+      status: 404,
+      body: { error: { message: 'OAuth connection not found' } },
+    });
+  });
+
+  test('is not forgotten while a datasource uses it, and then with its rules', async () => {
+    const id = await connect();
+    const datasourceID = await aRestDatasource(id);
+
+    expect(await api.delete(`T/oauth-connections/${id}`)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'CONFLICT', message: '1 datasource uses this connection' } },
+    });
+    await api.delete(`T/datasources/${datasourceID}`);
+    expect((await api.delete(`T/oauth-connections/${id}`)).status).toBe(200);
+
+    expect(await rowOf(id)).toBeUndefined();
+    const rules = await cluster.pool.query('select from policy_rule where object = $1', [`datasource:${id}`]);
+    expect(rules.rowCount).toBe(0);
+  });
+});
+
+describe('the way back', () => {
+  const failure = (error: string | RegExp) => ({
+    type: 'OAUTH_FAILURE',
+    error: typeof error === 'string' ? error : expect.stringMatching(error),
+  });
+
+  /** Everything but the last step: where the provider sends the browser back to. */
+  async function almost(browser: Browser, as = ada): Promise<URL> {
+    const { url } = await browser.visit(await begin(browser), { as, until: callback });
+    return new URL(url);
+  }
+
+  test('says no when the person does', async () => {
+    const browser = aBrowser();
+    const back = await almost(browser, nobody);
+
+    const first = told(await browser.visit(back.href));
+    const second = told(await browser.visit(back.href));
+
+    expect(first).toEqual({ origin: ui, message: { ...failure('Access was denied at acme'), provider: 'acme' } });
+    expect(second.message).toMatchObject(failure(/has been finished/));
+  });
+
+  test('is gone once', async () => {
+    const browser = aBrowser();
+    const back = await almost(browser);
+
+    const answers = await Promise.all([browser.visit(back.href), browser.visit(back.href)]);
+    const again = await browser.visit(back.href);
+
+    expect(answers.map((answer) => told(answer).message.type).sort()).toEqual(['OAUTH_FAILURE', 'OAUTH_SUCCESS']);
+    expect(told(again)).toMatchObject({ message: failure(/has been finished/), origin: ui });
+    expect((await api.get('T/oauth-connections')).body.totalCount).toBe(1);
+  });
+
+  test('is for the browser that began, which another does not hinder', async () => {
+    const [browser, other] = [aBrowser(), aBrowser()];
+    const back = await almost(browser);
+    const theirs = await almost(other);
+    const cookies = aBrowser();
+    // Even with the cookie of a way of its own under the name of this one.
+    const flow = (await cluster.pool.query<{ id: string }>('select id from oauth_flow order by id')).rows;
+    cookies.take(publicURL, new Headers([['set-cookie', `gantry-oauth-${flow[0]?.id}=${newID()}; Path=/`]]));
+
+    for (const stranger of [other, cookies])
+      expect(told(await stranger.visit(back.href)).message).toMatchObject(failure(/did not begin in this browser/));
+    expect(told(await browser.visit(back.href)).message.type).toBe('OAUTH_SUCCESS');
+
+    const swapped = new URL(theirs);
+    swapped.searchParams.set('code', (await almost(browser)).searchParams.get('code') ?? '');
+    expect(told(await other.visit(swapped.href)).message).toMatchObject(failure(/refuses: invalid_grant/));
+  });
+
+  test('wants a state of ours, of this provider, and no older than ten minutes', async () => {
+    const browser = aBrowser();
+    const back = await almost(browser);
+    const state = back.searchParams.get('state') ?? '';
+    const flipped = `${state.slice(0, -3)}${state.at(-3) === 'A' ? 'B' : 'A'}${state.slice(-2)}`;
+
+    for (const wrong of ['', 'x', flipped, cluster.context.secrets.seal('{}', 'another')]) {
+      back.searchParams.set('state', wrong);
+      const end = told(await browser.visit(back.href));
+      expect(end).toMatchObject({ message: failure(/not one of ours/), origin: '' });
+    }
+    back.searchParams.delete('state');
+    expect(told(await browser.visit(back.href)).message).toMatchObject(failure(/not one of ours/));
+    back.searchParams.set('state', state);
+    const elsewhere = back.href.replace('/acme/', '/google/');
+    expect(told(await browser.visit(elsewhere)).message).toMatchObject(failure(/not one of ours/));
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 601_000 });
+    expect(told(await browser.visit(back.href)).message).toMatchObject(failure(/more than ten minutes/));
+  });
+
+  test('is closed to whoever may no more', async () => {
+    const user = await aMember(cluster, { tenant, can: ['datasource.update'] });
+    const ways: { browser: Browser; back: URL }[] = [];
+    for (const who of [user, user]) {
+      const browser = aBrowser();
+      const start = await begin(browser, { who: cluster.as(who) });
+      ways.push({ browser, back: new URL((await browser.visit(start, { as: ada, until: callback })).url) });
+    }
+    await cluster.pool.query('delete from membership where user_id = $1', [user.id]);
+
+    for (const { browser, back } of ways)
+      expect(told(await browser.visit(back.href)).message).toMatchObject(failure('You are not allowed to do this'));
+    expect((await api.get('T/oauth-connections')).body.totalCount).toBe(0);
+  });
+
+  test('ends with words when the provider is away, or does not know us', async () => {
+    const browser = aBrowser();
+    const back = await almost(browser);
+    provider.setAway(true);
+    const { message } = told(await browser.visit(back.href));
+    provider.setAway(false);
+    expect(message).toMatchObject(failure(/^(The connection to|Nothing answers at) 127\.0\.0\.1/));
+
+    const start = await api.get(`/api/v1/oauth/plain/${tenant.id}/url`, { origin: ui });
+    browser.take(publicURL, start.headers);
+    const state = new URL(start.body.url).searchParams.get('state') ?? '';
+    const end = await browser.visit(
+      `${publicURL}/api/v1/oauth/plain/callback?code=x&state=${encodeURIComponent(state)}`,
+    );
+    expect(told(end).message).toMatchObject(failure(/does not accept the client/));
+  });
+
+  test('repeats nothing that came in the address', async () => {
+    const browser = aBrowser();
+    const back = await almost(browser);
+    back.searchParams.delete('code');
+    back.searchParams.set('error', '</script><script>alert(1)</script>');
+    back.searchParams.set('error_description', 'call 555-1234');
+
+    const { text } = await browser.visit(back.href);
+
+    expect(told({ text }).message).toMatchObject(failure('acme says no'));
+    expect(text).not.toMatch(/alert|555/);
+  });
+
+  test('is a page that runs one script of ours, is kept nowhere, and can be nobody else’s frame', async () => {
+    const { headers, text } = await aBrowser().visit(callback);
+
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'; /);
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('cross-origin-opener-policy')).toBe('unsafe-none');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(text) ?? [];
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(script));
+    expect(policy).toContain(Buffer.from(digest).toString('base64'));
+    expect(text).not.toContain("'*'");
+  });
+});
+
+describe('the beginning', () => {
+  const start = (path: string, headers: Record<string, string> = {}, who: TestUser = tenant.creator) =>
+    cluster.as(who).get(path, headers);
+  const originOf = async (headers: Record<string, string>) => {
+    const browser = aBrowser();
+    const answer = await start(`/api/v1/oauth/acme/${tenant.id}/url`, headers);
+    browser.take(publicURL, answer.headers);
+    return told(await browser.visit(answer.body.url, { as: ada })).origin;
+  };
+
+  test.each<[string, Record<string, string>, string]>([
+    ['a page of the list', { origin: 'https://other.example.com' }, 'https://other.example.com'],
+    ['a link on a page of the list', { referer: `${ui}/a?b` }, ui],
+    ['a page of our own origin', { 'sec-fetch-site': 'same-origin' }, publicURL],
+    ['a page of anybody', { origin: 'https://evil.example.com', referer: ui }, ''],
+    ['a page in a sandbox', { origin: 'null' }, ''],
+    ['no page', {}, ''],
+  ])('from %s is told to that page or to none', async (_what, headers, expected) => {
+    expect(await originOf(headers)).toBe(expected);
+  });
+
+  test('gives the browser a cookie for the way back and nothing else', async () => {
+    const path = `/api/v1/oauth/acme/${tenant.id}/url`;
+    const [near, far] = [
+      await start(path, { 'sec-fetch-site': 'same-site' }),
+      await start(path, { 'sec-fetch-site': 'cross-site' }),
+    ];
+
+    for (const [answer, sameSite] of [
+      [near, 'Lax'],
+      [far, 'None'],
+    ] as const)
+      expect(answer.headers.getSetCookie()).toEqual([
+        expect.stringMatching(
+          new RegExp(
+            `^gantry-oauth-[\\w-]{36}=[\\w-]{43}; Max-Age=600; Path=/api/v1/oauth/acme/callback; Expires=[^;]+; HttpOnly; Secure; SameSite=${sameSite}$`,
+          ),
+        ),
+      ]);
+    expect(near.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('takes its word for the callback from nobody', async () => {
+    const headers = { host: 'evil.example.com', 'x-forwarded-host': 'evil.example.com', 'x-forwarded-proto': 'http' };
+    const { body } = await start(`/api/v1/oauth/acme/${tenant.id}/url`, headers);
+    expect(new URL(body.url).searchParams.get('redirect_uri')).toBe(callback);
+  });
+
+  test('names the providers there are to whoever asks for another', async () => {
+    for (const path of [`auth/${tenant.id}`, `${tenant.id}/url`])
+      expect(await start(`/api/v1/oauth/github/${path}`)).toMatchObject({
+        status: 404,
+        body: { error: { code: 'NOT_FOUND', message: /"github" here: there are acme, plain, google$/ } },
+      });
+    expect((await start('/api/v1/oauth/github/callback')).status).toBe(404);
+  });
+
+  test('is for who may update datasources, all of them or the one', async () => {
+    const id = await connect();
+    const rules = [{ object: `datasource:${id}`, action: 'update' }];
+    const [reader, renewer] = [
+      await aMember(cluster, { tenant, can: ['datasource.read', 'datasource.create'] }),
+      await aMember(cluster, { tenant, rules }),
+    ];
+    const path = `/api/v1/oauth/acme/${tenant.id}/url`;
+
+    expect((await start(path, {}, reader)).status).toBe(403);
+    expect((await start(path, {}, renewer)).status).toBe(403);
+    expect((await start(`${path}?oauthConnectionID=${id}`, {}, renewer)).status).toBe(200);
+    expect(await start(`/api/v1/oauth/google/${tenant.id}/url?oauthConnectionID=${id}`)).toMatchObject({
+      status: 400,
+      body: { error: { message: 'oauthConnectionID: is a connection to acme' } },
+    });
+  });
+
+  test('knows Google by its name', async () => {
+    const { body } = await start(`/api/v1/oauth/google/${tenant.id}/url`);
+    const url = new URL(body.url);
+    expect(url.origin + url.pathname).toBe('https://accounts.google.com/o/oauth2/v2/auth');
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({ access_type: 'offline', prompt: 'consent' });
+  });
+});
+
+describe('a token', () => {
+  let id: string;
+  let datasourceID: string;
+  beforeEach(async () => {
+    id = await connect();
+    datasourceID = await aRestDatasource(id);
+  });
+
+  test('is refreshed before its end, once, however many want it in how many workers', async () => {
+    const before = await tokensOf(id);
+    await expire(id);
+    const count = provider.refreshes;
+
+    const answers = await Promise.all(Array.from({ length: 20 }, () => whoAmI(datasourceID)));
+
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(provider.refreshes).toBe(count + 1);
+    const after = await tokensOf(id);
+    expect(after.accessToken).not.toBe(before.accessToken);
+    // The provider rotates them, and ends everything when it sees an old one.
+    expect(after.refreshToken).not.toBe(before.refreshToken);
+    expect(await rowOf(id)).toMatchObject({ generation: 2, refresh_claim: null, status: 'connected' });
+    await expire(id);
+    expect((await whoAmI(datasourceID)).status).toBe(200);
+    expect(provider.refreshes).toBe(count + 2);
+  });
+
+  test('that the API refuses is refreshed, and one that it refuses again is not', async () => {
+    const { accessToken } = await tokensOf(id);
+    await provider.revoke(accessToken);
+    const count = provider.refreshes;
+
+    expect(await whoAmI(datasourceID)).toMatchObject({ status: 200, body: { dataQueryResult: { sub: ada } } });
+    expect(provider.refreshes).toBe(count + 1);
+
+    await provider.revoke((await tokensOf(id)).accessToken);
+    expect(await whoAmI(datasourceID)).toMatchObject({
+      status: 502,
+      body: { error: { message: `The API does not accept the OAuth connection to acme (${ada})` } },
+    });
+    expect(provider.refreshes).toBe(count + 1);
+    expect(await rowOf(id)).toMatchObject({ status: 'connected' });
+  });
+
+  test('whose refresh is refused breaks the connection until somebody connects again', async () => {
+    await provider.revoke((await tokensOf(id)).refreshToken);
+    await expire(id);
+
+    for (const answer of [await whoAmI(datasourceID), await whoAmI(datasourceID)])
+      expect(answer).toMatchObject({
+        status: 502,
+        body: {
+          error: {
+            code: 'UPSTREAM_FAILED',
+            message: `The OAuth connection to acme (${ada}) has ended: connect it again`,
+            details: { reason: 'reconnect', oauthConnectionID: id },
+          },
+        },
+      });
+    expect((await api.get(`T/oauth-connections/${id}`)).body.oauthConnection.status).toBe('broken');
+
+    await connect(ada, `?oauthConnectionID=${id}`);
+    expect((await whoAmI(datasourceID)).status).toBe(200);
+  });
+
+  test('is used to its end while the provider is away, and then that is said', async () => {
+    await using other = await startOidcProvider();
+    await api.patch(`T/datasources/${datasourceID}`, {
+      datasourceOptions: { ...restOptions(id), baseUrl: other.issuer },
+    });
+    const dataQuery = { dataQueryTitle: 'Q', datasourceID, dataQueryOptions: { apiEndpoint: '/jwks' } };
+    const ask = () => api.patch('T/queries/queryTest', { dataQuery });
+    provider.setAway(true);
+
+    await expire(id, -30);
+    expect((await ask()).status).toBe(200);
+    await expire(id);
+    expect(await ask()).toMatchObject({ status: 502, body: { error: { message: /127\.0\.0\.1/ } } });
+    expect(await rowOf(id)).toMatchObject({ status: 'connected', refresh_claim: null });
+
+    provider.setAway(false);
+    expect((await ask()).status).toBe(200);
+  });
+
+  test('is left to the worker that has claimed its refresh, unless that has died', async () => {
+    const claim = (seconds: number) =>
+      cluster.pool.query(
+        `update oauth_connection set refresh_claim = $2, refresh_until = now() + make_interval(secs => $3) where id = $1`,
+        [id, newID(), seconds],
+      );
+    await expire(id);
+    await claim(1);
+    const [count, started] = [provider.refreshes, performance.now()];
+
+    expect((await whoAmI(datasourceID)).status).toBe(200);
+
+    expect(performance.now() - started).toBeGreaterThan(800);
+    expect(provider.refreshes).toBe(count + 1);
+    await expire(id, -30);
+    await claim(60);
+    expect((await whoAmI(datasourceID)).status).toBe(200);
+    expect(provider.refreshes).toBe(count + 1);
+  });
+
+  test('without a refresh token is good to its end', async () => {
+    const { accessToken } = await tokensOf(id);
+    const tokens = cluster.context.secrets.seal(
+      JSON.stringify({ accessToken, refreshToken: null }),
+      sealedColumns.oauthTokens.context(id),
+    );
+    await cluster.pool.query('update oauth_connection set tokens = $2 where id = $1', [id, tokens]);
+
+    await expire(id, -30);
+    expect((await whoAmI(datasourceID)).status).toBe(200);
+    await expire(id);
+    expect(await whoAmI(datasourceID)).toMatchObject({ status: 502, body: { error: { message: /connect it again/ } } });
+  });
+
+  test('goes only to the hosts that its provider names', async () => {
+    await cluster.pool.query(`update oauth_connection set provider = 'google' where id = $1`, [id]);
+    expect(await whoAmI(datasourceID)).toMatchObject({
+      status: 400,
+      body: { error: { message: /a connection to google is for googleapis.com only, with https/ } },
+    });
+  });
+
+  test('is asked of a connection that must be named', async () => {
+    const { oauthConnectionID, ...without } = restOptions(id);
+    const body = { datasourceTitle: 'API', datasourceType: 'restapi', datasourceOptions: without };
+    for (const path of ['T/datasources', 'T/datasources/test'])
+      expect(await api.post(path, body)).toMatchObject({
+        status: 400,
+        body: { error: { message: /datasourceOptions.oauthConnectionID: is/ } },
+      });
+    expect((await api.post(`T/datasources/${datasourceID}/test`)).status).toBe(200);
+    expect(oauthConnectionID).toBe(id);
+  });
+});
