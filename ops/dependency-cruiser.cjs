@@ -65,6 +65,7 @@ module.exports = {
     ),
     only('messaging-only-in-its-connectors', ['nodemailer', '@nats-io'], '^workers/connectors/'),
     only('drivers-only-in-connectors', ['graphql', 'ws'], '^workers/connectors/'),
+    only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
     only('undici-only-behind-the-gate', ['undici'], '^workers/outbound-fetch\\.ts'),
     only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
     only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),

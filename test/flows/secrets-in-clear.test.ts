@@ -42,6 +42,8 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
     authorizationURL: `${provider.issuer}/auth`,
     tokenURL: `${provider.issuer}/token`,
     ...connecting,
+    issuer: provider.issuer,
+    scopes: ['openid'],
   };
   const settings = { OAUTH_PROVIDERS: JSON.stringify({ acme }) };
   const cluster = resources.use(await startCluster({ workers: false, logger, settings }));
@@ -138,7 +140,7 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
   expect(tested.body.dataQueryResult).toEqual([{ value: secrets.value }]);
   await eventually(async () => {
     const { rows } = await cluster.pool.query('select count(*)::int as n from query_run');
-    expect(rows[0].n).toBe(5);
+    expect(rows[0].n).toBe(7);
   });
   const places = {
     waiting,
@@ -175,7 +177,7 @@ async function connectAccount(
   note({ body: text });
 
   const before = await tokensOf(cluster, id);
-  await provider.revoke(before.accessToken);
+  await provider.forget(before.accessToken);
   const datasourceOptions = { baseUrl: provider.issuer, authType: 'oauthConnection', oauthConnectionID: id };
   const body = { datasourceTitle: 'Account', datasourceType: 'restapi', datasourceOptions };
   const datasourceID = note(await api.post('T/datasources', body)).body.datasource.id;

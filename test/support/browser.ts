@@ -55,14 +55,22 @@ export function createBrowser(hosts: Readonly<Record<string, string>> = {}): Bro
         if (until !== undefined && url.href.startsWith(until)) return nowhere(url);
         const response = await ask(url, step === 0 ? headers : {});
         const location = response.headers.get('location');
-        if (!location)
-          return { url: url.href, status: response.status, text: await response.text(), headers: response.headers };
-        url = new URL(location, url);
-        if (as !== undefined && url.pathname.startsWith('/interaction/')) url.searchParams.set('as', as);
+        if (!location) return await arrived(url, response);
+        url = answering(new URL(location, url), as);
       }
       throw new Error(`The way from ${start} does not end`);
     },
   };
+}
+
+async function arrived({ href }: URL, response: Response): Promise<Visit> {
+  return { url: href, status: response.status, text: await response.text(), headers: response.headers };
+}
+
+/** Who it is, where a provider of ours asks. */
+function answering(url: URL, as: string | undefined): URL {
+  if (as !== undefined && url.pathname.startsWith('/interaction/')) url.searchParams.set('as', as);
+  return url;
 }
 
 /** Where nobody has asked. */

@@ -25,7 +25,9 @@ export interface OidcProvider extends AsyncDisposable {
   setAway(isAway: boolean): void;
   /** How often tokens were asked for with a refresh token. */
   readonly refreshes: number;
-  /** Of the client that connects accounts. */
+  /** Lets in nobody with this access token any more; the refresh token beside it is still good. */
+  forget(accessToken: string): Promise<void>;
+  /** With the tokens that were given beside it, to the client that connects accounts. */
   revoke(token: string): Promise<void>;
 }
 
@@ -74,9 +76,9 @@ export async function startOidcProvider(): Promise<OidcProvider> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  serve();
+  let current = serve();
 
-  function serve(): void {
+  function serve(): Provider {
     const provider = createProvider(issuer, keys);
     provider.on('grant.success', ({ oidc }) => {
       if (oidc.params?.grant_type === 'refresh_token') refreshes += 1;
@@ -89,6 +91,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       if (accountId === nobody) return provider.interactionFinished(request, response, { error: 'access_denied' });
       return provider.interactionFinished(request, response, { login: { accountId } });
     };
+    return provider;
   }
 
   return {
@@ -99,6 +102,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
     setAway(away) {
       isAway = away;
     },
+    forget: async (accessToken) => await (await current.AccessToken.find(accessToken))?.destroy(),
     async revoke(token) {
       const { clientID, clientSecret } = connecting;
       const body = new URLSearchParams({ token, client_id: clientID, client_secret: clientSecret });
@@ -111,7 +115,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
     signIn: ({ email }, { client = 'gantry' } = {}) => signIn(issuer, email, client),
     async rotate({ withdraw = false } = {}) {
       keys = [await makeKey(), ...(withdraw ? [] : keys)];
-      serve();
+      current = serve();
     },
     setKeysAway(away) {
       areKeysAway = away;
@@ -145,8 +149,6 @@ function createProvider(issuer: string, keys: JWK[]): Provider {
     features: { devInteractions: { enabled: false }, revocation: { enabled: true } },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // Each token by itself.
-    revokeGrantPolicy: () => false,
     ttl: {
       IdToken: idTokenSeconds,
       Session: 60,

@@ -480,13 +480,13 @@ describe('a token', () => {
 
   test('that the API refuses is refreshed, and one that it refuses again is not', async () => {
     const { accessToken } = await tokensOf(id);
-    await provider.revoke(accessToken);
+    await provider.forget(accessToken);
     const count = provider.refreshes;
 
     expect(await whoAmI(datasourceID)).toMatchObject({ status: 200, body: { dataQueryResult: { sub: ada } } });
     expect(provider.refreshes).toBe(count + 1);
 
-    await provider.revoke((await tokensOf(id)).accessToken);
+    await provider.forget((await tokensOf(id)).accessToken);
     expect(await whoAmI(datasourceID)).toMatchObject({
       status: 502,
       body: { error: { message: `The API does not accept the OAuth connection to acme (${ada})` } },
