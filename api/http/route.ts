@@ -11,7 +11,7 @@ import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
 import type { Upload, UploadedFile } from './upload.ts';
 
-export type { Identity };
+export type { Identity, Request, Response };
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 

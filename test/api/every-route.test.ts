@@ -318,7 +318,8 @@ async function fixtures(route: Route, where: TestTenant): Promise<Record<string,
 
 /** Well-formed, in the tenant, and naming nothing. */
 function unknown(route: Route): Record<string, string> {
-  return { ...Object.fromEntries(idsOf(route).map((id) => [id, newID()])), tenantID: tenant.id };
+  const ids = Object.fromEntries(idsOf(route).map((id) => [id, newID()]));
+  return { provider: 'unknown', ...ids, tenantID: tenant.id };
 }
 
 /** One that will do, one that is no JSON, and one that is wrong. */

@@ -1,5 +1,5 @@
 import { createHmac, hash, randomBytes } from 'node:crypto';
-import type { Request, Response } from 'express';
+import type { Request, Response } from '../../http/route.ts';
 import { STATE_MS } from './state.ts';
 
 /**

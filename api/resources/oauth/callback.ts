@@ -1,5 +1,4 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { createAsset } from '#shared/assets.ts';
 import { subjectsOf } from '#shared/caller.ts';
@@ -15,7 +14,7 @@ import type { OAuthProvider } from '#shared/oauth-providers.ts';
 import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import type { ApiContext } from '../../context.ts';
 import { createGate, denied } from '../../http/authorize.ts';
-import { publicRoute } from '../../http/route.ts';
+import { publicRoute, type Request, type Response } from '../../http/route.ts';
 import { type BrowserSecret, forgetBrowser, readBrowser } from './browser.ts';
 import { type Outcome, sendOutcome } from './page.ts';
 import { getProvider, redirectURIOf } from './providers.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Response } from 'express';
 import { HTML, html } from '../../http/docs/html.ts';
+import type { Response } from '../../http/route.ts';
 
 /** How it ended, in the words of the contract. */
 export type Outcome =

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
 import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
@@ -10,7 +9,7 @@ import { newID } from '#shared/ids.ts';
 import { isOpenID, type OAuthProvider } from '#shared/oauth-providers.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../../context.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { type Request, type Response, tenantRoute } from '../../http/route.ts';
 import { type BrowserSecret, newBrowserSecret, rememberBrowser } from './browser.ts';
 import { getProvider, redirectURIOf } from './providers.ts';
 import { AuthorizationURL, StartQuery, TenantAtProvider } from './schemas.ts';
