@@ -5,11 +5,16 @@ import type { JsonObject } from '#shared/json.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 
 /** An OAuth connection that options use must be the tenant's, and stays until the transaction, if there is one, ends. */
-export async function checkConnection(em: EntityManager, { authType, oauthConnectionID }: JsonObject): Promise<void> {
-  if (authType !== 'oauthConnection') return;
+export async function checkConnection(em: EntityManager, options: JsonObject): Promise<void> {
+  if (!usesConnection(options)) return;
+  const { oauthConnectionID } = options;
   const path = ['datasourceOptions', 'oauthConnectionID'];
   if (typeof oauthConnectionID !== 'string') throw invalid([{ path, message: 'is required' }]);
   const lock = em.isInTransaction() ? { lockMode: LockMode.PESSIMISTIC_READ as const } : {};
   const connection = await em.findOne(OAuthConnection, { id: oauthConnectionID }, { fields: ['id'], ...lock });
   if (!connection) throw invalid([{ path, message: 'there is no such OAuth connection' }]);
+}
+
+export function usesConnection({ authType }: JsonObject): boolean {
+  return authType === 'oauthConnection';
 }

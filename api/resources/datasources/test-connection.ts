@@ -1,9 +1,11 @@
+import type { z } from 'zod';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { invalid } from '#shared/workflow/issues.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { type Access, tenantRoute } from '../../http/route.ts';
+import { usesConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, readOptions } from './options.ts';
 import { ConnectionResult, DatasourceID, DatasourceTest } from './schemas.ts';
@@ -14,10 +16,9 @@ export const testGivenDatasource = tenantRoute({
   method: 'post',
   path: '/datasources/test',
   summary: 'Try options that are not stored; a mask stands for the secret of the datasource that is named',
-  // Who may send a stored secret to another host could as well have changed the datasource.
-  access: ({ body: { datasourceID } }) => [
-    { permission: 'datasource.test', object: `datasource:${datasourceID ?? '*'}` },
-    ...(datasourceID ? [{ permission: 'datasource.update' as const, object: `datasource:${datasourceID}` }] : []),
+  access: ({ body }) => [
+    { permission: 'datasource.test', object: `datasource:${body.datasourceID ?? '*'}` },
+    ...secretAccess(body),
   ],
   body: DatasourceTest,
   response: ConnectionResult,
@@ -36,6 +37,13 @@ export const testGivenDatasource = tenantRoute({
     return connected;
   },
 });
+
+/** Who may send a stored secret to another host could as well have changed the datasource, or made one of the connection. */
+function secretAccess({ datasourceID, datasourceOptions }: z.output<typeof DatasourceTest>): Access[] {
+  if (datasourceID) return [{ permission: 'datasource.update', object: `datasource:${datasourceID}` }];
+  if (usesConnection(datasourceOptions)) return [{ permission: 'datasource.create', object: 'datasource:*' }];
+  return [];
+}
 
 export const testStoredDatasource = tenantRoute({
   method: 'post',

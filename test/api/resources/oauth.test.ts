@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readConfig } from '#shared/config.ts';
+import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
+import type { Permission } from '#shared/policy/permissions.ts';
+import { rotateSecrets } from '#shared/rotate-secrets.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { type Browser, createBrowser, type Visit } from '../../support/browser.ts';
 import type { Answer, Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { publicURL } from '../../support/environment.ts';
+import { publicURL, testLogger } from '../../support/environment.ts';
 import { aMember, anApiKey, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
 import { connecting, nobody, type OidcProvider, startOidcProvider } from '../../support/oidc-provider.ts';
 
@@ -577,6 +581,16 @@ describe('a token', () => {
     });
   });
 
+  test('is not sent to where somebody points who may only try datasources', async () => {
+    const body = { datasourceType: 'restapi', datasourceOptions: restOptions(id) };
+    const as = async (can: Permission[]) => cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
+
+    expect((await (await as(['datasource.test'])).post('T/datasources/test', body)).status).toBe(403);
+    expect((await (await as(['datasource.test', 'datasource.create'])).post('T/datasources/test', body)).status).toBe(
+      200,
+    );
+  });
+
   test('is asked of a connection that must be named', async () => {
     const { oauthConnectionID, ...without } = restOptions(id);
     const body = { datasourceTitle: 'API', datasourceType: 'restapi', datasourceOptions: without };
@@ -587,5 +601,21 @@ describe('a token', () => {
       });
     expect((await api.post(`T/datasources/${datasourceID}/test`)).status).toBe(200);
     expect(oauthConnectionID).toBe(id);
+  });
+
+  test('is sealed again when the key of the deployment changes', async () => {
+    const { SECRETS_KEYS = '' } = cluster.env;
+    const { keys } = readConfig({
+      ...cluster.env,
+      SECRETS_KEYS: `next:${Buffer.alloc(32, 9).toString('base64')},${SECRETS_KEYS}`,
+    }).secrets;
+    const before = await tokensOf(id);
+
+    const { failed } = await rotateSecrets(cluster.pool, { secrets: createKeyRing(keys), logger: testLogger });
+
+    const { tokens } = await rowOf(id);
+    const onlyNext = createKeyRing(keys.slice(0, 1));
+    expect(failed).toBe(0);
+    expect(JSON.parse(onlyNext.open(String(tokens), sealedColumns.oauthTokens.context(id)))).toEqual(before);
   });
 });
