@@ -1,7 +1,8 @@
 import * as oauth from 'oauth4webapi';
 import { AppError } from '#shared/errors.ts';
+import { isJsonObject } from '#shared/json.ts';
 import { isOpenID, type OAuthProvider } from '#shared/oauth-providers.ts';
-import { type OutboundFetch, whereOf } from '../outbound-fetch.ts';
+import { type HTTPResponse, type OutboundFetch, whereOf } from '../outbound-fetch.ts';
 import { upstreamError } from '../upstream-error.ts';
 
 /** What a provider gives. */
@@ -99,15 +100,33 @@ interface Asked {
 
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
+/** The library reads what our fetch brings; what is no answer of OAuth at all does not get that far. */
 function throughGate(fetch: OutboundFetch) {
   return async (url: string, { body, headers, method, signal }: Asked): Promise<Response> => {
     const answer = await fetch(
       { url: new URL(url), method, headers, body: body.toString(), followRedirects: false },
       signal ?? AbortSignal.timeout(ANSWER_MS),
     );
+    if (answer.status >= 500 || answer.status === 429)
+      throw new AppError('UPSTREAM_FAILED', `${whereOf(answer.url)} answered ${answer.status}`, {
+        details: { status: answer.status },
+      });
+    // A challenge beside an error would be taken for the error.
+    const { 'www-authenticate': _challenge, ...received } = answer.headers;
     const bytes = withoutBody.has(answer.status) ? null : new Uint8Array(answer.body);
-    return new Response(bytes, { status: answer.status, headers: answer.headers });
+    return new Response(bytes, { status: statusOf(answer), headers: received });
   };
+}
+
+/** Some providers (GitHub, Slack) say no with a 200. */
+function statusOf({ status, body }: HTTPResponse): number {
+  if (status !== 200) return status;
+  try {
+    const answer: unknown = JSON.parse(body.toString('utf8'));
+    return isJsonObject(answer) && typeof answer.error === 'string' && answer.access_token === undefined ? 400 : 200;
+  } catch {
+    return status;
+  }
 }
 
 function grantOf(response: oauth.TokenEndpointResponse): Grant {
@@ -136,7 +155,6 @@ function explain(error: unknown, where: string): unknown {
   if (error instanceof AppError) return error;
   if (error instanceof DOMException && error.name === 'TimeoutError') return upstreamError('timeout', where, error);
   if (error instanceof oauth.ResponseBodyError) return refusal(error, where);
-  if (error instanceof oauth.WWWAuthenticateChallengeError) return wrongClient(where);
   if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError)
     return new AppError('UPSTREAM_FAILED', `What ${where} answers is not what OAuth wants: ${error.message}`, {
       cause: new Error(`${error.code}: ${error.message}`),
@@ -145,12 +163,20 @@ function explain(error: unknown, where: string): unknown {
   return error;
 }
 
-function refusal({ error, status }: oauth.ResponseBodyError, where: string): AppError {
-  if (error === 'invalid_client' || error === 'unauthorized_client') return wrongClient(where);
+const wrongClients: ReadonlySet<string> = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'incorrect_client_credentials',
+]);
+/** The word of the standard, and what GitHub and Slack say in its place. */
+const ended: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
+
+function refusal({ error }: oauth.ResponseBodyError, where: string): AppError {
+  if (wrongClients.has(error)) return wrongClient(where);
   const word = /^[\w.-]{1,64}$/.test(error) ? error : 'an error without a name';
   return new AppError('UPSTREAM_FAILED', `${where} refuses: ${word}`, {
-    retry: status >= 500 || status === 429,
-    details: { reason: error === 'invalid_grant' ? error : 'refused' },
+    retry: false,
+    details: { reason: ended.has(error) ? 'invalid_grant' : 'refused' },
   });
 }
 

@@ -1,0 +1,158 @@
+import { SignJWT } from 'jose';
+import { describe, expect, test } from 'vitest';
+import type { OAuthProvider } from '#shared/oauth-providers.ts';
+import { openOutbound } from '#test/support/connector.ts';
+import { type HTTPServer, json, startHTTP } from '#test/support/http-server.ts';
+import { createTokenEndpoint, type TokenEndpoint } from '#workers/oauth/token-endpoint.ts';
+import { createOutbound } from '#workers/outbound.ts';
+import { createOutboundFetch } from '#workers/outbound-fetch.ts';
+
+/** What providers answer that do as they like. How a good one does is tested with a real one. */
+const brought = {
+  code: 'the-code',
+  redirectURI: 'https://here.test/callback',
+  codeVerifier: 'v'.repeat(43),
+  nonce: 'n',
+};
+
+interface Opened extends AsyncDisposable {
+  server: HTTPServer;
+  endpoint: TokenEndpoint;
+}
+
+async function open(
+  answer: Parameters<typeof startHTTP>[0],
+  more: Partial<OAuthProvider> = {},
+  outbound = openOutbound,
+): Promise<Opened> {
+  const server = await startHTTP(answer);
+  const fetch = createOutboundFetch(outbound);
+  const provider: OAuthProvider = {
+    name: 'acme',
+    authorizationURL: `${server.origin}/auth`,
+    tokenURL: `${server.origin}/token`,
+    clientID: 'c',
+    clientSecret: 'the-secret',
+    clientSecretIn: 'body',
+    scopes: [],
+    authorizationParams: {},
+    ...more,
+  };
+  return {
+    server,
+    endpoint: createTokenEndpoint(provider, fetch),
+    async [Symbol.asyncDispose]() {
+      await fetch[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const tokens = { access_token: 'a-token', token_type: 'Bearer', expires_in: 60 };
+
+describe('what is asked', () => {
+  test.each<[OAuthProvider['clientSecretIn'], object, string | undefined]>([
+    ['body', { client_id: 'c', client_secret: 'the-secret' }, undefined],
+    ['header', {}, `Basic ${Buffer.from('c:the%2Dsecret').toString('base64')}`],
+  ])('has the client in the %s', async (clientSecretIn, inBody, authorization) => {
+    await using acme = await open((_request, response) => json(response, tokens), { clientSecretIn });
+
+    expect(await acme.endpoint.exchange({ ...brought, issuer: 'https://whoever.test' })).toEqual({
+      accessToken: 'a-token',
+      refreshToken: null,
+      lifeMs: 60_000,
+      scopes: null,
+      account: null,
+    });
+    await acme.endpoint.refresh('r');
+
+    const [exchange, refresh] = acme.server.seen;
+    expect(exchange?.headers.authorization).toBe(authorization);
+    expect(Object.fromEntries(new URLSearchParams(exchange?.body))).toEqual({
+      grant_type: 'authorization_code',
+      code: 'the-code',
+      redirect_uri: brought.redirectURI,
+      code_verifier: brought.codeVerifier,
+      ...inBody,
+    });
+    expect(Object.fromEntries(new URLSearchParams(refresh?.body))).toEqual({
+      grant_type: 'refresh_token',
+      refresh_token: 'r',
+      ...inBody,
+    });
+  });
+});
+
+describe('an answer', () => {
+  test.each<[string, Parameters<typeof startHTTP>[0], object]>([
+    ['a no', (_, r) => json(r, { error: 'invalid_grant' }, 400), { details: { reason: 'invalid_grant' } }],
+    ['a no of GitHub', (_, r) => json(r, { error: 'bad_refresh_token' }), { details: { reason: 'invalid_grant' } }],
+    ['another no', (_, r) => json(r, { error: 'invalid_scope' }, 400), { details: { reason: 'refused' } }],
+    ['a long no', (_, r) => json(r, { error: '<b>'.repeat(99) }, 400), { message: /an error without a name$/ }],
+    [
+      'a no to the client',
+      (_, r) => json(r, { error: 'invalid_client' }, 401, { 'www-authenticate': 'Basic realm="x"' }),
+      { message: /does not accept the client/, details: { reason: 'authentication' } },
+    ],
+    ['trouble', (_, r) => json(r, tokens, 503), { message: /answered 503$/, retry: true }],
+    ['too many', (_, r) => json(r, {}, 429), { message: /answered 429$/, retry: true }],
+    ['a page', (_, r) => void r.writeHead(200, { 'content-type': 'text/html' }).end('<p>'), { retry: false }],
+    ['nothing', (_, r) => void r.writeHead(204).end(), { retry: false }],
+    ['no token', (_, r) => json(r, { token_type: 'bearer' }), { retry: false }],
+    ['a token for its owner only', (_, r) => json(r, { ...tokens, token_type: 'DPoP' }), { retry: false }],
+    ['another address', (_, r) => void r.writeHead(307, { location: '/there' }).end(), { retry: false }],
+    ['no end', (_, r) => void r.socket?.destroy(), { retry: true }],
+  ])('that is %s is told for what it is, without secrets', async (_what, answer, expected) => {
+    await using acme = await open(answer);
+
+    for (const ask of [() => acme.endpoint.exchange(brought), () => acme.endpoint.refresh('the-refresh')]) {
+      const error: unknown = await ask().catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'UPSTREAM_FAILED', ...expected });
+      const whole =
+        error instanceof Error ? `${error.message} ${JSON.stringify([error, error.cause])} ${error.cause}` : '';
+      expect(whole).not.toMatch(/the-secret|the-code|the-refresh|a-token/);
+    }
+    expect(acme.server.seen).toHaveLength(2);
+  });
+
+  test('from where workers may not go is not asked for', async () => {
+    await using acme = await open((_request, response) => json(response, tokens), {}, createOutbound({ allow: [] }));
+    await expect(acme.endpoint.exchange(brought)).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
+    expect(acme.server.seen).toEqual([]);
+  });
+});
+
+describe('an ID token', () => {
+  const issuer = 'https://id.acme.test';
+  const exchangeWith = async (claims: Record<string, unknown>, iss?: string) => {
+    const key = new TextEncoder().encode('x'.repeat(32));
+    const good = { iss: issuer, aud: 'c', sub: 's', email: 'a@b.test', nonce: 'n' };
+    const now = Math.floor(Date.now() / 1000);
+    const token = await new SignJWT({ iat: now, exp: now + 60, ...good, ...claims })
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(key);
+    // The signature is not looked at, its kind is.
+    const [, body, signature] = token.split('.');
+    const header = Buffer.from(JSON.stringify({ alg: 'ES256' })).toString('base64url');
+    const answer = { ...tokens, id_token: claims.alg ? token : [header, body, signature].join('.') };
+    await using acme = await open((_request, response) => json(response, answer), { issuer, scopes: ['openid'] });
+    return await acme.endpoint.exchange({ ...brought, issuer: iss });
+  };
+
+  test('says who has signed in', async () => {
+    expect(await exchangeWith({}, issuer)).toMatchObject({ account: { subject: 's', email: 'a@b.test' } });
+    expect(await exchangeWith({ email: 7 })).toMatchObject({ account: { subject: 's', email: null } });
+  });
+
+  test.each<[string, Record<string, unknown>, string | undefined]>([
+    ['of another way here', { nonce: 'm' }, undefined],
+    ['without a nonce', { nonce: undefined }, undefined],
+    ['for another client', { aud: 'd' }, undefined],
+    ['of another provider', { iss: 'https://evil.test' }, undefined],
+    ['that has expired', { exp: 1 }, undefined],
+    ['signed with a secret', { alg: 'HS256' }, undefined],
+    ['that another provider has sent here', {}, 'https://evil.test'],
+  ])('%s is not believed', async (_what, claims, iss) => {
+    await expect(exchangeWith(claims, iss)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', retry: false });
+  });
+});
