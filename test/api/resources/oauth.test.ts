@@ -178,7 +178,11 @@ describe('an account', () => {
     const headers = { authorization, referer: `${ui}/settings` };
     const start = `${publicURL}/api/v1/oauth/acme/auth/${tenant.id}`;
 
+    const first = await cluster.as(tenant.creator).get(start.slice(publicURL.length));
     const end = await browser.visit(start, { as: ada, headers });
+
+    expect(first.status).toBe(302);
+    expect(first.headers.get('cross-origin-opener-policy')).toBe('unsafe-none');
 
     expect(told(end)).toMatchObject({ message: { type: 'OAUTH_SUCCESS' }, origin: ui });
   });
