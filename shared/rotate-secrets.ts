@@ -39,7 +39,7 @@ export async function rotateSecrets(
     total.failed += failed;
   }
   // What can be asked for again is not worth sealing again.
-  for (const table of ['query_cache', 'query_page']) await pool.query(`delete from ${table}`);
+  for (const table of ['query_cache', 'result_page']) await pool.query(`delete from ${table}`);
   return total;
 }
 

@@ -78,8 +78,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const { visible, require, holds } = gate;
   const file = () => readFile(route, exchange);
   const { response } = exchange;
-  const sendFile: SendFile = (sent) => void send(response, sent);
-  const own = { tenantID, caller, identity, visible, require, holds, idempotency, file, response, sendFile };
+  const own = { tenantID, caller, identity, visible, require, holds, idempotency, file, response };
   const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
   return handle(route, exchange, { input, tenantID, idempotency });
 }
@@ -155,13 +154,6 @@ async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
 async function readFile({ upload, path }: Route, { request }: Exchange): Promise<UploadedFile> {
   if (!upload) throw new Error(`${path} does not say that it takes a file`);
   return readUpload(request, upload);
-}
-
-type SendFile = TenantInput<z.ZodType, z.ZodType, z.ZodType>['sendFile'];
-
-/** To be kept and not to be opened: what is in it was written by somebody. */
-function send(response: Response, { type, fileName, content }: Parameters<SendFile>[0]): void {
-  response.attachment(fileName).type(type).set('x-content-type-options', 'nosniff').send(content);
 }
 
 interface Work {

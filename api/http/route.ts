@@ -77,8 +77,6 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
-  /** Sends a file in the place of the JSON, for routes that say what they produce. */
-  sendFile(file: { type: string; fileName: string; content: string }): void;
   /** The file of a route with `upload`. */
   file(): Promise<UploadedFile>;
   /** For a route with `produces`, whose handler sends the answer itself. */

@@ -6,13 +6,14 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
+import { nextCursorOf } from '#shared/result-pages.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { fromZod, invalid } from '#shared/workflow/issues.ts';
 import type { Connection, QueryResult, QueryRun } from '../define.ts';
+import { createResultPages } from '../result-pages.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import { cacheKey, type QueryCache } from './cache.ts';
 import { type DatasourceRef, type Datasources, definitionOf } from './datasources.ts';
-import { createResultPages } from './pages.ts';
 import type { Queries, QueryRequest } from './queries.ts';
 
 export interface QueryNeeds {
@@ -70,14 +71,20 @@ export function createQueries(needs: QueryNeeds): Queries {
     if (options.rowsPerPage === 0 || !request.isPaged || dataQueryID === null)
       return await transform(await ask(), prepared, request, run.signal);
 
-    const owner = { tenantID: request.tenantID, dataQueryID, callerID: request.caller.id };
-    await using pages = createResultPages(needs, owner, options.rowsPerPage);
-    const onRows = (rows: JsonObject[]) => pages.add(rows).catch((error: unknown) => Promise.reject(toAppError(error)));
+    const owner = { tenantID: request.tenantID, source: `dataquery:${dataQueryID}`, callerID: request.caller.id };
+    await using paged = createResultPages(needs, owner, options.rowsPerPage);
+    const onRows = (rows: JsonObject[]) => paged.add(rows).catch((error: unknown) => Promise.reject(toAppError(error)));
     const result = await ask({ onRows });
     if (!Array.isArray(result.data)) return result;
-    await pages.add(result.data);
-    const { firstPage, ...rest } = await pages.finish();
-    return { ...result, data: firstPage, rowCount: firstPage.length, ...rest };
+    await paged.add(result.data);
+    const { resultID, pages, firstPage: data, totalCount } = await paged.finish();
+    return {
+      ...result,
+      data,
+      rowCount: data.length,
+      totalCount,
+      nextCursor: nextCursorOf({ resultID, page: 1, pages }),
+    };
   }
 
   async function transform(

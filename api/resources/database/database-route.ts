@@ -43,14 +43,15 @@ type Asker = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'si
 
 /** Beyond the time the statement itself may take. */
 const PATIENCE_MS = 5_000;
+const EXPORT_MS = 300_000;
 
 export function askDatabase(
   { tenantID, signal }: Asker,
   { producer }: ApiContext,
   operation: DatabaseOperation,
 ): Promise<JsonObject> {
-  const limit = operation.kind === 'executeSQL' && {
-    timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS,
-  };
+  const limit =
+    (operation.kind === 'executeSQL' && { timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS }) ||
+    (operation.kind === 'exportRows' && { timeoutMs: EXPORT_MS + PATIENCE_MS });
   return producer.ask(tenantDatabase, { tenantID, operation }, { signal, lanes: { tenant: tenantID }, ...limit });
 }

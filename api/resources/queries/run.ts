@@ -7,8 +7,8 @@ import { AppError } from '#shared/errors.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
-import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/queries/result-pages.ts';
 import { QueryAnswer, queryRuns } from '#shared/queues/query-runs.ts';
+import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
 import { invalid, within } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../../context.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -33,7 +33,12 @@ export const runDataQuery = tenantRoute({
   async handle({ params: { dataQueryID }, query: { explain, fresh }, body, idempotency, ...input }, context) {
     const { em, tenantID, caller, signal } = input;
     const stored = getEnabled(await getDataQuery(em, dataQueryID));
-    if (body.cursor) return await readFurther(context, { tenantID, dataQueryID, callerID: caller.id }, body.cursor);
+    if (body.cursor)
+      return await readFurther(
+        context,
+        { tenantID, source: `dataquery:${dataQueryID}`, callerID: caller.id },
+        body.cursor,
+      );
     const asker = { tenantID, caller, signal, producer: context.producer };
     const mode = explain ? 'explain' : 'run';
     const idempotencyKey = idempotency ? keyForOthers(tenantID, idempotency) : null;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Caller } from '#shared/caller.ts';
 import { Json, JsonObject } from '#shared/json.ts';
-import { ResultCursor } from '#shared/queries/result-pages.ts';
+import { ResultCursor } from '#shared/result-pages.ts';
 import { formFields } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';

@@ -403,20 +403,20 @@ describe('running a query', () => {
       expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
     expect((await run({ cursor: 'x' })).body.error.message).toMatch(/^cursor: must be a nextCursor/);
 
-    const { rows } = await cluster.pool.query('select sealed from query_page where data_query_id = $1', [id]);
+    const { rows } = await cluster.pool.query('select sealed from result_page where source = $1', [`dataquery:${id}`]);
     expect(rows).toHaveLength(2);
     expect(JSON.stringify(rows)).not.toContain('ä');
-    await cluster.pool.query("update query_page set expires_at = now() - interval '1 s' where data_query_id = $1", [
-      id,
+    await cluster.pool.query("update result_page set expires_at = now() - interval '1 s' where source = $1", [
+      `dataquery:${id}`,
     ]);
     expect((await run({ cursor: first.body.nextCursor })).status).toBe(404);
 
     // What fits on one page has no other, and nothing is kept of it; nor of what went wrong half way.
-    await cluster.pool.query('delete from query_page');
+    await cluster.pool.query('delete from result_page');
     expect((await run({ args: { rows: 10 } })).body).toMatchObject({ rowCount: 10, totalCount: 10, nextCursor: null });
     const broken = await saved('select 10 / (25 - n) as n from generate_series(1, 30) as n', { rowsPerPage: 10 });
     expect((await api.post(`T/queries/${broken}/run`)).body.error.code).toBe('DB_ERROR');
-    expect((await cluster.pool.query('select 1 from query_page')).rows).toEqual([]);
+    expect((await cluster.pool.query('select 1 from result_page')).rows).toEqual([]);
   });
 
   test('in pages is neither cached nor transformed, and the oldest results of a tenant make room', async () => {

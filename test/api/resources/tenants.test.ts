@@ -192,7 +192,7 @@ async function aFullTenant(): Promise<TestTenant> {
     [newID(), tenant.id],
   );
   await pool.query(`insert into query_cache values ($1, $2, '', now() + interval '1 hour')`, [newID(), tenant.id]);
-  await pool.query(`insert into query_page values ($1, 2, $2, $1, $1, '', now() + interval '1 hour')`, [
+  await pool.query(`insert into result_page values ($1, 2, $2, '', $2, '', now() + interval '1 hour')`, [
     newID(),
     tenant.id,
   ]);

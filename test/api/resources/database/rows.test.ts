@@ -299,23 +299,6 @@ test('a row of a table without a key is found by its place', async () => {
   expect((await api.get(`${rows}?order=word`)).body.databaseTableRows).toMatchObject([{ word: 'a' }, { word: 'c' }]);
 });
 
-test('exports are files of what the filter finds', async () => {
-  await add({ id: 1, word: 'a,"b"\nc', doc: { x: 1 } }, { id: 2, word: '' }, { id: 3 });
-
-  const csv = await api.patch(`${rows}/export`, { where: { id: { '<': 3 } } });
-  const json = await api.patch(`${rows}/export`, { exportFormat: 'json', order: 'id desc' });
-  const xlsx = await api.patch(`${rows}/export`, { exportFormat: 'xlsx' });
-
-  expect(csv.headers.get('content-disposition')).toBe('attachment; filename=export.csv');
-  expect(csv.headers.get('content-type')).toContain('text/csv');
-  expect(csv.body).toBe(
-    'id,word,big one,amount,at,raw,doc,list,short,yes\r\n1,"a,""b""\nc",,,,,"{""x"":1}",,,\r\n2,"",,,,,,,,\r\n',
-  );
-  expect(json.headers.get('content-disposition')).toBe('attachment; filename=export.json');
-  expect(json.body.map(({ id }: { id: number }) => id)).toEqual([3, 2, 1]);
-  expect(xlsx.body.error.message).toContain('exportFormat: must be json or csv');
-});
-
 test('statistics count, of a filter as well', async () => {
   await add({ id: 1 }, { id: 2 });
   const path = rows.replace(/rows$/, 'statistics');

@@ -3,13 +3,13 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json } from '#shared/json.ts';
-import { nextCursorOf, pageContext, type ResultOwner } from '#shared/queries/result-pages.ts';
+import { forgetResult, pageContext, type ResultOwner } from '#shared/result-pages.ts';
 
 /** Lays a result aside in pages while it comes in, so that no more than a page of it is in memory. */
 export interface ResultPages extends AsyncDisposable {
   add(rows: readonly Json[]): Promise<void>;
-  /** The first page, and how to get the next. Disposing before this throws away what was laid aside. */
-  finish(): Promise<{ firstPage: Json[]; nextCursor: string | null; totalCount: number }>;
+  /** The first page, which is not laid aside, and how many there are. Disposing before this throws away what was laid aside. */
+  finish(): Promise<{ resultID: string; pages: number; firstPage: Json[]; totalCount: number }>;
 }
 
 interface Needs {
@@ -48,7 +48,7 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
       resultID,
       pages,
       owner.tenantID,
-      owner.dataQueryID,
+      owner.source,
       owner.callerID,
       secrets.seal(text, pageContext(resultID, pages)),
     ]);
@@ -74,26 +74,22 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
       if (texts.length > 0) await endPage();
       if (pages > 1) await pool.query(START_CLOCK, [resultID]);
       isFinished = true;
-      return {
-        firstPage: JSON.parse(firstPage ?? '[]'),
-        nextCursor: nextCursorOf({ resultID, page: 1, pages }),
-        totalCount,
-      };
+      return { resultID, pages, firstPage: JSON.parse(firstPage ?? '[]'), totalCount };
     },
     async [Symbol.asyncDispose]() {
-      if (!isFinished && pages > 1) await pool.query('delete from query_page where result_id = $1', [resultID]);
+      if (!isFinished && pages > 1) await forgetResult(pool, resultID);
     },
   };
 }
 
 // Ids of results are in the order of their making.
 const MAKE_ROOM = `
-delete from query_page where tenant_id = $1 and result_id in (
-  select result_id from query_page where tenant_id = $1 group by result_id order by result_id desc offset $2)`;
+delete from result_page where tenant_id = $1 and result_id in (
+  select result_id from result_page where tenant_id = $1 group by result_id order by result_id desc offset $2)`;
 
 // Longer than the longest query takes: the time that a result is kept begins when it is whole.
 const KEEP = `
-insert into query_page (result_id, page, tenant_id, data_query_id, caller_id, sealed, expires_at)
+insert into result_page (result_id, page, tenant_id, source, caller_id, sealed, expires_at)
 values ($1, $2, $3, $4, $5, $6, now() + interval '2 hours')`;
 
-const START_CLOCK = `update query_page set expires_at = now() + interval '10 minutes' where result_id = $1`;
+const START_CLOCK = `update result_page set expires_at = now() + interval '10 minutes' where result_id = $1`;
