@@ -215,6 +215,8 @@ class Portal implements Submittable {
     this.#isOver = true;
     this.#settle.reject(this.#refusal ?? error);
     this.#sync(connection);
+    // Nobody takes what may have been held back.
+    connection.stream.resume();
   }
 
   handleReadyForQuery(): void {

@@ -197,6 +197,20 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(counter.rows).toBeLessThan(500);
   });
 
+  test('an error right behind rows that are held back leaves the connection as good as before', async () => {
+    const query = `select case when n = 4 then (1 / (n - 4))::text else repeat('x', 800000) end as t
+                   from generate_series(1, 10) n`;
+    const began = performance.now();
+
+    for (let n = 0; n < 20; n += 1)
+      await expect(
+        datasource.run({ query }, {}, { onRows: () => sleep(20).then(() => undefined) }),
+      ).rejects.toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '22012' } });
+    await datasource.test();
+
+    expect(performance.now() - began).toBeLessThan(10_000);
+  }, 30_000);
+
   test('an abort between two portions ends it at the server, and those who come next are not held up', async () => {
     const mark = newID();
     const stop = new AbortController();
