@@ -8,6 +8,7 @@ import { postgresql } from './postgresql.ts';
 import { presets } from './presets/index.ts';
 import { redis } from './redis.ts';
 import { restapi } from './restapi.ts';
+import { s3 } from './s3.ts';
 import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
 import { websocket } from './websocket.ts';
@@ -25,6 +26,7 @@ export const datasources = [
   restapi,
   graphql,
   websocket,
+  s3,
   ...presets,
 ] as const satisfies readonly DatasourceDefinition[];
 
