@@ -10,6 +10,8 @@ folder, access_key, secret_key, *ports = sys.argv[1:]
 account, user = access_key.split(':')
 with open(os.path.join(folder, 'swift.conf'), 'w') as file:
     file.write('[swift-hash]\nswift_hash_path_suffix = test\n')
+# Nothing has to outlive the machine, and a disk is slow.
+os.fsync = os.fdatasync = lambda file: None
 utils.set_swift_dir(folder)
 utils.eventlet_monkey_patch()
 
@@ -66,6 +68,26 @@ user_{account}_{user} = {secret_key} .admin
 '''
 
 
+class NoCache:
+    """In the place of memcached, which tempauth insists on: nothing is kept."""
+
+    def get(self, key, **options):
+        return None
+
+    def set(self, key, value, **options):
+        pass
+
+    def delete(self, key, **options):
+        pass
+
+
+def with_cache(app):
+    def answer(environ, start_response):
+        return app({**environ, 'swift.cache': NoCache()}, start_response)
+
+    return answer
+
+
 os.makedirs(os.path.join(folder, 'devices', 'disk'), exist_ok=True)
 for store, port in zip(STORES, ports[1:]):
     write_ring(store, int(port))
@@ -74,6 +96,8 @@ servers = []
 for name, port in zip(['proxy', *STORES], ports):
     config = write(name + '.conf', proxy_config() if name == 'proxy' else store_config(name))
     app = loadapp(config, global_conf={'log_name': name})
+    if name == 'proxy':
+        app = with_cache(app)
     socket = eventlet.listen(('127.0.0.1', int(port)), backlog=512)
     # Clients look for ETag by that name and no other.
     form = {'protocol': SwiftHttpProtocol, 'capitalize_response_headers': False}

@@ -112,7 +112,7 @@ describe.skipIf(found.path === null)('s3', () => {
   test.each(['../files', 'a/b', '..', 'a?b', 'a b', 'ä'])('%j is no bucket', async (bucket) => {
     await using datasource = await open();
     const query = { operation: 'listObjects', bucket: '{{inputs.bucket}}' };
-    await expect(datasource.run(query, { bucket })).rejects.toMatchObject({
+    await expect(async () => await datasource.run(query, { bucket })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
       message: /bucket/,
     });
@@ -172,7 +172,7 @@ describe.skipIf(found.path === null)('s3', () => {
       for (let key = left.pop(); key !== undefined; key = left.pop())
         await datasource.run({ operation: 'putObject', key, body: 'x' });
     };
-    await Promise.all([put(), put(), put(), put()]);
+    await Promise.all(Array.from({ length: 8 }, put));
     const list = (query: JsonObject, run = {}) => datasource.run({ operation: 'listObjects', ...query }, {}, run);
     const keysOf = ({ data }: { data: unknown }) => (data as { key: string }[]).map(({ key }) => key);
 
@@ -294,7 +294,10 @@ describe('a server that means no good', () => {
     const list = (token: string) =>
       `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${token}</NextContinuationToken></ListBucketResult>`;
     await using same = await startHTTP((_request, response) => void response.end(list('same')));
-    await using other = await startHTTP((_request, response) => void response.end(list(String((page += 1)))));
+    await using other = await startHTTP((_request, response) => {
+      page += 1;
+      response.end(list(String(page)));
+    });
 
     for (const { origin } of [same, other]) {
       await using datasource = await openDatasource(s3, { ...keys, endpoint: origin });
