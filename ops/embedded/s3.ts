@@ -1,17 +1,22 @@
 /** An S3 server for tests, OpenStack Swift: loopback, its files in a folder of the test's, gone with whoever started it. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { type Found, unpackProgram } from './debian-programs.ts';
 import { freePort } from './ports.ts';
 import { endChild, hasExited, tiedToParent } from './processes.ts';
+
+const exec = promisify(execFile);
 
 export interface EmbeddedS3 extends AsyncDisposable {
   readonly port: number;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** Keys of objects of one byte in the list of a bucket; nothing can be read of them. */
+  fill(bucket: string, keys: readonly string[]): Promise<void>;
   /** `kill -9`, and it stays down until `restart`. */
   kill9(): Promise<void>;
   /** Stops it if it runs, and starts it on the same port with the same files. */
@@ -28,8 +33,15 @@ export async function startS3({ dir }: { dir: string }): Promise<EmbeddedS3> {
   const found = await findS3();
   if (found.path === null) throw new Error(`There is no S3 server: ${found.reason}.`);
   const ports = await fourPorts();
-  const program = fileURLToPath(new URL('s3-server.py', import.meta.url));
-  const line = [found.path, program, dir, ACCESS_KEY, SECRET_KEY, ...ports.map(String)];
+  const python = found.path;
+  const line = [
+    python,
+    fileURLToPath(new URL('s3-server.py', import.meta.url)),
+    dir,
+    ACCESS_KEY,
+    SECRET_KEY,
+    ...ports.map(String),
+  ];
   await mkdir(dir, { recursive: true });
   let child = await launch(line, dir);
   const stop = () => endChild(child, ['SIGKILL']);
@@ -37,6 +49,11 @@ export async function startS3({ dir }: { dir: string }): Promise<EmbeddedS3> {
     port: ports[0],
     accessKeyId: ACCESS_KEY,
     secretAccessKey: SECRET_KEY,
+    async fill(bucket, keys) {
+      const filling = exec(python, [fileURLToPath(new URL('s3-fill.py', import.meta.url)), dir, 'AUTH_tests', bucket]);
+      filling.child.stdin?.end(keys.join('\n'));
+      await filling;
+    },
     kill9: stop,
     async restart() {
       await stop();

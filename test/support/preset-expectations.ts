@@ -72,7 +72,7 @@ export const vendors: Readonly<Record<string, Vendor>> = {
       ],
       deleteMany: [{ tableName: 'T', recordIds: ['r1', 'r2'] }, 'DELETE /base/T?records[]=r1&records[]=r2'],
       tables: [{}, 'GET /meta/bases/base/tables'],
-      comments: [{ tableName: 'T', recordId: 'r' }, 'GET /base/T/r/comments'],
+      comments: [{ tableName: 'T', recordId: 'r' }, 'GET /base/T/r/comments?pageSize=100'],
       createComment: [{ tableName: 'T', recordId: 'r', comment: 'hi' }, 'POST /base/T/r/comments', '{"text":"hi"}'],
     },
   },

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, text, wanted } from './define-preset.ts';
+import { definePreset, fieldsOf, id, type PresetPaging, text, wanted } from './define-preset.ts';
+
+const paging: PresetPaging = {
+  wanted: 'maxRecords',
+  size: 'pageSize',
+  most: 100,
+  by: { type: 'cursor', cursorParam: 'offset', cursorPath: 'offset' },
+};
 
 const table = '/{baseId}/{tableName}';
 const record = '/{baseId}/{tableName}/{recordId}';
@@ -73,12 +80,7 @@ export const airtable = definePreset({
           'sort[0][direction]': 'sortDirection',
         },
         items: 'records',
-        paging: {
-          wanted: 'maxRecords',
-          size: 'pageSize',
-          most: 100,
-          by: { type: 'cursor', cursorParam: 'offset', cursorPath: 'offset' },
-        },
+        paging,
       },
       find: { method: 'GET', path: record },
       create: { method: 'POST', path: table, body: write, needs: ['fields'] },
@@ -95,7 +97,7 @@ export const airtable = definePreset({
       },
       deleteMany: { method: 'DELETE', path: table, params: { records: 'recordIds' }, needs: ['recordIds'] },
       tables: { method: 'GET', path: '/meta/bases/{baseId}/tables', items: 'tables' },
-      comments: { method: 'GET', path: `${record}/comments`, items: 'comments' },
+      comments: { method: 'GET', path: `${record}/comments`, items: 'comments', paging },
       createComment: { method: 'POST', path: `${record}/comments`, body: { text: 'comment' }, needs: ['comment'] },
     },
   },
