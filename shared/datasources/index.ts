@@ -11,10 +11,12 @@ import { restapi } from './restapi.ts';
 import { s3 } from './s3.ts';
 import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
+import { tenantdb } from './tenantdb.ts';
 import { websocket } from './websocket.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
 export const datasources = [
+  tenantdb,
   postgresql,
   mysql,
   redis,

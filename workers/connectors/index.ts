@@ -19,10 +19,12 @@ import { connectRestapi } from './restapi.ts';
 import { connectS3 } from './s3.ts';
 import { connectSmtp } from './smtp.ts';
 import { connectSqlite } from './sqlite.ts';
+import { connectTenantdb } from './tenantdb.ts';
 import { connectWebsocket } from './websocket.ts';
 
 /** What each datasource type does. */
 const connectors = {
+  tenantdb: connectTenantdb,
   nats: connectNats,
   postgresql: connectPostgresql,
   mysql: connectMySQL,

@@ -251,7 +251,7 @@ function bytes(value: Json, encoding: 'text' | 'base64'): Buffer {
 async function refuseHuge(call: Call, command: string, ...words: (string | number)[]): Promise<void> {
   const length = Number(await call(command, ...words.map(String)));
   if (length > MAX_BYTES)
-    throw new AppError('OUTPUT_TOO_LARGE', `The value has ${length} bytes; more than ${MAX_BYTES} are not read`);
+    throw new AppError('PAYLOAD_TOO_LARGE', `The value has ${length} bytes; more than ${MAX_BYTES} are not read`);
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -135,8 +135,16 @@ describe('nothing but reading', () => {
     },
   );
 
-  test('a second statement does not happen', async () => {
-    await datasource.run({ query: 'select 1; drop table item' }).catch(() => undefined);
+  test('a second statement is refused, a comment is none', async () => {
+    for (const query of ['select 1; drop table item', 'select 1;/**/select 2', 'select 1; -- no\n select 2'])
+      await expect(datasource.run({ query })).rejects.toThrow('query: must be one statement');
+    for (const query of [
+      'select 1 as n;',
+      'select 1 as n; -- select 2',
+      'select 1 as n;; /* select 2',
+      "select 1 as n /* ' */;",
+    ])
+      expect((await datasource.run({ query })).data).toEqual([{ n: 1 }]);
 
     expect((await datasource.run({ query: 'select count(*) as n from item' })).data).toEqual([{ n: 2 }]);
   });
