@@ -29,7 +29,7 @@ export function presetConnector<D extends AnyPreset>(definition: D): Connector<D
 export async function connectPreset(
   { preset }: PresetDefinition,
   options: JsonObject,
-  { baseUrl = preset.baseUrl, outbound }: ConnectorContext & { baseUrl?: string },
+  { baseUrl = preset.baseUrl, outbound }: Pick<ConnectorContext, 'outbound'> & { baseUrl?: string },
 ): Promise<Connection<AnyPreset>> {
   const { refusal } = preset;
   const own = Object.entries(preset.headers ?? {}).map(([key, value]) => ({ key, value }));

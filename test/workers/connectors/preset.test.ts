@@ -8,11 +8,9 @@ import { sendgrid } from '#shared/datasources/presets/sendgrid.ts';
 import { slack } from '#shared/datasources/presets/slack.ts';
 import { stripe } from '#shared/datasources/presets/stripe.ts';
 import { twilio } from '#shared/datasources/presets/twilio.ts';
-import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
 import { noFiles, noTenantDatabases, openOutbound } from '#test/support/connector.ts';
-import { testLogger } from '#test/support/environment.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
 import { SID, vendors } from '#test/support/preset-expectations.ts';
 import { connectPreset } from '#workers/connectors/preset.ts';
@@ -39,14 +37,7 @@ async function ask(
   await using connection = await connectPreset(
     definition,
     definition.options.parse(options[definition.type]) as JsonObject,
-    {
-      tenantID: newID(),
-      outbound: openOutbound,
-      files: noFiles,
-      tenantDatabases: noTenantDatabases,
-      logger: testLogger,
-      baseUrl: server.origin,
-    },
+    { outbound: openOutbound, baseUrl: server.origin },
   );
   const run = { signal: AbortSignal.timeout(5_000), maxRows: 1_000, idempotencyKey: 'key' };
   const result = await connection.run(bindQuery(definition, query, inputs) as never, run);
@@ -89,10 +80,7 @@ describe.each(presets.map((definition) => [definition.type, definition] as const
   test('is tried by asking what every credential may ask', async () => {
     await using server = await startHTTP((_request, response) => json(response, { ok: true }));
     await using connection = await connectPreset(definition, definition.options.parse(options[type]) as JsonObject, {
-      tenantID: newID(),
       outbound: openOutbound,
-      files: noFiles,
-      logger: testLogger,
       baseUrl: server.origin,
     });
     await connection.test(AbortSignal.timeout(5_000));
