@@ -10,7 +10,7 @@ import { stripe } from '#shared/datasources/presets/stripe.ts';
 import { twilio } from '#shared/datasources/presets/twilio.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
-import { noFiles, noTenantDatabases, openOutbound } from '#test/support/connector.ts';
+import { openOutbound } from '#test/support/connector.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
 import { SID, vendors } from '#test/support/preset-expectations.ts';
 import { connectPreset } from '#workers/connectors/preset.ts';
