@@ -51,12 +51,7 @@ export function readHead({ headers }: HTTPResponse): JsonObject {
 
 const METADATA = 'x-amz-meta-';
 
-const wrongKey: ReadonlySet<string> = new Set([
-  'InvalidAccessKeyId',
-  'SignatureDoesNotMatch',
-  'AuthorizationHeaderMalformed',
-  'RequestTimeTooSkewed',
-]);
+const wrongKey: ReadonlySet<string> = new Set(['InvalidAccessKeyId', 'SignatureDoesNotMatch']);
 const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Only the code of what S3 says: its messages repeat keys, and the text that was signed. */
@@ -75,7 +70,9 @@ const explanations: Readonly<Record<string, string>> = {
   NoSuchKey: 'there is no object of this key',
   NoSuchBucket: 'there is no such bucket',
   AccessDenied: 'the access key may not do this',
+  AuthorizationHeaderMalformed: 'the region is not the right one',
   PermanentRedirect: 'the bucket is in another region',
+  RequestTimeTooSkewed: 'its clock and ours differ too much',
   '301': 'the bucket is in another region',
   '403': 'the access key is not accepted, or may not do this',
   '404': 'there is no such bucket, or no object of this key',
