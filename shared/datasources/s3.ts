@@ -17,7 +17,7 @@ export const s3 = defineDatasource({
       .string()
       .regex(/^[\w.:@+-]{1,200}$/, 'must be the id of an access key')
       .meta({ title: 'Access key' }),
-    secretAccessKey: secret(z.string().min(1).max(500)).meta({ title: 'Secret key' }),
+    secretAccessKey: secret(z.string().max(500)).meta({ title: 'Secret key' }),
     region: z
       .string()
       .regex(/^[a-z0-9-]{1,50}$/, 'must be a region, such as us-east-1')
