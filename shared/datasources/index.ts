@@ -8,6 +8,7 @@ import { postgresql } from './postgresql.ts';
 import { presets } from './presets/index.ts';
 import { redis } from './redis.ts';
 import { restapi } from './restapi.ts';
+import { s3 } from './s3.ts';
 import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
 import { tenantdb } from './tenantdb.ts';
@@ -27,6 +28,7 @@ export const datasources = [
   restapi,
   graphql,
   websocket,
+  s3,
   ...presets,
 ] as const satisfies readonly DatasourceDefinition[];
 

@@ -16,6 +16,7 @@ import { connectPostgresql } from './postgresql.ts';
 import { presetConnector } from './preset.ts';
 import { connectRedis } from './redis.ts';
 import { connectRestapi } from './restapi.ts';
+import { connectS3 } from './s3.ts';
 import { connectSmtp } from './smtp.ts';
 import { connectSqlite } from './sqlite.ts';
 import { connectTenantdb } from './tenantdb.ts';
@@ -35,6 +36,7 @@ const connectors = {
   restapi: connectRestapi,
   graphql: connectGraphql,
   websocket: connectWebsocket,
+  s3: connectS3,
   airtable: presetConnector(airtable),
   stripe: presetConnector(stripe),
   twilio: presetConnector(twilio),
