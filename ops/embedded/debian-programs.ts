@@ -15,8 +15,12 @@ const cache = fileURLToPath(new URL('../../node_modules/.cache/debian', import.m
 
 export type Found = { readonly path: string } | { readonly path: null; readonly reason: string };
 
-/** The first of the names that is on the PATH, else the first of them out of the Debian package. */
-export async function findProgram(names: readonly [string, ...string[]], debianPackage: string): Promise<Found> {
+/** The first of the names that is on the PATH, else the first of them out of the Debian package, if it works. */
+export async function findProgram(
+  names: readonly [string, ...string[]],
+  debianPackage: string,
+  tryOut: (path: string) => Promise<unknown> = (path) => exec(path, ['--version']),
+): Promise<Found> {
   for (const name of names) {
     const path = await onPath(name);
     if (path) return { path };
@@ -24,7 +28,7 @@ export async function findProgram(names: readonly [string, ...string[]], debianP
   const unpacked = join(cache, debianPackage, 'run', names[0]);
   try {
     if (!(await isExecutable(unpacked))) await unpack(debianPackage, names[0]);
-    await exec(unpacked, ['--version']);
+    await tryOut(unpacked);
     return { path: unpacked };
   } catch (error) {
     return { path: null, reason: `there is no ${names.join(' or ')} on the PATH, and ${whyNot(error, debianPackage)}` };
@@ -81,7 +85,8 @@ async function download(debianPackage: string, dir: string): Promise<void> {
 
 /** A script in front of the program, because the libraries that came with it are where the loader does not look. */
 async function writeLauncher(dir: string, program: string): Promise<void> {
-  const [found] = await Array.fromAsync(glob(`{usr/bin,usr/sbin}/${program}`, { cwd: join(dir, 'root') }));
+  const folders = '{usr/bin,usr/sbin,usr/lib/erlang/erts-*/bin}';
+  const [found] = await Array.fromAsync(glob(`${folders}/${program}`, { cwd: join(dir, 'root') }));
   if (found === undefined) throw new Error(`the package holds no ${program}`);
   const libraries = await Array.fromAsync(glob('{usr/lib,lib}/*-linux-gnu*', { cwd: join(dir, 'root') }));
   const script = [
