@@ -7,7 +7,8 @@ const topic = z
   .string()
   .min(1)
   .refine((text) => Buffer.byteLength(text) <= 65_535, 'must have at most 65535 bytes')
-  .refine((text) => !text.includes('\0'), 'must not contain the character NUL');
+  // A broker may end the connection for them, and others publish on it.
+  .refine((text) => !/[\p{Cc}\p{NChar}]/u.test(text), 'must not contain control characters');
 const qos = z
   .union([z.literal(0), z.literal(1), z.literal(2)])
   .default(0)

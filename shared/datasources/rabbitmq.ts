@@ -5,7 +5,9 @@ import { certificateFields } from './tls.ts';
 
 /** Names and properties are short strings in the protocol: a byte says how long they are. */
 const short = z.string().refine((text) => Buffer.byteLength(text) <= 255, 'must have at most 255 bytes');
-const name = z.string().min(1).pipe(short);
+/** The server drops line breaks from names, which would make another name of it. */
+const place = short.refine((text) => !/[\r\n]/.test(text), 'must not have line breaks');
+const name = z.string().min(1).pipe(place);
 const queue = name.meta({ title: 'Queue' });
 const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Messages are' });
 
@@ -15,7 +17,7 @@ const headerNumber = z
 const headerValue = z.union([z.string(), headerNumber, z.boolean(), z.null()]);
 const headers = z
   .record(short, z.union([headerValue, z.array(headerValue)]))
-  .refine((all) => Buffer.byteLength(JSON.stringify(all)) <= 32_000, 'must have at most 32000 bytes together');
+  .refine((all) => Buffer.byteLength(JSON.stringify(all)) <= 25_000, 'must have at most 25000 bytes together');
 
 const operation = <Name extends string>(value: Name) => z.literal(value).meta({ title: 'Operation' });
 const reading = {
@@ -57,7 +59,7 @@ export const rabbitmq = defineDatasource({
     z.object({
       operation: operation('publish'),
       queue: queue.optional().meta({ title: 'Queue', description: 'In the place of an exchange and a routing key' }),
-      exchange: short.default('').meta({ title: 'Exchange' }),
+      exchange: place.default('').meta({ title: 'Exchange' }),
       routingKey: short.default('').meta({ title: 'Routing key' }),
       message: z.json().default('').meta({ title: 'Message', description: 'What is no text is sent as JSON' }),
       encoding,

@@ -177,7 +177,7 @@ function fillPath(field: string, text: string, scope: JsonObject): string {
 
 /** A value beside others is one level, or a part of one; alone it is a whole topic. It never stands for other topics. */
 function fillTopic(field: string, text: string, scope: JsonObject): string {
-  const parts = findTemplate(text)?.parts ?? [text];
+  const parts = (findTemplate(text)?.parts ?? [text]).filter((part) => part !== '');
   const reserved = parts.length > 1 ? /[/+#]/ : /[+#]/;
   return parts
     .map((part) => {

@@ -52,6 +52,9 @@ export async function openMqtt(
   /** Messages of QoS 2 that came and may come again, until the server says that it knows. */
   const received = new Set<number>();
   let onMessage: ((message: MqttMessage) => void) | undefined;
+  const turns: (() => void)[] = [];
+  let underWay = 0;
+  let most = 1_000;
   let lastID = 0;
 
   function end(error: unknown): void {
@@ -89,6 +92,19 @@ export async function openMqtt(
     await unlessAborted(gone.signal, waiting.promise);
   }
 
+  /** A server of version 5 ends the connection when more than it takes is under way. */
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (underWay >= most) await new Promise<void>((resolve) => turns.push(resolve));
+    else underWay += 1;
+    try {
+      return await work();
+    } finally {
+      const next = turns.shift();
+      if (next) next();
+      else underWay -= 1;
+    }
+  }
+
   function receive(packet: Packet): void {
     switch (packet.cmd) {
       case 'publish':
@@ -108,11 +124,11 @@ export async function openMqtt(
   }
 
   function take({ topic, payload, qos, retain, messageId }: Extract<Packet, { cmd: 'publish' }>): void {
-    if (!onMessage) return end(new Error('the server sends what nobody has asked for'));
     const isKnown = qos === 2 && received.has(messageId ?? 0);
     if (qos === 2) received.add(messageId ?? 0);
     if (qos > 0) send({ cmd: qos === 1 ? 'puback' : 'pubrec', messageId });
-    if (!isKnown) onMessage({ topic, payload: Buffer.from(payload), qos, retain });
+    // Some brokers send what nobody has asked for.
+    if (!isKnown) onMessage?.({ topic, payload: Buffer.from(payload), qos, retain });
   }
 
   function keepAliveNow(): void {
@@ -125,7 +141,7 @@ export async function openMqtt(
   packets.on('packet', receive);
   packets.on('error', end);
   socket.on('error', end);
-  socket.on('close', end);
+  socket.on('close', () => end(new Error('the connection was closed')));
   socket.on('data', (bytes) => {
     try {
       if (packets.parse(typeof bytes === 'string' ? Buffer.from(bytes) : bytes) > MOST_INFLOW) end(tooLarge());
@@ -138,14 +154,19 @@ export async function openMqtt(
     gone: gone.signal,
     ping,
     async publish({ topic, payload, qos, retain }) {
-      const messageId = nextID();
-      const packet: Packet = { cmd: 'publish', topic, payload, qos, retain, dup: false, messageId };
+      const packet = { cmd: 'publish', topic, payload, qos, retain, dup: false } as const;
       if (qos === 0) {
         send(packet);
         return await ping();
       }
-      accepted(topic, await reply(qos === 1 ? `puback.${messageId}` : `pubrec.${messageId}`, packet));
-      if (qos === 2) await reply(`pubcomp.${messageId}`, { cmd: 'pubrel', messageId });
+      return await inTurn(async () => {
+        const messageId = nextID();
+        accepted(
+          topic,
+          await reply(qos === 1 ? `puback.${messageId}` : `pubrec.${messageId}`, { ...packet, messageId }),
+        );
+        if (qos === 2) await reply(`pubcomp.${messageId}`, { cmd: 'pubrel', messageId });
+      });
     },
     async subscribe({ topic, qos }, listener) {
       onMessage = listener;
@@ -170,6 +191,7 @@ export async function openMqtt(
   try {
     const answer = await unlessAborted(signal, reply('connack', hello(greeting)));
     letIn(answer, where);
+    if (answer.cmd === 'connack') most = Math.min(most, answer.properties?.receiveMaximum || most);
     return session;
   } catch (error) {
     end(error);
