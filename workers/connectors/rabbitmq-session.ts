@@ -102,7 +102,8 @@ function sessionOf(model: ChannelModel): Session {
       allowed = stream.bytesRead + MOST_INFLOW;
     },
     excess: () => excess,
-    destroy: () => void stream.destroy(),
+    // Without an error the driver would not notice, and its heartbeat would go on.
+    destroy: () => void stream.destroy(new Error('the connection was given up')),
   };
 }
 

@@ -45,7 +45,8 @@ export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound 
       }
       if (query.operation !== 'publish')
         return await link.use(signal, (session) => onChannel(session, where, (channel) => manage(channel, query)));
-      const message = { query, bytes: bytesOf('message', query.message, query.encoding), idempotencyKey };
+      const bytes = bytesOf('message', query.message, query.encoding);
+      const message = { query, bytes, idempotencyKey, ...addressOf(query) };
       return await link.use(signal, (session) => onChannel(session, where, (channel) => publish(channel, message)));
     },
     [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
@@ -92,7 +93,7 @@ function known(
   if (excess) return excess;
   const [refusal] = refusals;
   if (!refusal || !('code' in refusal)) return upstreamError('lost', where, error);
-  return new AppError('DB_ERROR', refusal.message.replace(/^.*with message /s, '').slice(0, 500), {
+  return new AppError('DB_ERROR', refusal.message.replace(/^.*with message "(.*)"$/s, '$1').slice(0, 500), {
     cause: refusal,
     details: { amqp_code: Number(refusal.code) },
   });
@@ -100,12 +101,14 @@ function known(
 
 interface Message {
   query: Publishing;
+  exchange: string;
+  routingKey: string;
   bytes: Buffer;
   idempotencyKey: string | null;
 }
 
-async function publish(channel: ConfirmChannel, { query, bytes, idempotencyKey }: Message): Promise<QueryResult> {
-  const { exchange, routingKey } = addressOf(query);
+async function publish(channel: ConfirmChannel, message: Message): Promise<QueryResult> {
+  const { query, exchange, routingKey, bytes, idempotencyKey } = message;
   const { expiration, ...options } = query.messageOptions;
   const { promise: confirmed, resolve, reject } = Promise.withResolvers<void>();
   let isReturned = false;
@@ -132,12 +135,14 @@ async function publish(channel: ConfirmChannel, { query, bytes, idempotencyKey }
   if (isReturned)
     throw new AppError(
       'DB_ERROR',
-      `routingKey: no queue takes what is sent to ${exchange || 'the queue'} ${routingKey}`,
+      `routingKey: no queue takes ${routingKey || 'what has none'}${exchange && ` at ${exchange}`}`,
     );
   return { data: { exchange, routingKey, bytes: bytes.length }, affectedRows: 1 };
 }
 
 function addressOf({ queue, exchange, routingKey }: Publishing): { exchange: string; routingKey: string } {
+  if (queue === undefined && exchange === '' && routingKey === '')
+    throw new AppError('VALIDATION_ERROR', 'queue: must be given, or an exchange');
   if (queue === undefined) return { exchange, routingKey };
   if (exchange === '' && routingKey === '') return { exchange: '', routingKey: queue };
   throw new AppError('VALIDATION_ERROR', 'queue: stands in the place of exchange and routingKey, not beside them');

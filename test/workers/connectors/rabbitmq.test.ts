@@ -212,6 +212,10 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     await expect(
       run({ operation: 'declareQueue', queue: 'q', queueOptions: { durable: false } }),
     ).rejects.toMatchObject({ details: { amqp_code: 406 } });
+    await expect(run({ operation: 'publish', message: 'm' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    await expect(run({ operation: 'getQueueInfo', queue: 'nobody' })).rejects.toMatchObject({
+      message: "NOT_FOUND - no queue 'nobody' in vhost '/'",
+    });
     await expect(publish('m', { exchange: 'ex' })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
       message: expect.stringContaining('queue'),
