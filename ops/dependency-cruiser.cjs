@@ -56,7 +56,7 @@ module.exports = {
       ['ioredis', '@socket\\.io/(redis|postgres)-adapter'],
       '^shared/backplane/|^workers/connectors/|^ops/bench/',
     ),
-    only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|connectors)/|^ops/'),
+    only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|postgresql)/|^ops/'),
     only('mysql2-only-in-its-connector', ['mysql2'], '^workers/connectors/'),
     only(
       'files-of-strangers-only-in-their-readers',

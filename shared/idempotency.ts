@@ -53,6 +53,17 @@ export async function storeAnswer(
   await query(STORE, [tenantID, principal, route, key, status, JSON.stringify(response)]);
 }
 
+/** For work that is known to have done nothing. */
+export async function forgetKey(
+  query: Query,
+  tenantID: string,
+  { principal, route, key }: IdempotencyClaim,
+): Promise<void> {
+  await query(FORGET, [tenantID, principal, route, key]);
+}
+
+const FORGET = `delete from idempotency where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
+
 const CLAIM = `
 insert into idempotency (tenant_id, principal, route, key, request_hash, status, response, expires_at)
 values ($1, $2, $3, $4, $5, $6, $7, now() + interval '24 hours')

@@ -6,15 +6,13 @@ export interface Lanes {
   enter(name: string, places: number, signal: AbortSignal): Promise<(() => void) | undefined>;
 }
 
-/** So many wait for each place. */
-const LINE = 20;
-
 interface Lane {
   taken: number;
   line: Set<() => void>;
 }
 
-export function createLanes(): Lanes {
+/** So many wait for each place. */
+export function createLanes({ line = 20 }: { line?: number } = {}): Lanes {
   const lanes = new Map<string, Lane>();
 
   /** Whoever waits takes over the place, so that nobody new can come between. */
@@ -45,7 +43,7 @@ export function createLanes(): Lanes {
       const lane = lanes.get(name) ?? { taken: 0, line: new Set() };
       lanes.set(name, lane);
       if (lane.taken < places) lane.taken += 1;
-      else if (lane.line.size >= places * LINE)
+      else if (lane.line.size >= places * line)
         throw new AppError('RATE_LIMITED', `${places} of these are under way and ${lane.line.size} wait`, {
           retryAfter: 1,
         });

@@ -38,6 +38,8 @@ export async function rotateSecrets(
     total.resealed += resealed;
     total.failed += failed;
   }
+  // What can be asked for again is not worth sealing again.
+  for (const table of ['query_cache', 'result_page']) await pool.query(`delete from ${table}`);
   return total;
 }
 

@@ -108,6 +108,7 @@ delete from workflow_instance where id in (select id from run)`,
   ...[
     'query_run',
     'query_cache',
+    'result_page',
     'data_query',
     'datasource',
     'tenant_file',

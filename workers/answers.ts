@@ -47,7 +47,7 @@ async function settle(
   try {
     const answer = z.json().parse(await work());
     if (Buffer.byteLength(JSON.stringify(answer)) <= LARGEST_BYTES) return { answer };
-    throw new AppError('OUTPUT_TOO_LARGE', `The answer is larger than ${LARGEST_BYTES} bytes`);
+    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${LARGEST_BYTES} bytes: ask for less`);
   } catch (error) {
     // What an aborted wait throws has no words for a client.
     const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : toAppError(error);

@@ -63,8 +63,18 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const outbound = createOutbound(config.outbound);
   const kept = resources.use(createKeptConnections(logger));
   const files = resources.use(await createFiles(pool, logger));
-  const datasources = createDatasources({ pool, secrets, kept, outbound, files, logger });
-  const queries = createQueries({ pool, datasources, cache: createQueryCache(pool, secrets), sandbox, logger });
+  const tenantDatabases = resources.use(
+    createTenantDatabases({ pool, secrets, outbound, config: config.tenantDatabases }),
+  );
+  const datasources = createDatasources({ pool, secrets, kept, outbound, files, tenantDatabases, logger });
+  const queries = createQueries({
+    pool,
+    secrets,
+    datasources,
+    cache: createQueryCache(pool, secrets),
+    sandbox,
+    logger,
+  });
 
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
 
@@ -108,14 +118,13 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
       for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
     }),
   );
-  const databases = { pool, secrets, outbound, logger, config: config.tenantDatabases };
   const context: ProcessorContext = {
     engine,
     pool,
     secrets,
     messages: backplane.messages,
     outbound,
-    tenantDatabases: resources.use(createTenantDatabases(databases)),
+    tenantDatabases,
     cancels: resources.use(createCancels(backplane.messages)),
     datasources,
     queries,

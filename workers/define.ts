@@ -11,6 +11,7 @@ import type { OutboundFetch } from './outbound-fetch.ts';
 import type { Queries } from './queries/queries.ts';
 import type { Rights } from './rights.ts';
 import type { Sandbox } from './sandbox/pool.ts';
+import type { TenantDatabases } from './tenant-database/databases.ts';
 
 /** What a node knows of the run it is in. `scope` is what templates and code call `ctx`. */
 export interface NodeRun {
@@ -82,7 +83,7 @@ export interface QueryRun {
   idempotencyKey: string | null;
   /**
    * Takes rows as they come, a portion at a time; the next is read when the promise is fulfilled. `data` is then empty and
-   * `rowCount` says how many were taken. A type that does not stream answers with all of them in `data`.
+   * `rowCount` says how many were taken; it fails with an AppError, which ends the query. A type that does not stream answers with all of them in `data`.
    */
   onRows?: (rows: JsonObject[]) => Promise<void>;
 }
@@ -104,6 +105,9 @@ export interface QueryResult {
   rowCount?: number;
   /** Rows that a writing statement touched. */
   affectedRows?: number;
+  /** With pages: rows on all of them, and what gets the next. */
+  totalCount?: number;
+  nextCursor?: string | null;
   /** There was more than `maxRows`. */
   truncated?: boolean;
   notices?: string[];
@@ -138,6 +142,7 @@ export interface ConnectorContext {
   tenantID: string;
   outbound: Outbound;
   files: Files;
+  tenantDatabases: TenantDatabases;
   logger: Logger;
 }
 

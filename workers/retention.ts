@@ -16,7 +16,7 @@ export async function retire(
   runs: Runs,
   { runsMs, queryRunsMs, operatorAuditMs }: Retention,
 ): Promise<void> {
-  for (const table of ['idempotency', 'ask_claim', 'ask_reply', 'query_cache'])
+  for (const table of ['idempotency', 'ask_claim', 'ask_reply', 'query_cache', 'result_page'])
     await pool.query(
       `delete from ${table} where ctid = any(array(select ctid from ${table} where expires_at < now() limit 5000))`,
     );

@@ -16,7 +16,7 @@ const messages: Record<Reason, (where: string) => string> = {
   unreachable: (where) => `Nothing answers at ${where}`,
   timeout: (where) => `${where} did not answer in time`,
   authentication: (where) => `${where} does not accept these credentials`,
-  'not-found': (where) => `${where} does not have what the datasource names`,
+  'not-found': (where) => `${where} does not have what was named`,
   tls: (where) => `No encrypted connection to ${where}: it offers none, or its certificate is not trusted`,
   busy: (where) => `${where} takes no more connections`,
   refused: (where) => `What answers at ${where} does not let us in`,

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { EntityManager } from '#shared/db/orm.ts';
-import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
-import { claimKey, type IdempotencyClaim, type StoredAnswer, storeAnswer } from '#shared/idempotency.ts';
+import { claimKey, forgetKey, type IdempotencyClaim, type StoredAnswer, storeAnswer } from '#shared/idempotency.ts';
 import type { Route } from './route.ts';
 import { refuseTooDeep } from './validate.ts';
 
@@ -55,8 +56,77 @@ export async function answerOnce(
   });
 }
 
-/** Nobody sees it: it is overwritten before the transaction ends. */
+/** Seen by others only where the work is outside of the transaction. */
 const notYet: StoredAnswer = { status: 0, response: {} };
+
+/**
+ * For work whose effect is outside of our database: the key is written first, so the work never begins twice. When it is known
+ * to have done nothing, the next request with the key starts afresh; when nobody knows, each is told so.
+ */
+export async function answerAtMostOnce(
+  pool: Pool,
+  { tenantID, claim }: { tenantID: string; claim: IdempotencyClaim | undefined },
+  work: () => Promise<StoredAnswer>,
+): Promise<StoredAnswer> {
+  if (!claim) return work();
+  const query = onPool(pool);
+  const earlier = await claimKey(query, tenantID, claim, notYet);
+  if (earlier) return replayed(earlier);
+  try {
+    const answer = await work();
+    await storeAnswer(query, tenantID, claim, keepable(answer));
+    return answer;
+  } catch (error) {
+    if (tookNoEffect(error)) await forgetKey(query, tenantID, claim);
+    else await storeAnswer(query, tenantID, claim, { status: UNKNOWN, response: {} });
+    throw error;
+  }
+}
+
+/** Stored in the place of an answer's own status. */
+const UNKNOWN = 504;
+const TOO_LARGE = 413;
+const LARGEST_KEPT = 1024 * 1024;
+
+function keepable(answer: StoredAnswer): StoredAnswer {
+  const isLarge = Buffer.byteLength(JSON.stringify(answer.response)) > LARGEST_KEPT;
+  return isLarge ? { status: TOO_LARGE, response: {} } : answer;
+}
+
+function replayed(earlier: StoredAnswer): StoredAnswer {
+  if (earlier.status === notYet.status)
+    throw new AppError(
+      'UNAVAILABLE',
+      'The earlier request with this Idempotency-Key has not finished, or was broken off with its process',
+      { retryAfter: 5 },
+    );
+  if (earlier.status === UNKNOWN)
+    throw new AppError(
+      'CONFLICT',
+      'How the earlier request with this Idempotency-Key ended is unknown: look before you try again, with another key',
+    );
+  if (earlier.status === TOO_LARGE)
+    throw new AppError('CONFLICT', 'The earlier request with this Idempotency-Key is done; its answer was not kept');
+  return earlier;
+}
+
+function tookNoEffect(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false;
+  if (error.status < 500 || error.code === 'UNAVAILABLE') return true;
+  const { begun, reason } = (error.details ?? {}) as { begun?: unknown; reason?: unknown };
+  return begun === false || beforehand.has(reason);
+}
+
+/** `details.reason` of what could not be reached at all. */
+const beforehand: ReadonlySet<unknown> = new Set([
+  'unreachable',
+  'authentication',
+  'not-found',
+  'tls',
+  'busy',
+  'refused',
+  'not-allowed',
+]);
 
 function giveUp(error: unknown): never {
   const isTimeout = error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE;

@@ -14,7 +14,7 @@ import type { ApiContext } from '../context.ts';
 import { createGate, denied } from './authorize.ts';
 import type { ReadBody } from './body.ts';
 import { ID } from './id.ts';
-import { answerOnce, noTenant, readClaim } from './idempotency.ts';
+import { answerAtMostOnce, answerOnce, noTenant, readClaim } from './idempotency.ts';
 import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
 import { isEncodedUTF8 } from './utf8.ts';
@@ -78,8 +78,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const { visible, require, holds } = gate;
   const file = () => readFile(route, exchange);
   const { response } = exchange;
-  const sendFile: SendFile = (sent) => void send(response, sent);
-  const own = { tenantID, caller, identity, visible, require, holds, idempotency, file, response, sendFile };
+  const own = { tenantID, caller, identity, visible, require, holds, idempotency, file, response };
   const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
   return handle(route, exchange, { input, tenantID, idempotency });
 }
@@ -157,13 +156,6 @@ async function readFile({ upload, path }: Route, { request }: Exchange): Promise
   return readUpload(request, upload);
 }
 
-type SendFile = TenantInput<z.ZodType, z.ZodType, z.ZodType>['sendFile'];
-
-/** To be kept and not to be opened: what is in it was written by somebody. */
-function send(response: Response, { type, fileName, content }: Parameters<SendFile>[0]): void {
-  response.attachment(fileName).type(type).set('x-content-type-options', 'nosniff').send(content);
-}
-
 interface Work {
   input: { em: EntityManager };
   tenantID: string;
@@ -180,11 +172,17 @@ async function handle(
     const response = route.response.parse(await route.handle(input, context)) as JsonObject;
     return { status: route.status ?? 200, response };
   };
-  const isOnce = route.idempotent === 'transaction';
-  const answer = await (isOnce ? answerOnce(input.em, { tenantID, claim: idempotency }, work) : work());
+  const claimed = { tenantID, claim: idempotency };
+  const answer = await runClaimed();
   if (!('complete' in route) || !route.complete) return answer;
   const completed = await route.complete(answer.response, input, context);
   return { ...answer, response: route.response.parse(completed) as JsonObject };
+
+  function runClaimed(): Promise<StoredAnswer> {
+    if (route.idempotent === 'transaction') return answerOnce(input.em, claimed, work);
+    if (route.idempotent === 'outside') return answerAtMostOnce(context.pool, claimed, work);
+    return work();
+  }
 }
 
 interface Tools {

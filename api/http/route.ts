@@ -47,9 +47,10 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   status?: 200 | 201;
   /**
    * The route honours `Idempotency-Key`. `transaction`: the handler runs inside the transaction that writes the key.
-   * `handler`: the handler passes `idempotency` on to what opens its own transaction (`runs.accept`).
+   * `handler`: the handler passes `idempotency` on to what opens its own transaction (`runs.accept`). `outside`: what happens
+   * is no part of our database, so the key is written before it and the answer after it.
    */
-  idempotent?: 'transaction' | 'handler';
+  idempotent?: 'transaction' | 'handler' | 'outside';
   /** Statuses to document beyond those that follow from the rest. */
   errors?: readonly ('401' | '404' | '409' | '429' | '502' | '504')[];
 }
@@ -76,8 +77,6 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
-  /** Sends a file in the place of the JSON, for routes that say what they produce. */
-  sendFile(file: { type: string; fileName: string; content: string }): void;
   /** The file of a route with `upload`. */
   file(): Promise<UploadedFile>;
   /** For a route with `produces`, whose handler sends the answer itself. */

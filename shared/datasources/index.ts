@@ -12,10 +12,12 @@ import { redis } from './redis.ts';
 import { restapi } from './restapi.ts';
 import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
+import { tenantdb } from './tenantdb.ts';
 import { websocket } from './websocket.ts';
 
 /** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
 export const datasources = [
+  tenantdb,
   postgresql,
   mysql,
   redis,

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { PoolClient } from './pool.ts';
+import type { Pool, PoolClient } from './pool.ts';
 
 type Value = string | number | null;
 
@@ -11,6 +11,11 @@ export type Query = <Row extends object>(
 
 export function onClient(client: PoolClient): Query {
   return (sql, params) => client.query(sql, [...params]);
+}
+
+/** Each statement is a transaction of its own. */
+export function onPool(pool: Pool): Query {
+  return (sql, params) => pool.query(sql, [...params]);
 }
 
 /** In the entity manager's transaction; with `$1` as for the pool, where it would want `?`. */

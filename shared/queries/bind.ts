@@ -1,6 +1,6 @@
 import type { DatasourceDefinition, OneUse } from '../datasources/define-datasource.ts';
 import { AppError } from '../errors.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
 import { fromZod, type Issue, invalid } from '../workflow/issues.ts';
 import { parseAround } from '../workflow/parse-around.ts';
@@ -31,7 +31,28 @@ export function checkQuery(definition: DatasourceDefinition, options: JsonObject
     ...texts.flatMap(({ path, text }) => faultsOf(text, ROOT).map((message) => ({ path, message }))),
     ...texts.flatMap(({ path, text }) => undeclared(text, inputs).map((message) => ({ path, message }))),
     ...texts.flatMap(({ path, text }) => useFaults(text, uses[String(path[0])]).map((message) => ({ path, message }))),
+    ...bareCredentials(own),
   ];
+}
+
+const credentials: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'x-auth-token',
+]);
+
+/** A datasource seals the headers it sends along; a query is stored in clear. A template is no credential, it only asks for one. */
+function bareCredentials({ headers }: JsonObject): Issue[] {
+  if (!Array.isArray(headers)) return [];
+  return headers.flatMap((header, index) => {
+    const { key, value } = isJsonObject(header) ? header : {};
+    const isBare = typeof value === 'string' && value !== '' && expressionsOf(value).length === 0;
+    if (!isBare || !credentials.has(String(key).toLowerCase())) return [];
+    const message = 'is a credential, and a query is stored in clear: put it into the headers of the datasource';
+    return [{ path: ['headers', index, 'value'], message }];
+  });
 }
 
 /** The query with its values in place, parsed by the type's own schema; throws VALIDATION_ERROR when it does not fit. */

@@ -17,6 +17,9 @@ export const QueryAnswer = z.object({
   affectedRows: z.int().optional(),
   truncated: z.boolean().optional(),
   notices: z.array(z.string()).optional(),
+  /** With `rowsPerPage`: rows on all pages, and what gets the next page. */
+  totalCount: z.int().optional(),
+  nextCursor: z.string().nullable().optional(),
   durationMs: z.number(),
   isCached: z.boolean(),
 });
@@ -35,6 +38,10 @@ export const queryRuns = defineAsk({
     mode: z.enum(['run', 'explain']),
     /** The cache is not asked. */
     isFresh: z.boolean(),
+    /** Whoever asks can come back for further pages. */
+    isPaged: z.boolean().default(false),
+    /** The same for every attempt at the same work, for servers that take one. */
+    idempotencyKey: z.string().nullable().default(null),
   }),
   answer: QueryAnswer,
   timeoutMs: 65_000,

@@ -60,7 +60,7 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
     changes: z.array(z.object({ data: JsonObject, where: filter, all: z.boolean() })),
   }),
   z.object({ kind: z.literal('deleteRows'), ...ofTable, filter, all: z.boolean() }),
-  z.object({ kind: z.literal('exportRows'), ...ofTable, filter, order, format: z.enum(['json', 'csv']) }),
+  z.object({ kind: z.literal('exportRows'), ...ofTable, filter, order, callerID: z.uuid() }),
   z.object({ kind: z.literal('readStatistics'), ...ofTable, filter }),
   z.object({ kind: z.literal('listTriggers'), ...ofSchema }),
   z.object({ kind: z.literal('readTrigger'), ...ofTrigger }),
@@ -78,6 +78,19 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
 ]);
 export type DatabaseOperation = z.infer<typeof DatabaseOperation>;
 export type DatabaseOperationOf<Kind extends DatabaseOperation['kind']> = Extract<DatabaseOperation, { kind: Kind }>;
+
+/** `source` of pages that are part of a file. */
+export const DATABASE_EXPORT = 'database.export';
+
+/** Of `exportRows`: the first page of the rows, and where the others are laid aside. */
+export const DatabaseExport = z.object({
+  names: z.array(z.string()),
+  rows: z.array(JsonObject),
+  totalCount: z.int(),
+  resultID: z.uuid(),
+  pages: z.int(),
+});
+export type DatabaseExport = z.infer<typeof DatabaseExport>;
 
 /** Everything under `T/database`. */
 export const tenantDatabase = defineAsk({

@@ -100,6 +100,7 @@ test('every table that grows is named by the sweep or belongs to what somebody m
     'rate_limit',
     'query_run',
     'query_cache',
+    'result_page',
   ];
   const { rows } = await deployment.pool.query<{ tablename: string }>(
     `select tablename from pg_tables where schemaname = 'public'`,

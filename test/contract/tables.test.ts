@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import { datasources } from '#shared/datasources/index.ts';
 import { nodes } from '#shared/nodes/index.ts';
+import { QueryOptions } from '#shared/queries/options.ts';
 import { queues } from '#shared/queues/index.ts';
 import { connectorOf } from '#workers/connectors/index.ts';
 import { executorOf } from '#workers/nodes/index.ts';
@@ -30,5 +31,7 @@ test.each(datasources.map((definition) => [definition.type, definition as Dataso
     };
     const fields = [schema, ...(schema.oneOf ?? [])].flatMap(({ properties = {} }) => Object.keys(properties));
     expect(fields).toEqual(expect.arrayContaining(Object.keys(templates)));
+    // They stand side by side in `dataQueryOptions`.
+    expect(fields.filter((name) => Object.hasOwn(QueryOptions.shape, name))).toEqual([]);
   },
 );

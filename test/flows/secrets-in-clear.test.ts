@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
+import { type Board, startBoard } from '#ops/board.ts';
+import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
+import { queues } from '#shared/queues/index.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { onServer } from '../support/database.ts';
 import { testServers } from '../support/environment.ts';
 import { aTenant } from '../support/factories.ts';
+import { startHTTP } from '../support/http-server.ts';
 import { eventually } from '../support/settle.ts';
 
 /** Everything that is written anywhere while secrets are created, tried and used is searched for them. */
@@ -17,6 +21,8 @@ const secrets = {
   /** The password of a role that there is. */
   password: `password-${tail}`,
   wrong: `wrong-${tail}`,
+  /** Of an API, which says it back when it refuses it. */
+  bearer: `bearer-${tail}`,
   /** What a query was asked with and has answered, which is the tenant's own. */
   value: `value-${tail}`,
 };
@@ -57,6 +63,28 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
     dataQueryOptions: { query: 'select {{inputs.value}}::text as value', cacheSeconds: 600 },
   };
   const queryID = note(await api.post('T/queries', query)).body.dataQuery.id;
+  const inPages = {
+    dataQueryTitle: 'Pages',
+    datasourceID: id,
+    dataQueryOptions: { query: 'select {{inputs.value}}::text as value from generate_series(1, 3)', rowsPerPage: 1 },
+  };
+  const pagedID = note(await api.post('T/queries', inPages)).body.dataQuery.id;
+  await using refusing = await startHTTP(({ headers }, response) => {
+    response.writeHead(401, { 'content-type': 'text/plain' }).end(`no ${headers.authorization}`);
+  });
+  const rest = {
+    datasourceTitle: 'API',
+    datasourceType: 'restapi',
+    datasourceOptions: { baseUrl: refusing.origin, authType: 'bearer', bearerToken: secrets.bearer },
+  };
+  const restID = note(await api.post('T/datasources', rest)).body.datasource.id;
+  const restQuery = { dataQueryTitle: 'Get', datasourceID: restID, dataQueryOptions: { apiEndpoint: '/x' } };
+  const restQueryID = note(await api.post('T/queries', restQuery)).body.dataQuery.id;
+  const database = new URL(url);
+  database.username = `app_${tail}`;
+  database.password = secrets.password;
+  const { key } = (await api.post('T/apikeys', { apiKeyName: 'K', apiKeyPermissions: ['workflow.list'] })).body.apiKey;
+  expect(key).toMatch(/^[0-9a-f]{64}$/);
   const wrong = { datasourceType: 'postgresql', datasourceOptions: options(secrets.wrong) };
   // Nobody works yet, so that the questions are seen where they wait.
   const asked = Promise.all([
@@ -64,12 +92,24 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
     api.post('T/datasources/test', wrong),
     api.post(`T/datasources/${id}/test`),
     api.post(`T/queries/${queryID}/run`, { args: { value: secrets.value } }),
+    api.post(`T/queries/${pagedID}/run`, { args: { value: secrets.value } }),
+    api.post(`T/queries/${restQueryID}/run`),
+    cluster.as(tenant.creator).post('/api/v1/tenants', { tenantTitle: 'Other', tenantDBURL: database.href }),
     api.patch('T/queries/queryTest', { dataQuery: query, args: { value: secrets.value } }),
   ]);
   await eventually(async () => expect((await dump(cluster)).match(/gs1\./g)?.length).toBeGreaterThan(5));
-  const waiting = await dump(cluster);
+  const board = resources.use(
+    await startBoard({
+      config: readConfig({ ...cluster.env, BOARD_PORT: '0', BOARD_OPEN_ON_LOOPBACK: 'true' }),
+      logger,
+    }),
+  );
+  const waiting = [await dump(cluster), await readBoard(board)];
+  expect(waiting[1]).toContain('query.runs');
   await cluster.startWorker();
-  const [works, fails, stored, ran, tested] = await asked;
+  const [works, fails, stored, ran, paged, refused, brought, tested] = await asked;
+  note(refused);
+  note(brought);
   for (const answer of [works, fails, stored]) note(answer);
   for (const path of [`T/datasources/${id}`, 'T/datasources', `T/datasources/${id}/usage`]) note(await api.get(path));
   note(await api.post(`T/datasources/${id}/clone`));
@@ -81,17 +121,38 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
   expect(stored.status).toBe(200);
   expect(fails).toMatchObject({ status: 502, body: { error: { details: { reason: 'authentication' } } } });
   expect(ran.body.dataQueryResult).toEqual([{ value: secrets.value }]);
+  expect(paged.body).toMatchObject({ dataQueryResult: [{ value: secrets.value }], totalCount: 3 });
+  expect(refused).toMatchObject({ status: 502 });
+  expect(brought).toMatchObject({ status: 201 });
   expect(tested.body.dataQueryResult).toEqual([{ value: secrets.value }]);
   await eventually(async () => {
     const { rows } = await cluster.pool.query('select count(*)::int as n from query_run');
-    expect(rows[0].n).toBe(3);
+    expect(rows[0].n).toBe(5);
   });
-  const places = { waiting, after: await dump(cluster), log: await readFile(join(dir, 'log'), 'utf8'), answers };
+  const places = {
+    waiting,
+    after: await dump(cluster),
+    board: await readBoard(board),
+    log: await readFile(join(dir, 'log'), 'utf8'),
+    answers,
+  };
   expect(places.log).toContain('"level"');
   for (const [place, text] of Object.entries(places))
-    for (const [what, secret] of Object.entries(secrets))
+    for (const [what, secret] of Object.entries({ ...secrets, key }))
       expect(JSON.stringify(text).includes(secret), `${what} in ${place}`).toBe(false);
 });
+
+/** The queues' pages with all their jobs, as the browser gets them. */
+async function readBoard({ port }: Board): Promise<string> {
+  const pages = queues.map(async ({ name }) => {
+    const response = await fetch(
+      `http://127.0.0.1:${port}/api/queues?activeQueue=${encodeURIComponent(name)}&jobsPerPage=100`,
+    );
+    expect(response.status).toBe(200);
+    return response.text();
+  });
+  return (await Promise.all(pages)).join('\n');
+}
 
 /** All rows of all tables, those of the queues included, and all keys of Redis. */
 async function dump(cluster: Cluster): Promise<string> {

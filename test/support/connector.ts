@@ -7,6 +7,7 @@ import { connectorOf } from '#workers/connectors/index.ts';
 import type { Connection, QueryResult, QueryRun } from '#workers/define.ts';
 import type { Files } from '#workers/files.ts';
 import { createOutbound, type Outbound } from '#workers/outbound.ts';
+import type { TenantDatabases } from '#workers/tenant-database/databases.ts';
 import { testLogger } from './environment.ts';
 
 /** Loopback is where tests have their servers. */
@@ -28,13 +29,14 @@ export interface OpenedDatasource extends AsyncDisposable {
 export async function openDatasource(
   definition: DatasourceDefinition,
   options: unknown,
-  { outbound = openOutbound, tenantID = newID(), files = noFiles } = {},
+  { outbound = openOutbound, tenantID = newID(), files = noFiles, tenantDatabases = noTenantDatabases } = {},
 ): Promise<OpenedDatasource> {
   const known = definition as AnyDatasource;
   const connection = await connectorOf(known)(definition.options.parse(options), {
     tenantID,
     outbound,
     files,
+    tenantDatabases,
     logger: testLogger,
   });
   return {
@@ -55,5 +57,11 @@ export async function openDatasource(
 export const noFiles: Files = {
   folder: '',
   read: () => Promise.reject(new Error('This datasource was opened without files')),
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
+/** For types that have servers of their own. */
+export const noTenantDatabases: TenantDatabases = {
+  use: () => Promise.reject(new Error('This datasource was opened without databases of tenants')),
   [Symbol.asyncDispose]: async () => undefined,
 };

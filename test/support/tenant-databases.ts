@@ -1,15 +1,14 @@
 import { createKeyRing } from '#shared/crypto.ts';
 import { createOutbound } from '#workers/outbound.ts';
+import type { PostgresClient } from '#workers/postgresql/session.ts';
 import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases.ts';
-import type { TenantClient } from '#workers/tenant-database/open.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
-import { testLogger } from './environment.ts';
 
 export interface TestDatabases extends AsyncDisposable {
   deployment: Deployment;
   databases: TenantDatabases;
   /** In the database of the deployment's one tenant. */
-  use<T>(work: (client: TenantClient) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  use<T>(work: (client: PostgresClient) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 /** What a worker has to reach the databases of tenants, without the worker. */
@@ -33,7 +32,6 @@ export function databasesOf({ pool, config }: Deployment): TenantDatabases {
     pool,
     secrets: createKeyRing(config.secrets.keys),
     outbound: createOutbound(config.outbound),
-    logger: testLogger,
     config: config.tenantDatabases,
   });
 }

@@ -20,10 +20,12 @@ import { connectRedis } from './redis.ts';
 import { connectRestapi } from './restapi.ts';
 import { connectSmtp } from './smtp.ts';
 import { connectSqlite } from './sqlite.ts';
+import { connectTenantdb } from './tenantdb.ts';
 import { connectWebsocket } from './websocket.ts';
 
 /** What each datasource type does. */
 const connectors = {
+  tenantdb: connectTenantdb,
   nats: connectNats,
   rabbitmq: connectRabbitmq,
   mqtt: connectMqtt,

@@ -1,6 +1,7 @@
+import type { FieldPacket } from 'mysql2';
 import type { mysql } from '#shared/datasources/mysql.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
 import type { Connector, QueryResult } from '../define.ts';
 import { placeOf, reasonOf, upstreamError } from '../upstream-error.ts';
@@ -14,7 +15,10 @@ import { createSessions } from './sessions.ts';
 
 export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
   const target = targetOf(options);
-  const sessions = createSessions((signal) => openSession(target, outbound, signal));
+  const sessions = createSessions<MySQLSession>({
+    places: 4,
+    find: async () => ({ key: '', open: (signal) => openSession(target, outbound, signal) }),
+  });
 
   async function use<T>(signal: AbortSignal, work: (session: MySQLSession) => Promise<T>): Promise<T> {
     try {
@@ -27,8 +31,9 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
   return {
     test: (signal) =>
       use(signal, async (session) => void (await ask(session, { sql: 'select 1', params: [], maxRows: 1 }))),
-    async run({ statement }, { maxRows, signal }) {
-      const asked = { ...render(statement), maxRows };
+    async run({ statement }, { maxRows, signal, onRows }) {
+      const taken = onRows && ((fields: FieldPacket[], rows: unknown[][]) => onRows(rowsOf(fields, rows)));
+      const asked = { ...render(statement), maxRows, onRows: taken };
       return presented(await use(signal, (session) => ask(session, asked)));
     },
     browse: (path, signal) => use(signal, (session) => browse(session, path)),
@@ -53,18 +58,26 @@ function render(statement: Statement | null): { sql: string; params: Json[] } {
   return rendered;
 }
 
-function presented({ fields, rows, affectedRows, isCut }: RawResult): QueryResult {
+function presented({ fields, rows, rowCount, affectedRows, isCut }: RawResult): QueryResult {
   if (!fields) return { data: [], ...(affectedRows !== undefined && { affectedRows }) };
-  const keys = columnKeys(fields.map(({ name }) => name));
+  const keys = keysOf(fields);
+  const columns = fields.map((field, index) => ({ name: keys[index] ?? '', type: typeName(field) }));
+  return { data: rowsOf(fields, rows), columns, rowCount, ...(isCut && { truncated: true }) };
+}
+
+function rowsOf(fields: FieldPacket[], rows: unknown[][]): JsonObject[] {
+  const keys = keysOf(fields);
   const readers = fields.map(readerOf);
-  const data = rows.map((row) =>
+  return rows.map((row) =>
     rowOf(
       keys,
       readers.map((read, index) => read(row[index])),
     ),
   );
-  const columns = fields.map((field, index) => ({ name: keys[index] ?? '', type: typeName(field) }));
-  return { data, columns, rowCount: data.length, ...(isCut && { truncated: true }) };
+}
+
+function keysOf(fields: FieldPacket[]): string[] {
+  return columnKeys(fields.map(({ name }) => name));
 }
 
 /** The server is going down, or somebody has ended the connection there. */

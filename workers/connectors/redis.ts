@@ -245,7 +245,7 @@ function several<T>(value: T | T[]): T[] {
 async function refuseHuge(call: Call, command: string, ...words: (string | number)[]): Promise<void> {
   const length = Number(await call(command, ...words.map(String)));
   if (length > MAX_BYTES)
-    throw new AppError('OUTPUT_TOO_LARGE', `The value has ${length} bytes; more than ${MAX_BYTES} are not read`);
+    throw new AppError('PAYLOAD_TOO_LARGE', `The value has ${length} bytes; more than ${MAX_BYTES} are not read`);
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -32,6 +32,8 @@ export function readSqlite({ files, sql, params, maxRows }: SqlQuestion): string
     database.exec(`pragma trusted_schema = off; pragma hard_heap_limit = ${HEAP_BYTES}`);
     database.setAuthorizer((action, first, second) => (isAllowed(action, first, second) ? OK : DENY));
     const statement = database.prepare(sql);
+    if (hasMore(sql.slice(statement.sourceSQL.length)))
+      throw new ReadFailure('VALIDATION_ERROR', 'query: must be one statement');
     const columns = statement.columns().map(({ name, type }) => ({ name, type: type ?? '' }));
     statement.setReturnArrays(true);
     const rows = collectRows(
@@ -45,6 +47,16 @@ export function readSqlite({ files, sql, params, maxRows }: SqlQuestion): string
   } catch (error) {
     throw explain(error);
   }
+}
+
+/** SQLite leaves what follows the first statement alone. */
+function hasMore(rest: string): boolean {
+  return (
+    rest
+      .replaceAll(/--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, '')
+      .replaceAll(';', '')
+      .trim() !== ''
+  );
 }
 
 const { SQLITE_OK: OK, SQLITE_DENY: DENY } = constants;

@@ -17,6 +17,7 @@ export const runDataQuery: Executor<typeof dataQuery> = async ({ config, run, si
     inputs,
     mode: 'run',
     isFresh: false,
+    isPaged: false,
     signal,
     idempotencyKey: run.idempotencyKey,
   });

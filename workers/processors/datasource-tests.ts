@@ -1,6 +1,7 @@
 import type { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import type { Answerer } from '../answers.ts';
-import { openTenantDatabase } from '../tenant-database/open.ts';
+import { openSession } from '../postgresql/session.ts';
+import { targetOfURL } from '../tenant-database/targets.ts';
 
 /** Signs in and out again. */
 export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (
@@ -8,7 +9,8 @@ export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (
   { outbound, datasources },
 ) => {
   if (question.kind === 'url') {
-    await using _client = await openTenantDatabase(question.url, { outbound, signal });
+    const client = await openSession(targetOfURL(question.url), outbound.connect, signal);
+    client.close();
     return { reachable: true };
   }
   const ref = question.kind === 'stored' ? question : { ...question, datasourceID: null };

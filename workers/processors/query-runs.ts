@@ -2,4 +2,4 @@ import type { queryRuns } from '#shared/queues/query-runs.ts';
 import type { Answerer } from '../answers.ts';
 
 export const answerQueryRun: Answerer<typeof queryRuns> = ({ question, signal }, { queries }) =>
-  queries.run({ ...question, signal, idempotencyKey: null });
+  queries.run({ ...question, signal });

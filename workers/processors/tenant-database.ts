@@ -4,5 +4,5 @@ import { operate } from '../tenant-database/operations.ts';
 
 export const answerTenantDatabase: Answerer<typeof tenantDatabase> = (
   { question: { tenantID, operation }, signal },
-  { tenantDatabases },
-) => tenantDatabases.use(tenantID, signal, (client) => operate(client, operation));
+  { tenantDatabases, pool, secrets },
+) => tenantDatabases.use(tenantID, signal, (client) => operate(client, operation, { tenantID, pool, secrets }));

@@ -12,6 +12,7 @@ import type { KeptConnections } from '../connectors/kept.ts';
 import type { Connection } from '../define.ts';
 import type { Files } from '../files.ts';
 import type { Outbound } from '../outbound.ts';
+import type { TenantDatabases } from '../tenant-database/databases.ts';
 
 /** A datasource by its id, or by all that is to be known of it, secrets in clear. */
 export type DatasourceRef =
@@ -32,10 +33,11 @@ export interface DatasourceNeeds {
   kept: KeptConnections;
   outbound: Outbound;
   files: Files;
+  tenantDatabases: TenantDatabases;
   logger: Logger;
 }
 
-export function createDatasources({ pool, secrets, kept, outbound, files, logger }: DatasourceNeeds): Datasources {
+export function createDatasources({ pool, secrets, kept, ...reach }: DatasourceNeeds): Datasources {
   async function read(tenantID: string, datasourceID: string): Promise<{ type: string; options: JsonObject }> {
     const { rows } = await pool.query<{ type: string; options: JsonObject }>(
       'select datasource_type as type, datasource_options as options from datasource where id = $1 and tenant_id = $2',
@@ -58,7 +60,7 @@ export function createDatasources({ pool, secrets, kept, outbound, files, logger
       const open = async () => {
         const parsed = definition.options.safeParse(options);
         if (!parsed.success) throw invalid(within(['datasourceOptions'], fromZod(parsed.error)));
-        return await connectorOf(definition)(parsed.data, { tenantID, outbound, files, logger });
+        return await connectorOf(definition)(parsed.data, { tenantID, ...reach });
       };
       return await kept.use({ tenantID, datasourceID, type, options }, open, (connection) =>
         work(connection, definition),

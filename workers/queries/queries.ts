@@ -3,7 +3,6 @@ import type { queryRuns } from '#shared/queues/query-runs.ts';
 
 export interface QueryRequest extends z.output<typeof queryRuns.question> {
   signal: AbortSignal;
-  idempotencyKey: string | null;
 }
 
 /** Runs data queries, for whoever asks and for nodes of workflows. Whether they may is not asked here. */

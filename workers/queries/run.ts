@@ -1,3 +1,4 @@
+import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
@@ -5,9 +6,11 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
+import { nextCursorOf } from '#shared/result-pages.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { fromZod, invalid } from '#shared/workflow/issues.ts';
 import type { Connection, QueryResult, QueryRun } from '../define.ts';
+import { createResultPages } from '../result-pages.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import { cacheKey, type QueryCache } from './cache.ts';
 import { type DatasourceRef, type Datasources, definitionOf } from './datasources.ts';
@@ -15,6 +18,7 @@ import type { Queries, QueryRequest } from './queries.ts';
 
 export interface QueryNeeds {
   pool: Pool;
+  secrets: KeyRing;
   datasources: Datasources;
   cache: QueryCache;
   sandbox: Sandbox;
@@ -40,7 +44,7 @@ export function createQueries(needs: QueryNeeds): Queries {
 
   async function answer(prepared: Prepared, request: QueryRequest, signal: AbortSignal): Promise<Answered> {
     const { tenantID, mode, isFresh } = request;
-    const { options, bound, inputs, datasourceID } = prepared;
+    const { options, inputs, datasourceID } = prepared;
     const isCacheable = mode === 'run' && options.cacheSeconds > 0;
     const key = cacheKey({
       tenantID,
@@ -52,12 +56,35 @@ export function createQueries(needs: QueryNeeds): Queries {
       if (kept) return { result: kept, isCached: true };
     }
     const run = { signal, maxRows: options.maxRows, idempotencyKey: request.idempotencyKey };
-    const asked = await datasources.use(refOf(prepared, tenantID), (connection) =>
-      mode === 'run' ? connection.run(bound as never, run) : explain(connection, bound, run),
-    );
-    const result = mode === 'run' ? await transform(asked, prepared, request, signal) : asked;
+    const result = await asked(prepared, request, run);
     if (isCacheable) await cache.write(key, tenantID, result, options.cacheSeconds);
     return { result, isCached: false };
+  }
+
+  async function asked(prepared: Prepared, request: QueryRequest, run: QueryRun): Promise<QueryResult> {
+    const ref = refOf(prepared, request.tenantID);
+    const { bound, options, dataQueryID } = prepared;
+    if (request.mode === 'explain') return await datasources.use(ref, (connection) => explain(connection, bound, run));
+    const ask = (more: Partial<QueryRun> = {}) =>
+      datasources.use(ref, (connection) => connection.run(bound as never, { ...run, ...more }));
+    // A query that is not stored has no place where further pages could be asked for.
+    if (options.rowsPerPage === 0 || !request.isPaged || dataQueryID === null)
+      return await transform(await ask(), prepared, request, run.signal);
+
+    const owner = { tenantID: request.tenantID, source: `dataquery:${dataQueryID}`, callerID: request.caller.id };
+    await using paged = createResultPages(needs, owner, options.rowsPerPage);
+    const onRows = (rows: JsonObject[]) => paged.add(rows).catch((error: unknown) => Promise.reject(toAppError(error)));
+    const result = await ask({ onRows });
+    if (!Array.isArray(result.data)) return result;
+    await paged.add(result.data);
+    const { resultID, pages, firstPage: data, totalCount } = await paged.finish();
+    return {
+      ...result,
+      data,
+      rowCount: data.length,
+      totalCount,
+      nextCursor: nextCursorOf({ resultID, page: 1, pages }),
+    };
   }
 
   async function transform(
@@ -180,7 +207,9 @@ function record(
   const { outcome, started, durationMs } = run;
   const failure = 'error' in outcome ? outcome.error : null;
   const result = 'error' in outcome ? null : outcome;
-  const rowCount: Json = result ? (result.result.rowCount ?? result.result.affectedRows ?? null) : null;
+  const rowCount: Json = result
+    ? (result.result.totalCount ?? result.result.rowCount ?? result.result.affectedRows ?? null)
+    : null;
   pool
     .query(
       `insert into query_run (id, tenant_id, data_query_id, datasource_id, datasource_type, caller, started_at, duration_ms,

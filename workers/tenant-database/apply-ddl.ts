@@ -1,9 +1,9 @@
-import type { TenantClient } from './open.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { inTenantTransaction } from './session.ts';
 
 /** All in one transaction. With `preview` it is shown, and nothing is done. */
 export async function applyDDL(
-  client: TenantClient,
+  client: PostgresClient,
   sql: string[],
   { preview }: { preview: boolean },
 ): Promise<{ sql: string[]; preview: boolean }> {

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts';
-import type { TenantClient } from './open.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { quoteName } from './quote.ts';
 
 export interface TableName {
@@ -13,6 +13,8 @@ export interface Column {
   type: string;
   /** How its values travel. */
   kind: 'json' | 'bytes' | 'list' | 'plain';
+  /** Of a list. */
+  element: { kind: 'json' | 'bytes' | 'plain'; delimiter: string } | null;
   notNull: boolean;
   defaultValue: string | null;
 }
@@ -28,7 +30,7 @@ export interface Table extends TableName {
 /** What belongs to the server is not a tenant's to manage. */
 export const isOwnSchema = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
 
-export async function requireSchema(client: TenantClient, schema: string): Promise<void> {
+export async function requireSchema(client: PostgresClient, schema: string): Promise<void> {
   const { rowCount } = await client.query(
     `select from pg_catalog.pg_namespace n where n.nspname = $1 and ${isOwnSchema}`,
     [schema],
@@ -36,7 +38,7 @@ export async function requireSchema(client: TenantClient, schema: string): Promi
   if (rowCount === 0) throw new AppError('NOT_FOUND', 'Schema not found');
 }
 
-export async function findTable(client: TenantClient, { schema, table }: TableName): Promise<Table> {
+export async function findTable(client: PostgresClient, { schema, table }: TableName): Promise<Table> {
   const [found] = await findTables(client, { schema, table });
   if (!found) throw new AppError('NOT_FOUND', 'Table not found');
   return found;
@@ -44,12 +46,17 @@ export async function findTable(client: TenantClient, { schema, table }: TableNa
 
 /** All of a schema when none is named. */
 export async function findTables(
-  client: TenantClient,
+  client: PostgresClient,
   { schema, table }: { schema: string; table: string | null },
 ): Promise<Table[]> {
   const { rows } = await client.query<Table>(FIND_TABLES, [schema, table]);
   return rows;
 }
+
+/** A domain is as what it is made of. */
+const kindOf = (type: string) => `
+  case coalesce(nullif(${type}.typbasetype, 0), ${type}.oid)
+    when 'json'::regtype then 'json' when 'jsonb'::regtype then 'json' when 'bytea'::regtype then 'bytes' else 'plain' end`;
 
 const FIND_TABLES = `
 select n.nspname as schema, c.relname as table, c.oid::int8 as id, c.relkind::text as kind,
@@ -58,11 +65,13 @@ select n.nspname as schema, c.relname as table, c.oid::int8 as id, c.relkind::te
       'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
       'defaultValue', pg_get_expr(d.adbin, d.adrelid),
       'kind', case when t.typcategory = 'A' then 'list'
-                   when coalesce(nullif(t.typbasetype, 0), t.oid) in ('json'::regtype, 'jsonb'::regtype) then 'json'
-                   when coalesce(nullif(t.typbasetype, 0), t.oid) = 'bytea'::regtype then 'bytes' else 'plain' end
+                   else ${kindOf('t')} end,
+      'element', case when e.oid is not null then json_build_object('kind', ${kindOf('e')}, 'delimiter', e.typdelim) end
     ) order by a.attnum)
     from pg_catalog.pg_attribute a
     join pg_catalog.pg_type t on t.oid = a.atttypid
+    left join pg_catalog.pg_type l on l.oid = coalesce(nullif(t.typbasetype, 0), t.oid) and t.typcategory = 'A'
+    left join pg_catalog.pg_type e on e.oid = l.typelem
     left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), '[]') as columns,
   array(
@@ -79,7 +88,7 @@ export function hasPlaces({ kind }: Table): boolean {
   return kind === 'r' || kind === 'p' || kind === 'm';
 }
 
-const place: Column = { name: 'ctid', type: 'tid', kind: 'plain', notNull: true, defaultValue: null };
+const place: Column = { name: 'ctid', type: 'tid', kind: 'plain', element: null, notNull: true, defaultValue: null };
 
 /** Of a name that a client has given; `ctid` may be asked for and not be written. */
 export function columnOf(table: Table, name: string, field: string): Column {

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts';
-import type { TenantClient } from './open.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 
 /** An integer that counts by itself: what a table is made with and no type of its own. */
 const SERIAL: Record<string, string> = { smallserial: 'smallint', serial: 'integer', bigserial: 'bigint' };
@@ -15,7 +15,7 @@ export interface ColumnType {
 
 /** What a client calls a type, in the catalogue's own words: nothing of the client's text reaches a statement but two numbers. */
 export async function findColumnType(
-  client: TenantClient,
+  client: PostgresClient,
   { type, isList, field }: { type: string; isList: boolean; field: string },
 ): Promise<ColumnType> {
   const serial = SERIAL[type.trim().toLowerCase()];
@@ -35,7 +35,7 @@ const form =
   /^(?<base>(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_]*)(?:(?:\s*\.\s*|\s+)(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_]*))*?)(?<numbers>\s*\(\s*\d{1,6}\s*(?:,\s*-?\d{1,6}\s*)?\))?(?<rest>\s+with(?:out)?\s+time\s+zone)?(?<list>(?:\s*\[\s*\d{0,9}\s*\])*)$/iu;
 
 /** The server's own reading; what it cannot read is no type. Pseudo-types are none of a column. */
-async function lookUp(client: TenantClient, name: string): Promise<{ name: string; base: string } | undefined> {
+async function lookUp(client: PostgresClient, name: string): Promise<{ name: string; base: string } | undefined> {
   const { rows } = await client
     .query<{ name: string; base: string }>(
       `select format_type(t.oid, null) as name, format_type(t.oid, -1) as base from pg_catalog.pg_type t where t.oid = to_regtype($1) and t.typtype <> 'p'`,

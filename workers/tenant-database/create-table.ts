@@ -2,16 +2,16 @@ import type { DatabaseColumn } from '#shared/database-table.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { quoteTable, requireSchema } from './catalog.ts';
 import { findColumnType } from './column-type.ts';
 import { constraintSQL, constraintsOfFlags, readConstraint } from './constraints.ts';
 import { defaultOf } from './default-value.ts';
-import type { TenantClient } from './open.ts';
 import { quoteName } from './quote.ts';
 
 export async function createTable(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'createTable'>,
 ): Promise<JsonObject> {
   const { schema, columns, ifNotExists, preview } = operation;
@@ -39,7 +39,7 @@ export function requireDistinct(columns: readonly DatabaseColumn[]): void {
 }
 
 /** The column itself; what its flags say of uniqueness is a constraint of the table. */
-export async function definitionOf(client: TenantClient, column: DatabaseColumn, at: number): Promise<string> {
+export async function definitionOf(client: PostgresClient, column: DatabaseColumn, at: number): Promise<string> {
   const {
     databaseTableColumnName: name,
     databaseTableColumnType: type,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { writeArray } from '../postgresql/values.ts';
 import { quoteLiteral } from './quote.ts';
 
 const FUNCTIONS = new Set([
@@ -27,7 +28,7 @@ const FUNCTIONS = new Set([
  */
 export function defaultOf(value: Json, field: string): string {
   if (value === null) return 'null';
-  if (Array.isArray(value)) return quoteLiteral(asArray(value));
+  if (Array.isArray(value)) return quoteLiteral(writeArray(value, { delimiter: ',', isOfJson: false, write: asText }));
   if (typeof value === 'object') return quoteLiteral(JSON.stringify(value));
   if (typeof value !== 'string') return String(value);
   const text = value.trim();
@@ -65,12 +66,7 @@ function readQuoted(text: string): string | undefined {
   return /^'((?:[^']|'')*)'(?:::[\w\s."]+(?:\([\d,\s]+\))?(?:\[\])*)?$/.exec(text)?.[1]?.replaceAll("''", "'");
 }
 
-function asArray(items: readonly Json[]): string {
-  const each = items.map((item) => {
-    if (item === null) return 'NULL';
-    if (Array.isArray(item)) return asArray(item);
-    const text = typeof item === 'object' ? JSON.stringify(item) : String(item);
-    return `"${text.replace(/[\\"]/g, '\\$&')}"`;
-  });
-  return `{${each.join(',')}}`;
+function asText(value: Json): string | null {
+  if (value === null) return null;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -1,24 +1,23 @@
 import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
-import type { TenantClient } from './open.ts';
+import { ask, type Budget, type RawResult, readTag } from '../postgresql/portal.ts';
+import { typeRows, writeParams } from '../postgresql/rows.ts';
+import type { Notice, PostgresClient } from '../postgresql/session.ts';
 import { limitStatements } from './session.ts';
 import { splitStatements } from './sql-text.ts';
-import { type RawResult, runStatement } from './statement.ts';
-import { typeRows } from './values.ts';
 
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
 
 /** Of all results together: an answer holds no more than 16 MB, and the last result twice. */
 const MOST_BYTES = 5 * 1024 * 1024;
 const MOST_STATEMENTS = 200;
-const MOST_NOTICES = 100;
 
 /**
  * What somebody has written, as it is. One statement stands for itself; several are one transaction, unless they say
  * themselves where transactions begin and end.
  */
-export async function executeSQL(client: TenantClient, operation: ExecuteSQL): Promise<JsonObject> {
+export async function executeSQL(client: PostgresClient, operation: ExecuteSQL): Promise<JsonObject> {
   const statements = splitStatements(operation.sql);
   if (statements.length === 0) throw new AppError('VALIDATION_ERROR', 'sql: holds no statement');
   if (statements.length > MOST_STATEMENTS)
@@ -29,7 +28,7 @@ export async function executeSQL(client: TenantClient, operation: ExecuteSQL): P
   if (isOwnTransaction && operation.readOnly)
     throw new AppError('VALIDATION_ERROR', 'sql: may not begin or end transactions with readOnly');
 
-  await limitStatements(client, Math.round(operation.timeoutSeconds * 1000));
+  await limitStatements(client, operation.timeoutSeconds * 1000);
   const isWrapped = operation.readOnly || (statements.length > 1 && !isOwnTransaction);
   if (isWrapped) await client.query(operation.readOnly ? 'begin read only' : 'begin');
   // Until something was read, a transaction can still be made one that writes.
@@ -42,9 +41,7 @@ export async function executeSQL(client: TenantClient, operation: ExecuteSQL): P
   if (isWrapped) await client.query('commit');
 
   const results = answers.map(({ result, notices }, at) => ({
-    command: result.command,
-    rowCount: result.rowCount,
-    truncated: result.truncated,
+    ...summaryOf(result),
     notices,
     columns: typed[at]?.columns ?? [],
     rows: typed[at]?.rows ?? [],
@@ -55,43 +52,41 @@ export async function executeSQL(client: TenantClient, operation: ExecuteSQL): P
 
 const CONTROL = new Set(['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT', 'SAVEPOINT', 'RELEASE', 'PREPARE']);
 
+/** As the server counts; of rows that came in portions it counts the last one only. */
+function summaryOf({ fields, rows, tag, isCut }: RawResult) {
+  const { command, count } = tag === null ? { command: isCut ? 'SELECT' : null, count: null } : readTag(tag);
+  return { command, rowCount: fields ? Math.max(count ?? 0, rows.length) : count, truncated: isCut };
+}
+
 interface Answer {
   result: RawResult;
-  notices: { severity: string; message: string }[];
+  notices: Notice[];
 }
 
 async function runAll(
-  client: TenantClient,
+  client: PostgresClient,
   statements: readonly { text: string }[],
   { params, maxRows }: ExecuteSQL,
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
-  let notices: Answer['notices'] = [];
-  const listen = ({
-    severity = 'NOTICE',
-    message = '',
-  }: {
-    severity?: string | undefined;
-    message?: string | undefined;
-  }) => {
-    if (notices.length < MOST_NOTICES) notices.push({ severity, message: message.slice(0, 2_000) });
-  };
-  client.on('notice', listen);
-  const values = params.map(asParameter);
   let bytes = MOST_BYTES;
-  try {
-    for (const [at, { text }] of statements.entries()) {
-      notices = [];
-      const result = await runStatement(client, { text, values }, { rows: maxRows, bytes }).catch((error) => {
-        throw inStatement(error, statements.length > 1 ? at : null);
-      });
-      bytes -= result.bytes;
-      answers.push({ result, notices });
-    }
-    return answers;
-  } finally {
-    client.off('notice', listen);
+  client.takeNotices();
+  for (const [at, { text: sql }] of statements.entries()) {
+    const result = await runOne(client, { sql, params, budget: { rows: maxRows, bytes } }).catch((error) => {
+      throw inStatement(error, statements.length > 1 ? at : null);
+    });
+    bytes -= result.bytes;
+    answers.push({ result, notices: client.takeNotices() });
   }
+  return answers;
+}
+
+async function runOne(
+  client: PostgresClient,
+  { params, ...asked }: { sql: string; params: readonly Json[]; budget: Budget },
+): Promise<RawResult> {
+  const values = await writeParams(client, { sql: asked.sql, params });
+  return await ask(client, { ...asked, values, field: 'sql' });
 }
 
 /** Which of several it was, for people; the server knows only the one it was given. */
@@ -99,10 +94,4 @@ function inStatement(error: unknown, at: number | null): unknown {
   if (at !== null && error instanceof Error && 'severity' in error)
     error.message = `Statement ${at + 1}: ${error.message}`;
   return error;
-}
-
-/** Objects are JSON; lists are arrays, as the driver writes them; the server reads the rest from text. */
-function asParameter(value: unknown): unknown {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? JSON.stringify(value) : value;
 }

@@ -1,65 +1,47 @@
-import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
-import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { toAppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { DATABASE_EXPORT, type DatabaseExport, type DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { ask, describe } from '../postgresql/portal.ts';
+import { learn, rowsOf } from '../postgresql/rows.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
+import { createResultPages } from '../result-pages.ts';
 import { findTable, quoteTable } from './catalog.ts';
-import { conditionOf } from './filter.ts';
-import { countRows, ordering } from './list-rows.ts';
-import type { TenantClient } from './open.ts';
+import type { OperationContext } from './context.ts';
+import { conditionOf, type Values } from './filter.ts';
+import { ordering } from './list-rows.ts';
 import { quoteName } from './quote.ts';
-import { runStatement } from './statement.ts';
-import { typeRows } from './values.ts';
 
-const BUDGET = { rows: 100_000, bytes: 5 * 1024 * 1024 };
+const NO_LIMIT = { rows: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
+const ROWS_PER_PAGE = 10_000;
 
-/** What the filter finds as one file, whole or not at all. */
+/** What the filter finds at one moment, laid aside in pages: whole or not at all. */
 export async function exportRows(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'exportRows'>,
-): Promise<JsonObject> {
+  { tenantID, pool, secrets }: OperationContext,
+): Promise<DatabaseExport> {
   const table = await findTable(client, operation);
-  const values: unknown[] = [];
+  const values: Values = [];
   const where = conditionOf(operation.filter, table, values);
   const names = table.columns.map(({ name }) => name);
   const selected = names.map((name) => quoteName(name)).join(', ') || 'null as empty';
-  const text = `select ${selected} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation.order)}`;
-  const result = await runStatement(client, { text, values }, BUDGET);
-  if (result.truncated)
-    throw new AppError(
-      'PAYLOAD_TOO_LARGE',
-      `These are more than ${BUDGET.rows} rows or ${BUDGET.bytes} bytes: narrow them with a filter`,
-    );
-  const [typed] = await typeRows(client, [result]);
-  const rows = typed?.rows ?? [];
-  return { content: operation.format === 'json' ? JSON.stringify(rows) : toCSV(names, rows) };
+  const sql = `select ${selected} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation.order)}`;
+
+  const owner = { tenantID, source: DATABASE_EXPORT, callerID: operation.callerID };
+  await using paged = createResultPages({ pool, secrets }, owner, ROWS_PER_PAGE);
+  // Between the portions of an answer the connection can be asked nothing else.
+  await learn(client, (await describe(client, sql)).fields);
+  await ask(client, {
+    sql,
+    values,
+    budget: NO_LIMIT,
+    take: (rows, fields) => paged.add(rowsOf(rows, fields, client.types)).catch(rethrow),
+  });
+  const { firstPage, ...rest } = await paged.finish();
+  return { names, rows: firstPage as JsonObject[], ...rest };
 }
 
-export async function readStatistics(
-  client: TenantClient,
-  operation: DatabaseOperationOf<'readStatistics'>,
-): Promise<JsonObject> {
-  const table = await findTable(client, operation);
-  const { rows } = await client.query<{ bytes: number; estimate: number }>(
-    `select coalesce(pg_total_relation_size($1::oid), 0)::float8 as bytes, c.reltuples::float8 as estimate
-     from pg_catalog.pg_class c where c.oid = $1::oid`,
-    [table.id],
-  );
-  return {
-    databaseTableStatistics: {
-      databaseTableRowCount: await countRows(client, table, operation.filter),
-      estimatedRowCount: Math.max(rows[0]?.estimate ?? 0, 0),
-      sizeBytes: rows[0]?.bytes ?? 0,
-    },
-  };
-}
-
-/** RFC 4180: a null is nothing, an empty text is `""`. */
-function toCSV(names: readonly string[], rows: readonly JsonObject[]): string {
-  const lines = [names.map(asCell), ...rows.map((row) => names.map((name) => asCell(row[name] ?? null)))];
-  return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
-}
-
-function asCell(value: Json): string {
-  if (value === null) return '';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** What the tenant's database did not cause must not look as if it had. */
+function rethrow(error: unknown): never {
+  throw toAppError(error);
 }

@@ -5,12 +5,15 @@ import { type Column, columnOf, type Table } from './catalog.ts';
 import { encode } from './encode.ts';
 import { quoteName } from './quote.ts';
 
+/** Of a statement, as the server reads them. */
+export type Values = (string | null)[];
+
 /** The condition of a statement, with its values among those of the statement. */
-export function conditionOf(filter: JsonObject | null, table: Table, values: unknown[]): string {
+export function conditionOf(filter: JsonObject | null, table: Table, values: Values): string {
   return filter ? compile(readFilter(filter), table, values) : 'true';
 }
 
-function compile(filter: DatabaseFilter, table: Table, values: unknown[]): string {
+function compile(filter: DatabaseFilter, table: Table, values: Values): string {
   const joined = (parts: DatabaseFilter[], word: string, none: string) =>
     parts.length === 0 ? none : `(${parts.map((part) => compile(part, table, values)).join(` ${word} `)})`;
   if ('all' in filter) return joined(filter.all, 'and', 'true');
@@ -21,7 +24,7 @@ function compile(filter: DatabaseFilter, table: Table, values: unknown[]): strin
 }
 
 /** The server takes the type of each value from the column beside it. */
-function compare(column: Column, operator: Operator, { value, values }: { value: Json; values: unknown[] }): string {
+function compare(column: Column, operator: Operator, { value, values }: { value: Json; values: Values }): string {
   const name = quoteName(column.name);
   const bind = (one: Json) => {
     values.push(encode(one, column, 'filter'));

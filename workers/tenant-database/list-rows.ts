@@ -1,27 +1,27 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { ask } from '../postgresql/portal.ts';
+import { typeRows } from '../postgresql/rows.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { columnOf, findTable, hasPlaces, quoteTable, type Table } from './catalog.ts';
-import { conditionOf } from './filter.ts';
-import type { TenantClient } from './open.ts';
+import { conditionOf, type Values } from './filter.ts';
 import { quoteName } from './quote.ts';
-import { runStatement } from './statement.ts';
-import { typeRows } from './values.ts';
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
 type ListRows = DatabaseOperationOf<'listRows'>;
 
 /** A page of a table, each row with its `ctid` where it has one. */
-export async function listRows(client: TenantClient, operation: ListRows): Promise<JsonObject> {
+export async function listRows(client: PostgresClient, operation: ListRows): Promise<JsonObject> {
   const { page, pageSize, filter, order } = operation;
   const table = await findTable(client, operation);
-  const values: unknown[] = [];
+  const values: Values = [];
   const where = conditionOf(filter, table, values);
   const sql = `select ${selection(table)} from ${quoteTable(table)} where ${where} order by ${ordering(table, order)}`;
   const text = `${sql} limit ${pageSize + 1} offset ${(page - 1) * pageSize}`;
-  const result = await runStatement(client, { text, values }, { rows: pageSize + 1, bytes: MOST_BYTES });
-  if (result.truncated)
+  const result = await ask(client, { sql: text, values, budget: { rows: pageSize + 1, bytes: MOST_BYTES } });
+  if (result.isCut)
     throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MOST_BYTES} bytes: ask for a smaller pageSize`);
   const [typed] = await typeRows(client, [result]);
   const rows = typed?.rows ?? [];
@@ -34,8 +34,8 @@ export async function listRows(client: TenantClient, operation: ListRows): Promi
   };
 }
 
-export async function countRows(client: TenantClient, table: Table, filter: JsonObject | null): Promise<number> {
-  const values: unknown[] = [];
+export async function countRows(client: PostgresClient, table: Table, filter: JsonObject | null): Promise<number> {
+  const values: Values = [];
   const where = conditionOf(filter, table, values);
   const { rows } = await client.query<{ n: string }>(
     `select count(*)::text as n from ${quoteTable(table)} where ${where}`,

@@ -1,9 +1,9 @@
 import type { JsonObject } from '#shared/json.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { isOwnSchema } from './catalog.ts';
-import type { TenantClient } from './open.ts';
 
 /** Everything there is, by name: what an editor completes from. */
-export async function readMetadata(client: TenantClient): Promise<JsonObject> {
+export async function readMetadata(client: PostgresClient): Promise<JsonObject> {
   const { rows } = await client.query<JsonObject>(METADATA);
   return { databaseMetadata: { metadata: rows } };
 }

@@ -1,20 +1,24 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperation } from '#shared/queues/tenant-database.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
+import type { OperationContext } from './context.ts';
 import { createTable } from './create-table.ts';
 import { executeSQL } from './execute-sql.ts';
-import { exportRows, readStatistics } from './export-rows.ts';
+import { exportRows } from './export-rows.ts';
 import { listRows } from './list-rows.ts';
 import { readMetadata } from './metadata.ts';
-import type { TenantClient } from './open.ts';
 import { createSchema, dropSchema, listSchemas } from './schemas.ts';
+import { limitStatements } from './session.ts';
+import { readStatistics } from './statistics.ts';
 import { dropTable, listTables, readTable } from './tables.ts';
 import { createTrigger, dropTrigger, listTriggers, readTrigger } from './triggers.ts';
 import { updateTable } from './update-table.ts';
 import { addRows, deleteRows, updateRows } from './write-rows.ts';
 
 type Operate<Kind extends DatabaseOperation['kind']> = (
-  client: TenantClient,
+  client: PostgresClient,
   operation: Extract<DatabaseOperation, { kind: Kind }>,
+  context: OperationContext,
 ) => Promise<JsonObject>;
 
 const operations: { [Kind in DatabaseOperation['kind']]: Operate<Kind> } = {
@@ -40,7 +44,18 @@ const operations: { [Kind in DatabaseOperation['kind']]: Operate<Kind> } = {
   dropTrigger,
 };
 
-export function operate(client: TenantClient, operation: DatabaseOperation): Promise<JsonObject> {
+/** What a statement may take when nothing else is said. */
+const STATEMENT_MS = 60_000;
+const EXPORT_MS = 300_000;
+
+export async function operate(
+  client: PostgresClient,
+  operation: DatabaseOperation,
+  context: OperationContext,
+): Promise<JsonObject> {
+  // Raw SQL brings a limit of its own.
+  const limit = operation.kind === 'exportRows' ? EXPORT_MS : STATEMENT_MS;
+  if (operation.kind !== 'executeSQL') await limitStatements(client, limit);
   // The table pairs every kind with what does it; picking by kind keeps the pair.
-  return (operations[operation.kind] as Operate<DatabaseOperation['kind']>)(client, operation);
+  return await (operations[operation.kind] as Operate<DatabaseOperation['kind']>)(client, operation, context);
 }

@@ -1,12 +1,12 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { isOwnSchema, requireSchema } from './catalog.ts';
-import type { TenantClient } from './open.ts';
 import { quoteName } from './quote.ts';
 
-export async function listSchemas(client: TenantClient): Promise<JsonObject> {
+export async function listSchemas(client: PostgresClient): Promise<JsonObject> {
   const { rows } = await client.query<JsonObject>(`
 select n.nspname as "databaseSchemaName",
   (select count(*)::int from pg_catalog.pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f')) as "tableCount",
@@ -16,7 +16,7 @@ from pg_catalog.pg_namespace n where ${isOwnSchema} order by 1`);
 }
 
 export async function createSchema(
-  client: TenantClient,
+  client: PostgresClient,
   { schema, preview }: DatabaseOperationOf<'createSchema'>,
 ): Promise<JsonObject> {
   if (/^pg_/.test(schema))
@@ -30,7 +30,7 @@ export async function createSchema(
 }
 
 export async function dropSchema(
-  client: TenantClient,
+  client: PostgresClient,
   { schema, cascade, preview }: DatabaseOperationOf<'dropSchema'>,
 ): Promise<JsonObject> {
   await requireSchema(client, schema);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { applyDDL } from './apply-ddl.ts';
 import {
   type Column,
@@ -11,10 +12,9 @@ import {
   type TableName,
 } from './catalog.ts';
 import type { Constraint } from './constraints.ts';
-import type { TenantClient } from './open.ts';
 
 export async function listTables(
-  client: TenantClient,
+  client: PostgresClient,
   { schema }: DatabaseOperationOf<'listTables'>,
 ): Promise<JsonObject> {
   await requireSchema(client, schema);
@@ -23,14 +23,14 @@ export async function listTables(
 }
 
 export async function readTable(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'readTable'>,
 ): Promise<JsonObject> {
   return { databaseTable: presentTable(await describeTable(client, operation)) };
 }
 
 export async function dropTable(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'dropTable'>,
 ): Promise<JsonObject> {
   const table = await findTable(client, operation);
@@ -45,13 +45,13 @@ export interface TableDescription extends Table {
   constraints: Constraint[];
 }
 
-export async function describeTable(client: TenantClient, name: TableName): Promise<TableDescription> {
+export async function describeTable(client: PostgresClient, name: TableName): Promise<TableDescription> {
   const table = await findTable(client, name);
   const [described] = await describe(client, [table]);
   return described ?? { ...table, constraints: [] };
 }
 
-async function describe(client: TenantClient, tables: readonly Table[]): Promise<TableDescription[]> {
+async function describe(client: PostgresClient, tables: readonly Table[]): Promise<TableDescription[]> {
   const ids = tables.map(({ id }) => id);
   const { rows } = await client.query<Constraint & { tableID: number }>(CONSTRAINTS, [ids]);
   const byTable = Map.groupBy(rows, ({ tableID }) => tableID);

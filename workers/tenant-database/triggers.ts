@@ -1,14 +1,14 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { findTable, isOwnSchema, quoteTable, requireSchema, type Table } from './catalog.ts';
-import type { TenantClient } from './open.ts';
 import { quoteName } from './quote.ts';
 import { requireExpression } from './sql-text.ts';
 
 export async function listTriggers(
-  client: TenantClient,
+  client: PostgresClient,
   { schema }: DatabaseOperationOf<'listTriggers'>,
 ): Promise<JsonObject> {
   await requireSchema(client, schema);
@@ -19,7 +19,7 @@ export async function listTriggers(
 }
 
 export async function readTrigger(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'readTrigger'>,
 ): Promise<JsonObject> {
   return { databaseTrigger: await findTrigger(client, operation) };
@@ -27,7 +27,7 @@ export async function readTrigger(
 
 type Name = Pick<DatabaseOperationOf<'readTrigger'>, 'schema' | 'table' | 'trigger'>;
 
-async function findTrigger(client: TenantClient, { schema, table, trigger }: Name): Promise<JsonObject> {
+async function findTrigger(client: PostgresClient, { schema, table, trigger }: Name): Promise<JsonObject> {
   const { rows } = await client.query<JsonObject>(
     `${TRIGGERS} where n.nspname = $1 and c.relname = $2 and t.tgname = $3 and ${isVisible}`,
     [schema, table, trigger],
@@ -57,7 +57,7 @@ join pg_catalog.pg_namespace n on n.oid = c.relnamespace`;
 
 type CreateTrigger = DatabaseOperationOf<'createTrigger'>;
 
-export async function createTrigger(client: TenantClient, operation: CreateTrigger): Promise<JsonObject> {
+export async function createTrigger(client: PostgresClient, operation: CreateTrigger): Promise<JsonObject> {
   const table = await findTable(client, operation);
   const fault = faultOf(operation, table);
   if (fault) throw new AppError('VALIDATION_ERROR', fault);
@@ -71,7 +71,7 @@ export async function createTrigger(client: TenantClient, operation: CreateTrigg
 }
 
 export async function dropTrigger(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'dropTrigger'>,
 ): Promise<JsonObject> {
   await findTrigger(client, operation);
@@ -91,7 +91,7 @@ function faultOf({ timing, events, forEach, condition }: CreateTrigger, { kind }
 }
 
 /** In its own schema, else in that of the table, else wherever names without a schema are looked for. */
-async function findRoutine(client: TenantClient, { schema, routine }: CreateTrigger): Promise<string> {
+async function findRoutine(client: PostgresClient, { schema, routine }: CreateTrigger): Promise<string> {
   const { rows } = await client.query<{ schema: string; isTrigger: boolean }>(
     `select n.nspname as schema, p.prorettype = 'trigger'::regtype and p.pronargs = 0 as "isTrigger"
      from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace

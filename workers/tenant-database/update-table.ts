@@ -2,13 +2,13 @@ import type { DatabaseColumn } from '#shared/database-table.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { type Column, quoteTable } from './catalog.ts';
 import { findColumnType } from './column-type.ts';
 import { type Constraint, constraintSQL, constraintsOfFlags, isSameConstraint, readConstraint } from './constraints.ts';
 import { definitionOf, requireDistinct } from './create-table.ts';
 import { defaultOf, isSameDefault } from './default-value.ts';
-import type { TenantClient } from './open.ts';
 import { quoteName } from './quote.ts';
 import { describeTable, type TableDescription } from './tables.ts';
 
@@ -18,7 +18,7 @@ type UpdateTable = DatabaseOperationOf<'updateTable'>;
  * From what is there to what is wanted, in one transaction. A column that is not among `columns` is dropped, so leaving
  * `columns` out changes none; the same holds for `constraints`.
  */
-export async function updateTable(client: TenantClient, operation: UpdateTable): Promise<JsonObject> {
+export async function updateTable(client: PostgresClient, operation: UpdateTable): Promise<JsonObject> {
   const current = await describeTable(client, operation);
   if (current.kind !== 'r' && current.kind !== 'p')
     throw new AppError(
@@ -45,7 +45,7 @@ function isKey({ type }: Constraint): boolean {
 }
 
 async function columnActions(
-  client: TenantClient,
+  client: PostgresClient,
   current: TableDescription,
   wanted: readonly DatabaseColumn[],
 ): Promise<string[]> {
@@ -67,7 +67,7 @@ interface Change {
   current: TableDescription;
 }
 
-async function changesOf(client: TenantClient, { existing, column, at, current }: Change): Promise<string[]> {
+async function changesOf(client: PostgresClient, { existing, column, at, current }: Change): Promise<string[]> {
   const { databaseTableColumnType: type, isList = false, defaultValue, notNull } = column;
   const wanted = await findColumnType(client, { type, isList, field: `columns.${at}.databaseTableColumnType` });
   const name = quoteName(existing.name);

@@ -2,27 +2,27 @@ import { isEmptyFilter } from '#shared/database-filter.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { refusalOf } from '../postgresql/errors.ts';
+import { ask, type RawResult, readTag } from '../postgresql/portal.ts';
+import { typeRows } from '../postgresql/rows.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
 import { columnOf, findTable, quoteTable, type Table } from './catalog.ts';
 import { encode } from './encode.ts';
-import { toDatabaseError } from './errors.ts';
-import { conditionOf } from './filter.ts';
+import { conditionOf, type Values } from './filter.ts';
 import { selection } from './list-rows.ts';
-import type { TenantClient } from './open.ts';
 import { quoteName } from './quote.ts';
 import { inTenantTransaction } from './session.ts';
-import { type RawResult, runStatement } from './statement.ts';
-import { typeRows } from './values.ts';
 
 const BUDGET = { rows: 10_000, bytes: 8 * 1024 * 1024 };
 const MOST_ERRORS = 100;
 
 interface Statement {
   text: string;
-  values: unknown[];
+  values: Values;
 }
 
 /** All of them or none, and every row that will not do is named. */
-export async function addRows(client: TenantClient, operation: DatabaseOperationOf<'addRows'>): Promise<JsonObject> {
+export async function addRows(client: PostgresClient, operation: DatabaseOperationOf<'addRows'>): Promise<JsonObject> {
   const table = await findTable(client, operation);
   return inTenantTransaction(client, async () => {
     const results = await allOrNothing(client, operation.rows, (row) => insertionOf(table, row));
@@ -33,24 +33,24 @@ export async function addRows(client: TenantClient, operation: DatabaseOperation
 }
 
 export async function updateRows(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'updateRows'>,
 ): Promise<JsonObject> {
   const table = await findTable(client, operation);
   const results = await inTenantTransaction(client, () =>
     allOrNothing(client, operation.changes, (change) => updateOf(table, change)),
   );
-  const updatedRowCount = results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+  const updatedRowCount = results.reduce((sum, { tag }) => sum + (readTag(tag ?? '').count ?? 0), 0);
   return { message: 'Rows updated', updatedRowCount };
 }
 
 export async function deleteRows(
-  client: TenantClient,
+  client: PostgresClient,
   operation: DatabaseOperationOf<'deleteRows'>,
 ): Promise<JsonObject> {
   const table = await findTable(client, operation);
   if (isEmptyFilter(operation.filter) && !operation.all) throw everything('filter');
-  const values: unknown[] = [];
+  const values: Values = [];
   const where = conditionOf(operation.filter, table, values);
   const { rowCount } = await client.query(`delete from ${quoteTable(table)} where ${where}`, values);
   return { message: 'Rows deleted', deletedRowCount: rowCount ?? 0 };
@@ -76,7 +76,7 @@ type Change = DatabaseOperationOf<'updateRows'>['changes'][number];
 
 function updateOf(table: Table, { data, where, all }: Change): Statement {
   if (isEmptyFilter(where) && !all) throw everything('where');
-  const values: unknown[] = [];
+  const values: Values = [];
   const sets = Object.entries(data).map(([name, value]) => {
     const column = columnOf(table, name, 'data');
     values.push(encode(value, column, 'data'));
@@ -94,39 +94,45 @@ function updateOf(table: Table, { data, where, all }: Change): Statement {
  * something is, all is undone and done again one by one, to find whatever else is wrong as well.
  */
 async function allOrNothing<T>(
-  client: TenantClient,
+  client: PostgresClient,
   items: readonly T[],
   statementOf: (item: T) => Statement,
 ): Promise<RawResult[]> {
   await client.query('savepoint before_all');
   try {
     const results: RawResult[] = [];
-    for (const item of items) results.push(await runStatement(client, statementOf(item), BUDGET));
+    for (const item of items) results.push(await run(client, statementOf(item)));
     return results;
   } catch (error) {
-    if (!isRefusal(toDatabaseError(error))) throw error;
+    if (!refused(error)) throw error;
   }
   await client.query('rollback to savepoint before_all');
   const results: RawResult[] = [];
-  const refused: { index: number; error: AppError }[] = [];
+  const refusals: { index: number; error: AppError }[] = [];
   for (const [index, item] of items.entries()) {
     await client.query('savepoint before_one');
     try {
-      results.push(await runStatement(client, statementOf(item), BUDGET));
+      results.push(await run(client, statementOf(item)));
     } catch (thrown) {
-      const error = toDatabaseError(thrown);
-      if (!isRefusal(error)) throw thrown;
-      refused.push({ index, error });
+      const error = refused(thrown);
+      if (!error) throw thrown;
+      refusals.push({ index, error });
       await client.query('rollback to savepoint before_one');
     }
-    if (refused.length === MOST_ERRORS) break;
+    if (refusals.length === MOST_ERRORS) break;
   }
-  if (refused.length > 0) throw asOne(refused, items.length);
+  if (refusals.length > 0) throw asOne(refusals, items.length);
   return results;
 }
 
-function isRefusal(error: unknown): error is AppError {
-  return error instanceof AppError && (error.code === 'DB_ERROR' || error.code === 'VALIDATION_ERROR');
+function run(client: PostgresClient, { text, values }: Statement): Promise<RawResult> {
+  return ask(client, { sql: text, values, budget: BUDGET });
+}
+
+/** What is wrong with a row; a time limit and a lost connection are about none. */
+function refused(thrown: unknown): AppError | undefined {
+  const error = thrown instanceof AppError ? thrown : refusalOf(thrown);
+  return error?.code === 'DB_ERROR' || error?.code === 'VALIDATION_ERROR' ? error : undefined;
 }
 
 function asOne(refused: readonly { index: number; error: AppError }[], count: number): AppError {

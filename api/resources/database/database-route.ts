@@ -29,6 +29,7 @@ export function databaseRoute<
   return tenantRoute<P, Q, B, R>({
     ...route,
     path: `/database${path}`,
+    ...(route.method === 'post' && { idempotent: 'outside' }),
     errors: ['409', ...(route.params ? (['404'] as const) : [])],
 
     async handle(input, context) {
@@ -42,14 +43,15 @@ type Asker = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'si
 
 /** Beyond the time the statement itself may take. */
 const PATIENCE_MS = 5_000;
+const EXPORT_MS = 300_000;
 
 export function askDatabase(
   { tenantID, signal }: Asker,
   { producer }: ApiContext,
   operation: DatabaseOperation,
 ): Promise<JsonObject> {
-  const limit = operation.kind === 'executeSQL' && {
-    timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS,
-  };
+  const limit =
+    (operation.kind === 'executeSQL' && { timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS }) ||
+    (operation.kind === 'exportRows' && { timeoutMs: EXPORT_MS + PATIENCE_MS });
   return producer.ask(tenantDatabase, { tenantID, operation }, { signal, lanes: { tenant: tenantID }, ...limit });
 }

@@ -1,15 +1,19 @@
+import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { DATABASE_EXPORT, DatabaseExport } from '#shared/queues/tenant-database.ts';
+import { forgetResult, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
+import type { ApiContext } from '../../context.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { askDatabase } from './database-route.ts';
+import { exportFormats, type Portions } from './export-formats.ts';
 import { RowsExport, TableName } from './schemas.ts';
-
-const File = z.object({ content: z.string() });
-const types = { json: 'application/json', csv: 'text/csv' } as const;
 
 export const exportRows = tenantRoute({
   method: 'patch',
   path: '/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows/export',
-  summary: 'The rows that a filter finds as a file: csv or json',
+  summary: 'The rows that a filter finds as a file: csv, json or xlsx',
   permission: 'database.rowList',
   params: TableName,
   body: RowsExport,
@@ -17,11 +21,34 @@ export const exportRows = tenantRoute({
   response: z.object({}),
   errors: ['404', '409'],
 
-  async handle({ params, body, sendFile, ...input }, context) {
+  async handle({ params, body: { format, ...body }, caller, response, tenantID, signal }, context) {
     const name = { schema: params.databaseSchemaName, table: params.databaseTableName };
-    const answer = await askDatabase(input, context, { kind: 'exportRows', ...name, ...body });
-    const { content } = File.parse(answer);
-    sendFile({ type: types[body.format], fileName: `export.${body.format}`, content });
+    const operation = { kind: 'exportRows', ...name, ...body, callerID: caller.id } as const;
+    const found = DatabaseExport.parse(await askDatabase({ tenantID, signal }, context, operation));
+    const { type, maxRows, write } = exportFormats[format];
+    try {
+      if (found.totalCount > maxRows)
+        throw new AppError(
+          'PAYLOAD_TOO_LARGE',
+          `exportFormat: ${format} holds ${maxRows} rows, and these are ${found.totalCount}`,
+        );
+      response.attachment(`export.${format}`).type(type).set('x-content-type-options', 'nosniff');
+      const owner = { tenantID, source: DATABASE_EXPORT, callerID: caller.id };
+      // Whatever goes wrong from here on, the client sees a file that ends too early as one.
+      await pipeline(write(found.names, portionsOf(context, owner, found)), response, { signal });
+    } finally {
+      await forgetResult(context.pool, found.resultID);
+    }
     return {};
   },
 });
+
+async function* portionsOf(
+  context: Pick<ApiContext, 'pool' | 'secrets'>,
+  owner: ResultOwner,
+  { rows, resultID, pages }: DatabaseExport,
+): Portions {
+  yield rows;
+  for (let page = 2; page <= pages; page += 1)
+    yield (await readResultPage(context, owner, { resultID, page })) as JsonObject[];
+}

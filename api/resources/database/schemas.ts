@@ -150,7 +150,7 @@ export const RowsExport = z
     where: Where,
     query: Where,
     order: Order,
-    exportFormat: z.enum(['json', 'csv'], { error: 'must be json or csv' }).default('csv'),
+    exportFormat: z.enum(['json', 'csv', 'xlsx'], { error: 'must be json, csv or xlsx' }).default('csv'),
   })
   .transform(({ where, query, order, exportFormat }) => ({
     filter: where ?? query ?? null,

@@ -1,33 +1,48 @@
+import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Asking } from '#shared/ask.ts';
 import type { Caller } from '#shared/caller.ts';
 import type { DataQuery } from '#shared/db/entities/data-query.ts';
 import { AppError } from '#shared/errors.ts';
+import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { QueryAnswer, queryRuns } from '#shared/queues/query-runs.ts';
+import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
 import { invalid, within } from '#shared/workflow/issues.ts';
+import type { ApiContext } from '../../context.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
-import { DataQueryID, DataQueryRun, DataQueryTest, RunQuery } from './schemas.ts';
+import { DataQueryID, DataQueryInputs, DataQueryRun, DataQueryTest, RunQuery } from './schemas.ts';
 import { checkTarget, type Target, targetAccess } from './target.ts';
 
 export const runDataQuery = tenantRoute({
   method: 'post',
   path: '/queries/:dataQueryID/run',
-  summary: 'Run a data query; with `explain`, ask its server how it would go about it',
+  summary:
+    'Run a data query, or get a further page of its answer; with `explain`, ask its server how it would go about it',
   permission: 'dataquery.execute',
   object: ({ params }) => `dataquery:${params.dataQueryID}`,
   params: DataQueryID,
   query: RunQuery,
   body: DataQueryRun,
   response: QueryAnswer,
+  idempotent: 'outside',
   errors: ['409'],
 
-  async handle({ params, query: { explain, fresh }, body, em, tenantID, caller, signal }, { producer }) {
-    const stored = getEnabled(await getDataQuery(em, params.dataQueryID));
-    const asker = { tenantID, caller, signal, producer };
-    return ask(asker, { ...stored, inputs: body.inputs, mode: explain ? 'explain' : 'run', isFresh: fresh });
+  async handle({ params: { dataQueryID }, query: { explain, fresh }, body, idempotency, ...input }, context) {
+    const { em, tenantID, caller, signal } = input;
+    const stored = getEnabled(await getDataQuery(em, dataQueryID));
+    if (body.cursor)
+      return await readFurther(
+        context,
+        { tenantID, source: `dataquery:${dataQueryID}`, callerID: caller.id },
+        body.cursor,
+      );
+    const asker = { tenantID, caller, signal, producer: context.producer };
+    const mode = explain ? 'explain' : 'run';
+    const idempotencyKey = idempotency ? keyForOthers(tenantID, idempotency) : null;
+    return ask(asker, { ...stored, inputs: body.inputs, mode, isFresh: fresh, isPaged: true, idempotencyKey });
   },
 });
 
@@ -39,7 +54,7 @@ export const testStoredDataQuery = tenantRoute({
   object: ({ params }) => `dataquery:${params.dataQueryID}`,
   params: DataQueryID,
   query: RunQuery.omit({ fresh: true }),
-  body: DataQueryRun,
+  body: DataQueryInputs,
   response: QueryAnswer,
   errors: ['409'],
 
@@ -72,6 +87,22 @@ export const testGivenDataQuery = tenantRoute({
   },
 });
 
+/** What the datasource gets in the place of the client's key, which is only one of its own. */
+function keyForOthers(tenantID: string, { principal, route, key }: IdempotencyClaim): string {
+  return hash('sha256', JSON.stringify([tenantID, principal, route, key]), 'base64url');
+}
+
+async function readFurther(
+  context: Pick<ApiContext, 'pool' | 'secrets'>,
+  owner: ResultOwner,
+  cursor: ResultCursor,
+): Promise<z.input<typeof QueryAnswer>> {
+  const began = performance.now();
+  const rows = await readResultPage(context, owner, cursor);
+  const durationMs = Math.round(performance.now() - began);
+  return { dataQueryResult: rows, rowCount: rows.length, nextCursor: nextCursorOf(cursor), durationMs, isCached: true };
+}
+
 function getEnabled({ id: dataQueryID, isDisabled, datasourceID = null, datasourceType, dataQueryOptions }: DataQuery) {
   if (isDisabled) throw new AppError('CONFLICT', 'The data query is disabled');
   const query = { kind: 'stored', dataQueryID } as const;
@@ -92,13 +123,15 @@ interface Asked {
   inputs: JsonObject;
   mode: 'run' | 'explain';
   isFresh: boolean;
+  isPaged?: boolean;
+  idempotencyKey?: string | null;
 }
 
 /** The worker has the query's own time; a little more is for the way there and back. */
 const WAY_MS = 5_000;
 
 function ask({ tenantID, caller, signal, producer }: Asker, { target, dataQueryOptions, ...asked }: Asked) {
-  const { timeoutSeconds } = QueryOptions.pick({ timeoutSeconds: true }).parse(dataQueryOptions);
+  const timeoutSeconds = QueryOptions.shape.timeoutSeconds.parse(dataQueryOptions.timeoutSeconds);
   return producer.ask(
     queryRuns,
     { tenantID, caller, ...asked },

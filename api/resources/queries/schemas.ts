@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Caller } from '#shared/caller.ts';
 import { Json, JsonObject } from '#shared/json.ts';
+import { ResultCursor } from '#shared/result-pages.ts';
 import { formFields } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
@@ -46,14 +47,20 @@ export type DataQueryUpdate = z.output<typeof DataQueryUpdate>;
 const inputs = { args: JsonObject.optional(), inputValues: JsonObject.optional() };
 
 /** No body at all is a run without inputs. */
-export const DataQueryRun = z
+export const DataQueryInputs = z
   .object(inputs)
   .optional()
-  .transform((body) => ({ inputs: body?.inputValues ?? body?.args ?? {} }));
+  .transform((body) => ({ inputs: inputsOf(body) }));
+
+/** With `cursor`, the `nextCursor` of an answer, the rows that follow; nothing is run then. */
+export const DataQueryRun = z
+  .object({ ...inputs, cursor: ResultCursor.optional() })
+  .optional()
+  .transform((body) => ({ inputs: inputsOf(body), cursor: body?.cursor }));
 
 export const DataQueryTest = z
   .object({ dataQuery: z.object({ dataQueryOptions: Options, ...asked }).transform(split), ...inputs })
-  .transform(({ dataQuery, inputValues, args }) => ({ dataQuery, inputs: inputValues ?? args ?? {} }));
+  .transform(({ dataQuery, ...body }) => ({ dataQuery, inputs: inputsOf(body) }));
 
 const Flag = z
   .enum(['true', 'false'])
@@ -133,6 +140,15 @@ export const DataQuerySchemas = z.object({
   ),
   message: z.string(),
 });
+
+interface Inputs {
+  args?: JsonObject | undefined;
+  inputValues?: JsonObject | undefined;
+}
+
+function inputsOf(body: Inputs | undefined): JsonObject {
+  return body?.inputValues ?? body?.args ?? {};
+}
 
 interface Spelled {
   dataQueryOptions: z.output<typeof Options>;

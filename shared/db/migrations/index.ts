@@ -7,6 +7,7 @@ import { Migration20261121155000_People } from './Migration20261121155000_People
 import { Migration20261121160000_TenantDatabases } from './Migration20261121160000_TenantDatabases.ts';
 import { Migration20261121170000_Datasources } from './Migration20261121170000_Datasources.ts';
 import { Migration20261121180000_TenantFiles } from './Migration20261121180000_TenantFiles.ts';
+import { Migration20261121190000_ResultPages } from './Migration20261121190000_ResultPages.ts';
 
 /** In order; only ever appended to. */
 export const migrations = [
@@ -19,6 +20,7 @@ export const migrations = [
   { name: 'Migration20261121160000_TenantDatabases', class: Migration20261121160000_TenantDatabases },
   { name: 'Migration20261121170000_Datasources', class: Migration20261121170000_Datasources },
   { name: 'Migration20261121180000_TenantFiles', class: Migration20261121180000_TenantFiles },
+  { name: 'Migration20261121190000_ResultPages', class: Migration20261121190000_ResultPages },
 ] as const;
 
 /** The schema this code needs: a process refuses to start on an older one. */

@@ -52,6 +52,20 @@ const routes = [
       return runs.accept(run, idempotency);
     },
   }),
+  tenantRoute({
+    method: 'post',
+    path: '/outside',
+    summary: 'Does something elsewhere',
+    permission: 'workflow.create',
+    body: z.object({ size: z.number() }),
+    response: z.object({ text: z.string() }),
+    idempotent: 'outside',
+    async handle({ body }) {
+      calls += 1;
+      await beforeAnswer();
+      return { text: 'x'.repeat(body.size) };
+    },
+  }),
   userRoute({
     method: 'post',
     path: '/api/v1/tenants',
@@ -195,6 +209,60 @@ describe('an Idempotency-Key', () => {
     );
     expect((await send(2)).status).toBe(409);
     expect(await count('workflow_instance')).toBe(1);
+  });
+
+  describe('of work outside of the database', () => {
+    const send = (size = 1) => ada.send('POST', `${path}/outside`, { size }, { 'idempotency-key': 'k1' });
+
+    test('has one effect and the same answer, also for who comes meanwhile', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      beforeAnswer = () => promise;
+      const first = send();
+      await expect.poll(() => calls).toBe(1);
+      const meanwhile = await send();
+      resolve();
+
+      expect(meanwhile).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+      expect(meanwhile.headers.get('retry-after')).toBe('5');
+      expect((await send()).body).toEqual((await first).body);
+      expect((await send()).headers.get('idempotency-replayed')).toBe('true');
+      expect(calls).toBe(1);
+    });
+
+    test.each([
+      ['what was wrong with it', new AppError('VALIDATION_ERROR', 'No')],
+      ['that no worker began', new AppError('UPSTREAM_TIMEOUT', 'No', { details: { begun: false } })],
+      ['that nothing answered there', new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'unreachable' } })],
+    ])('is free again after %s is told', async (_what, error) => {
+      beforeAnswer = () => Promise.reject(error);
+      expect((await send()).status).toBe(error.status);
+      beforeAnswer = async () => {};
+      expect(await send()).toMatchObject({ status: 200, body: { text: 'x' } });
+      expect(calls).toBe(2);
+    });
+
+    test.each([
+      ['a connection that was lost', new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'lost' } })],
+      ['a worker that began and said nothing', new AppError('UPSTREAM_TIMEOUT', 'No', { details: { begun: true } })],
+      ['a fault of ours', new Error('No')],
+    ])('is not used twice after %s', async (_what, error) => {
+      beforeAnswer = () => Promise.reject(error);
+      expect((await send()).status).toBeGreaterThanOrEqual(500);
+      beforeAnswer = async () => {};
+      expect(await send()).toMatchObject({
+        status: 409,
+        body: { error: { message: expect.stringMatching(/unknown/) } },
+      });
+      expect(calls).toBe(1);
+    });
+
+    test('keeps no large answer, and says that it is done', async () => {
+      expect((await send(2_000_000)).status).toBe(200);
+      expect(await send(2_000_000)).toMatchObject({
+        status: 409,
+        body: { error: { message: expect.stringMatching(/is done/) } },
+      });
+    });
   });
 
   test('it works outside every tenant', async () => {

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
-import { datasources } from '#shared/datasources/index.ts';
 import { newID } from '#shared/ids.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aDataQuery, aDatasource, aMember, aTenant, type TestTenant } from '../../support/factories.ts';
+import { startHTTP } from '../../support/http-server.ts';
 import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
@@ -137,42 +136,60 @@ describe('creating a data query', () => {
 });
 
 describe('a query that names no datasource', () => {
-  const alone = (datasources as readonly DatasourceDefinition[]).find(({ standsAlone }) => standsAlone);
+  const dataQueryOptions = { query: 'select current_database() as name, {{inputs.n}}::int + 1 as n', inputDefinitions };
+  const body = { dataQueryTitle: 'Own', dataQueryOptions };
 
-  test('asks what is the tenant’s own, for whoever may do that', async ({ skip }) => {
-    skip(!alone, 'no type stands alone');
-    const [resource = '', action = ''] = alone?.standsAlone?.permission.split('.') ?? [];
-    const rules = [{ object: `${resource}:*`, action }];
-    const [may, mayNot] = [
-      await aMember(cluster, { tenant, can: ['dataquery.create', 'datasource.read'], rules }),
-      await aMember(cluster, { tenant, can: ['dataquery.create', 'datasource.read'] }),
-    ];
-    const body = { dataQueryTitle: 'Own', dataQueryOptions: alone?.defaults.query };
-
-    for (const more of [{}, { datasourceType: alone?.type }]) {
-      const created = await cluster
-        .as(may)
-        .in(tenant)
-        .post('T/queries', { ...body, ...more });
-      expect(created).toMatchObject({
-        status: 201,
-        body: { dataQuery: { datasourceID: null, datasourceType: alone?.type } },
-      });
-      expect(
-        (
-          await cluster
-            .as(mayNot)
-            .in(tenant)
-            .post('T/queries', { ...body, ...more })
-        ).status,
-      ).toBe(403);
+  test('asks the database that is the tenant’s own', async () => {
+    const other = await aTenant(cluster);
+    const names = [];
+    for (const each of [tenant, other]) {
+      const own = cluster.as(each.creator).in(each);
+      const { dataQueryID } = (await own.post('T/queries', body)).body.dataQuery;
+      const { status, body: answer } = await own.post(`T/queries/${dataQueryID}/run`, { inputValues: { n: 1 } });
+      expect(status, JSON.stringify(answer)).toBe(200);
+      expect(answer).toMatchObject({ dataQueryResult: [{ n: 2 }], columns: [{ type: 'name' }, { type: 'integer' }] });
+      names.push(answer.dataQueryResult[0].name);
     }
+
+    const { rows } = await cluster.pool.query(
+      'select database_name from tenant_database where tenant_id = any($1) order by array_position($1, tenant_id)',
+      [[tenant.id, other.id]],
+    );
+    expect(names).toEqual(rows.map(({ database_name }) => database_name));
   });
 
-  test('is refused where every type needs one', async ({ skip }) => {
-    skip(Boolean(alone), 'a type stands alone');
-    const { body } = await create({ datasourceID: undefined });
-    expect(body.error.message).toBe('datasourceID: is required');
+  test('can be tried, explained and read page by page', async () => {
+    const dataQuery = { dataQueryOptions: { query: 'select generate_series(1, 5) as n', rowsPerPage: 2 } };
+
+    const tried = await api.patch('T/queries/queryTest', { dataQuery });
+    const explained = await api.patch('T/queries/queryTest?explain=true', { dataQuery });
+    const { dataQueryID } = (await api.post('T/queries', { dataQueryTitle: 'Pages', ...dataQuery })).body.dataQuery;
+    const paged = await api.post(`T/queries/${dataQueryID}/run`);
+
+    expect(tried.body).toMatchObject({ dataQueryResult: [1, 2, 3, 4, 5].map((n) => ({ n })) });
+    expect(explained.body).toMatchObject({ dataQueryResult: [{ Plan: { 'Node Type': 'ProjectSet' } }] });
+    expect(paged.body).toMatchObject({ dataQueryResult: [{ n: 1 }, { n: 2 }] });
+  });
+
+  test('is for whoever may execute SQL there, to write and to try', async () => {
+    const can = ['dataquery.create', 'dataquery.update', 'dataquery.test', 'datasource.read'] as const;
+    const rules = [{ object: 'database:*', action: 'execute' }];
+    const may = cluster.as(await aMember(cluster, { tenant, can, rules })).in(tenant);
+    const mayNot = cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
+
+    for (const more of [{}, { datasourceType: 'tenantdb' }]) {
+      expect(await may.post('T/queries', { ...body, ...more })).toMatchObject({
+        status: 201,
+        body: { dataQuery: { datasourceID: null, datasourceType: 'tenantdb' } },
+      });
+      const refused = [
+        await mayNot.post('T/queries', { ...body, ...more }),
+        await mayNot.post('T/queries/bulk', [{ ...body, ...more }]),
+        await mayNot.patch('T/queries/queryTest', { dataQuery: { dataQueryOptions, ...more }, inputValues: { n: 1 } }),
+      ];
+      for (const answer of refused)
+        expect(answer).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION_DENIED' } } });
+    }
   });
 });
 
@@ -356,6 +373,86 @@ describe('running a query', () => {
     expect(status).toBe(200);
     expect(JSON.stringify(body.dataQueryResult)).toContain('Plan');
     expect((await api.get(`T/queries/${id}/runs`)).body.runs).toEqual([]);
+  });
+
+  test('of many rows is read page by page, by whoever ran it, for as long as it is kept', async () => {
+    const id = await saved("select n, repeat('ä', 20) as t from generate_series(1, {{inputs.rows}}) as n", {
+      rowsPerPage: 10,
+      inputDefinitions: [{ key: 'rows', type: 'number' }],
+    });
+    const run = (body: object, as = api) => as.post(`T/queries/${id}/run`, body);
+    const numbers = ({ body }: { body: { dataQueryResult: { n: number }[] } }) =>
+      body.dataQueryResult.map(({ n }) => n);
+
+    const first = await run({ args: { rows: 25 } });
+    expect(first.body).toMatchObject({ rowCount: 10, totalCount: 25, isCached: false, columns: [{}, {}] });
+    const second = await run({ cursor: first.body.nextCursor });
+    expect(second.body).toMatchObject({ rowCount: 10, isCached: true });
+    const third = await run({ cursor: second.body.nextCursor });
+    expect(third.body).toMatchObject({ rowCount: 5, nextCursor: null });
+    expect([first, second, third].flatMap(numbers)).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
+
+    // Whoever else may run it has results of their own, and each query has.
+    const other = cluster.as(await aMember(cluster, { tenant, can: ['dataquery.execute'] })).in(tenant);
+    const another = await saved('select 1 as n', { rowsPerPage: 10 });
+    for (const answer of [
+      await run({ cursor: first.body.nextCursor }, other),
+      await api.post(`T/queries/${another}/run`, { cursor: first.body.nextCursor }),
+      await run({ cursor: first.body.nextCursor.replace(/\.2\.3$/, '.4.4') }),
+    ])
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+    expect((await run({ cursor: 'x' })).body.error.message).toMatch(/^cursor: must be a nextCursor/);
+
+    const { rows } = await cluster.pool.query('select sealed from result_page where source = $1', [`dataquery:${id}`]);
+    expect(rows).toHaveLength(2);
+    expect(JSON.stringify(rows)).not.toContain('ä');
+    await cluster.pool.query("update result_page set expires_at = now() - interval '1 s' where source = $1", [
+      `dataquery:${id}`,
+    ]);
+    expect((await run({ cursor: first.body.nextCursor })).status).toBe(404);
+
+    // What fits on one page has no other, and nothing is kept of it; nor of what went wrong half way.
+    await cluster.pool.query('delete from result_page');
+    expect((await run({ args: { rows: 10 } })).body).toMatchObject({ rowCount: 10, totalCount: 10, nextCursor: null });
+    const broken = await saved('select 10 / (25 - n) as n from generate_series(1, 30) as n', { rowsPerPage: 10 });
+    expect((await api.post(`T/queries/${broken}/run`)).body.error.code).toBe('DB_ERROR');
+    expect((await cluster.pool.query('select 1 from result_page')).rows).toEqual([]);
+  });
+
+  test('in pages is neither cached nor transformed, and the oldest results of a tenant make room', async () => {
+    for (const [options, message] of [
+      [{ rowsPerPage: 10, cacheSeconds: 10 }, /rowsPerPage: cannot stand beside cacheSeconds/],
+      [{ rowsPerPage: 10, transform: 'return 1' }, /rowsPerPage: cannot stand beside transform/],
+      [{ rowsPerPage: 10_001 }, /rowsPerPage: /],
+    ] as const) {
+      const { status, body } = await create({ dataQueryOptions: { query: 'select 1', ...options } });
+      expect({ status, message: body.error.message }).toEqual({ status: 400, message: expect.stringMatching(message) });
+    }
+
+    const id = await saved('select n from generate_series(1, 3) as n', { rowsPerPage: 1 });
+    const cursors: string[] = [];
+    for (let n = 0; n < 12; n += 1) cursors.push((await api.post(`T/queries/${id}/run`)).body.nextCursor);
+    const statuses = [];
+    for (const cursor of cursors) statuses.push((await api.post(`T/queries/${id}/run`, { cursor })).status);
+    expect(statuses).toEqual([404, 404, ...Array(10).fill(200)]);
+  });
+
+  test('with an Idempotency-Key asks once, and hands on a key that is the same for every attempt', async () => {
+    await using server = await startHTTP();
+    const options = { baseUrl: server.origin };
+    const { id: restID } = await aDatasource(cluster, { tenant, type: 'restapi', options });
+    const dataQueryOptions = { apiEndpoint: '/orders', method: 'POST', body: '{}' };
+    const { body } = await create({ datasourceID: restID, dataQueryOptions });
+    const run = (key: string) => api.post(`T/queries/${body.dataQuery.id}/run`, undefined, { 'Idempotency-Key': key });
+
+    const [first, again, other] = [await run('one'), await run('one'), await run('two')];
+
+    expect(again.body).toEqual(first.body);
+    expect(first.status).toBe(200);
+    expect(other.status).toBe(200);
+    const keys = server.seen.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toEqual([expect.stringMatching(/^[\w-]{43}$/), expect.stringMatching(/^[\w-]{43}$/)]);
+    expect(new Set(keys).size).toBe(2);
   });
 
   test('that is not stored takes it from the request', async () => {

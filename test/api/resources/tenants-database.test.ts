@@ -130,7 +130,7 @@ describe('dbtest', () => {
     ['a wrong password', 'authentication', () => withParts((to) => (to.password = 'topsecret'))],
     ['no password', 'authentication', () => withParts((to) => (to.password = ''))],
     ['an unknown user', 'authentication', () => withParts((to) => (to.username = 'nobody'))],
-    ['no such database', 'no-database', () => withParts((to) => (to.pathname = '/not_there'))],
+    ['no such database', 'not-found', () => withParts((to) => (to.pathname = '/not_there'))],
     ['nothing listening', 'unreachable', () => 'postgres://u:topsecret@127.0.0.1:1/d'],
     ['no such host', 'unreachable', () => 'postgres://u:topsecret@no-such-host.invalid/d'],
     ['a server without encryption', 'tls', () => withParts((to) => (to.search = '?sslmode=require'))],
@@ -163,21 +163,24 @@ describe('dbtest', () => {
     }
   });
 
+  /** "You are in", "ready". */
+  const ready = Buffer.from('5200000008000000005a0000000549', 'hex');
+
   test('gives up on a server that says nothing, and on one that never hangs up', async () => {
     await using silent = await startTCP();
-    // Lets anybody in, and then neither answers nor closes.
-    await using clinging = await startTCP((socket) =>
-      socket.once('data', () => socket.write(Buffer.from('5200000008000000005a0000000549', 'hex'))),
-    );
+    // Lets anybody in, and then says no more.
+    await using mute = await startTCP((socket) => void socket.once('data', () => socket.write(ready)));
+    // Has an answer to everything, and does not close.
+    await using clinging = await startTCP((socket) => void socket.on('data', () => socket.write(ready)));
     const started = Date.now();
 
-    const [first, second] = await Promise.all([
-      tryOut(`postgres://u:p@127.0.0.1:${silent.port}/d`),
-      tryOut(`postgres://u:p@127.0.0.1:${clinging.port}/d`),
-    ]);
+    const [first, second, third] = await Promise.all(
+      [silent, mute, clinging].map(({ port }) => tryOut(`postgres://u:p@127.0.0.1:${port}/d`)),
+    );
 
-    expect(first).toMatchObject({ status: 502, body: { error: { details: { reason: 'timeout' } } } });
-    expect(second).toMatchObject({ status: 200 });
+    for (const answer of [first, second])
+      expect(answer).toMatchObject({ status: 502, body: { error: { details: { reason: 'timeout' } } } });
+    expect(third).toMatchObject({ status: 200 });
     expect(Date.now() - started).toBeLessThan(9_000);
   });
 

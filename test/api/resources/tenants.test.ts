@@ -192,6 +192,10 @@ async function aFullTenant(): Promise<TestTenant> {
     [newID(), tenant.id],
   );
   await pool.query(`insert into query_cache values ($1, $2, '', now() + interval '1 hour')`, [newID(), tenant.id]);
+  await pool.query(`insert into result_page values ($1, 2, $2, '', $2, '', now() + interval '1 hour')`, [
+    newID(),
+    tenant.id,
+  ]);
   await pool.query(
     `with e as (insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING'))
      update workflow_instance set seq = 1 where id = $1`,

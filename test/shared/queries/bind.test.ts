@@ -105,3 +105,21 @@ test('what is wrong is said when it is saved, with the path to the field', () =>
     ]),
   );
 });
+
+test('a credential in the headers of a query is refused where it would be stored', () => {
+  const faults = (key: string, value: string) =>
+    checkQuery(definition, {
+      headers: [
+        { key: 'x', value: 'y' },
+        { key, value },
+      ],
+    });
+
+  expect(faults('Authorization', 'Bearer abc')).toEqual([
+    { path: ['headers', 1, 'value'], message: expect.stringContaining('is a credential') },
+  ]);
+  expect(faults('X-API-Key', 'abc')).toHaveLength(1);
+  expect(faults('authorization', 'Bearer {{inputs.token}}')).toEqual([]);
+  expect(faults('authorization', '')).toEqual([]);
+  expect(faults('x-trace', 'abc')).toEqual([]);
+});

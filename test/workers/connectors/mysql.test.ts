@@ -1,9 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EmbeddedMariaDB, findMariaDB, startMariaDB } from '#ops/embedded/mariadb.ts';
 import { mysql } from '#shared/datasources/mysql.ts';
+import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { certificates } from '#test/support/certificates.ts';
@@ -394,17 +396,52 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(truncated).toBeUndefined();
     });
 
-    test('a million rows leave the memory flat', async () => {
-      const before = process.memoryUsage().rss;
+    test('a million rows are taken as they come, and the memory stays flat', async () => {
+      const query = "select seq as n, repeat('x', 100) as t from seq_1_to_1000000";
+      const before = process.memoryUsage();
+      let most = 0;
+      let sum = 0;
+      const onRows = async (rows: JsonObject[]) => {
+        for (const { n } of rows) sum += Number(n);
+        const { heapUsed, arrayBuffers } = process.memoryUsage();
+        most = Math.max(most, heapUsed + arrayBuffers - before.heapUsed - before.arrayBuffers);
+        await setImmediate();
+      };
 
-      const { rowCount } = await datasource.run(
-        { query: "select seq, repeat('x', 500) as t from seq_1_to_1000000" },
-        {},
-        { maxRows: 5_000 },
-      );
+      const signal = AbortSignal.timeout(60_000);
+      const { data, rowCount } = await datasource.run({ query }, {}, { maxRows: 1_000_000, signal, onRows });
 
-      expect(rowCount).toBe(5_000);
-      expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
+      expect({ data, rowCount, sum }).toEqual({ data: [], rowCount: 1_000_000, sum: 500_000_500_000 });
+      expect(most).toBeLessThan(100 * 1024 * 1024);
+    });
+
+    test('rows that nobody can take end the query, with what went wrong', async () => {
+      let taken = 0;
+      const onRows = async (rows: JsonObject[]) => {
+        taken += rows.length;
+        throw new AppError('INTERNAL_ERROR', 'The disk is full');
+      };
+
+      const query = 'select seq from seq_1_to_100000000';
+      await expect(datasource.run({ query }, {}, { maxRows: 1_000_000, onRows })).rejects.toThrow('The disk is full');
+      expect(taken).toBeLessThan(10_000);
+      await eventually(async () => expect(await working('seq_1_to_100000000')).toBe(0));
+      expect((await datasource.run({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
+    });
+
+    test('as many as wanted are taken, whether or not they end there', async () => {
+      for (const [rows, truncated] of [
+        [2_500, true],
+        [5_000, undefined],
+      ] as const) {
+        let taken = 0;
+        const onRows = async (portion: JsonObject[]) => {
+          taken += portion.length;
+        };
+        const result = await datasource.run({ query: 'select seq from seq_1_to_5000' }, {}, { maxRows: rows, onRows });
+        expect({ taken, ...result }).toMatchObject({ taken: rows, rowCount: rows, data: [] });
+        expect(result.truncated).toBe(truncated);
+      }
     });
   });
 

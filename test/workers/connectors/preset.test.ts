@@ -11,7 +11,7 @@ import { twilio } from '#shared/datasources/presets/twilio.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
-import { noFiles, openOutbound } from '#test/support/connector.ts';
+import { noFiles, noTenantDatabases, openOutbound } from '#test/support/connector.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
 import { connectPreset } from '#workers/connectors/preset.ts';
@@ -32,7 +32,14 @@ async function ask(definition: PresetDefinition, query: JsonObject, inputs: Json
   await using connection = await connectPreset(
     definition,
     definition.options.parse(options[definition.type]) as JsonObject,
-    { tenantID: newID(), outbound: openOutbound, files: noFiles, logger: testLogger, baseUrl: server.origin },
+    {
+      tenantID: newID(),
+      outbound: openOutbound,
+      files: noFiles,
+      tenantDatabases: noTenantDatabases,
+      logger: testLogger,
+      baseUrl: server.origin,
+    },
   );
   const run = { signal: AbortSignal.timeout(5_000), maxRows: 2, idempotencyKey: 'key' };
   const result = await connection.run(bindQuery(definition, query, inputs) as never, run);

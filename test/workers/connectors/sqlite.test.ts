@@ -135,8 +135,16 @@ describe('nothing but reading', () => {
     },
   );
 
-  test('a second statement does not happen', async () => {
-    await datasource.run({ query: 'select 1; drop table item' }).catch(() => undefined);
+  test('a second statement is refused, a comment is none', async () => {
+    for (const query of ['select 1; drop table item', 'select 1;/**/select 2', 'select 1; -- no\n select 2'])
+      await expect(datasource.run({ query })).rejects.toThrow('query: must be one statement');
+    for (const query of [
+      'select 1 as n;',
+      'select 1 as n; -- select 2',
+      'select 1 as n;; /* select 2',
+      "select 1 as n /* ' */;",
+    ])
+      expect((await datasource.run({ query })).data).toEqual([{ n: 1 }]);
 
     expect((await datasource.run({ query: 'select count(*) as n from item' })).data).toEqual([{ n: 2 }]);
   });
@@ -192,4 +200,22 @@ test('a file of another kind is no database', async () => {
   await using other = await world.open(sqlite, { fileInfo: await world.upload('x.csv', 'a,b\n1,2\n') });
 
   await expect(other.test()).rejects.toMatchObject({ code: 'DB_ERROR', message: 'file is not a database' });
+});
+
+test('tables, views and their columns can be looked through', async () => {
+  const browse = async (...path: string[]) => datasource.connection.browse?.(path, AbortSignal.timeout(10_000));
+
+  expect(await browse()).toEqual([
+    { name: 'item', kind: 'table', isContainer: true },
+    { name: 'shown', kind: 'view', isContainer: true },
+  ]);
+  expect(await browse('item')).toMatchObject([
+    { name: 'id', kind: 'column', isContainer: false, type: 'INTEGER', details: { isNullable: true } },
+    { name: 'name', type: 'TEXT' },
+    { name: 'price' },
+    { name: 'photo' },
+    { name: 'big' },
+  ]);
+  await expect(browse("no'thing")).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(browse('item', 'id')).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

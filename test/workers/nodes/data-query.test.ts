@@ -87,6 +87,22 @@ describe('a dataQuery node', () => {
     });
   });
 
+  test('asks the database of the tenant where the query names no datasource', async () => {
+    const created = await admin.post('T/queries', {
+      dataQueryTitle: 'Own',
+      dataQueryOptions: { query: 'select current_database() as name' },
+    });
+
+    const { body } = await execute(await saved(asking(created.body.dataQuery.id)));
+
+    const { rows } = await cluster.pool.query(
+      'select database_name as name from tenant_database where tenant_id = $1',
+      [tenant.id],
+    );
+    expect(body).toMatchObject({ status: 'COMPLETED', output: { result: rows } });
+    expect(rows).toHaveLength(1);
+  });
+
   test('fails with what the server said, and is not tried again for that', async () => {
     const { id } = await aDataQuery(cluster, { tenant, query: 'select * from not_there' });
     const { body } = await execute(await saved(asking(id, { retryLimit: 3, retryDelaySeconds: 0 })));

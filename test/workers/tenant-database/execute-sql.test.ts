@@ -61,6 +61,8 @@ test.each([
   ["'infinity'::timestamptz", 'timestamp with time zone', 'infinity'],
   ["'2026-11-21'::date", 'date', '2026-11-21'],
   ["'\\x00ff10'::bytea", 'bytea', 'AP8Q'],
+  [`'{"n":12345678901234567890}'::json`, 'json', { n: '12345678901234567890' }],
+  ["'1 day 02:00'::interval", 'interval', 'P1DT2H'],
   [`'{"a":[1,null]}'::jsonb`, 'jsonb', { a: [1, null] }],
   ["array['a','b,\"c\\','{',null]::text[]", 'text[]', ['a', 'b,"c\\', '{', null]],
   [
@@ -92,6 +94,16 @@ test('parameters of every type arrive', async () => {
   );
 
   expect(result).toEqual([{ a: '9007199254740993', b: '0.10', c: { x: [1] }, d: [1, 2], e: null, f: true }]);
+});
+
+test('a list is what the statement wants it to be', async () => {
+  const list = ['a', { b: 1 }, null];
+
+  const { result } = await run('select $1::jsonb as json, $2::text[] as texts, $3::jsonb[] as each', {
+    params: [list, ['a', 'b"'], list],
+  });
+
+  expect(result).toEqual([{ json: list, texts: ['a', 'b"'], each: list }]);
 });
 
 test('columns of the same name are told apart', async () => {
@@ -200,6 +212,15 @@ test('of a million rows only the first are fetched, and of large ones fewer', as
   expect(large.results[0].rows.length).toBeLessThan(600);
 });
 
+test('one value may be larger than all others together, and nothing comes after it', async () => {
+  const { results } = await run(`select repeat('x', 6000000) as pad; select 1 as one`);
+
+  expect(results.map(({ rows, truncated }: Answer) => [rows.length, truncated])).toEqual([
+    [1, false],
+    [0, true],
+  ]);
+});
+
 test('what writes and is cut short has written all of it', async () => {
   await run('create table many (id int)');
 
@@ -217,8 +238,13 @@ test('notices come with the statement that gave them', async () => {
 
 test('copying from and to the client is refused, and the connection lives on', async () => {
   await run('create table copied (id int)');
+  const connection = async () => (await run('select pg_backend_pid() as id')).result;
+  const before = await connection();
   expect(await refusal(run('copy copied from stdin'))).toMatchObject({ code: 'VALIDATION_ERROR' });
-  await run('copy copied to stdout').catch(() => undefined);
+  expect(await connection()).toEqual(before);
+  await run('insert into copied select generate_series(1, 10)');
+  const error = await refusal(run('copy copied to stdout'));
+  expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringMatching(/^sql: COPY/) });
 
   expect((await run('select 1 as one')).result).toEqual([{ one: 1 }]);
 });

@@ -8,6 +8,8 @@ export interface RawResult {
   /** Null for a statement that answers with no rows at all. */
   fields: FieldPacket[] | null;
   rows: unknown[][];
+  /** Also of rows that were handed over. */
+  rowCount: number;
   /** Of a statement that writes. */
   affectedRows: number | undefined;
   isCut: boolean;
@@ -17,6 +19,8 @@ interface Asked {
   sql: string;
   params: readonly Json[];
   maxRows: number;
+  /** Takes the rows as they come; there are none in the result then. */
+  onRows?: ((fields: FieldPacket[], rows: unknown[][]) => Promise<void>) | undefined;
 }
 
 /** ER_UNSUPPORTED_PS: a few statements, such as those that create triggers, cannot be prepared. */
@@ -28,13 +32,13 @@ export async function ask(session: MySQLSession, asked: Asked): Promise<RawResul
   } catch (error) {
     const mayBeSent = error instanceof Error && 'errno' in error && error.errno === NOT_PREPARED;
     if (!mayBeSent || asked.params.length > 0) throw error;
-    return await Promise.race([read(session, session.driver.query({ sql: asked.sql }), asked.maxRows), session.broken]);
+    return await Promise.race([read(session, session.driver.query({ sql: asked.sql }), asked), session.broken]);
   }
 }
 
-async function prepared(session: MySQLSession, { sql, params, maxRows }: Asked): Promise<RawResult> {
-  const command = session.driver.execute({ sql, values: params.map(bound) });
-  return await Promise.race([read(session, command, maxRows), session.broken]);
+async function prepared(session: MySQLSession, asked: Asked): Promise<RawResult> {
+  const command = session.driver.execute({ sql: asked.sql, values: asked.params.map(bound) });
+  return await Promise.race([read(session, command, asked), session.broken]);
 }
 
 /** A number without a fraction is a whole one, as LIMIT wants it; lists and objects are JSON. */
@@ -46,12 +50,16 @@ function bound(value: Json): unknown {
 
 type Command = ReturnType<MySQLSession['driver']['query']>;
 
+/** Rows are handed over, or kept up to about this much. */
+const PORTION_BYTES = 1024 * 1024;
+const PORTION_ROWS = 1_000;
+
 /**
  * Of a procedure with several answers the first with rows is taken. When there are more rows than wanted, the connection ends:
  * the server would go on sending all of them.
  */
-function read(session: MySQLSession, command: Command, maxRows: number): Promise<RawResult> {
-  const result: RawResult = { fields: null, rows: [], affectedRows: undefined, isCut: false };
+function read(session: MySQLSession, command: Command, { maxRows, onRows }: Asked): Promise<RawResult> {
+  const result: RawResult = { fields: null, rows: [], rowCount: 0, affectedRows: undefined, isCut: false };
   const { promise, resolve, reject } = Promise.withResolvers<RawResult>();
   let bytes = 0;
   let isTaken = false;
@@ -64,12 +72,33 @@ function read(session: MySQLSession, command: Command, maxRows: number): Promise
   function onRow(row: unknown[]): void {
     if (isTaken || result.isCut) return;
     bytes += sizeOf(row);
-    result.isCut = result.rows.length === maxRows || bytes > MAX_BYTES;
-    if (!result.isCut) result.rows.push(row);
-    else {
+    result.isCut = result.rowCount === maxRows || (!onRows && bytes > MAX_BYTES);
+    if (result.isCut) return finish();
+    result.rowCount += 1;
+    result.rows.push(row);
+    if (onRows && (result.rows.length === PORTION_ROWS || bytes > PORTION_BYTES)) void handOver();
+  }
+
+  /** The server waits for as long as the rows are being taken. */
+  async function handOver(): Promise<void> {
+    session.driver.pause();
+    bytes = 0;
+    try {
+      await onRows?.(result.fields ?? [], result.rows.splice(0));
+      session.driver.resume();
+    } catch (error) {
+      reject(error);
       session.drop();
-      resolve(result);
     }
+  }
+
+  function finish(): void {
+    if (result.isCut) session.driver.pause();
+    // The loss of the connection is no news once everything is here.
+    const taken = onRows && result.rows.length > 0 ? onRows(result.fields ?? [], result.rows.splice(0)) : undefined;
+    Promise.resolve(taken)
+      .then(() => resolve(result), reject)
+      .finally(() => result.isCut && session.drop());
   }
 
   command.on('fields', onFields);
@@ -78,7 +107,7 @@ function read(session: MySQLSession, command: Command, maxRows: number): Promise
     else if (row) result.affectedRows = row.affectedRows;
   });
   command.on('error', reject);
-  command.on('end', () => resolve(result));
+  command.on('end', finish);
   return promise;
 }
 

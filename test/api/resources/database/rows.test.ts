@@ -70,6 +70,28 @@ test('values of every type go in and come out the same', async () => {
   expect(body.databaseTableRows[0].ctid).toMatch(/^\(\d+,\d+\)$/);
 });
 
+test('lists of every type go in and come out the same', async () => {
+  await sql(
+    `create table "lists ${tables}" (id int, raws bytea[], docs jsonb[], words text[][], boxes box[], moments timestamptz[])`,
+  );
+  const path = `T/database/schemas/public/tables/${encodeURIComponent(`lists ${tables}`)}/rows`;
+  const row = {
+    id: 1,
+    raws: ['AP8Q', null],
+    docs: [{ a: 1 }, [2], 'x', null],
+    words: [
+      ['a"b', 'c\\d'],
+      ['', '{,}'],
+    ],
+    boxes: ['(1,1),(0,0)'],
+    moments: ['2024-01-01T00:00:00Z'],
+  };
+
+  const added = await api.post(path, { databaseTableRowData: [row] });
+
+  expect(added, JSON.stringify(added.body)).toMatchObject({ status: 201, body: { databaseTableRows: [row] } });
+});
+
 test('pages, their order and their count', async () => {
   await sql(
     `insert into "${table}" (id, word) select n, case when n % 2 = 0 then 'even' else 'odd' end from generate_series(1, 25) n`,
@@ -194,6 +216,18 @@ test('rows are all added or none, and each that will not do is named', async () 
   expect((await api.get(rows)).body.databaseTableRows).toEqual([]);
 });
 
+test('the same Idempotency-Key adds rows once, and is free again when they are refused', async () => {
+  const send = (id: number, key: string) =>
+    api.post(rows, { databaseTableRowData: [{ id }] }, { 'Idempotency-Key': `${table} ${key}` });
+
+  expect([await send(1, 'a'), await send(1, 'a')]).toMatchObject([{ status: 201 }, { status: 201 }]);
+  expect(await send(1, 'b')).toMatchObject({ status: 400, body: { error: { code: 'DB_ERROR' } } });
+  await sql(`delete from "${table}"`);
+  expect((await send(1, 'b')).status).toBe(201);
+  expect((await send(2, 'b')).status).toBe(409);
+  expect(idsOf(await find({}))).toEqual([1]);
+});
+
 test('many rows at once', async () => {
   const many = Array.from({ length: 1_000 }, (_, id) => ({ id, word: `w${id}` }));
 
@@ -263,23 +297,6 @@ test('a row of a table without a key is found by its place', async () => {
   await api.patch(rows, { databaseTableRowData: [{ data: { word: 'c' }, where: { ctid: { '=': second.ctid } } }] });
 
   expect((await api.get(`${rows}?order=word`)).body.databaseTableRows).toMatchObject([{ word: 'a' }, { word: 'c' }]);
-});
-
-test('exports are files of what the filter finds', async () => {
-  await add({ id: 1, word: 'a,"b"\nc', doc: { x: 1 } }, { id: 2, word: '' }, { id: 3 });
-
-  const csv = await api.patch(`${rows}/export`, { where: { id: { '<': 3 } } });
-  const json = await api.patch(`${rows}/export`, { exportFormat: 'json', order: 'id desc' });
-  const xlsx = await api.patch(`${rows}/export`, { exportFormat: 'xlsx' });
-
-  expect(csv.headers.get('content-disposition')).toBe('attachment; filename=export.csv');
-  expect(csv.headers.get('content-type')).toContain('text/csv');
-  expect(csv.body).toBe(
-    'id,word,big one,amount,at,raw,doc,list,short,yes\r\n1,"a,""b""\nc",,,,,"{""x"":1}",,,\r\n2,"",,,,,,,,\r\n',
-  );
-  expect(json.headers.get('content-disposition')).toBe('attachment; filename=export.json');
-  expect(json.body.map(({ id }: { id: number }) => id)).toEqual([3, 2, 1]);
-  expect(xlsx.body.error.message).toContain('exportFormat: must be json or csv');
 });
 
 test('statistics count, of a filter as well', async () => {

@@ -1,10 +1,10 @@
-import type pg from 'pg';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
-import type { DatasourceItem } from '../../define.ts';
+import type { DatasourceItem } from '../define.ts';
+import type { PostgresClient } from './session.ts';
 
 /** Schemas, the tables and views of one, the columns of one of these. */
-export async function browse(client: pg.Client, path: readonly string[]): Promise<DatasourceItem[]> {
+export async function browse(client: PostgresClient, path: readonly string[]): Promise<DatasourceItem[]> {
   const question = questions[path.length];
   if (!question) throw new AppError('NOT_FOUND', 'There is nothing below a column');
   const { rows } = await client.query<Row>(question, [...path]);
@@ -26,7 +26,7 @@ interface Row {
 }
 
 /** An empty schema is empty; one that is not there is an error. */
-async function mustExist(client: pg.Client, path: readonly string[]): Promise<void> {
+async function mustExist(client: PostgresClient, path: readonly string[]): Promise<void> {
   const [schema, table] = path;
   const { rowCount } =
     table === undefined

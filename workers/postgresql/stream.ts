@@ -1,39 +1,42 @@
 import { once } from 'node:events';
-import { isIP, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as connectTLS, type TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
+import { connect as connectTLS, type TLSSocket } from 'node:tls';
 import { unlessAborted } from '#shared/unless-aborted.ts';
-import type { Outbound } from '../../outbound.ts';
-import { placeOf, upstreamError } from '../../upstream-error.ts';
-import { guarded } from '../guarded.ts';
+import { guarded } from '../connectors/guarded.ts';
+import { upstreamError } from '../upstream-error.ts';
 import { createFrameCheck } from './frames.ts';
-import type { Target } from './target.ts';
-
-/** Whether to encrypt: never, if the server offers it, or always. */
-export type Encryption = 'never' | 'offered' | 'always';
-
-type StreamTarget = Pick<Target, 'host' | 'port' | 'sslMode' | 'caCertificate'>;
+import type { Encryption, Target } from './target.ts';
 
 export interface Place {
   host: string;
   port: number;
 }
 
+/** How a place is connected to: through the guard, but for the deployment's own server. */
+export type Dial = (place: Place, signal: AbortSignal) => Promise<Socket>;
+
+export interface Means {
+  dial: Dial;
+  encryption: Encryption;
+  target: Pick<Target, 'where' | 'tls'>;
+}
+
 /** A connection on which the protocol can begin. The place may be an address of the target's host. */
 export async function openStream(
   place: Place,
-  { target, encryption, outbound }: { target: StreamTarget; encryption: Encryption; outbound: Outbound },
+  { dial, encryption, target }: Means,
   signal: AbortSignal,
 ): Promise<Socket | TLSSocket> {
-  const socket = await outbound.connect(place, signal);
+  const socket = await dial(place, signal);
   // Whoever is at work notices by the end of the stream.
   socket.on('error', () => undefined);
   socket.setKeepAlive(true, 30_000);
   if (encryption === 'never') return socket;
   try {
-    const isOffered = await unlessAborted(signal, offersTLS(socket, target));
+    const isOffered = await unlessAborted(signal, offersTLS(socket, target.where));
     if (isOffered) return await encrypt(socket, target, signal);
     if (encryption === 'offered') return socket;
-    throw upstreamError('tls', placeOf(target.host, target.port));
+    throw upstreamError('tls', target.where);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -41,7 +44,7 @@ export async function openStream(
 }
 
 /** SSLRequest: the answer is one byte in clear. */
-async function offersTLS(socket: Socket, target: StreamTarget): Promise<boolean> {
+async function offersTLS(socket: Socket, where: string): Promise<boolean> {
   const request = Buffer.alloc(8);
   request.writeInt32BE(8, 0);
   request.writeInt32BE(80_877_103, 4);
@@ -54,30 +57,19 @@ async function offersTLS(socket: Socket, target: StreamTarget): Promise<boolean>
   socket.off('close', onClose);
   if (answer === 'S' || answer === 'N') return answer === 'S';
   // Not a PostgreSQL; or more than the one byte, put in by somebody on the way to be taken for what comes encrypted.
-  throw upstreamError('refused', placeOf(target.host, target.port));
+  throw upstreamError('refused', where);
 }
 
-async function encrypt(socket: Socket, target: StreamTarget, signal: AbortSignal): Promise<TLSSocket> {
-  const stream = connectTLS({ socket, ...tlsOptions(target) });
+async function encrypt(socket: Socket, { tls, where }: Means['target'], signal: AbortSignal): Promise<TLSSocket> {
+  const stream = connectTLS({ ...tls, socket });
   stream.on('error', () => undefined);
   try {
     await once(stream, 'secureConnect', { signal });
     return stream;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw upstreamError('tls', placeOf(target.host, target.port), error);
+    throw upstreamError('tls', where, error);
   }
-}
-
-/** The connection goes to an address; the certificate is for the host that the datasource names. */
-function tlsOptions({ host, sslMode, caCertificate }: StreamTarget): ConnectionOptions {
-  return {
-    host,
-    ...(isIP(host) === 0 && { servername: host }),
-    rejectUnauthorized: sslMode === 'verify-ca' || sslMode === 'verify-full',
-    ...(sslMode !== 'verify-full' && { checkServerIdentity: () => undefined }),
-    ...(caCertificate !== '' && { ca: caCertificate }),
-  };
 }
 
 /**

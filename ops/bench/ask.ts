@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { createAsking } from '#shared/ask.ts';
+import { createBackplane } from '#shared/backplane/index.ts';
+import { readConfig } from '#shared/config.ts';
+import { createKeyRing } from '#shared/crypto.ts';
+import { newID } from '#shared/ids.ts';
+import { createLogger } from '#shared/logger.ts';
+import { createProducer } from '#shared/producer.ts';
+import { tenantDatabase } from '#shared/queues/tenant-database.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { type BenchEnvironment, percentile } from './environment.ts';
+import type { Row } from './row.ts';
+
+const QUESTIONS = 1_000;
+const WARM = 50;
+const HANGING = 100;
+
+/** What it costs to ask a worker: `select 1` in a tenant's database, alone, and while another tenant's database hangs. */
+export const ask: Row = async (environment) => {
+  await using resources = new AsyncDisposableStack();
+  const keys = `k1:${randomBytes(32).toString('base64')}`;
+  const env = { ...environment.env, SECRETS_KEYS: keys };
+  const config = readConfig(env);
+  const logger = createLogger({ level: 'warn' });
+  const secrets = createKeyRing(config.secrets.keys);
+  const backplane = resources.use(createBackplane(config.backplane, logger));
+  const { pool, tenantID } = environment;
+  const asking = resources.use(createAsking({ backplane, producer: createProducer(backplane), pool, secrets, logger }));
+  await environment.startWorker({ SECRETS_KEYS: keys, OUTBOUND_ALLOW: '127.0.0.0/8' });
+
+  function question(tenant: string, signal?: AbortSignal): Promise<unknown> {
+    const operation = {
+      kind: 'executeSQL' as const,
+      sql: 'select 1',
+      params: [],
+      readOnly: false,
+      timeoutSeconds: 60,
+      maxRows: 10,
+    };
+    return asking.ask(
+      tenantDatabase,
+      { tenantID: tenant, operation },
+      { lanes: { tenant }, ...(signal && { signal }) },
+    );
+  }
+
+  const asked = () => times(() => question(tenantID));
+  await asked();
+  const alone = await asked();
+  const direct = await times(() => pool.query('select 1'));
+  const hanging = await hang(environment, secrets, question);
+  const meanwhile = await asked();
+  await hanging();
+
+  const settings = { ...(await environment.settings()), questions: QUESTIONS };
+  const round = (value: number) => Number(value.toFixed(2));
+  const figure = (name: string, value: number, unit: string, floor: number) => ({
+    figure: name,
+    value: round(value),
+    unit,
+    floor: round(floor),
+    ratio: round(value / floor),
+    settings,
+  });
+  return [
+    figure('a statement by way of a worker', percentile(alone, 50), 'ms p50', percentile(direct, 50)),
+    figure(
+      `the same while ${HANGING} questions of another tenant hang`,
+      percentile(meanwhile, 99),
+      'ms p99',
+      percentile(alone, 99),
+    ),
+  ];
+};
+
+async function times(work: () => Promise<unknown>): Promise<number[]> {
+  const all: number[] = [];
+  for (let n = 0; n < WARM + QUESTIONS; n += 1) {
+    const began = performance.now();
+    await work();
+    if (n >= WARM) all.push(performance.now() - began);
+  }
+  return all;
+}
+
+/** A tenant whose database takes connections and never says a word, with many who ask it. Answers with what ends that. */
+async function hang(
+  { pool }: BenchEnvironment,
+  secrets: ReturnType<typeof createKeyRing>,
+  question: (tenantID: string, signal: AbortSignal) => Promise<unknown>,
+): Promise<() => Promise<void>> {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const id = newID();
+  const url = secrets.seal(`postgres://user:password@127.0.0.1:${port}/d`, sealedColumns.tenantDBURL.context(id));
+  await pool.query('insert into tenant (id, tenant_title, creator_id, tenant_db_url) values ($1, $2, $3, $4)', [
+    id,
+    'hangs',
+    newID(),
+    url,
+  ]);
+  const ended = new AbortController();
+  const askers = Array.from({ length: HANGING }, async () => {
+    while (!ended.signal.aborted) await question(id, ended.signal).catch(() => undefined);
+  });
+  return async () => {
+    ended.abort();
+    await Promise.all(askers);
+    silent.close();
+  };
+}

@@ -1,0 +1,108 @@
+import readExcelFile from 'read-excel-file/node';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Client } from '../../../support/client.ts';
+import { type Cluster, startCluster } from '../../../support/cluster.ts';
+import { aTenant, type TestTenant } from '../../../support/factories.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let api: Client;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: ['tenant.database'] });
+  tenant = await aTenant(cluster);
+  api = cluster.as(tenant.creator).in(tenant);
+  await sql(`
+    create table things (id int primary key, word text, "big one" bigint, doc jsonb, yes boolean);
+    insert into things values (1, E'a,"b"\\nc', 9007199254740993, '{"x": 1}', true), (2, '', null, null, false), (3, '=1+1', -1, '[]', null);
+    create table many as select n as id, repeat('ä', 50) as word from generate_series(1, 300000) as n;
+    create table none (id int);`);
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+async function sql(text: string): Promise<void> {
+  const answer = await api.post('T/database/execute-raw-sql', { sql: text });
+  expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 200 });
+}
+
+const rowsOf = (table: string) => `T/database/schemas/public/tables/${table}/rows/export`;
+
+/** For files that are no text. */
+async function download(table: string, body: object): Promise<Response> {
+  return fetch(`${cluster.baseURL}${rowsOf(table).replace('T', `/api/v1/tenants/${tenant.id}`)}`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+const kept = async () => (await cluster.pool.query('select 1 from result_page')).rows.length;
+
+test('exports are files of what the filter finds', async () => {
+  const csv = await api.patch(rowsOf('things'), { where: { id: { '<': 3 } } });
+  const json = await api.patch(rowsOf('things'), { exportFormat: 'json', order: 'id desc' });
+  const other = await api.patch(rowsOf('things'), { exportFormat: 'pdf' });
+
+  expect(csv.headers.get('content-disposition')).toBe('attachment; filename=export.csv');
+  expect(csv.headers.get('content-type')).toContain('text/csv');
+  expect(csv.body).toBe(
+    'id,word,big one,doc,yes\r\n1,"a,""b""\nc",9007199254740993,"{""x"":1}",true\r\n2,"",,,false\r\n',
+  );
+  expect(json.headers.get('content-disposition')).toBe('attachment; filename=export.json');
+  expect(json.body.map(({ id }: { id: number }) => id)).toEqual([3, 2, 1]);
+  expect(other.body.error.message).toContain('exportFormat: must be json, csv or xlsx');
+  expect((await api.patch(rowsOf('none'), { exportFormat: 'json' })).body).toEqual([]);
+  expect((await api.patch(rowsOf('none'), {})).body).toBe('id\r\n');
+});
+
+test('a workbook has numbers and booleans as such and all else as text, formulas too', async () => {
+  const response = await download('things', { exportFormat: 'xlsx', order: 'id' });
+  const bytes = Buffer.from(await response.arrayBuffer());
+
+  expect(response.headers.get('content-disposition')).toBe('attachment; filename=export.xlsx');
+  expect(response.headers.get('content-type')).toContain('spreadsheetml');
+  const [sheet] = await readExcelFile(bytes);
+  expect(sheet?.data).toEqual([
+    ['id', 'word', 'big one', 'doc', 'yes'],
+    [1, 'a,"b"\nc', '9007199254740993', '{"x":1}', true],
+    [2, null, null, null, false],
+    [3, '=1+1', '-1', '[]', null],
+  ]);
+});
+
+test('many rows are one moment of the table, whole, and nothing of them stays', async () => {
+  const response = await download('many', { exportFormat: 'csv', order: 'id desc' });
+  expect(await kept()).toBeGreaterThan(5);
+  await sql('delete from many where id < 100000');
+  let bytes = 0;
+  let lines = 0;
+  const before = process.memoryUsage().heapUsed;
+  let most = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    for (const byte of chunk) if (byte === 10) lines += 1;
+    most = Math.max(most, process.memoryUsage().heapUsed - before);
+  }
+
+  const digits = Array.from({ length: 300_000 }, (_, n) => String(n + 1).length).reduce((sum, n) => sum + n, 0);
+  expect(lines).toBe(300_001);
+  expect(bytes).toBe('id,word\r\n'.length + 300_000 * (1 + 100 + 2) + digits);
+  expect(most).toBeLessThan(150 * 1024 * 1024);
+  await expect.poll(kept).toBe(0);
+});
+
+test('a file that cannot be finished is seen to be broken off', async () => {
+  const response = await download('many', {});
+  await cluster.pool.query('delete from result_page');
+
+  await expect(response.arrayBuffer()).rejects.toThrow();
+  expect((await api.patch(rowsOf('things'), {})).status).toBe(200);
+});
+
+test('a client that goes away leaves nothing', async () => {
+  const response = await download('many', {});
+  expect(await kept()).toBeGreaterThan(0);
+  await response.body?.cancel();
+
+  await expect.poll(kept).toBe(0);
+});

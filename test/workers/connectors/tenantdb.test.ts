@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createKeyRing } from '#shared/crypto.ts';
+import { tenantdb } from '#shared/datasources/tenantdb.ts';
+import { newID } from '#shared/ids.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
+import { freshDatabase } from '#test/support/database.ts';
+import { eventually } from '#test/support/settle.ts';
+import { aTenantDatabases, type TestDatabases } from '#test/support/tenant-databases.ts';
+
+let place: TestDatabases;
+let own: OpenedDatasource;
+beforeAll(async () => {
+  place = await aTenantDatabases();
+  own = await open(place.deployment.tenantID);
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+function open(tenantID: string): Promise<OpenedDatasource> {
+  return openDatasource(tenantdb, {}, { tenantID, tenantDatabases: place.databases });
+}
+
+/** With a database of its own, or with the one behind a URL. */
+async function aTenant(url?: string): Promise<OpenedDatasource> {
+  const id = newID();
+  const secrets = createKeyRing(place.deployment.config.secrets.keys);
+  await place.deployment.pool.query(
+    'insert into tenant (id, tenant_title, creator_id, tenant_db_url) values ($1, $2, $1, $3)',
+    [id, 'A tenant', url ? secrets.seal(url, sealedColumns.tenantDBURL.context(id)) : null],
+  );
+  return await open(id);
+}
+
+async function single(datasource: OpenedDatasource, query: string, inputs: JsonObject = {}): Promise<Json | undefined> {
+  const { data } = await datasource.run({ query }, inputs);
+  return Object.values((data as JsonObject[])[0] ?? {})[0];
+}
+
+const nameOf = (datasource: OpenedDatasource) => single(datasource, 'select current_database()');
+
+test('is there without a word about it', async () => {
+  await own.test();
+
+  expect(await own.run({ query: 'select {{inputs.n}}::numeric(10, 2) as n' }, { n: '1.5' })).toEqual({
+    data: [{ n: '1.50' }],
+    columns: [{ name: 'n', type: 'numeric(10,2)' }],
+    rowCount: 1,
+  });
+});
+
+test('answers with types as they were declared', async () => {
+  await own.run({ query: 'create table declared (amount numeric(10,2), word varchar(20), at timestamptz(3))' });
+
+  const { columns } = await own.run({ query: 'select * from declared' });
+
+  expect(columns?.map(({ type }) => type)).toEqual([
+    'numeric(10,2)',
+    'character varying(20)',
+    'timestamp(3) with time zone',
+  ]);
+});
+
+test.each<[string, Json, Json]>([
+  ['int8', '9223372036854775807', '9223372036854775807'],
+  ['numeric', '0.10', '0.10'],
+  ['float8', 0.1, 0.1],
+  ['bool', true, true],
+  ['text', 'a \'"\\; --', 'a \'"\\; --'],
+  ['date', '2024-02-29', '2024-02-29'],
+  ['timestamptz', '2024-01-01T00:00:00+01:00', '2023-12-31T23:00:00Z'],
+  ['interval', 'P1DT2H', 'P1DT2H'],
+  ['jsonb', { a: [1, { b: null }] }, { a: [1, { b: null }] }],
+  ['jsonb', '{"n": 12345678901234567890}', { n: '12345678901234567890' }],
+  ['int[]', [1, null, 3], [1, null, 3]],
+  ['text[]', ['a"b', 'c\\d', 'NULL', null, ''], ['a"b', 'c\\d', 'NULL', null, '']],
+  ['text', null, null],
+])('a value for %s goes in and comes out: %j', async (type, value, read) => {
+  expect(await single(own, `select {{inputs.v}}::${type} as v`, { v: value })).toEqual(read);
+});
+
+test('bytes and what has no number in JSON', async () => {
+  expect((await own.run({ query: `select '\\x00ff10'::bytea as b, 'NaN'::float8 as n, null as x` })).data).toEqual([
+    { b: 'AP8Q', n: 'NaN', x: null },
+  ]);
+});
+
+test('a mistake is told with the server’s code and the line', async () => {
+  await expect(own.run({ query: 'select 1,\n nothing' })).rejects.toMatchObject({
+    code: 'DB_ERROR',
+    details: { postgres_code: '42703', line: 2 },
+  });
+});
+
+describe('whose database it is', () => {
+  test('each tenant’s own, at the same time and with the same words', async () => {
+    const tenants = [await aTenant(), await aTenant(), await aTenant()];
+    await Promise.all(
+      tenants.map(async (each, n) => {
+        await each.run({ query: 'create table words (word text)' });
+        await each.run({ query: 'insert into words values ({{inputs.word}})' }, { word: `of ${n}` });
+      }),
+    );
+
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => single(tenants[n % 3] ?? own, 'select string_agg(word, $$,$$) from words')),
+    );
+
+    expect(answers).toEqual(Array.from({ length: 30 }, (_, n) => `of ${n % 3}`));
+    expect(new Set(await Promise.all(tenants.map(nameOf))).size).toBe(3);
+  });
+
+  test('the one that the tenant has brought', async () => {
+    await using brought = await freshDatabase();
+    const datasource = await aTenant(brought.url);
+
+    await datasource.test();
+    expect(await nameOf(datasource)).toBe(new URL(brought.url).pathname.slice(1));
+  });
+
+  test('is not told by what has no such tenant', async () => {
+    await expect((await open(newID())).test()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+test('the time limit is the query’s, whatever the role has for itself', async () => {
+  expect(await single(own, `select current_setting('statement_timeout')`)).toBe('61min');
+  await place.use((client) => client.query(`set statement_timeout = '1ms'`));
+  expect(await single(own, `select current_setting('statement_timeout')`)).toBe('61min');
+});
+
+test('nothing that a query leaves behind reaches the next, nor what else works there', async () => {
+  for (const query of ['begin', "set timezone = 'Asia/Tokyo'", 'create temp table left_behind as select 1'])
+    await own.run({ query });
+
+  const found = await place.use(async (client) => {
+    const { rows } = await client.query(
+      `select current_setting('timezone') as zone, to_regclass('left_behind') as temporary`,
+    );
+    return rows;
+  });
+  expect(found).toEqual([{ zone: 'UTC', temporary: null }]);
+});
+
+describe('stopping', () => {
+  async function working(mark: string): Promise<number> {
+    const { rows } = await place.deployment.pool.query(
+      "select count(*)::int as n from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and query like $1",
+      [`%${mark}%`],
+    );
+    return rows[0].n;
+  }
+
+  test('a cancel reaches the server', async () => {
+    const mark = newID();
+    const stop = new AbortController();
+    const answer = own.run({ query: `select pg_sleep(60) /* ${mark} */` }, {}, { signal: stop.signal });
+    answer.catch(() => undefined);
+    await eventually(async () => expect(await working(mark)).toBe(1));
+
+    stop.abort(new Error('nobody waits'));
+
+    await expect(answer).rejects.toThrow('nobody waits');
+    await eventually(async () => expect(await working(mark)).toBe(0), 1_000);
+    expect(await single(own, 'select 1')).toBe(1);
+  });
+
+  test('a time limit is told as one', async () => {
+    const answer = own.run({ query: 'select pg_sleep(60)' }, {}, { signal: AbortSignal.timeout(200) });
+
+    await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'timeout' } });
+  });
+
+  test('a connection that is ended in the middle loses what is under way, and nothing else', async () => {
+    const mark = newID();
+    const answer = own.run({ query: `select pg_sleep(60) /* ${mark} */` });
+    answer.catch(() => undefined);
+    await eventually(async () => expect(await working(mark)).toBe(1));
+
+    await place.deployment.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where query like $1', [
+      `select pg_sleep(60) /* ${mark}%`,
+    ]);
+
+    await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'lost' } });
+    expect(await single(own, 'select 1')).toBe(1);
+  });
+});
+
+test('what there is can be looked through, and a query explained', async () => {
+  await own.run({ query: 'create table browsed (id bigint primary key)' });
+  const { browse, explain } = own.connection;
+  const signal = AbortSignal.timeout(10_000);
+
+  const columns = await browse?.(['public', 'browsed'], signal);
+  const bound = {
+    query: { queryType: 'query', query: '' },
+    statement: { texts: ['select * from browsed'], values: [] },
+  };
+  const plan = await explain?.(bound as never, { signal, maxRows: 1, idempotencyKey: null });
+
+  expect(columns).toMatchObject([{ name: 'id', kind: 'column', type: 'bigint', details: { isPrimaryKey: true } }]);
+  expect(plan).toMatchObject([{ Plan: { 'Node Type': expect.any(String) } }]);
+});

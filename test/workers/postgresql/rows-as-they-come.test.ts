@@ -1,0 +1,237 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { postgresql } from '#shared/datasources/postgresql.ts';
+import { tenantdb } from '#shared/datasources/tenantdb.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
+import { testServers } from '#test/support/environment.ts';
+import { eventually } from '#test/support/settle.ts';
+import { aTenantDatabases, type TestDatabases } from '#test/support/tenant-databases.ts';
+
+let place: TestDatabases;
+beforeAll(async () => {
+  place = await aTenantDatabases();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+const types = {
+  postgresql: () =>
+    openDatasource(postgresql, { connectionOption: 'connectionString', connectionString: testServers.databaseURL }),
+  tenantdb: () =>
+    openDatasource(tenantdb, {}, { tenantID: place.deployment.tenantID, tenantDatabases: place.databases }),
+};
+
+/** Counts what it takes, and does nothing else. */
+function aCounter() {
+  const counter = { rows: 0, portions: 0, onRows };
+  async function onRows(rows: JsonObject[]): Promise<void> {
+    counter.rows += rows.length;
+    counter.portions += 1;
+  }
+  return counter;
+}
+
+const signal = () => AbortSignal.timeout(120_000);
+
+describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
+  let datasource: OpenedDatasource;
+  beforeAll(async () => {
+    datasource = await types[type]();
+  });
+  afterAll(() => datasource[Symbol.asyncDispose]());
+
+  test('rows are handed over as they would have been answered', async () => {
+    const query = `select n, n::int8 as big, '{"a": 12345678901234567890}'::jsonb as doc, array[n] as list
+                   from generate_series(1, {{inputs.n}}::int) n`;
+    const taken: JsonObject[][] = [];
+
+    const streamed = await datasource.run(
+      { query },
+      { n: 30_000 },
+      { maxRows: 100_000, onRows: async (rows) => void taken.push(rows) },
+    );
+    const whole = await datasource.run({ query }, { n: 30_000 }, { maxRows: 100_000 });
+
+    expect(streamed).toEqual({ data: [], columns: whole.columns, rowCount: 30_000 });
+    expect(taken.flat()).toEqual(whole.data);
+    expect(taken.length).toBeGreaterThan(2);
+  });
+
+  test('a million rows leave the memory flat', async () => {
+    const query = `select n, repeat('x', 90) as t from generate_series(1, 1000000) n`;
+    await datasource.run({ query }, {}, { maxRows: 100_000, onRows: aCounter().onRows });
+    const counter = aCounter();
+    const before = heapUsed();
+    let most = before;
+
+    const { rowCount } = await datasource.run(
+      { query },
+      {},
+      {
+        signal: signal(),
+        maxRows: 2_000_000,
+        onRows: async (rows) => {
+          await counter.onRows(rows);
+          if (counter.portions % 10 === 0) most = Math.max(most, heapUsed());
+        },
+      },
+    );
+
+    expect([rowCount, counter.rows]).toEqual([1_000_000, 1_000_000]);
+    const grownMB = (most - before) / 1024 / 1024;
+    console.log(`${type}: a million rows of about 100 bytes, ${grownMB.toFixed(1)} MB more heap at most`);
+    expect(grownMB).toBeLessThan(50);
+  }, 120_000);
+
+  test('the next are fetched only when those before them are taken', async () => {
+    const mark = newID();
+    const { promise: taken, resolve } = Promise.withResolvers<void>();
+    let portions = 0;
+    const answer = datasource.run(
+      { query: `select n, clock_timestamp() as at from generate_series(1, 1000) n /* ${mark} */` },
+      {},
+      {
+        onRows: async () => {
+          portions += 1;
+          await taken;
+        },
+      },
+    );
+
+    await eventually(() => expect(portions).toBe(1));
+    await sleep(200);
+    expect(portions).toBe(1);
+    resolve();
+
+    expect((await answer).rowCount).toBe(1_000);
+    expect(portions).toBeGreaterThan(1);
+  });
+
+  test('no more than wanted are handed over, and there being more is told', async () => {
+    for (const maxRows of [1, 50, 51, 999, 1_000]) {
+      const counter = aCounter();
+      const { rowCount, truncated } = await datasource.run(
+        { query: 'select generate_series(1, 1000) as n' },
+        {},
+        { maxRows, onRows: counter.onRows },
+      );
+      expect({ taken: counter.rows, rowCount, truncated }).toEqual({
+        taken: maxRows,
+        rowCount: maxRows,
+        truncated: maxRows < 1_000 ? true : undefined,
+      });
+    }
+  });
+
+  test('rows that grow are not gathered', async () => {
+    let largest = 0;
+    let bytes = 0;
+    const { rowCount } = await datasource.run(
+      {
+        query: `select repeat('x', case when n < 20000 then 10 else 500000 end) as t from generate_series(1, 20300) n`,
+      },
+      {},
+      {
+        signal: signal(),
+        maxRows: 100_000,
+        onRows: async (rows) => {
+          const size = rows.reduce((sum, { t }) => sum + String(t).length, 0);
+          bytes += size;
+          largest = Math.max(largest, size);
+          await sleep(2);
+        },
+      },
+    );
+
+    // More than an answer in one piece may have.
+    expect({ rowCount, bytes }).toEqual({ rowCount: 20_300, bytes: 19_999 * 10 + 301 * 500_000 });
+    expect(largest).toBeLessThan(4 * 1024 * 1024);
+  }, 60_000);
+
+  test('whoever cannot take them ends the query with their error, and nothing that it did stays', async () => {
+    const table = `taken_${newID().replaceAll('-', '')}`;
+    await datasource.run({ query: `create table ${table} (n int)` });
+    const full = new AppError('QUOTA_EXCEEDED', 'No room left');
+
+    const answer = datasource.run(
+      { query: `insert into ${table} select generate_series(1, 1000) returning n` },
+      {},
+      { onRows: () => Promise.reject(full) },
+    );
+
+    await expect(answer).rejects.toBe(full);
+    expect((await datasource.run({ query: `select count(*)::int as n from ${table}` })).data).toEqual([{ n: 0 }]);
+    await datasource.run({ query: `drop table ${table}` });
+  });
+
+  test('a statement that answers with no rows hands over none', async () => {
+    const counter = aCounter();
+    const run = { onRows: counter.onRows };
+
+    const empty = await datasource.run({ query: 'select 1 as n where false' }, {}, run);
+    const none = await datasource.run({ query: `do $$ begin raise notice 'seen'; end $$` }, {}, run);
+
+    expect(empty).toEqual({ data: [], columns: [{ name: 'n', type: 'integer' }], rowCount: 0 });
+    expect(none).toEqual({ data: [], notices: ['seen'] });
+    expect(counter.portions).toBe(0);
+  });
+
+  test('an error among the rows comes after those before it', async () => {
+    const counter = aCounter();
+    const answer = datasource.run(
+      { query: 'select 1 / (500 - n) as n from generate_series(1, 1000) n' },
+      {},
+      { onRows: counter.onRows },
+    );
+
+    await expect(answer).rejects.toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '22012' } });
+    expect(counter.rows).toBeGreaterThan(0);
+    expect(counter.rows).toBeLessThan(500);
+  });
+
+  test('an abort between two portions ends it at the server, and those who come next are not held up', async () => {
+    const mark = newID();
+    const stop = new AbortController();
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    const answer = datasource.run(
+      { query: `select n from generate_series(1, 1000000) n /* ${mark} */` },
+      {},
+      {
+        signal: stop.signal,
+        maxRows: 1_000_000,
+        onRows: async () => {
+          resolve();
+          await sleep(300);
+        },
+      },
+    );
+    answer.catch(() => undefined);
+    await begun;
+
+    stop.abort(new Error('enough'));
+
+    await expect(answer).rejects.toThrow('enough');
+    await eventually(async () => {
+      const { rows } = await place.deployment.pool.query(
+        'select count(*)::int as n from pg_stat_activity where query like $1 and pid <> pg_backend_pid()',
+        [`%${mark}%`],
+      );
+      expect(rows).toEqual([{ n: 0 }]);
+    });
+    await Promise.all(Array.from({ length: 8 }, () => datasource.test()));
+  });
+});
+
+/** What is in use, and not what nobody has cleared away yet. */
+function heapUsed(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}

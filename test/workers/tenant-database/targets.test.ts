@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type EmbeddedPostgres, startPostgres } from '#ops/embedded/postgres.ts';
+import { serviceUserFor } from '#ops/embedded/service-user.ts';
+import { certificates } from '#test/support/certificates.ts';
+import { eventually } from '#test/support/settle.ts';
+import { openSession } from '#workers/postgresql/session.ts';
+import { dialOwn, targetOfOwn } from '#workers/tenant-database/targets.ts';
+
+let dir: string;
+let server: EmbeddedPostgres;
+let watcher: pg.Client;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'gantry-test-own-'));
+  await chmod(dir, 0o711);
+  // The server may run as another user, who must own its key.
+  const user = await serviceUserFor(join(dir, 'postgres'), process.execPath);
+  await writeFile(join(dir, 'authority.pem'), certificates.authority);
+  for (const [name, text] of [
+    ['server.pem', certificates.server],
+    ['server.key', certificates.serverKey],
+  ] as const) {
+    await writeFile(join(dir, name), text, { mode: 0o600 });
+    await user.own(join(dir, name));
+  }
+  server = await startPostgres({
+    dir: join(dir, 'postgres'),
+    log: join(dir, 'log'),
+    database: 'gantry',
+    settings: {
+      fsync: 'off',
+      ssl: 'on',
+      ssl_cert_file: join(dir, 'server.pem'),
+      ssl_key_file: join(dir, 'server.key'),
+    },
+  });
+  watcher = new pg.Client({ connectionString: server.url });
+  await watcher.connect();
+});
+afterAll(async () => {
+  await watcher?.end();
+  await server?.[Symbol.asyncDispose]();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** As the owner of a database that was given, by the URL of the deployment. */
+function open(url: string) {
+  const { database, user, password } = server.connection;
+  const target = targetOfOwn(url, { databaseName: database, roleName: user, password });
+  return openSession(target, dialOwn, AbortSignal.timeout(5_000));
+}
+
+async function sleeping(): Promise<number> {
+  const { rows } = await watcher.query(
+    `select count(*)::int as n from pg_stat_activity where state = 'active' and query = 'select pg_sleep(60)'`,
+  );
+  return rows[0].n;
+}
+
+const at = (parameters: string, host = 'localhost') =>
+  `postgres://deployment:other@${host}:${server.connection.port}/other${parameters}`;
+
+test.each([
+  ['', false],
+  ['?sslmode=disable', false],
+  ['?sslmode=no-verify', true],
+  ['?ssl=true&sslrootcert=AUTHORITY', true],
+  ['?sslmode=verify-full&sslrootcert=AUTHORITY', true],
+])('the deployment says how its server is reached: %s', async (parameters, ssl) => {
+  const client = await open(at(parameters.replace('AUTHORITY', join(dir, 'authority.pem'))));
+
+  const { rows } = await client.query('select ssl, current_user as name from pg_stat_ssl where pid = pg_backend_pid()');
+  expect(rows).toEqual([{ ssl, name: server.connection.user }]);
+  const asleep = client.query('select pg_sleep(60)').catch((error: unknown) => error);
+  await eventually(async () => expect(await sleeping()).toBe(1));
+  await client.cancel();
+  expect(await asleep).toBeInstanceOf(Error);
+  await eventually(async () => expect(await sleeping()).toBe(0), 2_000);
+});
+
+test.each([
+  ['a certificate nobody knows', '?sslmode=verify-full', 'localhost'],
+  ['a certificate of another host', '?sslmode=verify-full&sslrootcert=AUTHORITY', '127.0.0.1'],
+])('%s is refused', async (_what, parameters, host) => {
+  const url = at(parameters.replace('AUTHORITY', join(dir, 'authority.pem')), host);
+
+  await expect(open(url)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'tls' } });
+});
+
+test('it may be a socket of this machine, also for the cancel', async () => {
+  const socket = createServer((inner) => {
+    const outer = connect(server.connection.port, '127.0.0.1');
+    inner.pipe(outer).pipe(inner);
+    for (const one of [inner, outer]) one.on('error', () => undefined);
+  });
+  socket.listen(join(dir, '.s.PGSQL.5432'));
+  await once(socket, 'listening');
+  const client = await open(`postgres://deployment:other@/other?host=${encodeURIComponent(dir)}`);
+
+  const asleep = client.query('select pg_sleep(60)').catch((error: unknown) => error);
+  await eventually(async () => expect(await sleeping()).toBe(1));
+  await client.cancel();
+
+  expect(await asleep).toBeInstanceOf(Error);
+  await eventually(async () => expect(await sleeping()).toBe(0), 2_000);
+  expect(client.where).toBe('the server');
+  socket.close();
+});

@@ -1,0 +1,12 @@
+import type { tenantdb } from '#shared/datasources/tenantdb.ts';
+import type { Connector } from '../define.ts';
+import { createConnection } from '../postgresql/connection.ts';
+
+/** Holds nothing itself: the connections are those of all work in the tenant's database. */
+export const connectTenantdb: Connector<typeof tenantdb> = (_options, { tenantID, tenantDatabases }) => ({
+  ...createConnection({
+    where: "The tenant's database",
+    use: (signal, work) => tenantDatabases.use(tenantID, signal, work),
+  }),
+  [Symbol.asyncDispose]: async () => undefined,
+});

@@ -1,0 +1,127 @@
+import type { postgresql } from '#shared/datasources/postgresql.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import { MAX_BYTES } from '../connectors/rows.ts';
+import type { Connection, QueryResult, QueryRun } from '../define.ts';
+import { upstreamError } from '../upstream-error.ts';
+import { browse } from './browse.ts';
+import { refusalOf } from './errors.ts';
+import { ask, describe, type RawResult, readTag } from './portal.ts';
+import { columnsOf, learn, rowsOf, writeParams } from './rows.ts';
+import type { PostgresClient } from './session.ts';
+
+/** Who lends connections to one database. */
+export interface Lender {
+  /** What errors call it. */
+  where: string;
+  use<T>(signal: AbortSignal, work: (client: PostgresClient) => Promise<T>): Promise<T>;
+}
+
+/** What a datasource of PostgreSQL can be asked, whoever's it is. */
+export function createConnection(lender: Lender): Omit<Connection<typeof postgresql>, typeof Symbol.asyncDispose> {
+  async function use<T>(signal: AbortSignal, work: (client: PostgresClient) => Promise<T>): Promise<T> {
+    try {
+      return await lender.use(signal, work);
+    } catch (error) {
+      throw isTimeout(error) ? upstreamError('timeout', lender.where, error) : error;
+    }
+  }
+
+  return {
+    test: (signal) => use(signal, async (client) => void (await client.query('select 1'))),
+    async run({ statement }, { maxRows, signal, onRows }) {
+      const rendered = render(statement);
+      const question = { ...rendered, maxRows };
+      return await use(signal, (client) => (onRows ? stream(client, question, onRows) : answer(client, question)));
+    },
+    browse: (path, signal) => use(signal, (client) => browse(client, path)),
+    async explain({ statement }, { signal }) {
+      const { sql, params } = render(statement);
+      // Never ANALYZE, which would run it; after the options it is a mistake in the syntax.
+      const explained = { sql: `EXPLAIN (FORMAT JSON) ${sql}`, params, maxRows: 1 };
+      const { data } = await use(signal, (client) => answer(client, explained));
+      return (data as { 'QUERY PLAN': Json }[])[0]?.['QUERY PLAN'] ?? null;
+    },
+  };
+}
+
+interface Rendered {
+  sql: string;
+  params: Json[];
+}
+
+/** The protocol counts values in two bytes. */
+const MAX_PARAMS = 65_535;
+
+function render(statement: Statement | null): Rendered {
+  if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
+  const rendered = renderStatement(statement, (index) => `$${index}`);
+  if (rendered.sql.includes('\0')) throw new AppError('VALIDATION_ERROR', 'query: must not have a NUL character');
+  if (rendered.params.length > MAX_PARAMS)
+    throw new AppError('VALIDATION_ERROR', `query: has ${rendered.params.length} values, and can have ${MAX_PARAMS}`);
+  return rendered;
+}
+
+type Question = Rendered & { maxRows: number };
+
+function answer(client: PostgresClient, { maxRows, ...rendered }: Question): Promise<QueryResult> {
+  return located(rendered.sql, async () => {
+    const values = await writeParams(client, rendered);
+    const budget = { rows: maxRows, bytes: MAX_BYTES };
+    const result = await ask(client, { sql: rendered.sql, values, budget, field: 'query' });
+    await learn(client, result.fields ?? []);
+    return presented(result, client);
+  });
+}
+
+/** The types are learned before: between the portions of an answer the connection can be asked nothing else. */
+function stream(
+  client: PostgresClient,
+  { maxRows, ...rendered }: Question,
+  onRows: NonNullable<QueryRun['onRows']>,
+): Promise<QueryResult> {
+  return located(rendered.sql, async () => {
+    await learn(client, (await describe(client, rendered.sql)).fields);
+    const values = await writeParams(client, rendered);
+    const result = await ask(client, {
+      sql: rendered.sql,
+      values,
+      budget: { rows: maxRows, bytes: Number.POSITIVE_INFINITY },
+      field: 'query',
+      take: (rows, fields) => onRows(rowsOf(rows, fields, client.types)),
+    });
+    return presented(result, client);
+  });
+}
+
+/** A refusal with the line of the statement that it is about. */
+async function located<T>(sql: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw refusalOf(error, sql) ?? error;
+  }
+}
+
+function presented(result: RawResult, client: PostgresClient): QueryResult {
+  const { fields, rows, rowCount, isCut } = result;
+  const affectedRows = affectedRowsOf(result);
+  const notices = client.takeNotices().map(({ message }) => message);
+  const written = { ...(affectedRows !== undefined && { affectedRows }), ...(notices.length > 0 && { notices }) };
+  if (!fields) return { data: [], ...written };
+  const data = rowsOf(rows, fields, client.types);
+  const columns = columnsOf(fields, client.types);
+  return { data, columns, rowCount, ...written, ...(isCut && { truncated: true }) };
+}
+
+function affectedRowsOf({ tag }: RawResult): number | undefined {
+  const { command, count } = readTag(tag ?? '');
+  return count !== null && writing.has(command) ? count : undefined;
+}
+
+const writing: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'COPY']);
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
+}

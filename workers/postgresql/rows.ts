@@ -1,0 +1,63 @@
+import type { FieldDef } from 'pg';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { columnKeys, rowOf } from '../connectors/rows.ts';
+import { describe, type RawResult, type RawRow } from './portal.ts';
+import type { PostgresClient } from './session.ts';
+import type { Types } from './values.ts';
+
+export interface Typed {
+  columns: { name: string; type: string }[];
+  rows: JsonObject[];
+}
+
+/**
+ * Rows as JSON has them. What a number of JSON would not hold exactly stays text (bigint, numeric), as do moments, in ISO 8601
+ * with their zone; bytes are base64.
+ */
+export async function typeRows(client: PostgresClient, results: readonly RawResult[]): Promise<Typed[]> {
+  await learn(
+    client,
+    results.flatMap(({ fields }) => fields ?? []),
+  );
+  return results.map(({ fields, rows }) => ({
+    columns: columnsOf(fields ?? [], client.types),
+    rows: rowsOf(rows, fields ?? [], client.types),
+  }));
+}
+
+export async function learn(client: PostgresClient, fields: readonly FieldDef[]): Promise<void> {
+  await client.types.learn(client.query, fields);
+}
+
+export function columnsOf(fields: readonly FieldDef[], types: Types): Typed['columns'] {
+  const keys = columnKeys(fields.map(({ name }) => name));
+  return fields.map((field, index) => ({ name: keys[index] ?? '', type: types.nameOf(field) }));
+}
+
+/** By what is known of the types; what is not is a text. */
+export function rowsOf(rows: readonly RawRow[], fields: readonly FieldDef[], types: Types): JsonObject[] {
+  const keys = columnKeys(fields.map(({ name }) => name));
+  const readers = fields.map(({ dataTypeID }) => types.reader(dataTypeID));
+  return rows.map((row) =>
+    rowOf(
+      keys,
+      row.map((text, index) => (text === null ? null : (readers[index]?.(text) ?? null))),
+    ),
+  );
+}
+
+/** Values as parameters. Only lists and objects are written in a way that depends on what the server expects. */
+export async function writeParams(
+  client: PostgresClient,
+  { sql, params }: { sql: string; params: readonly Json[] },
+): Promise<(string | null)[]> {
+  const { types } = client;
+  if (!params.some((value) => typeof value === 'object' && value !== null))
+    return params.map((value) => types.write(value, undefined));
+  const { parameters } = await describe(client, sql);
+  await types.learn(
+    client.query,
+    parameters.map((dataTypeID) => ({ dataTypeID, dataTypeModifier: -1 })),
+  );
+  return params.map((value, index) => types.write(value, parameters[index]));
+}

@@ -1,0 +1,95 @@
+import type { KeyRing } from '#shared/crypto.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { Json } from '#shared/json.ts';
+import { forgetResult, pageContext, type ResultOwner } from '#shared/result-pages.ts';
+
+/** Lays a result aside in pages while it comes in, so that no more than a page of it is in memory. */
+export interface ResultPages extends AsyncDisposable {
+  add(rows: readonly Json[]): Promise<void>;
+  /** The first page, which is not laid aside, and how many there are. Disposing before this throws away what was laid aside. */
+  finish(): Promise<{ resultID: string; pages: number; firstPage: Json[]; totalCount: number }>;
+}
+
+interface Needs {
+  pool: Pool;
+  secrets: KeyRing;
+}
+
+/** A page ends early when its rows are large. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+const RESULT_BYTES = 256 * 1024 * 1024;
+/** Of one tenant; the oldest makes room. */
+const MOST_RESULTS = 10;
+
+export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, rowsPerPage: number): ResultPages {
+  const resultID = newID();
+  let firstPage: string | undefined;
+  let pages = 0;
+  let texts: string[] = [];
+  let pageBytes = 0;
+  let resultBytes = 0;
+  let totalCount = 0;
+  let isFinished = false;
+
+  async function endPage(): Promise<void> {
+    const text = `[${texts.join(',')}]`;
+    texts = [];
+    pageBytes = 0;
+    pages += 1;
+    if (pages === 1) firstPage = text;
+    else await keep(text);
+  }
+
+  async function keep(text: string): Promise<void> {
+    if (pages === 2) await pool.query(MAKE_ROOM, [owner.tenantID, MOST_RESULTS - 1]);
+    await pool.query(KEEP, [
+      resultID,
+      pages,
+      owner.tenantID,
+      owner.source,
+      owner.callerID,
+      secrets.seal(text, pageContext(resultID, pages)),
+    ]);
+  }
+
+  return {
+    async add(rows) {
+      for (const row of rows) {
+        if (texts.length === rowsPerPage || pageBytes > PAGE_BYTES) await endPage();
+        const text = JSON.stringify(row);
+        texts.push(text);
+        pageBytes += text.length;
+        resultBytes += text.length;
+        totalCount += 1;
+        if (resultBytes > RESULT_BYTES)
+          throw new AppError(
+            'PAYLOAD_TOO_LARGE',
+            `The result is larger than ${RESULT_BYTES} bytes: ask for less, or for fewer rows with maxRows`,
+          );
+      }
+    },
+    async finish() {
+      if (texts.length > 0) await endPage();
+      if (pages > 1) await pool.query(START_CLOCK, [resultID]);
+      isFinished = true;
+      return { resultID, pages, firstPage: JSON.parse(firstPage ?? '[]'), totalCount };
+    },
+    async [Symbol.asyncDispose]() {
+      if (!isFinished && pages > 1) await forgetResult(pool, resultID);
+    },
+  };
+}
+
+// Ids of results are in the order of their making.
+const MAKE_ROOM = `
+delete from result_page where tenant_id = $1 and result_id in (
+  select result_id from result_page where tenant_id = $1 group by result_id order by result_id desc offset $2)`;
+
+// Longer than the longest query takes: the time that a result is kept begins when it is whole.
+const KEEP = `
+insert into result_page (result_id, page, tenant_id, source, caller_id, sealed, expires_at)
+values ($1, $2, $3, $4, $5, $6, now() + interval '2 hours')`;
+
+const START_CLOCK = `update result_page set expires_at = now() + interval '10 minutes' where result_id = $1`;

@@ -1,0 +1,61 @@
+import { connect, type Socket } from 'node:net';
+import pg from 'pg';
+import { readDatabaseURL } from '#shared/database-url.ts';
+import { AppError } from '#shared/errors.ts';
+import { unlessAborted } from '#shared/unless-aborted.ts';
+import type { Dial } from '../postgresql/stream.ts';
+import { securityOf, type Target } from '../postgresql/target.ts';
+import { placeOf } from '../upstream-error.ts';
+import type { OwnDatabase } from './provision.ts';
+
+const common = { applicationName: 'gantry', connectMs: 5_000 };
+
+/** The database that a tenant has brought. */
+export function targetOfURL(url: string): Target {
+  const read = readDatabaseURL(url);
+  if (typeof read === 'string') throw new AppError('VALIDATION_ERROR', `tenantDBURL: ${read}`);
+  const { sslmode, ...parts } = read;
+  const where = placeOf(parts.host, parts.port);
+  return { ...common, ...parts, ...securityOf(sslmode, parts), where, isOurs: false };
+}
+
+/** A database that is ours, on the deployment's own server, reached as the deployment says. */
+export function targetOfOwn(
+  serverURL: string,
+  { databaseName, roleName, password }: Pick<OwnDatabase, 'databaseName' | 'roleName' | 'password'>,
+): Target {
+  // Never connected: the driver reads the URL as it does for the deployment's own connections.
+  const { host, port, ssl } = new pg.Client({ connectionString: serverURL }) as pg.Client & {
+    ssl: boolean | Target['tls'];
+  };
+  return {
+    ...common,
+    ...{ host, port, database: databaseName, user: roleName, password },
+    ...ownSecurity(ssl, host),
+    where: host.startsWith('/') ? 'the server' : placeOf(host, port),
+    isOurs: true,
+  };
+}
+
+function ownSecurity(ssl: boolean | Target['tls'], host: string): Pick<Target, 'encryption' | 'tls'> {
+  if (!ssl) return { encryption: ['never'], tls: {} };
+  const { tls } = securityOf('verify-full', { host });
+  if (ssl === true) return { encryption: ['always'], tls };
+  // The driver hides the key from whoever lists what there is.
+  return { encryption: ['always'], tls: { ...tls, ...ssl, ...(ssl.key && { key: ssl.key }) } };
+}
+
+/** No tenant has named it, so there is nothing to guard against; it may be a socket of this machine. */
+export const dialOwn: Dial = async ({ host, port }, signal) => {
+  const socket: Socket = host.startsWith('/')
+    ? connect({ path: `${host}/.s.PGSQL.${port}` })
+    : connect({ host, port, noDelay: true });
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  socket.once('connect', () => resolve(socket)).once('error', reject);
+  try {
+    return await unlessAborted(signal, promise);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+};
