@@ -25,7 +25,7 @@ export interface EmbeddedS3 extends AsyncDisposable {
 
 /** Debian's Python and no other: the package's compiled parts are for that one. */
 export function findS3(): Promise<Found> {
-  return unpackProgram('python3', 'python3-swift', ['-c', 'import swift.common.wsgi']);
+  return unpackProgram('python3', 'python3-swift', (path) => exec(path, ['-c', 'import swift.common.wsgi']));
 }
 
 /** The folder must be on a file system with extended attributes. */

@@ -2,10 +2,12 @@ import type { DatasourceDefinition } from './define-datasource.ts';
 import { duckdb } from './duckdb.ts';
 import { excelcsv } from './excelcsv.ts';
 import { graphql } from './graphql.ts';
+import { mqtt } from './mqtt.ts';
 import { mysql } from './mysql.ts';
 import { nats } from './nats.ts';
 import { postgresql } from './postgresql.ts';
 import { presets } from './presets/index.ts';
+import { rabbitmq } from './rabbitmq.ts';
 import { redis } from './redis.ts';
 import { restapi } from './restapi.ts';
 import { s3 } from './s3.ts';
@@ -25,6 +27,8 @@ export const datasources = [
   duckdb,
   sqlite,
   nats,
+  rabbitmq,
+  mqtt,
   restapi,
   graphql,
   websocket,

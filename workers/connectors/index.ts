@@ -10,10 +10,12 @@ import type { Connection, Connector, ConnectorContext } from '../define.ts';
 import { connectDuckdb } from './duckdb.ts';
 import { connectExcelcsv } from './excelcsv.ts';
 import { connectGraphql } from './graphql.ts';
+import { connectMqtt } from './mqtt.ts';
 import { connectMySQL } from './mysql.ts';
 import { connectNats } from './nats.ts';
 import { connectPostgresql } from './postgresql.ts';
 import { presetConnector } from './preset.ts';
+import { connectRabbitmq } from './rabbitmq.ts';
 import { connectRedis } from './redis.ts';
 import { connectRestapi } from './restapi.ts';
 import { connectS3 } from './s3.ts';
@@ -26,6 +28,8 @@ import { connectWebsocket } from './websocket.ts';
 const connectors = {
   tenantdb: connectTenantdb,
   nats: connectNats,
+  rabbitmq: connectRabbitmq,
+  mqtt: connectMqtt,
   postgresql: connectPostgresql,
   mysql: connectMySQL,
   excelcsv: connectExcelcsv,
