@@ -1,20 +1,10 @@
 /** An MQTT broker for tests: loopback, nothing kept, gone with whoever started it. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Found, findProgram } from './debian-programs.ts';
 import { freePort } from './ports.ts';
-import { endChild, hasExited, tiedToParent } from './processes.ts';
-
-export interface EmbeddedMosquitto extends AsyncDisposable {
-  readonly port: number;
-  kill9(): Promise<void>;
-  /** Starts it again on the same port. */
-  restart(): Promise<void>;
-}
+import { startTiedServer, type TiedServer } from './tied-server.ts';
 
 export function findMosquitto(): Promise<Found> {
   return findProgram(['mosquitto'], 'mosquitto', printsHelp);
@@ -32,48 +22,15 @@ export async function startMosquitto(options: {
   dir: string;
   config?: string;
   listener?: string;
-}): Promise<EmbeddedMosquitto> {
+}): Promise<TiedServer> {
   const found = await findMosquitto();
   if (found.path === null) throw new Error(`There is no Mosquitto: ${found.reason}.`);
-  const program = found.path;
   const port = await freePort();
   const file = join(options.dir, `mosquitto-${port}.conf`);
   await mkdir(options.dir, { recursive: true });
   // As root it would become another user, who cannot read the folder.
   const lines = ['user root', options.config, `listener ${port} 127.0.0.1`, options.listener, ''];
   await writeFile(file, lines.filter((line) => line !== undefined).join('\n'));
-  const start = () => launch([program, '-c', file], port);
-  let child = await start();
-  return {
-    port,
-    kill9: () => endChild(child, ['SIGKILL']),
-    async restart() {
-      await endChild(child, ['SIGTERM', 'SIGKILL']);
-      child = await start();
-    },
-    [Symbol.asyncDispose]: () => endChild(child, ['SIGTERM', 'SIGKILL']),
-  };
-}
-
-async function launch(line: string[], port: number): Promise<ChildProcess> {
-  const [command = '', ...args] = tiedToParent('KILL', line);
-  const child = spawn(command, args, { detached: true, stdio: 'ignore' });
-  await once(child, 'spawn');
-  while (!(await listens(port))) {
-    if (hasExited(child)) throw new Error('Mosquitto did not start');
-    await sleep(10);
-  }
-  return child;
-}
-
-async function listens(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+  const log = join(options.dir, `mosquitto-${port}.log`);
+  return startTiedServer({ name: 'Mosquitto', program: found.path, args: ['-c', file], port, log });
 }

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EmbeddedMosquitto, findMosquitto, startMosquitto } from '#ops/embedded/mosquitto.ts';
+import { findMosquitto, startMosquitto } from '#ops/embedded/mosquitto.ts';
 import { freePort } from '#ops/embedded/ports.ts';
+import type { TiedServer } from '#ops/embedded/tied-server.ts';
 import { mqtt } from '#shared/datasources/mqtt.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { certificates } from '#test/support/certificates.ts';
@@ -23,7 +24,7 @@ const passwords =
 
 describe.skipIf(found.path === null)('mqtt', () => {
   let dir: string;
-  let server: EmbeddedMosquitto;
+  let server: TiedServer;
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'gantry-mqtt-'));
