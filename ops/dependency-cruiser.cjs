@@ -64,7 +64,7 @@ module.exports = {
       '^workers/files/',
     ),
     only('messaging-only-in-its-connectors', ['nodemailer', '@nats-io'], '^workers/connectors/'),
-    only('drivers-only-in-connectors', ['graphql', 'ws'], '^workers/connectors/'),
+    only('drivers-only-in-connectors', ['graphql', 'ws', 'aws4fetch', '@rgrove'], '^workers/connectors/'),
     only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
     only('undici-only-behind-the-gate', ['undici'], '^workers/outbound-fetch\\.ts'),
     only('busboy-only-at-the-door', ['busboy'], '^api/http/'),

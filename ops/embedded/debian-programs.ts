@@ -15,19 +15,35 @@ const cache = fileURLToPath(new URL('../../node_modules/.cache/debian', import.m
 
 export type Found = { readonly path: string } | { readonly path: null; readonly reason: string };
 
-/** The first of the names that is on the PATH, else the first of them out of the Debian package. */
-export async function findProgram(names: readonly [string, ...string[]], debianPackage: string): Promise<Found> {
+/** Rejects when the program does not work. */
+type TryOut = (path: string) => Promise<unknown>;
+
+const printsVersion: TryOut = (path) => exec(path, ['--version']);
+
+/** The first of the names that is on the PATH, else the first of them out of the Debian package, if it works. */
+export async function findProgram(
+  names: readonly [string, ...string[]],
+  debianPackage: string,
+  tryOut: TryOut = printsVersion,
+): Promise<Found> {
   for (const name of names) {
     const path = await onPath(name);
     if (path) return { path };
   }
-  const unpacked = join(cache, debianPackage, 'run', names[0]);
+  const found = await unpackProgram(names[0], debianPackage, tryOut);
+  if (found.path !== null) return found;
+  return { path: null, reason: `there is no ${names.join(' or ')} on the PATH, and ${found.reason}` };
+}
+
+/** A program with what the package has for it: out of the package, or Debian's own where that is installed. */
+export async function unpackProgram(program: string, debianPackage: string, tryOut: TryOut): Promise<Found> {
+  const unpacked = join(cache, debianPackage, 'run', program);
   try {
-    if (!(await isExecutable(unpacked))) await unpack(debianPackage, names[0]);
-    await exec(unpacked, ['--version']);
+    if (!(await isExecutable(unpacked))) await unpack(debianPackage, program);
+    await tryOut(unpacked);
     return { path: unpacked };
   } catch (error) {
-    return { path: null, reason: `there is no ${names.join(' or ')} on the PATH, and ${whyNot(error, debianPackage)}` };
+    return { path: null, reason: whyNot(error, debianPackage) };
   }
 }
 
@@ -79,16 +95,20 @@ async function download(debianPackage: string, dir: string): Promise<void> {
   await exec('apt-get', [...options, ...install], { env });
 }
 
-/** A script in front of the program, because the libraries that came with it are where the loader does not look. */
+/** A script in front of the program, because what came with it is where neither the loader nor Python looks. */
 async function writeLauncher(dir: string, program: string): Promise<void> {
-  const [found] = await Array.fromAsync(glob(`{usr/bin,usr/sbin}/${program}`, { cwd: join(dir, 'root') }));
-  if (found === undefined) throw new Error(`the package holds no ${program}`);
+  const folders = '{usr/bin,usr/sbin,usr/lib/erlang/erts-*/bin}';
+  const [found] = await Array.fromAsync(glob(`${folders}/${program}`, { cwd: join(dir, 'root') }));
+  // What is installed was not fetched again.
+  const path = found === undefined ? `/usr/bin/${program}` : `$root/${found}`;
+  if (found === undefined && !(await isExecutable(path))) throw new Error(`the package holds no ${program}`);
   const libraries = await Array.fromAsync(glob('{usr/lib,lib}/*-linux-gnu*', { cwd: join(dir, 'root') }));
   const script = [
     '#!/bin/sh',
     'root="$(dirname "$(readlink -f "$0")")/../root"',
     `export LD_LIBRARY_PATH="${libraries.map((folder) => `$root/${folder}`).join(':')}"`,
-    `exec "$root/${found}" "$@"`,
+    'export PYTHONPATH="$root/usr/lib/python3/dist-packages"',
+    `exec "${path}" "$@"`,
   ];
   await mkdir(join(dir, 'run'));
   await writeFile(join(dir, 'run', program), `${script.join('\n')}\n`);

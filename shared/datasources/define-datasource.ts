@@ -14,6 +14,8 @@ export type OneUse =
   | { as: 'json' }
   /** The path of a URL: values are percent-encoded and cannot be a step up. */
   | { as: 'path' }
+  /** A topic of MQTT: a value is one level or a part of it, and no wildcard. */
+  | { as: 'topic' }
   /** XML as text: values are escaped. */
   | { as: 'xml' }
   /** Plain text: values are written out. */

@@ -2,12 +2,15 @@ import type { DatasourceDefinition } from './define-datasource.ts';
 import { duckdb } from './duckdb.ts';
 import { excelcsv } from './excelcsv.ts';
 import { graphql } from './graphql.ts';
+import { mqtt } from './mqtt.ts';
 import { mysql } from './mysql.ts';
 import { nats } from './nats.ts';
 import { postgresql } from './postgresql.ts';
 import { presets } from './presets/index.ts';
+import { rabbitmq } from './rabbitmq.ts';
 import { redis } from './redis.ts';
 import { restapi } from './restapi.ts';
+import { s3 } from './s3.ts';
 import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
 import { tenantdb } from './tenantdb.ts';
@@ -24,9 +27,12 @@ export const datasources = [
   duckdb,
   sqlite,
   nats,
+  rabbitmq,
+  mqtt,
   restapi,
   graphql,
   websocket,
+  s3,
   ...presets,
 ] as const satisfies readonly DatasourceDefinition[];
 

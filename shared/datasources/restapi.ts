@@ -36,11 +36,27 @@ export const Pagination = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('cursor'),
     cursorParam: param.default('cursor'),
-    cursorPath: z.string().min(1).max(200).default('next_cursor').meta({ title: 'Path of the next cursor' }),
+    cursorIn: z.enum(['query', 'body']).default('query').meta({ title: 'The cursor is sent in the' }),
+    cursorPath: z.string().min(1).max(200).default('next_cursor').meta({
+      title: 'Path of the next cursor',
+      description: 'In the answer; -1 is the last of a list, such as data.-1.id',
+    }),
+    morePath: z.string().max(200).default('').meta({
+      title: 'Path of the word that there is more',
+      description: 'Empty: there is more as long as there is a cursor',
+    }),
     itemsPath,
     maxPages,
   }),
-  z.object({ type: z.literal('link'), itemsPath, maxPages }),
+  z.object({
+    type: z.literal('link'),
+    path: z.string().max(200).default('').meta({
+      title: "Path of the next page's address",
+      description: 'In the answer; empty: the header Link has it',
+    }),
+    itemsPath,
+    maxPages,
+  }),
 ]);
 export type Pagination = z.output<typeof Pagination>;
 

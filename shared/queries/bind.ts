@@ -80,6 +80,7 @@ export function bindQuery(definition: DatasourceDefinition, options: JsonObject,
 const fillers: Record<Exclude<OneUse['as'], 'statement'>, (field: string, text: string, scope: JsonObject) => Json> = {
   json: fillJson,
   path: fillPath,
+  topic: fillTopic,
   xml: fillXML,
   text: (_field, text, scope) => resolveTemplates(text, scope, { root: ROOT }),
   // Has no templates: with one it would not have passed the check.
@@ -193,4 +194,19 @@ function fillPath(field: string, text: string, scope: JsonObject): string {
   if (filled !== text && path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment)))
     throw new AppError('VALIDATION_ERROR', `${field}: a value cannot be a step in the path`);
   return filled;
+}
+
+/** A value beside others is one level, or a part of one; alone it is a whole topic. It never stands for other topics. */
+function fillTopic(field: string, text: string, scope: JsonObject): string {
+  const parts = (findTemplate(text)?.parts ?? [text]).filter((part) => part !== '');
+  const reserved = parts.length > 1 ? /[/+#]/ : /[+#]/;
+  return parts
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      const value = written(evaluate(part, scope, ROOT));
+      if (reserved.test(value))
+        throw new AppError('VALIDATION_ERROR', `${field}: a value is one level and no wildcard; / + # cannot be in it`);
+      return value;
+    })
+    .join('');
 }

@@ -84,7 +84,7 @@ export const DATABASE_EXPORT = 'database.export';
 
 /** Of `exportRows`: the first page of the rows, and where the others are laid aside. */
 export const DatabaseExport = z.object({
-  names: z.array(z.string()),
+  columns: z.array(z.object({ name: z.string(), type: z.string() })),
   rows: z.array(JsonObject),
   totalCount: z.int(),
   resultID: z.uuid(),

@@ -25,11 +25,13 @@ test.each(datasources.map((definition) => [definition.type, definition as Dataso
   (_type, { options, query, defaults, templates = {} }) => {
     expect(options.safeParse(defaults.options).error).toBeUndefined();
     expect(query.safeParse(defaults.query).error).toBeUndefined();
-    const { properties = {} } = z.toJSONSchema(query, { io: 'input', unrepresentable: 'any' }) as {
+    const schema = z.toJSONSchema(query, { io: 'input', unrepresentable: 'any' }) as {
       properties?: object;
+      oneOf?: { properties: object }[];
     };
-    expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(templates)));
+    const fields = [schema, ...(schema.oneOf ?? [])].flatMap(({ properties = {} }) => Object.keys(properties));
+    expect(fields).toEqual(expect.arrayContaining(Object.keys(templates)));
     // They stand side by side in `dataQueryOptions`.
-    expect(Object.keys(properties).filter((name) => Object.hasOwn(QueryOptions.shape, name))).toEqual([]);
+    expect(fields.filter((name) => Object.hasOwn(QueryOptions.shape, name))).toEqual([]);
   },
 );

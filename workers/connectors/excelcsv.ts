@@ -1,18 +1,27 @@
 import type { excelcsv } from '#shared/datasources/excelcsv.ts';
-import type { Connector, QueryResult } from '../define.ts';
-import type { SheetQuestion } from '../files/protocol.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Connector, DatasourceItem, QueryResult } from '../define.ts';
+import type { Question, ReadableFile, ReadResult, SheetQuestion } from '../files/protocol.ts';
 
 /** Nothing is open between questions: whose file it is, and whether it is still there, each asks anew. */
 export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tenantID, files }) => {
+  function ask(question: (file: ReadableFile) => Question, signal: AbortSignal): Promise<ReadResult> {
+    const filePaths = [fileInfo.filePath];
+    return files.read({ tenantID, filePaths, question: ([file = missing]) => question(file), signal });
+  }
+
   function read(asked: Omit<SheetQuestion, 'kind' | 'file'>, signal: AbortSignal): Promise<QueryResult> {
-    return files.read({
-      tenantID,
-      filePaths: [fileInfo.filePath],
-      question([file = missing]) {
-        return { kind: 'sheet', file, ...asked };
-      },
-      signal,
-    });
+    return ask((file) => ({ kind: 'sheet', file, ...asked }), signal);
+  }
+
+  async function readSheetNames(signal: AbortSignal): Promise<string[]> {
+    const { data } = await ask((file) => ({ kind: 'sheetNames', file }), signal);
+    return (data as { name: string }[]).map(({ name }) => name);
+  }
+
+  async function readColumns(sheetName: string, signal: AbortSignal): Promise<DatasourceItem[]> {
+    const { columns = [] } = await read({ sheetName, headerRow: 1, range: '', maxRows: ROWS_FOR_TYPES }, signal);
+    return columns.map(({ name, type }) => ({ name, kind: 'column', isContainer: false, type }));
   }
 
   return {
@@ -22,9 +31,22 @@ export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tena
     run({ query: { sheetName, headerRow, range, limit } }, { maxRows, signal }) {
       return read({ sheetName, headerRow, range, maxRows: Math.min(limit, maxRows) }, signal);
     },
+    async browse(path, signal) {
+      const [sheetName] = path;
+      const sheets = await readSheetNames(signal);
+      const isDeep = path.length > (sheets.length > 0 ? 1 : 0);
+      if (isDeep || (sheetName !== undefined && !sheets.includes(sheetName)))
+        throw new AppError('NOT_FOUND', `There is no ${isDeep ? 'column with parts' : `sheet ${sheetName}`}`);
+      if (sheetName === undefined && sheets.length > 0)
+        return sheets.map((name) => ({ name, kind: 'sheet', isContainer: true }));
+      return await readColumns(sheetName ?? '', signal);
+    },
     async [Symbol.asyncDispose]() {},
   };
 };
+
+/** A column's type is what its cells are, as far as this. */
+const ROWS_FOR_TYPES = 1_000;
 
 /** No path, no type: the reader refuses it. There is a file for every path. */
 const missing = { path: '', fileType: '' };

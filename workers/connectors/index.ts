@@ -10,12 +10,15 @@ import type { Connection, Connector, ConnectorContext } from '../define.ts';
 import { connectDuckdb } from './duckdb.ts';
 import { connectExcelcsv } from './excelcsv.ts';
 import { connectGraphql } from './graphql.ts';
+import { connectMqtt } from './mqtt.ts';
 import { connectMySQL } from './mysql.ts';
 import { connectNats } from './nats.ts';
 import { connectPostgresql } from './postgresql.ts';
 import { presetConnector } from './preset.ts';
+import { connectRabbitmq } from './rabbitmq.ts';
 import { connectRedis } from './redis.ts';
 import { connectRestapi } from './restapi.ts';
+import { connectS3 } from './s3.ts';
 import { connectSmtp } from './smtp.ts';
 import { connectSqlite } from './sqlite.ts';
 import { connectTenantdb } from './tenantdb.ts';
@@ -25,6 +28,8 @@ import { connectWebsocket } from './websocket.ts';
 const connectors = {
   tenantdb: connectTenantdb,
   nats: connectNats,
+  rabbitmq: connectRabbitmq,
+  mqtt: connectMqtt,
   postgresql: connectPostgresql,
   mysql: connectMySQL,
   excelcsv: connectExcelcsv,
@@ -35,6 +40,7 @@ const connectors = {
   restapi: connectRestapi,
   graphql: connectGraphql,
   websocket: connectWebsocket,
+  s3: connectS3,
   airtable: presetConnector(airtable),
   stripe: presetConnector(stripe),
   twilio: presetConnector(twilio),

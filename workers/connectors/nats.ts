@@ -9,6 +9,7 @@ import type { Connector, QueryResult } from '../define.ts';
 import type { Outbound } from '../outbound.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../upstream-error.ts';
 import { createLink } from './link.ts';
+import { bytesOf, writtenBytes } from './payload.ts';
 import { tlsOptions } from './stream.ts';
 
 type Options = z.output<(typeof nats)['options']>;
@@ -40,7 +41,7 @@ export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
     test: (signal) => link.use(signal, ({ connection }) => connection.flush()),
     async run({ query }, { signal }) {
       const subject = subjectOf(query.subject);
-      const payload = bytesOf(query);
+      const payload = bytesOf('payload', query.payload, query.encoding);
       return await link.use(signal, async (session) => {
         try {
           if (query.operation === 'publish') return await publish(session, subject, payload);
@@ -72,7 +73,11 @@ async function request(
   const reply = await connection.request(subject, payload, { timeout: replyTimeoutMs });
   const headers: [string, Json][] = [...(reply.headers ?? [])].map(([name, values]) => [name, values]);
   return {
-    data: { subject: reply.subject, payload: written(reply.data, encoding), headers: Object.fromEntries(headers) },
+    data: {
+      subject: reply.subject,
+      payload: writtenBytes('The reply', reply.data, encoding),
+      headers: Object.fromEntries(headers),
+    },
   };
 }
 
@@ -172,20 +177,4 @@ function subjectOf(subject: string): string {
   if (/[\s\p{Cc}]/u.test(subject) || tokens.some((token) => token === '' || token === '*' || token === '>'))
     throw new AppError('VALIDATION_ERROR', 'subject: must be words joined by dots, without blanks and wildcards');
   return subject;
-}
-
-function bytesOf({ payload, encoding }: Query): Uint8Array {
-  if (encoding === 'text') return Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
-  if (typeof payload !== 'string' || payload.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(payload))
-    throw new AppError('VALIDATION_ERROR', 'payload: must be base64');
-  return Buffer.from(payload, 'base64');
-}
-
-function written(bytes: Uint8Array, encoding: 'text' | 'base64'): string {
-  if (encoding === 'base64') return Buffer.from(bytes).toString('base64');
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (cause) {
-    throw new AppError('DB_ERROR', 'The reply is no text; it can be read as base64', { cause });
-  }
 }

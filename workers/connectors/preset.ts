@@ -1,4 +1,10 @@
-import { callName, type PresetCall, type PresetDefinition } from '#shared/datasources/presets/define-preset.ts';
+import {
+  callName,
+  isEmpty,
+  type PresetBody,
+  type PresetCall,
+  type PresetDefinition,
+} from '#shared/datasources/presets/define-preset.ts';
 import type { presets } from '#shared/datasources/presets/index.ts';
 import { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
@@ -6,8 +12,10 @@ import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import { written } from '#shared/workflow/templates.ts';
 import type { Connection, Connector, ConnectorContext, QueryResult, QueryRun } from '../define.ts';
+import { fieldsOf, readBody } from '../http/body.ts';
 import { at } from '../http/pages.ts';
-import { connectRestapi } from './restapi.ts';
+import type { HTTPResponse } from '../outbound-fetch.ts';
+import { openAPI } from './restapi.ts';
 
 type AnyPreset = (typeof presets)[number];
 
@@ -21,13 +29,14 @@ export function presetConnector<D extends AnyPreset>(definition: D): Connector<D
 export async function connectPreset(
   { preset }: PresetDefinition,
   options: JsonObject,
-  { baseUrl = preset.baseUrl, ...context }: ConnectorContext & { baseUrl?: string },
+  { baseUrl = preset.baseUrl, outbound }: Pick<ConnectorContext, 'outbound'> & { baseUrl?: string },
 ): Promise<Connection<AnyPreset>> {
+  const { refusal } = preset;
   const own = Object.entries(preset.headers ?? {}).map(([key, value]) => ({ key, value }));
   const chosen = Object.entries(preset.optionHeaders ?? {})
     .map(([key, field]) => ({ key, value: written(options[field]) }))
     .filter(({ value }) => value !== '');
-  const api = await connectRestapi(
+  const api = openAPI(
     restapi.options.parse({
       baseUrl: filled(baseUrl, options),
       headers: [...own, ...chosen],
@@ -35,64 +44,85 @@ export async function connectPreset(
         ? { authType: 'bearer', bearerToken: options[preset.auth.token] }
         : { authType: 'basic', username: options[preset.auth.username], password: options[preset.auth.password] }),
     }),
-    context,
+    { outbound, ...(refusal && { check: (answer) => mustAgree(answer, refusal) }) },
   );
 
   async function ask(request: JsonObject, run: QueryRun): Promise<QueryResult> {
     const query = restapi.query.parse({ retries: 2, contentType: preset.bodyFormat, ...request });
-    const result = await api.run({ query, statement: null }, run);
-    const { refusal } = preset;
-    if (refusal && isJsonObject(result.data) && result.data[refusal.ok] === false)
-      throw new AppError('UPSTREAM_FAILED', `The API refuses: ${written(result.data[refusal.message]).slice(0, 200)}`, {
-        retry: false,
-      });
-    return result;
+    return await api.run({ query, statement: null }, run);
   }
 
   return {
     async test(signal) {
-      // Airtable has nothing that every token may read: there the base itself must answer at all.
-      if (preset.probe === '') return await api.test(signal);
-      await ask({ apiEndpoint: preset.probe }, { signal, maxRows: 1, idempotencyKey: null });
+      const apiEndpoint = filled(preset.probe, options);
+      await ask({ apiEndpoint }, { signal, maxRows: 1, idempotencyKey: null });
     },
     async run({ query }: BoundQuery, run) {
       const fields = query as JsonObject;
       const call = preset.calls[callName(fields)];
       if (!call) throw new AppError('VALIDATION_ERROR', `operation: there is no ${callName(fields)}`);
-      const result = await ask(requestOf(call, fields), run);
+      const request = requestOf(call, { ...fields, ...options });
+      if (call.paging) {
+        const maxRows = Math.min(run.maxRows, Number(fields[call.paging.wanted]));
+        return await ask(paged(request, call, maxRows), { ...run, maxRows });
+      }
+      const result = await ask(request, call.items === undefined ? run : { ...run, maxRows: Number.POSITIVE_INFINITY });
       return call.items === undefined ? result : listOf(result.data, call.items, run.maxRows);
     },
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   };
 }
 
-function requestOf(call: PresetCall, fields: JsonObject): JsonObject {
+interface Request extends JsonObject {
+  queryParams: { key: string; value: Json }[];
+}
+
+function requestOf(call: PresetCall, fields: JsonObject): Request {
   const params = Object.entries(call.params ?? {}).map(([key, field]) => ({ key, value: fields[field] ?? null }));
+  const filters = call.filters === undefined ? [] : fieldsOf(fields[call.filters] ?? {});
   return {
     apiEndpoint: filled(call.path, fields),
     method: call.method,
-    queryParams: params
-      .filter(({ value }) => !isEmpty(value))
-      .map(({ key, value }) => ({ key: Array.isArray(value) ? `${key}[]` : key, value })),
+    headers: Object.entries(call.headers ?? {}).map(([key, value]) => ({ key, value })),
+    queryParams: [
+      ...params
+        .filter(({ value }) => !isEmpty(value))
+        .map(({ key, value }) => ({ key: Array.isArray(value) ? `${key}[]` : key, value })),
+      ...filters.map(([key, value]) => ({ key, value })),
+    ],
     ...(call.body !== undefined && { body: bodyOf(call.body, fields) }),
   };
 }
 
-function bodyOf(body: NonNullable<PresetCall['body']>, fields: JsonObject): Json {
-  if (typeof body === 'string') return fields[body] ?? null;
-  const entries = Object.entries(body).map(([name, field]): [string, Json] => [name, fields[field] ?? null]);
-  return Object.fromEntries(entries.filter(([, value]) => !isEmpty(value)));
+/** The first page, and how the next is found. */
+function paged(request: Request, { paging, items = '' }: PresetCall, maxRows: number): JsonObject {
+  if (!paging) return request;
+  const pageSize = Math.min(maxRows, paging.most);
+  const { by, size } = paging;
+  if (by.type === 'offset') return { ...request, pagination: { ...by, limitParam: size, pageSize, itemsPath: items } };
+  const pagination = { ...by, itemsPath: items };
+  if (by.type === 'cursor' && by.cursorIn === 'body')
+    return { ...request, pagination, body: { ...(isJsonObject(request.body) && request.body), [size]: pageSize } };
+  return { ...request, pagination, queryParams: [...request.queryParams, { key: size, value: pageSize }] };
 }
 
-/** What was left out by whoever asks is left out of the request. */
-function isEmpty(value: Json): boolean {
-  if (Array.isArray(value)) return value.length === 0;
-  return value === null || value === '' || (isJsonObject(value) && Object.keys(value).length === 0);
+function bodyOf(body: PresetBody | string, fields: JsonObject): Json {
+  if (typeof body === 'string') return fields[body] ?? null;
+  const entries = Object.entries(body).map(([name, from]): [string, Json] => [name, bodyOf(from, fields)]);
+  return Object.fromEntries(entries.filter(([, value]) => !isEmpty(value)));
 }
 
 /** `{name}` becomes one segment, whatever is in it. */
 function filled(text: string, fields: JsonObject): string {
   return text.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(written(fields[name])));
+}
+
+/** An API that says no with a 200 has still said no. */
+function mustAgree(answer: HTTPResponse, { ok, message }: { ok: string; message: string }): void {
+  const said = readBody(answer);
+  if (!isJsonObject(said) || said[ok] !== false) return;
+  const code = written(said[message]).slice(0, 200);
+  throw new AppError('UPSTREAM_FAILED', `The API refuses: ${code}`, { retry: false, details: { code } });
 }
 
 function listOf(data: Json, path: string, maxRows: number): QueryResult {

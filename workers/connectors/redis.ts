@@ -7,6 +7,7 @@ import type { Json } from '#shared/json.ts';
 import type { Connector, QueryResult } from '../define.ts';
 import { placeOf, upstreamError } from '../upstream-error.ts';
 import { createLink } from './link.ts';
+import { bytesOf } from './payload.ts';
 import { type Certificates, openStream } from './stream.ts';
 
 type Query = z.output<(typeof redis)['query']>;
@@ -203,13 +204,13 @@ const writes: ReadonlySet<Query['operation']> = new Set(['del', 'expire', 'hset'
 
 /** What stands behind the command, each word an argument of its own: nothing in it is read as a command. */
 function wordsOf(query: Plain): (string | Buffer)[] {
-  if (query.operation === 'publish') return [String(query.channel), bytes(query.value, query.encoding)];
+  if (query.operation === 'publish') return [String(query.channel), bytesOf('value', query.value, query.encoding)];
   const keys = several(query.key).map(String);
   switch (query.operation) {
     case 'set':
       return [
         ...keys,
-        bytes(query.value, query.encoding),
+        bytesOf('value', query.value, query.encoding),
         ...(query.ttl === undefined ? [] : ['EX', String(query.ttl)]),
       ];
     case 'expire':
@@ -218,19 +219,19 @@ function wordsOf(query: Plain): (string | Buffer)[] {
     case 'hdel':
       return [...keys, ...several(query.field).map(String)];
     case 'hset':
-      return [...keys, String(query.field), bytes(query.value, query.encoding)];
+      return [...keys, String(query.field), bytesOf('value', query.value, query.encoding)];
     case 'sismember':
-      return [...keys, bytes(query.value, query.encoding)];
+      return [...keys, bytesOf('value', query.value, query.encoding)];
     case 'lpush':
     case 'rpush':
     case 'sadd':
     case 'srem':
-      return [...keys, ...several<Json>(query.value).map((value) => bytes(value, query.encoding))];
+      return [...keys, ...several<Json>(query.value).map((value) => bytesOf('value', value, query.encoding))];
     case 'xadd':
       return [
         ...keys,
         '*',
-        ...Object.entries(query.value).flatMap(([name, value]) => [name, bytes(value, query.encoding)]),
+        ...Object.entries(query.value).flatMap(([name, value]) => [name, bytesOf('value', value, query.encoding)]),
       ];
     default:
       return keys;
@@ -239,13 +240,6 @@ function wordsOf(query: Plain): (string | Buffer)[] {
 
 function several<T>(value: T | T[]): T[] {
   return Array.isArray(value) ? value : [value];
-}
-
-function bytes(value: Json, encoding: 'text' | 'base64'): Buffer {
-  if (encoding === 'text') return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
-  if (typeof value !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(value) || value.length % 4 !== 0)
-    throw new AppError('VALIDATION_ERROR', 'value: must be base64');
-  return Buffer.from(value, 'base64');
 }
 
 async function refuseHuge(call: Call, command: string, ...words: (string | number)[]): Promise<void> {

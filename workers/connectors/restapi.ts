@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import type { Connector, ConnectorContext, QueryResult, QueryRun } from '../define.ts';
+import { isJsonObject, type Json } from '#shared/json.ts';
+import type { Connection, Connector, ConnectorContext, QueryResult, QueryRun } from '../define.ts';
 import {
   type Authentication,
   always,
@@ -14,7 +14,7 @@ import {
   inHeader,
   nothing,
 } from '../http/auth.ts';
-import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
+import { mediaTypeOf, parseFields, readBody, writeBody } from '../http/body.ts';
 import { addParams, endpointURL, isBelow } from '../http/endpoint.ts';
 import { headersOf } from '../http/headers.ts';
 import { readPages } from '../http/pages.ts';
@@ -33,9 +33,23 @@ type Options = z.output<typeof restapi.options>;
 type Query = z.output<typeof restapi.query>;
 
 /** One API: its connections are kept, and its token. */
-export const connectRestapi: Connector<typeof restapi> = (options, context) => {
-  const fetch = createOutboundFetch(context.outbound, { sslVerify: options.sslVerify });
-  const authentication = authenticationOf(options, fetch, context);
+export const connectRestapi: Connector<typeof restapi> = (options, context) =>
+  openAPI(options, { ...context, account: accountOf(options, context) });
+
+/** `check` sees every answer, and throws when it says no in words of its own; `account` stands in for what the options say. */
+export function openAPI(
+  options: Options,
+  {
+    outbound,
+    check = () => undefined,
+    account,
+  }: Pick<ConnectorContext, 'outbound'> & {
+    check?: (answer: HTTPResponse) => void;
+    account?: Authentication | undefined;
+  },
+): Connection<typeof restapi> {
+  const fetch = createOutboundFetch(outbound, { sslVerify: options.sslVerify });
+  const authentication = account ?? authenticationOf(options, fetch);
   const base = new URL(options.baseUrl);
   const own = [...options.headers, ...options.queryParams].map(({ value }) => value);
 
@@ -75,6 +89,7 @@ export const connectRestapi: Connector<typeof restapi> = (options, context) => {
       },
     });
     if (response.status >= 400) throw statusError(response, secrets);
+    check(response);
     return response;
   }
 
@@ -90,17 +105,24 @@ export const connectRestapi: Connector<typeof restapi> = (options, context) => {
     },
 
     async run({ query }, run) {
-      const request = requestOf(query, options, { base, run });
       const { pagination } = query;
+      const isInBody = pagination.type === 'cursor' && pagination.cursorIn === 'body';
+      // With the same key for each, a server could answer every page with the first.
+      const request = requestOf(query, options, { base, run: isInBody ? { ...run, idempotencyKey: null } : run });
       if (pagination.type === 'none') return resultOf(readBody(await ask(request, query, run.signal)), run.maxRows);
-      if (request.method !== 'GET') throw new AppError('VALIDATION_ERROR', 'pagination: only a GET has pages');
+      if (request.method !== 'GET' && !isInBody)
+        throw new AppError(
+          'VALIDATION_ERROR',
+          'pagination: only a GET has pages, or a cursor that is sent in the body',
+        );
 
       const { rows, isMore } = await readPages(request.url, pagination, {
         maxRows: run.maxRows,
-        fetchPage: (url) => {
+        fetchPage: (url, cursor) => {
           if (!isBelow(url, base))
             throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(base)} is said to be somewhere else`);
-          return ask({ ...request, url }, query, run.signal);
+          const asked = cursor === null ? query : withCursor(query, cursor);
+          return ask({ ...request, url, body: bodyOf(asked) }, query, run.signal);
         },
       });
       return { data: rows, rowCount: rows.length, truncated: isMore };
@@ -108,7 +130,20 @@ export const connectRestapi: Connector<typeof restapi> = (options, context) => {
 
     [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
   };
-};
+}
+
+function bodyOf({ method, contentType, body }: Query): string | null {
+  return method === 'GET' || method === 'HEAD' ? null : writeBody(contentType, body);
+}
+
+/** The same question, a page further. */
+function withCursor(query: Query, cursor: string): Query {
+  const { pagination, body } = query;
+  if (pagination.type !== 'cursor') return query;
+  const fields = typeof body === 'string' ? parseFields(body) : body;
+  if (!isJsonObject(fields)) throw new AppError('VALIDATION_ERROR', 'body: must be an object for a cursor to be in it');
+  return { ...query, body: { ...fields, [pagination.cursorParam]: cursor } };
+}
 
 interface Answered extends HTTPResponse {
   secrets: readonly string[];
@@ -118,7 +153,7 @@ function requestOf(query: Query, options: Options, { base, run }: { base: URL; r
   const url = endpointURL(base, query.apiEndpoint);
   addParams(url, [...options.queryParams, ...query.queryParams]);
   const isRead = query.method === 'GET' || query.method === 'HEAD';
-  const body = isRead ? null : writeBody(query.contentType, query.body);
+  const body = bodyOf(query);
   const headers = {
     accept: acceptOf(options),
     ...(body !== null && { 'content-type': mediaTypeOf(query.contentType) }),
@@ -140,11 +175,14 @@ function resultOf(data: Json, maxRows: number): QueryResult {
   return { data: data.slice(0, maxRows), rowCount: Math.min(data.length, maxRows), truncated: data.length > maxRows };
 }
 
-function authenticationOf(
-  options: Options,
-  fetch: OutboundFetch,
-  { tenantID, oauthConnections }: ConnectorContext,
-): Authentication {
+/** Undefined where no account was connected. */
+function accountOf(options: Options, { tenantID, oauthConnections }: ConnectorContext): Authentication | undefined {
+  const { authType, oauthConnectionID, baseUrl } = options;
+  if (authType !== 'oauthConnection' || oauthConnectionID === undefined) return undefined;
+  return connectedAccount({ tenantID, oauthConnectionID, url: new URL(baseUrl) }, oauthConnections);
+}
+
+function authenticationOf(options: Options, fetch: OutboundFetch): Authentication {
   const { apiKey, oauth2 } = options;
   switch (options.authType) {
     case 'none':
@@ -162,11 +200,7 @@ function authenticationOf(
         throw new AppError('VALIDATION_ERROR', 'datasourceOptions.oauth2.tokenUrl: is needed to get a token');
       return clientCredentials({ ...oauth2, tokenUrl }, fetch);
     }
-    case 'oauthConnection': {
-      const { oauthConnectionID, baseUrl } = options;
-      if (oauthConnectionID === undefined)
-        throw new AppError('VALIDATION_ERROR', 'datasourceOptions.oauthConnectionID: is needed to get a token');
-      return connectedAccount({ tenantID, oauthConnectionID, url: new URL(baseUrl) }, oauthConnections);
-    }
+    case 'oauthConnection':
+      throw new AppError('VALIDATION_ERROR', 'datasourceOptions.oauthConnectionID: is needed to get a token');
   }
 }

@@ -5,7 +5,7 @@ import { createConnection } from '../postgresql/connection.ts';
 /** Holds nothing itself: the connections are those of all work in the tenant's database. */
 export const connectTenantdb: Connector<typeof tenantdb> = (_options, { tenantID, tenantDatabases }) => ({
   ...createConnection({
-    where: "The tenant's database",
+    where: "the tenant's database",
     use: (signal, work) => tenantDatabases.use(tenantID, signal, work),
   }),
   [Symbol.asyncDispose]: async () => undefined,

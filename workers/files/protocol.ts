@@ -15,6 +15,12 @@ export interface SheetQuestion {
   maxRows: number;
 }
 
+/** What the sheets of a workbook are called; a file without sheets has none. */
+export interface SheetNamesQuestion {
+  kind: 'sheetNames';
+  file: ReadableFile;
+}
+
 export interface SqlQuestion {
   kind: 'sqlite' | 'duckdb';
   files: (ReadableFile & { name: string })[];
@@ -23,7 +29,7 @@ export interface SqlQuestion {
   maxRows: number;
 }
 
-export type Question = SheetQuestion | SqlQuestion;
+export type Question = SheetQuestion | SheetNamesQuestion | SqlQuestion;
 
 export interface ReadColumn {
   name: string;

@@ -1,11 +1,11 @@
 import { fileTypes } from '#shared/file-types.ts';
 import type { Json } from '#shared/json.ts';
 import { csvRows } from './csv-rows.ts';
-import { ReadFailure, type SheetQuestion } from './protocol.ts';
+import { ReadFailure, type SheetNamesQuestion, type SheetQuestion } from './protocol.ts';
 import { columnName, parseRange, type Range } from './range.ts';
 import { collectRows, uniqueNames } from './rows.ts';
 import { TextColumn } from './text-column.ts';
-import { workbookRows } from './workbook-rows.ts';
+import { sheetNames, workbookRows } from './workbook-rows.ts';
 
 /** The rows of a table of which cells are known and nothing else: the header row names them. */
 export async function readSheet(question: SheetQuestion): Promise<string> {
@@ -27,6 +27,15 @@ export async function readSheet(question: SheetQuestion): Promise<string> {
   const types = table.names.map((_name, index) => typeOf(table.rows.map((row) => row[index] ?? null)));
   return present(table, types, (value) => value ?? null);
 }
+
+export async function readSheetNames({ file }: SheetNamesQuestion): Promise<string> {
+  const names = file.fileType === fileTypes.xlsx ? await sheetNames(file.path) : [];
+  const rows = collectRows(['name'], MOST_SHEETS);
+  for (const name of names) rows.add([name]);
+  return rows.toJSON([{ name: 'name', type: 'text' }]);
+}
+
+const MOST_SHEETS = 10_000;
 
 interface Table {
   names: string[];

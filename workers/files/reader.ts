@@ -22,6 +22,7 @@ async function reply(question: Question): Promise<void> {
 /** Drivers are loaded by the first question that needs them. */
 async function read(question: Question): Promise<string> {
   if (question.kind === 'sheet') return (await import('./read-sheet.ts')).readSheet(question);
+  if (question.kind === 'sheetNames') return (await import('./read-sheet.ts')).readSheetNames(question);
   if (question.kind === 'sqlite') return (await import('./read-sqlite.ts')).readSqlite(question);
   return (await import('./read-duckdb.ts')).readDuckdb(question);
 }

@@ -108,6 +108,6 @@ export function createReaders(
 }
 
 function aboutOf(question: Question): string {
-  if (question.kind === 'sheet') return question.file.path;
+  if ('file' in question) return question.file.path;
   return question.files.map(({ path }) => path).join();
 }

@@ -1,6 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { unzipSync } from 'fflate';
-import { InvalidInputError, InvalidSpreadsheetError, readSheet, SheetNotFoundError } from 'read-excel-file/node';
+import readWorkbook, {
+  InvalidInputError,
+  InvalidSpreadsheetError,
+  readSheet,
+  SheetNotFoundError,
+} from 'read-excel-file/node';
 import type { Json } from '#shared/json.ts';
 import { ReadFailure } from './protocol.ts';
 
@@ -8,20 +13,37 @@ const MAX_UNPACKED = 150 * 1024 * 1024;
 
 /** The rows of one sheet: values, and of formulas what they had come to when the file was saved. */
 export async function* workbookRows(path: string, sheetName: string): AsyncGenerator<Json[]> {
-  const bytes = await readFile(path);
-  if (unpackedSize(bytes) > MAX_UNPACKED)
-    throw new ReadFailure('DB_ERROR', 'The workbook is too large once it is unpacked: more than 150 MB');
+  const bytes = await readBytes(path);
   try {
     const rows = await readSheet(bytes, sheetName || 1, { parseNumber, trim: false });
     for (const row of rows) yield row.map(toJSON);
   } catch (error) {
     if (error instanceof SheetNotFoundError)
       throw new ReadFailure('VALIDATION_ERROR', `sheetName: there is no sheet "${sheetName}"`);
-    // It names the cell.
-    if (error instanceof InvalidSpreadsheetError) throw unreadable(`: ${error.message}`);
-    if (error instanceof InvalidInputError) throw unreadable();
-    throw error;
+    throw explain(error);
   }
+}
+
+export async function sheetNames(path: string): Promise<string[]> {
+  const bytes = await readBytes(path);
+  try {
+    return (await readWorkbook(bytes)).map(({ sheet }) => sheet);
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  const bytes = await readFile(path);
+  if (unpackedSize(bytes) > MAX_UNPACKED)
+    throw new ReadFailure('DB_ERROR', 'The workbook is too large once it is unpacked: more than 150 MB');
+  return bytes;
+}
+
+function explain(error: unknown): unknown {
+  // It names the cell.
+  if (error instanceof InvalidSpreadsheetError) return unreadable(`: ${error.message}`);
+  return error instanceof InvalidInputError ? unreadable() : error;
 }
 
 /** As the archive says it. One that lies is ended by the limit on the memory of the process it is read in. */

@@ -26,17 +26,18 @@ export function writeBody(format: BodyFormat, value: Json | undefined): string |
 }
 
 /** Nested values as `name[key]` and `name[0]`, as Stripe, PHP and Rails read them. */
-function fieldsOf(value: Json): [string, string][] {
+export function fieldsOf(value: Json): [string, string][] {
   const fields = typeof value === 'string' ? parseFields(value) : value;
   if (!isJsonObject(fields)) throw new AppError('VALIDATION_ERROR', 'body: a form must be an object of fields');
   return Object.entries(fields).flatMap(([name, child]) => flatten(name, child));
 }
 
-function parseFields(text: string): unknown {
+/** Nothing is an object without fields. */
+export function parseFields(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return text.trim() === '' ? {} : JSON.parse(text);
   } catch (cause) {
-    throw new AppError('VALIDATION_ERROR', 'body: a form must be an object of fields', { cause });
+    throw new AppError('VALIDATION_ERROR', 'body: must be an object of fields', { cause });
   }
 }
 

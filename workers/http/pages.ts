@@ -7,8 +7,13 @@ import { readBody } from './body.ts';
 
 type Paged = Exclude<Pagination, { type: 'none' }>;
 
-/** Fetches one page. */
-export type FetchPage = (url: URL) => Promise<HTTPResponse>;
+/** Fetches one page; the cursor is one that the address does not hold. */
+export type FetchPage = (url: URL, cursor: string | null) => Promise<HTTPResponse>;
+
+interface Place {
+  url: URL;
+  cursor: string | null;
+}
 
 /** All pages together may be this much; more would not fit an answer either. */
 const MOST_BYTES = 50_000_000;
@@ -21,25 +26,30 @@ export async function readPages(
 ): Promise<{ rows: Json[]; isMore: boolean }> {
   const rows: Json[] = [];
   let bytes = 0;
-  let url: URL | undefined = begin(first, pagination);
-  for (let page = 0; url && page < pagination.maxPages; page += 1) {
-    const response: HTTPResponse = await fetchPage(url);
+  let place: Place | undefined = { url: begin(first, pagination), cursor: null };
+  for (let page = 0; place && page < pagination.maxPages; page += 1) {
+    const response: HTTPResponse = await fetchPage(place.url, place.cursor);
     bytes += response.body.length;
     if (bytes > MOST_BYTES)
-      throw new AppError('UPSTREAM_FAILED', `The pages of ${whereOf(url)} are more than ${MOST_BYTES / 1_000_000} MB`, {
-        retry: false,
-        details: { reason: 'too-large' },
-      });
+      throw new AppError(
+        'UPSTREAM_FAILED',
+        `The pages of ${whereOf(place.url)} are more than ${MOST_BYTES / 1_000_000} MB`,
+        {
+          retry: false,
+          details: { reason: 'too-large' },
+        },
+      );
     const answer = readBody(response);
     const items = itemsOf(answer, pagination.itemsPath, response);
     for (const item of items) rows.push(item);
     if (rows.length > maxRows) return { rows: rows.slice(0, maxRows), isMore: true };
-    url =
+    place =
       items.length === 0 && pagination.type !== 'cursor'
         ? undefined
-        : after(url, pagination, { answer, items, page, response });
+        : after(place, pagination, { answer, items, page, response });
+    if (rows.length === maxRows && saysWhetherThereIsMore(pagination)) break;
   }
-  return { rows, isMore: url !== undefined };
+  return { rows, isMore: place !== undefined };
 }
 
 function begin(url: URL, pagination: Paged): URL {
@@ -50,8 +60,16 @@ function begin(url: URL, pagination: Paged): URL {
         pagination.pageSize !== undefined && { [pagination.sizeParam]: pagination.pageSize }),
     });
   if (pagination.type === 'offset')
-    return withParams(url, { [pagination.offsetParam]: 0, [pagination.limitParam]: pagination.pageSize });
+    return withParams(url, {
+      [pagination.offsetParam]: url.searchParams.get(pagination.offsetParam) ?? 0,
+      [pagination.limitParam]: pagination.pageSize,
+    });
   return url;
+}
+
+/** The others may only seem to go on. */
+function saysWhetherThereIsMore({ type }: Paged): boolean {
+  return type === 'cursor' || type === 'link';
 }
 
 interface Page {
@@ -62,24 +80,42 @@ interface Page {
 }
 
 /** Where the next page is, if there is one. */
-function after(url: URL, pagination: Paged, { answer, items, page, response }: Page): URL | undefined {
+function after(place: Place, pagination: Paged, { answer, items, page, response }: Page): Place | undefined {
+  const { url } = place;
   switch (pagination.type) {
     case 'page': {
       const isLast = pagination.sizeParam !== undefined && items.length < (pagination.pageSize ?? 0);
-      return isLast ? undefined : withParams(url, { [pagination.pageParam]: pagination.firstPage + page + 1 });
+      return isLast ? undefined : only(withParams(url, { [pagination.pageParam]: pagination.firstPage + page + 1 }));
     }
     case 'offset': {
       const isLast = items.length < pagination.pageSize;
-      return isLast ? undefined : withParams(url, { [pagination.offsetParam]: (page + 1) * pagination.pageSize });
+      const offset = Number(url.searchParams.get(pagination.offsetParam)) + pagination.pageSize;
+      return isLast ? undefined : only(withParams(url, { [pagination.offsetParam]: offset }));
     }
-    case 'cursor': {
-      const cursor = written(at(answer, pagination.cursorPath));
-      const isOver = cursor === '' || cursor === 'false' || url.searchParams.get(pagination.cursorParam) === cursor;
-      return isOver ? undefined : withParams(url, { [pagination.cursorParam]: cursor });
+    case 'cursor':
+      return afterCursor(place, pagination, answer);
+    case 'link': {
+      const next =
+        pagination.path === '' ? nextLink(response, url) : linked(at(answer, pagination.path), response, url);
+      return next && only(next);
     }
-    case 'link':
-      return nextLink(response, url);
   }
+}
+
+function only(url: URL): Place {
+  return { url, cursor: null };
+}
+
+function afterCursor(
+  { url, cursor: before }: Place,
+  { cursorParam, cursorIn, cursorPath, morePath }: Extract<Paged, { type: 'cursor' }>,
+  answer: Json,
+): Place | undefined {
+  if (morePath !== '' && at(answer, morePath) !== true) return undefined;
+  const cursor = written(at(answer, cursorPath));
+  const last = cursorIn === 'body' ? before : url.searchParams.get(cursorParam);
+  if (cursor === '' || cursor === 'false' || cursor === last) return undefined;
+  return cursorIn === 'body' ? { url, cursor } : only(withParams(url, { [cursorParam]: cursor }));
 }
 
 function withParams(url: URL, params: Record<string, string | number>): URL {
@@ -96,11 +132,11 @@ function itemsOf(answer: Json, path: string, { url }: HTTPResponse): readonly Js
   throw new AppError('UPSTREAM_FAILED', `${where} of ${whereOf(url)} is not a list`, { retry: false });
 }
 
-/** `data.items` of an answer; only what is its own. */
+/** `data.items` of an answer, `data.-1` being the last; only what is its own. */
 export function at(answer: Json, path: string): Json | undefined {
   let found: Json | undefined = answer;
   for (const key of path === '' ? [] : path.split('.')) {
-    if (Array.isArray(found)) found = /^\d+$/.test(key) ? found[Number(key)] : undefined;
+    if (Array.isArray(found)) found = /^-?\d+$/.test(key) ? found.at(Number(key)) : undefined;
     else found = isJsonObject(found) && Object.hasOwn(found, key) ? found[key] : undefined;
   }
   return found;
@@ -110,12 +146,17 @@ export function at(answer: Json, path: string): Json | undefined {
 function nextLink({ headers, url }: HTTPResponse, asked: URL): URL | undefined {
   for (const [, target = '', parameters = ''] of (headers.link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
     if (!/;\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next\b)/i.test(parameters)) continue;
-    const next = URL.parse(target, url);
-    if (!next || next.origin !== asked.origin)
-      throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(asked)} is said to be somewhere else`, {
-        retry: false,
-      });
-    return next.href === asked.href ? undefined : next;
+    return linked(target, { url }, asked);
   }
   return undefined;
+}
+
+function linked(target: Json | undefined, { url }: Pick<HTTPResponse, 'url'>, asked: URL): URL | undefined {
+  if (typeof target !== 'string' || target === '') return undefined;
+  const next = URL.parse(target, url);
+  if (!next || next.origin !== asked.origin)
+    throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(asked)} is said to be somewhere else`, {
+      retry: false,
+    });
+  return next.href === asked.href ? undefined : next;
 }

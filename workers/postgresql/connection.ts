@@ -7,8 +7,8 @@ import type { Connection, QueryResult, QueryRun } from '../define.ts';
 import { upstreamError } from '../upstream-error.ts';
 import { browse } from './browse.ts';
 import { refusalOf } from './errors.ts';
-import { ask, describe, type RawResult, readTag } from './portal.ts';
-import { columnsOf, learn, rowsOf, writeParams } from './rows.ts';
+import { ask, type RawResult, readTag } from './portal.ts';
+import { columnsOf, learn, rowsOf, streamRows, writeParams } from './rows.ts';
 import type { PostgresClient } from './session.ts';
 
 /** Who lends connections to one database. */
@@ -75,22 +75,13 @@ function answer(client: PostgresClient, { maxRows, ...rendered }: Question): Pro
   });
 }
 
-/** The types are learned before: between the portions of an answer the connection can be asked nothing else. */
-function stream(
-  client: PostgresClient,
-  { maxRows, ...rendered }: Question,
-  onRows: NonNullable<QueryRun['onRows']>,
-): Promise<QueryResult> {
+type Take = NonNullable<QueryRun['onRows']>;
+
+function stream(client: PostgresClient, { maxRows, ...rendered }: Question, onRows: Take): Promise<QueryResult> {
   return located(rendered.sql, async () => {
-    await learn(client, (await describe(client, rendered.sql)).fields);
     const values = await writeParams(client, rendered);
-    const result = await ask(client, {
-      sql: rendered.sql,
-      values,
-      budget: { rows: maxRows, bytes: Number.POSITIVE_INFINITY },
-      field: 'query',
-      take: (rows, fields) => onRows(rowsOf(rows, fields, client.types)),
-    });
+    const budget = { rows: maxRows, bytes: Number.POSITIVE_INFINITY };
+    const result = await streamRows(client, { sql: rendered.sql, values, budget, field: 'query' }, onRows);
     return presented(result, client);
   });
 }

@@ -126,8 +126,10 @@ class Portal implements Submittable {
   #connection: Connection | undefined;
   /** In JSON every row repeats the names. */
   #named = 0;
-  /** Of the rows since the last that were asked for, or handed over. */
+  /** Of what was asked for last. */
   #portion = { rows: 0, bytes: 0 };
+  /** Of the rows that wait to be handed over. */
+  #held = 0;
   #handing = Promise.resolve();
   #refusal: AppError | undefined;
   #isSynced = false;
@@ -164,7 +166,8 @@ class Portal implements Submittable {
     result.bytes += bytes;
     this.#portion.rows += 1;
     this.#portion.bytes += bytes;
-    if (this.#asked.take && this.#portion.bytes > 2 * PORTION_BYTES) this.#holdBack();
+    this.#held += bytes;
+    if (this.#asked.take && this.#held > 2 * PORTION_BYTES) this.#holdBack();
   }
 
   #hasRoomFor(bytes: number): boolean {
@@ -212,6 +215,8 @@ class Portal implements Submittable {
     this.#isOver = true;
     this.#settle.reject(this.#refusal ?? error);
     this.#sync(connection);
+    // Nobody takes what may have been held back.
+    connection.stream.resume();
   }
 
   handleReadyForQuery(): void {
@@ -241,6 +246,7 @@ class Portal implements Submittable {
     const { take } = this.#asked;
     if (!take) return goOn();
     const rows = this.#result.rows.splice(0);
+    this.#held = 0;
     this.#handing = this.#handing.then(async () => {
       if (this.#isOver) return;
       try {

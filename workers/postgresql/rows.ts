@@ -1,7 +1,7 @@
 import type { FieldDef } from 'pg';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { columnKeys, rowOf } from '../connectors/rows.ts';
-import { describe, type RawResult, type RawRow } from './portal.ts';
+import { type Asked, ask, describe, type RawResult, type RawRow } from './portal.ts';
 import type { PostgresClient } from './session.ts';
 import type { Types } from './values.ts';
 
@@ -44,6 +44,19 @@ export function rowsOf(rows: readonly RawRow[], fields: readonly FieldDef[], typ
       row.map((text, index) => (text === null ? null : (readers[index]?.(text) ?? null))),
     ),
   );
+}
+
+/**
+ * Hands the rows over as they come. The types are learned before: between the portions of an answer the connection can be asked
+ * nothing else.
+ */
+export async function streamRows(
+  client: PostgresClient,
+  asked: Omit<Asked, 'take'>,
+  onRows: (rows: JsonObject[]) => Promise<void>,
+): Promise<RawResult> {
+  await learn(client, (await describe(client, asked.sql)).fields);
+  return await ask(client, { ...asked, take: (rows, fields) => onRows(rowsOf(rows, fields, client.types)) });
 }
 
 /** Values as parameters. Only lists and objects are written in a way that depends on what the server expects. */

@@ -1,8 +1,7 @@
 import { toAppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { DATABASE_EXPORT, type DatabaseExport, type DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
-import { ask, describe } from '../postgresql/portal.ts';
-import { learn, rowsOf } from '../postgresql/rows.ts';
+import { streamRows } from '../postgresql/rows.ts';
 import type { PostgresClient } from '../postgresql/session.ts';
 import { createResultPages } from '../result-pages.ts';
 import { findTable, quoteTable } from './catalog.ts';
@@ -23,22 +22,15 @@ export async function exportRows(
   const table = await findTable(client, operation);
   const values: Values = [];
   const where = conditionOf(operation.filter, table, values);
-  const names = table.columns.map(({ name }) => name);
-  const selected = names.map((name) => quoteName(name)).join(', ') || 'null as empty';
+  const columns = table.columns.map(({ name, type }) => ({ name, type }));
+  const selected = columns.map(({ name }) => quoteName(name)).join(', ') || 'null as empty';
   const sql = `select ${selected} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation.order)}`;
 
   const owner = { tenantID, source: DATABASE_EXPORT, callerID: operation.callerID };
   await using paged = createResultPages({ pool, secrets }, owner, ROWS_PER_PAGE);
-  // Between the portions of an answer the connection can be asked nothing else.
-  await learn(client, (await describe(client, sql)).fields);
-  await ask(client, {
-    sql,
-    values,
-    budget: NO_LIMIT,
-    take: (rows, fields) => paged.add(rowsOf(rows, fields, client.types)).catch(rethrow),
-  });
+  await streamRows(client, { sql, values, budget: NO_LIMIT }, (rows) => paged.add(rows).catch(rethrow));
   const { firstPage, ...rest } = await paged.finish();
-  return { names, rows: firstPage as JsonObject[], ...rest };
+  return { columns, rows: firstPage as JsonObject[], ...rest };
 }
 
 /** What the tenant's database did not cause must not look as if it had. */

@@ -32,7 +32,8 @@ export function targetOfOwn(
     ...common,
     ...{ host, port, database: databaseName, user: roleName, password },
     ...ownSecurity(ssl, host),
-    where: host.startsWith('/') ? 'the server' : placeOf(host, port),
+    // Where the deployment has its server is no tenant's business.
+    where: "the tenant's database",
     isOurs: true,
   };
 }

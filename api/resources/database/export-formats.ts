@@ -8,7 +8,13 @@ interface ExportFormat {
   type: string;
   /** What a file of this kind can hold. */
   maxRows: number;
-  write(names: readonly string[], portions: Portions): AsyncIterable<string | Uint8Array>;
+  write(columns: readonly Column[], portions: Portions): AsyncIterable<string | Uint8Array>;
+}
+
+interface Column {
+  name: string;
+  /** As the server calls it. */
+  type: string;
 }
 
 export const exportFormats = {
@@ -21,7 +27,7 @@ export const exportFormats = {
   },
 } as const satisfies Record<string, ExportFormat>;
 
-async function* writeJSON(_names: readonly string[], portions: Portions): AsyncGenerator<string> {
+async function* writeJSON(_columns: readonly Column[], portions: Portions): AsyncGenerator<string> {
   let before = '[';
   for await (const rows of portions) {
     if (rows.length === 0) continue;
@@ -32,7 +38,8 @@ async function* writeJSON(_names: readonly string[], portions: Portions): AsyncG
 }
 
 /** RFC 4180: a null is nothing, an empty text is `""`. */
-async function* writeCSV(names: readonly string[], portions: Portions): AsyncGenerator<string> {
+async function* writeCSV(columns: readonly Column[], portions: Portions): AsyncGenerator<string> {
+  const names = columns.map(({ name }) => name);
   yield lineOf(names);
   for await (const rows of portions) yield rows.map((row) => lineOf(names.map((name) => row[name] ?? null))).join('');
 }
@@ -52,14 +59,21 @@ function asText(value: Json): string {
 }
 
 /** Numbers and booleans are themselves, all else is text: a text that looks like a formula is a text. */
-function writeXLSX(names: readonly string[], portions: Portions): AsyncIterable<Uint8Array> {
+function writeXLSX(columns: readonly Column[], portions: Portions): AsyncIterable<Uint8Array> {
   async function* rows() {
     for await (const portion of portions)
-      for (const row of portion) yield names.map((name) => toCell(row[name] ?? null));
+      for (const row of portion) yield columns.map(({ name, type }) => toCell(row[name] ?? null, type));
   }
-  return writeXlsxStream(rows(), { name: 'Rows', columns: names.map((header) => ({ header })) });
+  return writeXlsxStream(rows(), { name: 'Rows', columns: columns.map(({ name }) => ({ header: name })) });
 }
 
-function toCell(value: Json): string | number | boolean | null {
+function toCell(value: Json, type: string): string | number | boolean | null {
+  if (typeof value === 'string' && /^(?:numeric|bigint)/.test(type)) return asNumber(value);
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+}
+
+/** A workbook has 15 digits: what has more would be another number. */
+function asNumber(text: string): string | number {
+  const digits = text.replace(/^-?0*\.?0*|\./g, '');
+  return /^-?\d+(?:\.\d+)?$/.test(text) && digits.length <= 15 ? Number(text) : text;
 }

@@ -35,7 +35,7 @@ export const exportRows = tenantRoute({
       response.attachment(`export.${format}`).type(type).set('x-content-type-options', 'nosniff');
       const owner = { tenantID, source: DATABASE_EXPORT, callerID: caller.id };
       // Whatever goes wrong from here on, the client sees a file that ends too early as one.
-      await pipeline(write(found.names, portionsOf(context, owner, found)), response, { signal });
+      await pipeline(write(found.columns, portionsOf(context, owner, found)), response, { signal });
     } finally {
       await forgetResult(context.pool, found.resultID);
     }

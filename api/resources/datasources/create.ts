@@ -2,6 +2,7 @@ import { createAsset } from '#shared/assets.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { newID } from '#shared/ids.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { typeAccess } from '../../http/type-access.ts';
 import { checkConnection } from './check-connection.ts';
 import { readOptions, sealOptions } from './options.ts';
 import { presentDatasource } from './present.ts';
@@ -12,7 +13,10 @@ export const createDatasource = tenantRoute({
   path: '/datasources',
   summary: 'Create a datasource; its secrets are stored sealed and never shown again',
   status: 201,
-  permission: 'datasource.create',
+  access: ({ body }) => [
+    { permission: 'datasource.create', object: 'datasource:*' },
+    ...typeAccess(body.datasourceType),
+  ],
   body: DatasourceCreate,
   response: Changed,
   idempotent: 'transaction',

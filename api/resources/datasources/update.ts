@@ -7,6 +7,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { typeAccess } from '../../http/type-access.ts';
 import { checkConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, readOptions, sealOptions } from './options.ts';
@@ -17,8 +18,10 @@ export const updateDatasource = tenantRoute({
   method: 'patch',
   path: '/datasources/:datasourceID',
   summary: 'Change a datasource; what is left out stays, and so does a secret whose mask is sent back',
-  permission: 'datasource.update',
-  object: ({ params }) => `datasource:${params.datasourceID}`,
+  access: ({ params, body }) => [
+    { permission: 'datasource.update', object: `datasource:${params.datasourceID}` },
+    ...typeAccess(body.datasourceType),
+  ],
   params: DatasourceID,
   body: DatasourceUpdate,
   response: Changed,

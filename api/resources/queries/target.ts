@@ -4,10 +4,10 @@ import { datasources, datasourceTypes, findDatasourceType } from '#shared/dataso
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { JsonObject } from '#shared/json.ts';
-import { splitPermission } from '#shared/policy/permissions.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
 import { type Issue, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
+import { typeAccess } from '../../http/type-access.ts';
 
 /** What a query asks, as somebody has named it: a datasource, a type, or both. */
 interface Asked {
@@ -24,10 +24,7 @@ export interface Target {
 /** What writing or trying a query asks for beside the route's own permission. */
 export function targetAccess({ datasourceID, datasourceType }: Asked): Access[] {
   if (datasourceID) return [{ permission: 'datasource.read', object: `datasource:${datasourceID}` }];
-  const permission = (datasourceType ? findType(datasourceType) : ownDatabase)?.standsAlone?.permission;
-  if (!permission) return [];
-  const [resource] = splitPermission(permission);
-  return [{ permission, object: `${resource}:*` }];
+  return typeAccess(datasourceType ?? ownDatabase?.type);
 }
 
 /** The query's target, or what is wrong with the query. The datasource stays until the transaction, if there is one, ends. */

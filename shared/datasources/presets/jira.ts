@@ -1,8 +1,25 @@
 import { z } from 'zod';
 import { secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, limitOf } from './define-preset.ts';
+import { definePreset, fieldsOf, id, type PresetCall, text, wanted } from './define-preset.ts';
 
-const page = { startAt: 'startAt', maxResults: 'maxResults' };
+const issue = '/api/3/issue/{issueKey}';
+const number = z
+  .string()
+  .regex(/^\d{0,20}$/, 'must be a number')
+  .default('');
+
+/** The most of every list: who asks for more gets less than a page, which would seem to be the end. */
+const most = 50;
+
+function list(path: string, items: string): PresetCall {
+  return {
+    method: 'GET',
+    path,
+    params: { startAt: 'startAt' },
+    items,
+    paging: { wanted: 'maxResults', size: 'maxResults', most, by: { type: 'offset', offsetParam: 'startAt' } },
+  };
+}
 
 /** The Cloud product. */
 export const jira = definePreset({
@@ -17,13 +34,18 @@ export const jira = definePreset({
     apiToken: secret(z.string().max(1_000)).meta({ title: 'API token' }),
   }),
   query: z.object({
-    resource: z.enum(['issues', 'projects', 'users', 'boards']),
-    operation: z.enum(['search', 'get', 'create', 'update']),
+    resource: z.enum(['issues', 'comments', 'transitions', 'projects', 'users', 'boards', 'sprints']),
+    operation: z.enum(['search', 'get', 'create', 'update', 'delete', 'assign', 'issues']),
     jql: z.string().max(10_000).default(''),
     issueKey: id,
     projectKey: id,
+    boardId: number,
+    sprintId: number,
+    accountId: id,
+    transitionId: id,
+    comment: text,
     fields: fieldsOf,
-    maxResults: limitOf(100),
+    maxResults: wanted,
     startAt: z.int().min(0).default(0),
   }),
   defaults: {
@@ -39,22 +61,51 @@ export const jira = definePreset({
       'issues.search': {
         method: 'GET',
         path: '/api/3/search/jql?fields=*all',
-        params: { jql: 'jql', maxResults: 'maxResults' },
+        params: { jql: 'jql' },
         needs: ['jql'],
         items: 'issues',
+        paging: {
+          wanted: 'maxResults',
+          size: 'maxResults',
+          most: 100,
+          by: { type: 'cursor', cursorParam: 'nextPageToken', cursorPath: 'nextPageToken' },
+        },
       },
-      'issues.get': { method: 'GET', path: '/api/3/issue/{issueKey}' },
+      'issues.get': { method: 'GET', path: issue },
       'issues.create': { method: 'POST', path: '/api/3/issue', body: { fields: 'fields' }, needs: ['fields'] },
-      'issues.update': {
+      'issues.update': { method: 'PUT', path: issue, body: { fields: 'fields' }, needs: ['fields'] },
+      'issues.delete': { method: 'DELETE', path: issue },
+      'issues.assign': {
         method: 'PUT',
-        path: '/api/3/issue/{issueKey}',
-        body: { fields: 'fields' },
-        needs: ['fields'],
+        path: `${issue}/assignee`,
+        body: { accountId: 'accountId' },
+        needs: ['accountId'],
       },
-      'projects.search': { method: 'GET', path: '/api/3/project/search', params: page, items: 'values' },
+      'transitions.search': { method: 'GET', path: `${issue}/transitions`, items: 'transitions' },
+      'transitions.create': {
+        method: 'POST',
+        path: `${issue}/transitions`,
+        body: { transition: { id: 'transitionId' } },
+        needs: ['transitionId'],
+      },
+      'comments.search': list(`${issue}/comment`, 'comments'),
+      // Version 3 takes documents only; version 2 takes a text.
+      'comments.create': {
+        method: 'POST',
+        path: '/api/2/issue/{issueKey}/comment',
+        body: { body: 'comment' },
+        needs: ['comment'],
+      },
+      'projects.search': list('/api/3/project/search', 'values'),
       'projects.get': { method: 'GET', path: '/api/3/project/{projectKey}' },
-      'users.search': { method: 'GET', path: '/api/3/users/search', params: page },
-      'boards.search': { method: 'GET', path: '/agile/1.0/board', params: page, items: 'values' },
+      'users.search': list('/api/3/users/search', ''),
+      'users.get': { method: 'GET', path: '/api/3/user', params: { accountId: 'accountId' }, needs: ['accountId'] },
+      'boards.search': list('/agile/1.0/board', 'values'),
+      'boards.get': { method: 'GET', path: '/agile/1.0/board/{boardId}' },
+      'boards.issues': list('/agile/1.0/board/{boardId}/issue', 'issues'),
+      'sprints.search': list('/agile/1.0/board/{boardId}/sprint', 'values'),
+      'sprints.get': { method: 'GET', path: '/agile/1.0/sprint/{sprintId}' },
+      'sprints.issues': list('/agile/1.0/sprint/{sprintId}/issue', 'issues'),
     },
   },
 });

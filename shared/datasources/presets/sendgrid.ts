@@ -1,23 +1,72 @@
 import { z } from 'zod';
 import { secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id } from './define-preset.ts';
+import { definePreset, fieldsOf, id, named, type PresetCall, type PresetPaging, wanted } from './define-preset.ts';
+
+/** Addresses to which nothing is sent any more: all of these lists have the same form. */
+function suppressed(list: string): Record<string, PresetCall> {
+  const path = `/suppression/${list}`;
+  return {
+    list: {
+      method: 'GET',
+      path,
+      filters: 'params',
+      items: '',
+      paging: { wanted: 'limit', size: 'limit', most: 500, by: { type: 'offset' } },
+    },
+    get: { method: 'GET', path: `${path}/{email}`, items: '' },
+    delete: { method: 'DELETE', path: `${path}/{email}` },
+  };
+}
+
+const linked = (most: number): PresetPaging => ({
+  wanted: 'limit',
+  size: 'page_size',
+  most,
+  by: { type: 'link', path: '_metadata.next' },
+});
+
+const { list: unsubscribed } = suppressed('unsubscribes');
 
 export const sendgrid = definePreset({
   type: 'sendgrid',
   label: 'SendGrid',
-  options: z.object({ apiKey: secret(z.string().max(500)).meta({ title: 'API key' }) }),
+  options: z.object({
+    apiKey: secret(z.string().max(500)).meta({ title: 'API key' }),
+    host: z
+      .enum(['api.sendgrid.com', 'api.eu.sendgrid.com'])
+      .default('api.sendgrid.com')
+      .meta({ title: 'Host', description: 'That of the EU for its regional subusers' }),
+  }),
   query: z.object({
-    resource: z.enum(['stats', 'messages', 'templates', 'suppressions']),
-    operation: z.enum(['list', 'get', 'send']),
+    resource: z.enum([
+      'stats',
+      'messages',
+      'contacts',
+      'lists',
+      'templates',
+      'suppressions',
+      'blocks',
+      'invalidEmails',
+      'spamReports',
+      'unsubscribes',
+    ]),
+    operation: z.enum(['list', 'get', 'send', 'create', 'update', 'upsert', 'search', 'count', 'delete']),
     resourceId: id,
-    /** The mail as SendGrid describes it: personalizations, from, subject, content. */
+    email: id,
+    /** The body as SendGrid describes it, such as personalizations, from, subject, content; of a list what it is filtered by. */
     params: fieldsOf,
+    contacts: z.array(z.record(z.string(), z.json())).max(30_000).default([]),
+    listIds: z.array(z.string().max(100)).max(100).default([]),
+    contactIds: z.string().max(8_000).default('').meta({ description: 'Joined by commas' }),
+    searchQuery: z.string().max(8_000).default(''),
     startDate: id,
     endDate: id,
+    aggregatedBy: z.enum(['day', 'week', 'month']).optional(),
+    limit: wanted,
   }),
   defaults: { options: { apiKey: '' }, query: { resource: 'templates', operation: 'list' } },
   preset: {
-    baseUrl: 'https://api.sendgrid.com/v3',
+    baseUrl: 'https://{host}/v3',
     auth: { as: 'bearer', token: 'apiKey' },
     bodyFormat: 'json',
     probe: '/scopes',
@@ -25,13 +74,53 @@ export const sendgrid = definePreset({
       'stats.list': {
         method: 'GET',
         path: '/stats',
-        params: { start_date: 'startDate', end_date: 'endDate' },
+        params: { start_date: 'startDate', end_date: 'endDate', aggregated_by: 'aggregatedBy' },
         needs: ['startDate'],
+        items: '',
       },
       'messages.send': { method: 'POST', path: '/mail/send', body: 'params', needs: ['params'] },
-      'templates.list': { method: 'GET', path: '/templates?generations=legacy,dynamic&page_size=200', items: 'result' },
+      'templates.list': {
+        method: 'GET',
+        path: '/templates?generations=legacy,dynamic',
+        items: 'result',
+        paging: linked(200),
+      },
       'templates.get': { method: 'GET', path: '/templates/{resourceId}' },
-      'suppressions.list': { method: 'GET', path: '/suppression/bounces' },
+      'templates.create': { method: 'POST', path: '/templates', body: 'params', needs: ['params'] },
+      'templates.update': { method: 'PATCH', path: '/templates/{resourceId}', body: 'params', needs: ['params'] },
+      'templates.delete': { method: 'DELETE', path: '/templates/{resourceId}' },
+      'contacts.list': { method: 'GET', path: '/marketing/contacts', items: 'result' },
+      'contacts.get': { method: 'GET', path: '/marketing/contacts/{resourceId}' },
+      'contacts.count': { method: 'GET', path: '/marketing/contacts/count' },
+      'contacts.search': {
+        method: 'POST',
+        path: '/marketing/contacts/search',
+        body: { query: 'searchQuery' },
+        needs: ['searchQuery'],
+        items: 'result',
+      },
+      'contacts.upsert': {
+        method: 'PUT',
+        path: '/marketing/contacts',
+        body: { list_ids: 'listIds', contacts: 'contacts' },
+        needs: ['contacts'],
+      },
+      'contacts.delete': {
+        method: 'DELETE',
+        path: '/marketing/contacts',
+        params: { ids: 'contactIds' },
+        needs: ['contactIds'],
+      },
+      'lists.list': { method: 'GET', path: '/marketing/lists', items: 'result', paging: linked(1_000) },
+      'lists.get': { method: 'GET', path: '/marketing/lists/{resourceId}' },
+      'lists.create': { method: 'POST', path: '/marketing/lists', body: 'params', needs: ['params'] },
+      'lists.update': { method: 'PATCH', path: '/marketing/lists/{resourceId}', body: 'params', needs: ['params'] },
+      'lists.delete': { method: 'DELETE', path: '/marketing/lists/{resourceId}' },
+      ...named('suppressions', suppressed('bounces')),
+      ...named('blocks', suppressed('blocks')),
+      ...named('invalidEmails', suppressed('invalid_emails')),
+      ...named('spamReports', suppressed('spam_reports')),
+      ...named('unsubscribes', unsubscribed ? { list: unsubscribed } : {}),
     },
   },
 });

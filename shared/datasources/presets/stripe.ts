@@ -1,25 +1,68 @@
 import { z } from 'zod';
 import { secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, limitOf, type PresetCall } from './define-preset.ts';
+import { definePreset, fieldsOf, id, named, type PresetCall, type PresetPaging, wanted } from './define-preset.ts';
 
-const page = { limit: 'limit', starting_after: 'startingAfter', expand: 'expand' };
+const size = { wanted: 'limit', size: 'limit', most: 100 } as const;
+const paging: PresetPaging = {
+  ...size,
+  by: { type: 'cursor', cursorParam: 'starting_after', cursorPath: 'data.-1.id', morePath: 'has_more' },
+};
+const searchPaging: PresetPaging = {
+  ...size,
+  by: { type: 'cursor', cursorParam: 'page', cursorPath: 'next_page', morePath: 'has_more' },
+};
 
-/** The paths of Stripe are regular: what differs is which of the four each thing has. */
-function calls(
-  path: string,
-  operations: readonly ('list' | 'retrieve' | 'create' | 'update')[],
-): Record<string, PresetCall> {
-  const all: Record<string, PresetCall> = {
-    list: { method: 'GET', path, params: page, items: 'data' },
-    retrieve: { method: 'GET', path: `${path}/{resourceId}`, params: { expand: 'expand' } },
+const operations = [
+  'list',
+  'retrieve',
+  'create',
+  'update',
+  'search',
+  'delete',
+  'cancel',
+  'capture',
+  'confirm',
+  'finalize',
+  'pay',
+  'send',
+  'void',
+] as const;
+type Operation = (typeof operations)[number];
+
+/** The paths of Stripe are regular: what differs is which of these each thing has. */
+function calls(path: string, own: readonly Operation[]): Record<string, PresetCall> {
+  const one = `${path}/{resourceId}`;
+  const step = (name: string): PresetCall => ({ method: 'POST', path: `${one}/${name}`, body: 'params' });
+  const all: Record<Operation, PresetCall> = {
+    list: {
+      method: 'GET',
+      path,
+      params: { starting_after: 'startingAfter', expand: 'expand' },
+      filters: 'params',
+      items: 'data',
+      paging,
+    },
+    retrieve: { method: 'GET', path: one, params: { expand: 'expand' } },
     create: { method: 'POST', path, body: 'params' },
-    update: { method: 'POST', path: `${path}/{resourceId}`, body: 'params' },
+    update: { method: 'POST', path: one, body: 'params' },
+    search: {
+      method: 'GET',
+      path: `${path}/search`,
+      params: { query: 'searchQuery', expand: 'expand' },
+      needs: ['searchQuery'],
+      items: 'data',
+      paging: searchPaging,
+    },
+    delete: { method: 'DELETE', path: one },
+    cancel: step('cancel'),
+    capture: step('capture'),
+    confirm: step('confirm'),
+    finalize: step('finalize'),
+    pay: step('pay'),
+    send: step('send'),
+    void: step('void'),
   };
-  return Object.fromEntries(operations.flatMap((name) => (all[name] ? [[name, all[name]]] : [])));
-}
-
-function named(resource: string, all: Record<string, PresetCall>): Record<string, PresetCall> {
-  return Object.fromEntries(Object.entries(all).map(([operation, call]) => [`${resource}.${operation}`, call]));
+  return Object.fromEntries(own.map((name) => [name, all[name]]));
 }
 
 const every = ['list', 'retrieve', 'create', 'update'] as const;
@@ -43,12 +86,15 @@ export const stripe = definePreset({
       'refunds',
       'balanceTransactions',
       'payouts',
+      'balance',
     ]),
-    operation: z.enum(every),
+    operation: z.enum(operations),
     resourceId: id,
+    /** In Stripe's own names; of a list what it is filtered by. */
     params: fieldsOf,
-    limit: limitOf(100),
+    limit: wanted,
     startingAfter: id,
+    searchQuery: z.string().max(2_000).default(''),
     expand: z.array(z.string().max(200)).max(20).default([]),
   }),
   defaults: { options: { secretKey: '' }, query: { resource: 'customers', operation: 'list' } },
@@ -59,16 +105,19 @@ export const stripe = definePreset({
     bodyFormat: 'form',
     probe: '/balance',
     calls: {
-      ...named('customers', calls('/customers', every)),
-      ...named('charges', calls('/charges', every)),
-      ...named('paymentIntents', calls('/payment_intents', every)),
-      ...named('invoices', calls('/invoices', every)),
-      ...named('subscriptions', calls('/subscriptions', every)),
-      ...named('products', calls('/products', every)),
-      ...named('prices', calls('/prices', every)),
-      ...named('refunds', calls('/refunds', every)),
+      ...named('customers', calls('/customers', [...every, 'search', 'delete'])),
+      ...named('charges', calls('/charges', [...every, 'search', 'capture'])),
+      ...named('paymentIntents', calls('/payment_intents', [...every, 'search', 'confirm', 'capture', 'cancel'])),
+      ...named('invoices', calls('/invoices', [...every, 'search', 'delete', 'finalize', 'pay', 'send', 'void'])),
+      ...named('subscriptions', calls('/subscriptions', [...every, 'search'])),
+      // The only one that ends by being deleted.
+      'subscriptions.cancel': { method: 'DELETE', path: '/subscriptions/{resourceId}' },
+      ...named('products', calls('/products', [...every, 'search', 'delete'])),
+      ...named('prices', calls('/prices', [...every, 'search'])),
+      ...named('refunds', calls('/refunds', [...every, 'cancel'])),
       ...named('balanceTransactions', calls('/balance_transactions', ['list', 'retrieve'])),
-      ...named('payouts', calls('/payouts', every)),
+      ...named('payouts', calls('/payouts', [...every, 'cancel'])),
+      'balance.retrieve': { method: 'GET', path: '/balance' },
     },
   },
 });

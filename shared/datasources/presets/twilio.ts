@@ -1,8 +1,29 @@
 import { z } from 'zod';
 import { secret } from '../../secret.ts';
-import { definePreset, fieldsOf, id, limitOf } from './define-preset.ts';
+import { definePreset, fieldsOf, id, named, type PresetCall, wanted } from './define-preset.ts';
 
-const page = { PageSize: 'limit' };
+const account = '/Accounts/{accountSid}';
+
+/** The API of Twilio is regular, too: what differs is which of these each thing has. */
+function calls(path: string, items: string): Record<'list' | 'fetch' | 'create' | 'update' | 'delete', PresetCall> {
+  const one = `${path}/{resourceSid}.json`;
+  return {
+    list: {
+      method: 'GET',
+      path: `${path}.json`,
+      filters: 'params',
+      items,
+      paging: { wanted: 'limit', size: 'PageSize', most: 1_000, by: { type: 'link', path: 'next_page_uri' } },
+    },
+    fetch: { method: 'GET', path: one },
+    create: { method: 'POST', path: `${path}.json`, body: 'params', needs: ['params'] },
+    update: { method: 'POST', path: one, body: 'params', needs: ['params'] },
+    delete: { method: 'DELETE', path: one },
+  };
+}
+
+const { create: _recorded, update: _fixed, ...recordings } = calls(`${account}/Recordings`, 'recordings');
+const { delete: _closed, ...accounts } = calls('/Accounts', 'accounts');
 
 export const twilio = definePreset({
   type: 'twilio',
@@ -15,35 +36,29 @@ export const twilio = definePreset({
     authToken: secret(z.string().max(500)).meta({ title: 'Auth token' }),
   }),
   query: z.object({
-    resource: z.enum(['messages', 'calls', 'phonenumbers']),
-    operation: z.enum(['list', 'fetch', 'create']),
+    resource: z.enum(['messages', 'calls', 'accounts', 'phonenumbers', 'recordings', 'balance']),
+    operation: z.enum(['list', 'fetch', 'create', 'update', 'delete']),
     resourceSid: id,
+    /** In Twilio's own names: To, From, Body; of a list what it is filtered by. */
     params: fieldsOf,
-    limit: limitOf(1_000),
+    limit: wanted,
   }),
   defaults: {
     options: { accountSid: 'AC00000000000000000000000000000000', authToken: '' },
     query: { resource: 'messages', operation: 'list' },
   },
   preset: {
-    baseUrl: 'https://api.twilio.com/2010-04-01/Accounts/{accountSid}',
+    baseUrl: 'https://api.twilio.com/2010-04-01',
     auth: { as: 'basic', username: 'accountSid', password: 'authToken' },
     bodyFormat: 'form',
-    probe: '/Messages.json?PageSize=1',
+    probe: '/Accounts/{accountSid}.json',
     calls: {
-      'messages.list': { method: 'GET', path: '/Messages.json', params: page, items: 'messages' },
-      'messages.fetch': { method: 'GET', path: '/Messages/{resourceSid}.json' },
-      'messages.create': { method: 'POST', path: '/Messages.json', body: 'params', needs: ['params'] },
-      'calls.list': { method: 'GET', path: '/Calls.json', params: page, items: 'calls' },
-      'calls.fetch': { method: 'GET', path: '/Calls/{resourceSid}.json' },
-      'calls.create': { method: 'POST', path: '/Calls.json', body: 'params', needs: ['params'] },
-      'phonenumbers.list': {
-        method: 'GET',
-        path: '/IncomingPhoneNumbers.json',
-        params: page,
-        items: 'incoming_phone_numbers',
-      },
-      'phonenumbers.fetch': { method: 'GET', path: '/IncomingPhoneNumbers/{resourceSid}.json' },
+      ...named('messages', calls(`${account}/Messages`, 'messages')),
+      ...named('calls', calls(`${account}/Calls`, 'calls')),
+      ...named('phonenumbers', calls(`${account}/IncomingPhoneNumbers`, 'incoming_phone_numbers')),
+      ...named('recordings', recordings),
+      ...named('accounts', accounts),
+      'balance.fetch': { method: 'GET', path: `${account}/Balance.json` },
     },
   },
 });

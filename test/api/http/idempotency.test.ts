@@ -221,10 +221,11 @@ describe('an Idempotency-Key', () => {
       await expect.poll(() => calls).toBe(1);
       const meanwhile = await send();
       resolve();
+      const { body } = await first;
 
       expect(meanwhile).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
       expect(meanwhile.headers.get('retry-after')).toBe('5');
-      expect((await send()).body).toEqual((await first).body);
+      expect((await send()).body).toEqual(body);
       expect((await send()).headers.get('idempotency-replayed')).toBe('true');
       expect(calls).toBe(1);
     });

@@ -148,6 +148,32 @@ describe('creating a datasource', () => {
   });
 });
 
+describe('a datasource that is the tenant’s own database', () => {
+  const ownDatabase = { datasourceTitle: 'Own', datasourceType: 'tenantdb', datasourceOptions: {} };
+
+  test('needs no words, and whoever makes one must be allowed to execute SQL there', async () => {
+    const can = ['datasource.create', 'datasource.update'] as const;
+    const rules = [{ object: 'database:*', action: 'execute' }];
+    const may = cluster.as(await aMember(cluster, { tenant, can, rules })).in(tenant);
+    const mayNot = cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
+    const { id } = await aDatasource(cluster, { tenant });
+    const { datasourceTitle: _title, ...changed } = ownDatabase;
+
+    const refused = [
+      await mayNot.post('T/datasources', ownDatabase),
+      await mayNot.patch(`T/datasources/${id}`, changed),
+    ];
+    const created = await may.post('T/datasources', ownDatabase);
+    const tried = await api.post(`T/datasources/${created.body.datasource.id}/test`);
+
+    for (const answer of refused)
+      expect(answer).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION_DENIED' } } });
+    expect(created).toMatchObject({ status: 201, body: { datasource: { datasourceOptions: {} } } });
+    expect(tried).toMatchObject({ status: 200, body: { connectionResult: true } });
+    expect((await may.patch(`T/datasources/${id}`, changed)).status).toBe(200);
+  });
+});
+
 describe('the list', () => {
   test('holds what the caller may read, newest first, by title, folder and type', async () => {
     const own = await aTenant(cluster);

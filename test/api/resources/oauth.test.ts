@@ -5,6 +5,7 @@ import { newID } from '#shared/ids.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { rotateSecrets } from '#shared/rotate-secrets.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
+import { createConnectionRows } from '#workers/oauth/rows.ts';
 import { type Browser, createBrowser, type Visit } from '../../support/browser.ts';
 import type { Answer, Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
@@ -561,6 +562,32 @@ describe('a token', () => {
     await claim(60);
     expect((await whoAmI(datasourceID)).status).toBe(200);
     expect(provider.refreshes).toBe(count + 1);
+  });
+
+  test('that comes after somebody has connected again is not kept', async () => {
+    const rows = createConnectionRows(cluster.pool, testLogger);
+    const claim = await rows.claim(await rows.read(tenant.id, id), newID());
+    expect(claim).toBeDefined();
+    await connect('eve@example.com', `?oauthConnectionID=${id}`);
+    const before = await rowOf(id);
+
+    if (claim) await rows.store(claim, { tokens: 'old', expiresAt: null, refreshAt: null, scopes: null });
+
+    expect(await rowOf(id)).toEqual(before);
+  });
+
+  test('that cannot be stored at once is stored a little later', async () => {
+    const rows = createConnectionRows(cluster.pool, testLogger);
+    const claim = await rows.claim(await rows.read(tenant.id, id), newID());
+    await cluster.pool.query('alter table oauth_connection rename to oauth_connection_away');
+    const stored = claim && rows.store(claim, { tokens: 'new', expiresAt: null, refreshAt: null, scopes: ['a'] });
+    await cluster.pool.query('select pg_sleep(0.2)');
+    await cluster.pool.query('alter table oauth_connection_away rename to oauth_connection');
+
+    await stored;
+
+    expect(await rowOf(id)).toMatchObject({ tokens: 'new', scopes: ['a'], generation: 2, refresh_claim: null });
+    await cluster.pool.query('delete from oauth_connection where id = $1', [id]);
   });
 
   test('without a refresh token is good to its end', async () => {

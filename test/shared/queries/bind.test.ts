@@ -13,6 +13,7 @@ const definition: DatasourceDefinition = defineDatasource({
     sql: z.string().default(''),
     body: z.union([z.string(), z.record(z.string(), z.unknown())]).default(''),
     path: z.string().default(''),
+    topic: z.string().default(''),
     graph: z.string().default(''),
     limit: z.int().min(1).default(10),
     headers: z.array(z.object({ key: z.string(), value: z.string() })).default([]),
@@ -21,6 +22,7 @@ const definition: DatasourceDefinition = defineDatasource({
     sql: { as: 'statement', dialect: 'postgresql' },
     body: { as: 'json' },
     path: { as: 'path' },
+    topic: { as: 'topic' },
     graph: { as: 'none', instead: 'must be a variable' },
   },
   defaults: { options: {}, query: {} },
@@ -55,6 +57,22 @@ describe('JSON as text', () => {
   test('what is no JSON then is refused', () => {
     expect(() => bound({ body: '{"a": {{inputs.n}}' })).toThrow(/body: is not JSON/);
   });
+});
+
+test('a value is one level of a topic, alone the whole of it, and never a wildcard', () => {
+  const values = { id: 'a b', whole: 'a/b', one: '+', all: '#' };
+  const topicOf = (topic: string) => (bindQuery(definition, { topic }, values).query as JsonObject).topic;
+
+  expect(topicOf('rooms/{{inputs.id}}/+/#')).toBe('rooms/a b/+/#');
+  expect(topicOf('{{inputs.whole}}')).toBe('a/b');
+  for (const topic of [
+    'x/{{inputs.whole}}',
+    '{{inputs.one}}',
+    'x/{{inputs.one}}',
+    '{{inputs.all}}',
+    'x/{{inputs.all}}',
+  ])
+    expect(() => topicOf(topic), topic).toThrow(/topic: a value/);
 });
 
 test('a value is one segment of a path and cannot step up', () => {

@@ -274,3 +274,16 @@ test('two tables of one name are refused', async () => {
     }),
   ).rejects.toThrow('names of their own');
 });
+
+test('the files and their columns can be looked through', async () => {
+  const browse = async (...path: string[]) => datasource.connection.browse?.(path, AbortSignal.timeout(10_000));
+
+  expect(await browse()).toEqual(
+    ['facts', 'lines', 'orders', 'people'].map((name) => ({ name, kind: 'table', isContainer: true })),
+  );
+  expect(await browse('facts')).toEqual([
+    { name: 'n', kind: 'column', isContainer: false, type: 'BIGINT', details: { isNullable: true } },
+    { name: 'twice', kind: 'column', isContainer: false, type: 'BIGINT', details: { isNullable: true } },
+  ]);
+  await expect(browse('nothing')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});

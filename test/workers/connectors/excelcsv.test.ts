@@ -244,3 +244,30 @@ function aMinimalWorkbook(cell: string): Buffer {
     zipSync(Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, encoder.encode(text)]))),
   );
 }
+
+describe('looking through', () => {
+  async function browse(name: string, bytes: Buffer | string, ...path: string[]) {
+    await using datasource = await world.open(excelcsv, { fileInfo: await world.upload(name, bytes) });
+    return await datasource.connection.browse?.(path, AbortSignal.timeout(60_000));
+  }
+
+  test('a workbook has sheets, and each has columns', async () => {
+    const bytes = await aWorkbook([
+      ['id', 'note'],
+      [1, 'x'],
+    ]);
+
+    expect(await browse('a.xlsx', bytes)).toEqual([{ name: 'Orders', kind: 'sheet', isContainer: true }]);
+    expect(await browse('a.xlsx', bytes, 'Orders')).toMatchObject([
+      { name: 'id', kind: 'column', isContainer: false },
+      { name: 'note', kind: 'column', isContainer: false },
+    ]);
+    await expect(browse('a.xlsx', bytes, 'Other')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(browse('a.xlsx', bytes, 'Orders', 'id')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test('a CSV file has columns', async () => {
+    expect(await browse('a.csv', 'id,note\n1,x\n')).toMatchObject([{ name: 'id' }, { name: 'note' }]);
+    await expect(browse('a.csv', 'id,note\n1,x\n', 'id')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});

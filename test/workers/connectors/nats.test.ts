@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EmbeddedNats, findNats, startNats } from '#ops/embedded/nats.ts';
+import { findNats, startNats } from '#ops/embedded/nats.ts';
 import { freePort } from '#ops/embedded/ports.ts';
+import type { TiedServer } from '#ops/embedded/tied-server.ts';
 import { nats } from '#shared/datasources/nats.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
@@ -17,7 +18,7 @@ if (found.path === null) process.stderr.write(`The tests of nats are skipped: ${
 
 describe.skipIf(found.path === null)('nats', () => {
   let dir: string;
-  let server: EmbeddedNats;
+  let server: TiedServer;
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'gantry-nats-'));

@@ -1,10 +1,9 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EmbeddedPostgres, startPostgres } from '#ops/embedded/postgres.ts';
-import { serviceUserFor } from '#ops/embedded/service-user.ts';
+import type { EmbeddedPostgres } from '#ops/embedded/postgres.ts';
 import { postgresql } from '#shared/datasources/postgresql.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
@@ -13,6 +12,7 @@ import { type OpenedDatasource, openDatasource } from '#test/support/connector.t
 import { testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCP } from '#test/support/tcp.ts';
+import { startTLSPostgres } from '#test/support/tls-postgres.ts';
 import { createOutbound } from '#workers/outbound.ts';
 
 const url = new URL(testServers.databaseURL);
@@ -423,12 +423,18 @@ describe('large answers', () => {
 });
 
 test('a row that is too long is refused before it is read', async () => {
-  await expect(datasource.run({ query: "select repeat('x', 200000000)" })).rejects.toMatchObject({
+  const answer = datasource.run(
+    { query: "select repeat('x', 200000000)" },
+    {},
+    { signal: AbortSignal.timeout(60_000) },
+  );
+
+  await expect(answer).rejects.toMatchObject({
     code: 'DB_ERROR',
     message: 'One row of the answer is larger than 128 MB',
   });
   expect(await single('select 1')).toBe(1);
-});
+}, 60_000);
 
 describe('stopping', () => {
   /** What the server is doing for a query that has this text in it. */
@@ -528,27 +534,7 @@ describe('a server of its own, with TLS', () => {
   let server: EmbeddedPostgres;
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'gantry-test-tls-'));
-    await chmod(dir, 0o711);
-    // The server may run as another user, who must own its key.
-    const user = await serviceUserFor(join(dir, 'postgres'), process.execPath);
-    for (const [name, text] of [
-      ['server.pem', certificates.server],
-      ['server.key', certificates.serverKey],
-    ] as const) {
-      await writeFile(join(dir, name), text, { mode: 0o600 });
-      await user.own(join(dir, name));
-    }
-    server = await startPostgres({
-      dir: join(dir, 'postgres'),
-      log: join(dir, 'log'),
-      database: 'gantry',
-      settings: {
-        fsync: 'off',
-        ssl: 'on',
-        ssl_cert_file: join(dir, 'server.pem'),
-        ssl_key_file: join(dir, 'server.key'),
-      },
-    });
+    server = await startTLSPostgres(dir);
   });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { airtable } from '#shared/datasources/presets/airtable.ts';
-import type { PresetDefinition } from '#shared/datasources/presets/define-preset.ts';
+import type { PresetBody, PresetDefinition } from '#shared/datasources/presets/define-preset.ts';
 import { presets } from '#shared/datasources/presets/index.ts';
 import { jira } from '#shared/datasources/presets/jira.ts';
 import { notion } from '#shared/datasources/presets/notion.ts';
@@ -8,18 +8,17 @@ import { sendgrid } from '#shared/datasources/presets/sendgrid.ts';
 import { slack } from '#shared/datasources/presets/slack.ts';
 import { stripe } from '#shared/datasources/presets/stripe.ts';
 import { twilio } from '#shared/datasources/presets/twilio.ts';
-import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
-import { noFiles, noOAuthConnections, noTenantDatabases, openOutbound } from '#test/support/connector.ts';
-import { testLogger } from '#test/support/environment.ts';
+import { openOutbound } from '#test/support/connector.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
+import { SID, vendors } from '#test/support/preset-expectations.ts';
 import { connectPreset } from '#workers/connectors/preset.ts';
 
 const options: Record<string, JsonObject> = {
-  airtable: { apiKey: 'at-key', baseId: 'appBase1' },
+  airtable: { apiKey: 'at-key', baseId: 'base' },
   stripe: { secretKey: 'sk-key', apiVersion: '2024-06-20' },
-  twilio: { accountSid: `AC${'0'.repeat(32)}`, authToken: 'tw-token' },
+  twilio: { accountSid: SID, authToken: 'tw-token' },
   sendgrid: { apiKey: 'sg-key' },
   slack: { botToken: 'xoxb-token' },
   notion: { apiToken: 'nt-token' },
@@ -27,122 +26,186 @@ const options: Record<string, JsonObject> = {
 };
 
 /** One query against a server that stands in for the vendor, and what that server was asked. */
-async function ask(definition: PresetDefinition, query: JsonObject, inputs: JsonObject = {}, answer: unknown = {}) {
-  await using server = await startHTTP((_request, response) => json(response, answer));
+async function ask(
+  definition: PresetDefinition,
+  query: JsonObject,
+  inputs: JsonObject = {},
+  answers: unknown[] = [{}],
+) {
+  const left = [...answers];
+  await using server = await startHTTP((_request, response) => json(response, left.shift() ?? {}));
   await using connection = await connectPreset(
     definition,
     definition.options.parse(options[definition.type]) as JsonObject,
-    {
-      tenantID: newID(),
-      outbound: openOutbound,
-      files: noFiles,
-      tenantDatabases: noTenantDatabases,
-      oauthConnections: noOAuthConnections,
-      logger: testLogger,
-      baseUrl: server.origin,
-    },
+    { outbound: openOutbound, baseUrl: server.origin },
   );
-  const run = { signal: AbortSignal.timeout(5_000), maxRows: 2, idempotencyKey: 'key' };
+  const run = { signal: AbortSignal.timeout(5_000), maxRows: 1_000, idempotencyKey: 'key' };
   const result = await connection.run(bindQuery(definition, query, inputs) as never, run);
   const [asked] = server.seen;
   if (!asked) throw new Error('nothing was asked');
-  return { result, ...asked, line: `${asked.method} ${decodeURIComponent(asked.url)}` };
+  return { result, ...asked, seen: server.seen, line: `${asked.method} ${decodeURIComponent(asked.url)}` };
 }
 
-describe('a call becomes the request that the vendor describes', () => {
-  test.each<[PresetDefinition, JsonObject, string, string, unknown?]>([
-    [airtable, { operation: 'find', tableName: 'My table', recordId: 'rec1' }, 'GET /My table/rec1', ''],
-    [
-      airtable,
-      { operation: 'update', tableName: 'T', recordId: 'r', fields: { A: 1 } },
-      'PATCH /T/r',
-      '{"fields":{"A":1}}',
-    ],
-    [
-      airtable,
-      { operation: 'list', tableName: 'T', sortField: 'A', sortDirection: 'desc', maxRecords: 5 },
-      'GET /T?maxRecords=5&sort[0][field]=A&sort[0][direction]=desc',
-      '',
-      { records: [] },
-    ],
-    [
-      stripe,
-      { resource: 'customers', operation: 'list', limit: 3, expand: ['data.x', 'data.y'] },
-      'GET /customers?limit=3&expand[]=data.x&expand[]=data.y',
-      '',
-      { data: [] },
-    ],
-    [
-      stripe,
-      { resource: 'paymentIntents', operation: 'create', params: { amount: 5, metadata: { a: 'b&c' } } },
-      'POST /payment_intents',
-      'amount=5&metadata%5Ba%5D=b%26c',
-    ],
-    [
-      twilio,
-      { resource: 'messages', operation: 'create', params: { To: '+1', From: '+2', Body: 'hi' } },
-      'POST /Messages.json',
-      'To=%2B1&From=%2B2&Body=hi',
-    ],
-    [twilio, { resource: 'calls', operation: 'fetch', resourceSid: 'CA1' }, 'GET /Calls/CA1.json', ''],
-    [
-      sendgrid,
-      { resource: 'stats', operation: 'list', startDate: '2026-01-01' },
-      'GET /stats?start_date=2026-01-01',
-      '',
-    ],
-    [
-      slack,
-      { resource: 'messages', operation: 'post', channelId: 'C1', message: 'hi' },
-      'POST /chat.postMessage',
-      '{"channel":"C1","text":"hi"}',
-    ],
-    [
-      notion,
-      { resource: 'databases', operation: 'query', databaseId: 'd', pageSize: 7 },
-      'POST /databases/d/query',
-      '{"page_size":7}',
-      { results: [] },
-    ],
-    [
-      jira,
-      { resource: 'issues', operation: 'search', jql: 'a = "b"', maxResults: 4 },
-      'GET /api/3/search/jql?fields=*all&jql=a+=+"b"&maxResults=4',
-      '',
-      { issues: [] },
-    ],
-    [
-      jira,
-      { resource: 'issues', operation: 'update', issueKey: 'K-1', fields: { a: 1 } },
-      'PUT /api/3/issue/K-1',
-      '{"fields":{"a":1}}',
-    ],
-  ])('%#', async (definition, query, line, body, answer = {}) => {
-    const asked = await ask(definition, query, {}, answer);
-    expect({ line: asked.line, body: asked.body }).toEqual({ line, body });
+/** A list where the call looks for one. */
+function listAt(path: string | undefined, items: readonly unknown[] = []): unknown {
+  if (path === undefined) return {};
+  return path === '' ? items : { [path]: items };
+}
+
+describe.each(presets.map((definition) => [definition.type, definition] as const))('%s', (type, definition) => {
+  const { preset }: PresetDefinition = definition;
+  const expected = vendors[type];
+
+  test('has an expectation for each of its calls', () => {
+    expect(Object.keys(expected?.calls ?? {}).sort()).toEqual(Object.keys(preset.calls).sort());
   });
 
-  test('with its credentials and headers', async () => {
-    const asked = await ask(stripe, { resource: 'customers', operation: 'create', params: { name: 'x' } });
-    expect(asked.headers).toMatchObject({
-      authorization: 'Bearer sk-key',
-      'stripe-version': '2024-06-20',
-      'idempotency-key': 'key',
+  test.each(Object.entries(expected?.calls ?? {}))(
+    '%s is the request that the vendor describes',
+    async (name, call) => {
+      const [fields, line, body = '', headers = {}] = call;
+      const [resource, operation] = name.includes('.') ? name.split('.') : [undefined, name];
+      const query = { ...(resource !== undefined && { resource }), operation: operation ?? '', ...fields };
+
+      const asked = await ask(definition, query, {}, [listAt(preset.calls[name]?.items)]);
+
+      expect({ line: asked.line, body: asked.body }).toEqual({ line, body });
+      expect(asked.headers).toMatchObject({ ...expected?.headers, ...headers });
+      expect(asked.headers['content-type']).toBe(body === '' ? undefined : expected?.contentType);
+      const isRead = line.startsWith('GET') || preset.calls[name]?.paging !== undefined;
+      expect(asked.headers['idempotency-key']).toBe(isRead ? undefined : 'key');
+    },
+  );
+
+  test('is tried by asking what every credential may ask', async () => {
+    await using server = await startHTTP((_request, response) => json(response, { ok: true }));
+    await using connection = await connectPreset(definition, definition.options.parse(options[type]) as JsonObject, {
+      outbound: openOutbound,
+      baseUrl: server.origin,
     });
-    const mail = await ask(jira, { resource: 'projects', operation: 'get', projectKey: 'P' });
-    expect(mail.headers.authorization).toBe(`Basic ${Buffer.from('a@example.com:jr-token').toString('base64')}`);
+    await connection.test(AbortSignal.timeout(5_000));
+    expect(server.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([`GET ${expected?.probe}`]);
+    const [asked] = server.seen;
+    expect(asked?.headers).toMatchObject(expected?.headers ?? {});
   });
 });
 
-test('the list is the result, up to the rows that are wanted', async () => {
-  const { result } = await ask(slack, { resource: 'users', operation: 'list' }, {}, { ok: true, members: [1, 2, 3] });
-  expect(result).toEqual({ data: [1, 2], rowCount: 2, truncated: true });
+describe('a list goes on', () => {
+  test.each<[PresetDefinition, JsonObject, unknown[], string[], string[]?]>([
+    [
+      airtable,
+      { operation: 'list', tableName: 'T', maxRecords: 150 },
+      [{ records: [1, 2], offset: 'itr/rec' }, { records: [3] }],
+      ['/base/T?pageSize=100', '/base/T?pageSize=100&offset=itr/rec'],
+    ],
+    [
+      stripe,
+      { resource: 'charges', operation: 'list', limit: 200 },
+      [
+        { data: [{ id: 'ch_1' }, { id: 'ch_2' }], has_more: true },
+        { data: [{ id: 'ch_3' }], has_more: false },
+      ],
+      ['/charges?limit=100', '/charges?limit=100&starting_after=ch_2'],
+    ],
+    [
+      stripe,
+      { resource: 'customers', operation: 'search', searchQuery: 'q', limit: 200 },
+      [
+        { data: [1, 2], has_more: true, next_page: 'p2' },
+        { data: [3], has_more: false, next_page: null },
+      ],
+      ['/customers/search?query=q&limit=100', '/customers/search?query=q&limit=100&page=p2'],
+    ],
+    [
+      twilio,
+      { resource: 'messages', operation: 'list', limit: 2_000 },
+      [
+        { messages: [1, 2], next_page_uri: `/Accounts/${SID}/Messages.json?PageSize=1000&Page=1&PageToken=PA1` },
+        { messages: [3], next_page_uri: null },
+      ],
+      [
+        `/Accounts/${SID}/Messages.json?PageSize=1000`,
+        `/Accounts/${SID}/Messages.json?PageSize=1000&Page=1&PageToken=PA1`,
+      ],
+    ],
+    [
+      slack,
+      { resource: 'users', operation: 'list', limit: 300 },
+      [
+        { ok: true, members: [1, 2], response_metadata: { next_cursor: 'dXNlcg==' } },
+        { ok: true, members: [3], response_metadata: { next_cursor: '' } },
+      ],
+      ['/users.list?limit=200', '/users.list?limit=200&cursor=dXNlcg=='],
+    ],
+    [
+      notion,
+      { resource: 'users', operation: 'list', pageSize: 200 },
+      [
+        { results: [1, 2], has_more: true, next_cursor: 'c2' },
+        { results: [3], has_more: false, next_cursor: null },
+      ],
+      ['/users?page_size=100', '/users?page_size=100&start_cursor=c2'],
+    ],
+    [
+      notion,
+      { resource: 'search', operation: 'query', searchQuery: 'x', pageSize: 200 },
+      [
+        { results: [1, 2], has_more: true, next_cursor: 'c2' },
+        { results: [3], has_more: false, next_cursor: null },
+      ],
+      ['/search', '/search'],
+      ['{"query":"x","page_size":100}', '{"query":"x","page_size":100,"start_cursor":"c2"}'],
+    ],
+    [
+      jira,
+      { resource: 'issues', operation: 'search', jql: 'a=1', maxResults: 200 },
+      [{ issues: [1, 2], nextPageToken: 't2' }, { issues: [3] }],
+      [
+        '/api/3/search/jql?fields=*all&jql=a=1&maxResults=100',
+        '/api/3/search/jql?fields=*all&jql=a=1&maxResults=100&nextPageToken=t2',
+      ],
+    ],
+    [
+      jira,
+      { resource: 'projects', operation: 'search', startAt: 7, maxResults: 2 },
+      [{ values: [1, 2] }, { values: [3] }],
+      ['/api/3/project/search?startAt=7&maxResults=2', '/api/3/project/search?startAt=9&maxResults=2'],
+    ],
+    [
+      sendgrid,
+      { resource: 'suppressions', operation: 'list', limit: 2 },
+      [[1, 2], [3]],
+      ['/suppression/bounces?offset=0&limit=2', '/suppression/bounces?offset=2&limit=2'],
+    ],
+  ])('%#', async (definition, query, answers, urls, bodies) => {
+    const { seen, result } = await ask(definition, query, {}, answers);
+
+    expect(seen.map(({ url }) => decodeURIComponent(url))).toEqual(urls);
+    if (bodies) expect(seen.map(({ body }) => body)).toEqual(bodies);
+    const rows = result.data as unknown[];
+    expect(rows).toHaveLength(Math.min(3, Number(query.limit ?? query.maxResults ?? 3)));
+  });
+
+  test('no further than is wanted', async () => {
+    const page = { ok: true, members: [1, 2], response_metadata: { next_cursor: 'more' } };
+    const { seen, result } = await ask(slack, { resource: 'users', operation: 'list', limit: 2 }, {}, [page, page]);
+
+    expect(seen).toHaveLength(1);
+    expect(result).toEqual({ data: [1, 2], rowCount: 2, truncated: true });
+  });
+
+  test('and nowhere else', async () => {
+    const answer = { messages: [1], next_page_uri: 'https://example.com/steal' };
+    await expect(ask(twilio, { resource: 'messages', operation: 'list' }, {}, [answer])).rejects.toMatchObject({
+      code: 'UPSTREAM_FAILED',
+    });
+  });
 });
 
 test('an API that says no with a 200 has still said no', async () => {
   await expect(
-    ask(slack, { resource: 'users', operation: 'list' }, {}, { ok: false, error: 'not_authed' }),
-  ).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', message: /not_authed/ });
+    ask(slack, { resource: 'users', operation: 'list' }, {}, [{ ok: false, error: 'not_authed' }]),
+  ).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', message: /not_authed/, details: { code: 'not_authed' } });
 });
 
 test('a value stays in its place', async () => {
@@ -165,11 +228,12 @@ test.each(presets.map((definition) => [definition.type, definition] as const))(
     const optionFields = Object.keys(definition.options.shape);
     for (const call of Object.values(preset.calls)) {
       const inPath = [...call.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const body = typeof call.body === 'string' ? [call.body] : Object.values(call.body ?? {});
-      expect(fields).toEqual(
-        expect.arrayContaining([...inPath, ...body, ...Object.values(call.params ?? {}), ...(call.needs ?? [])]),
-      );
+      expect([...fields, ...optionFields]).toEqual(expect.arrayContaining(inPath));
+      const named = [...fieldsIn(call.body ?? {}), ...Object.values(call.params ?? {}), ...(call.needs ?? [])];
+      const paging = call.paging ? [call.paging.wanted] : [];
+      expect(fields).toEqual(expect.arrayContaining([...named, ...paging, ...(call.filters ? [call.filters] : [])]));
     }
+    expect(fields.filter((field) => optionFields.includes(field))).toEqual([]);
     const { as: _as, ...named } = preset.auth;
     expect(optionFields).toEqual(
       expect.arrayContaining([...Object.values(named), ...Object.values(preset.optionHeaders ?? {})]),
@@ -178,3 +242,7 @@ test.each(presets.map((definition) => [definition.type, definition] as const))(
     expect(own.safeParse({}).success).toBe(false);
   },
 );
+
+function fieldsIn(body: PresetBody | string): string[] {
+  return typeof body === 'string' ? [body] : Object.values(body).flatMap(fieldsIn);
+}

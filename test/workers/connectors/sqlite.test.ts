@@ -201,3 +201,21 @@ test('a file of another kind is no database', async () => {
 
   await expect(other.test()).rejects.toMatchObject({ code: 'DB_ERROR', message: 'file is not a database' });
 });
+
+test('tables, views and their columns can be looked through', async () => {
+  const browse = async (...path: string[]) => datasource.connection.browse?.(path, AbortSignal.timeout(10_000));
+
+  expect(await browse()).toEqual([
+    { name: 'item', kind: 'table', isContainer: true },
+    { name: 'shown', kind: 'view', isContainer: true },
+  ]);
+  expect(await browse('item')).toMatchObject([
+    { name: 'id', kind: 'column', isContainer: false, type: 'INTEGER', details: { isNullable: true } },
+    { name: 'name', type: 'TEXT' },
+    { name: 'price' },
+    { name: 'photo' },
+    { name: 'big' },
+  ]);
+  await expect(browse("no'thing")).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(browse('item', 'id')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});

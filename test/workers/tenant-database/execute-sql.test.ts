@@ -238,7 +238,10 @@ test('notices come with the statement that gave them', async () => {
 
 test('copying from and to the client is refused, and the connection lives on', async () => {
   await run('create table copied (id int)');
+  const connection = async () => (await run('select pg_backend_pid() as id')).result;
+  const before = await connection();
   expect(await refusal(run('copy copied from stdin'))).toMatchObject({ code: 'VALIDATION_ERROR' });
+  expect(await connection()).toEqual(before);
   await run('insert into copied select generate_series(1, 10)');
   const error = await refusal(run('copy copied to stdout'));
   expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringMatching(/^sql: COPY/) });

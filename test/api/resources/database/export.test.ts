@@ -13,8 +13,8 @@ beforeAll(async () => {
   tenant = await aTenant(cluster);
   api = cluster.as(tenant.creator).in(tenant);
   await sql(`
-    create table things (id int primary key, word text, "big one" bigint, doc jsonb, yes boolean);
-    insert into things values (1, E'a,"b"\\nc', 9007199254740993, '{"x": 1}', true), (2, '', null, null, false), (3, '=1+1', -1, '[]', null);
+    create table things (id int primary key, word text, "big one" bigint, doc jsonb, yes boolean, price numeric);
+    insert into things values (1, E'a,"b"\\nc', 9007199254740993, '{"x": 1}', true, 0.10), (2, '', null, null, false, null), (3, '=1+1', -1, '[]', null, 1234567890.1234567);
     create table many as select n as id, repeat('ä', 50) as word from generate_series(1, 300000) as n;
     create table none (id int);`);
 });
@@ -46,7 +46,7 @@ test('exports are files of what the filter finds', async () => {
   expect(csv.headers.get('content-disposition')).toBe('attachment; filename=export.csv');
   expect(csv.headers.get('content-type')).toContain('text/csv');
   expect(csv.body).toBe(
-    'id,word,big one,doc,yes\r\n1,"a,""b""\nc",9007199254740993,"{""x"":1}",true\r\n2,"",,,false\r\n',
+    'id,word,big one,doc,yes,price\r\n1,"a,""b""\nc",9007199254740993,"{""x"":1}",true,0.10\r\n2,"",,,false,\r\n',
   );
   expect(json.headers.get('content-disposition')).toBe('attachment; filename=export.json');
   expect(json.body.map(({ id }: { id: number }) => id)).toEqual([3, 2, 1]);
@@ -55,7 +55,7 @@ test('exports are files of what the filter finds', async () => {
   expect((await api.patch(rowsOf('none'), {})).body).toBe('id\r\n');
 });
 
-test('a workbook has numbers and booleans as such and all else as text, formulas too', async () => {
+test('a workbook has booleans and numbers that it can hold as such, and all else as text, formulas too', async () => {
   const response = await download('things', { exportFormat: 'xlsx', order: 'id' });
   const bytes = Buffer.from(await response.arrayBuffer());
 
@@ -63,10 +63,10 @@ test('a workbook has numbers and booleans as such and all else as text, formulas
   expect(response.headers.get('content-type')).toContain('spreadsheetml');
   const [sheet] = await readExcelFile(bytes);
   expect(sheet?.data).toEqual([
-    ['id', 'word', 'big one', 'doc', 'yes'],
-    [1, 'a,"b"\nc', '9007199254740993', '{"x":1}', true],
-    [2, null, null, null, false],
-    [3, '=1+1', '-1', '[]', null],
+    ['id', 'word', 'big one', 'doc', 'yes', 'price'],
+    [1, 'a,"b"\nc', '9007199254740993', '{"x":1}', true, 0.1],
+    [2, null, null, null, false, null],
+    [3, '=1+1', -1, '[]', null, '1234567890.1234567'],
   ]);
 });
 

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { secret } from '../secret.ts';
+import { defineDatasource } from './define-datasource.ts';
+import { certificateFields } from './tls.ts';
+
+const topic = z
+  .string()
+  .min(1)
+  .refine((text) => Buffer.byteLength(text) <= 65_535, 'must have at most 65535 bytes')
+  // A broker may end the connection for them, and others publish on it.
+  .refine((text) => !/[\p{Cc}\p{NChar}]/u.test(text), 'must not contain control characters');
+const qos = z
+  .union([z.literal(0), z.literal(1), z.literal(2)])
+  .default(0)
+  .meta({ title: 'QoS', description: '0: at most once, 1: at least once, 2: exactly once' });
+const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Messages are' });
+
+/** MQTT 3.1.1 and 5: messages by topic, to whoever listens, and one per topic that is retained. */
+export const mqtt = defineDatasource({
+  type: 'mqtt',
+  label: 'MQTT',
+  category: 'messaging',
+  options: z.object({
+    connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
+    brokerUrl: z
+      .string()
+      .min(1)
+      .max(2_000)
+      .meta({ title: 'Broker', description: 'mqtt://host:1883, or mqtts://host:8883 with TLS' }),
+    protocolVersion: z.enum(['3.1.1', '5']).default('3.1.1').meta({ title: 'Version of MQTT' }),
+    clientId: z.string().max(1_000).default('').meta({
+      title: 'Client id',
+      description: 'Leave it empty unless the broker asks for one: it ends a connection when another has the same id',
+    }),
+    username: z.string().max(1_000).default('').meta({ title: 'User' }),
+    password: secret(z.string().max(60_000)).default('').meta({ title: 'Password' }),
+    keepAlive: z.int().min(0).max(65_535).default(60).meta({ title: 'Keep alive (s)', description: '0: none' }),
+    useTLS: z.boolean().default(false).meta({ title: 'TLS' }),
+    ...certificateFields,
+  }),
+  query: z.discriminatedUnion('operation', [
+    z.object({
+      operation: z.literal('publish').meta({ title: 'Operation' }),
+      topic: topic
+        .refine((text) => !/[+#]/.test(text), 'must not contain the wildcards + and #')
+        .meta({ title: 'Topic' }),
+      message: z.json().default('').meta({ title: 'Message', description: 'What is no text is sent as JSON' }),
+      encoding,
+      qos,
+      retain: z
+        .boolean()
+        .default(false)
+        .meta({ title: 'Retain', description: 'An empty message ends the retained one' }),
+    }),
+    z.object({
+      operation: z.literal('read').meta({ title: 'Operation' }),
+      topic: topic
+        .refine(isFilter, '+ and # stand for whole levels, # for the last ones')
+        .meta({ title: 'Topic', description: '+ stands for one level, # for all that follow' }),
+      qos,
+      encoding,
+      waitSeconds: z
+        .number()
+        .min(0)
+        .max(30)
+        .default(5)
+        .meta({ title: 'Wait (s)', description: '0: only what is retained' }),
+      messageCount: z.int().min(1).max(1_000).default(10).meta({ title: 'Messages at most' }),
+    }),
+  ]),
+  templates: { topic: { as: 'topic' } },
+  defaults: {
+    options: { brokerUrl: 'mqtt://localhost:1883' },
+    query: { operation: 'publish', topic: 'greetings', message: 'hello' },
+  },
+});
+
+function isFilter(text: string): boolean {
+  const levels = text.split('/');
+  return levels.every(
+    (level, at) => !/[+#]/.test(level) || level === '+' || (level === '#' && at === levels.length - 1),
+  );
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { secret } from '../secret.ts';
+import { defineDatasource } from './define-datasource.ts';
+import { HTTPAddress } from './http-fields.ts';
+
+const bucketName = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{0,255}$/, 'must be the name of a bucket');
+const bucket = bucketName.default('').meta({ title: 'Bucket', description: "Empty: the datasource's" });
+const key = z.string().min(1).max(1_024).meta({ title: 'Key' });
+
+/** Object storage: Amazon's, and what speaks its protocol. */
+export const s3 = defineDatasource({
+  type: 's3',
+  label: 'S3',
+  category: 'file',
+  options: z.object({
+    accessKeyId: z
+      .string()
+      .regex(/^[\w.:@+-]{1,200}$/, 'must be the id of an access key')
+      .meta({ title: 'Access key' }),
+    secretAccessKey: secret(z.string().max(500)).meta({ title: 'Secret key' }),
+    region: z
+      .string()
+      .regex(/^[a-z0-9-]{1,50}$/, 'must be a region, such as us-east-1')
+      .default('us-east-1')
+      .meta({ title: 'Region' }),
+    bucket: bucketName.default('').meta({ title: 'Bucket', description: 'Of queries that name none' }),
+    endpoint: z
+      .union([z.literal(''), HTTPAddress.refine((text) => !text.includes('?'), 'must not hold a ?')])
+      .default('')
+      .meta({ title: 'Endpoint', description: "Where the server is; empty: Amazon's of the region" }),
+  }),
+  query: z.discriminatedUnion('operation', [
+    z.object({
+      operation: z.literal('listObjects'),
+      bucket,
+      prefix: z.string().max(1_024).default('').meta({ title: 'Prefix', description: 'Keys that begin with it' }),
+      startAfter: z.string().max(1_024).default('').meta({ title: 'After', description: 'Keys that come after it' }),
+      maxKeys: z.int().min(1).max(1_000).optional().meta({
+        title: 'Objects at most',
+        description: 'Empty: as many as a query may answer with, page by page',
+      }),
+    }),
+    z.object({
+      operation: z.literal('getObject'),
+      bucket,
+      key,
+      responseType: z.enum(['text', 'json', 'base64']).default('text').meta({ title: 'Answer as' }),
+    }),
+    z.object({
+      operation: z.literal('putObject'),
+      bucket,
+      key,
+      body: z.json().default('').meta({ title: 'Body', description: 'What is no text is stored as JSON' }),
+      encoding: z.enum(['text', 'base64']).default('text').meta({ title: 'The body is' }),
+      contentType: z
+        .string()
+        .regex(/^[\x20-\x7e]{0,200}$/, 'must be a media type')
+        .default('')
+        .meta({ title: 'Content type' }),
+    }),
+    z.object({ operation: z.literal('deleteObject'), bucket, key }),
+    z.object({ operation: z.literal('headObject'), bucket, key }),
+  ]),
+  defaults: {
+    options: { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: '', region: 'us-east-1', bucket: '' },
+    query: { operation: 'listObjects', prefix: '' },
+  },
+});

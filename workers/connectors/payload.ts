@@ -1,0 +1,24 @@
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+
+export type Encoding = 'text' | 'base64';
+
+/** The bytes that a value of a query stands for: what is no text is JSON. */
+export function bytesOf(field: string, value: Json, encoding: Encoding): Buffer {
+  if (encoding === 'text') return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+  if (typeof value !== 'string' || value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
+    throw new AppError('VALIDATION_ERROR', `${field}: must be base64`);
+  return Buffer.from(value, 'base64');
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Bytes as they are written in an answer; `what` begins the words of the error when they are no text. */
+export function writtenBytes(what: string, bytes: Uint8Array, encoding: Encoding): string {
+  if (encoding === 'base64') return Buffer.from(bytes).toString('base64');
+  try {
+    return strict.decode(bytes);
+  } catch (cause) {
+    throw new AppError('DB_ERROR', `${what} is no text; it can be read as base64`, { cause });
+  }
+}

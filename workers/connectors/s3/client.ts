@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto';
+import { AwsV4Signer } from 'aws4fetch';
+import type { z } from 'zod';
+import type { s3 } from '#shared/datasources/s3.ts';
+import { AppError } from '#shared/errors.ts';
+import type { HTTPResponse, OutboundFetch } from '../../outbound-fetch.ts';
+import { refusal } from './answers.ts';
+
+type Options = z.output<typeof s3.options>;
+
+interface S3Request {
+  method: 'GET' | 'PUT' | 'DELETE' | 'HEAD';
+  /** Both empty: the list of buckets. */
+  bucket?: string;
+  key?: string;
+  params?: Readonly<Record<string, string>>;
+  /** Names in lower case. */
+  headers?: Readonly<Record<string, string>>;
+  body?: Buffer;
+}
+
+/** Answers of 200 and the like; anything else is thrown. */
+export type AskS3 = (request: S3Request, signal: AbortSignal) => Promise<HTTPResponse>;
+
+/** Asks an S3 server, with the credentials that the options name and no others. */
+export function createClient(options: Options, fetch: OutboundFetch): AskS3 {
+  return async (request, signal) => {
+    const { method, headers = {}, body } = request;
+    const url = addressOf(options, request);
+    const signer = new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: { ...headers, 'x-amz-content-sha256': hash('sha256', body ?? '') },
+      accessKeyId: options.accessKeyId,
+      secretAccessKey: options.secretAccessKey,
+      service: 's3',
+      region: options.region,
+    });
+    const signed = await signer.sign();
+    const answer = await fetch(
+      // What is signed holds for one host: who follows a redirect is refused there.
+      {
+        url: signed.url,
+        method,
+        headers: Object.fromEntries(signed.headers),
+        body: body ?? null,
+        followRedirects: false,
+      },
+      signal,
+    );
+    if (answer.status < 200 || answer.status >= 300) throw refusal(answer);
+    return answer;
+  };
+}
+
+/** By name of host at Amazon, where the certificate covers it; by path everywhere else. */
+function addressOf({ endpoint, region }: Options, { bucket = '', key = '', params = {} }: Partial<S3Request>): URL {
+  const amazon = `s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+  const isHost = endpoint === '' && /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(bucket);
+  const base = new URL(endpoint === '' ? `https://${isHost ? `${bucket}.` : ''}${amazon}` : endpoint);
+  const root = base.pathname.replace(/\/$/, '');
+  const path = isHost || bucket === '' ? '' : `/${bucket}`;
+  base.pathname = `${root}${path}/${encodeKey(key)}`;
+  // A blank must be %20: the signature has it so, and not every server reads a + as one.
+  base.search = Object.entries(params)
+    .map(([name, value]) => `${name}=${encodeSegment(value)}`)
+    .join('&');
+  return base;
+}
+
+/** Slashes stay: they are how people see folders. */
+function encodeKey(key: string): string {
+  const segments = key.split('/');
+  if (segments.some((segment) => segment === '.' || segment === '..'))
+    throw new AppError('VALIDATION_ERROR', 'key: must not hold steps such as .., which no address can carry');
+  return segments.map(encodeSegment).join('/');
+}
+
+/** As the signature has it: also what `encodeURIComponent` leaves. */
+function encodeSegment(segment: string): string {
+  if (!segment.isWellFormed()) throw new AppError('VALIDATION_ERROR', 'key: half a character has no bytes');
+  return encodeURIComponent(segment).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+}
