@@ -124,7 +124,7 @@ describe('with a worker', () => {
   });
 
   test('an answer that is too large is an error that says so', async () => {
-    await expect(ask({ numbers: [1], pad: 17 * 1024 * 1024 })).rejects.toMatchObject({ code: 'OUTPUT_TOO_LARGE' });
+    await expect(ask({ numbers: [1], pad: 17 * 1024 * 1024 })).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
   });
 
   test("the worker's error arrives as the same error", async () => {

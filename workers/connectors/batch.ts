@@ -28,5 +28,5 @@ export function createBatch(): Batch {
 }
 
 export function tooLarge(): AppError {
-  return new AppError('OUTPUT_TOO_LARGE', `A message is larger than ${MOST_BYTES / 1_000_000} MB and is not read`);
+  return new AppError('PAYLOAD_TOO_LARGE', `A message is larger than ${MOST_BYTES / 1_000_000} MB and is not read`);
 }

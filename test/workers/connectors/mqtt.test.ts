@@ -128,7 +128,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     });
     await datasource.run({ operation: 'publish', topic: 'huge', message: big.repeat(3), retain: true });
     await expect(datasource.run({ operation: 'read', topic: 'huge' })).rejects.toMatchObject({
-      code: 'OUTPUT_TOO_LARGE',
+      code: 'PAYLOAD_TOO_LARGE',
     });
   });
 
@@ -325,7 +325,7 @@ describe('what answers where MQTT should be', () => {
     const before = process.memoryUsage().rss;
 
     await expect(datasource.run({ operation: 'read', topic: '#' }, {}, quick)).rejects.toMatchObject({
-      code: 'OUTPUT_TOO_LARGE',
+      code: 'PAYLOAD_TOO_LARGE',
     });
     expect(process.memoryUsage().rss - before).toBeLessThan(250_000_000);
   });

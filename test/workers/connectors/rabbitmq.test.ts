@@ -176,11 +176,11 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     expect(await take()).toHaveLength(1);
 
     await publish(big.repeat(3));
-    await expect(take()).rejects.toMatchObject({ code: 'OUTPUT_TOO_LARGE' });
+    await expect(take()).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
     expect(await info()).toMatchObject({ messageCount: 1 });
     await run({ operation: 'purge', queue: 'q' });
     await publish(big.repeat(8));
-    await expect(take()).rejects.toMatchObject({ code: 'OUTPUT_TOO_LARGE' });
+    await expect(take()).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
     expect(await run({ operation: 'purge', queue: 'q' })).toMatchObject({ affectedRows: 1 });
   });
 
@@ -373,7 +373,7 @@ describe('what answers where RabbitMQ should be', () => {
     );
     await using datasource = await openAt(server.port);
     const before = process.memoryUsage().rss;
-    await expect(datasource.run(reading)).rejects.toMatchObject({ code: 'OUTPUT_TOO_LARGE' });
+    await expect(datasource.run(reading)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
     expect(process.memoryUsage().rss - before).toBeLessThan(250_000_000);
   });
 
