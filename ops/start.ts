@@ -77,6 +77,8 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 `);
   if (sample)
     say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
+  if (config.outbound.allow.length > 0)
+    say('Datasources may reach servers on this machine (OUTBOUND_ALLOW); in production they may not.');
   say('Ctrl-C stops it; the data stays.');
   await Promise.race([stop, postgres.lost.then((error) => Promise.reject(error))]);
   say('\nStopping: work in progress is handed back …');
@@ -101,7 +103,7 @@ function environment(
     PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
     BOARD_PORT: String(boardPort),
     SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
-    // What a developer connects to runs beside it.
+    // What a developer connects to runs beside it; said at the start.
     OUTBOUND_ALLOW: process.env.OUTBOUND_ALLOW ?? '127.0.0.0/8,::1',
     BOARD_OPEN_ON_LOOPBACK: String(process.env.NODE_ENV !== 'production'),
     DATABASE_POOL: process.env.DATABASE_POOL ?? '8',

@@ -6,6 +6,7 @@ import type { KeyRing } from './crypto.ts';
 import type { Pool } from './db/pool.ts';
 import { AppError, reviveError, WireError } from './errors.ts';
 import { newID } from './ids.ts';
+import { OwnJson } from './json.ts';
 import { createLanes } from './lanes.ts';
 import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
@@ -31,7 +32,7 @@ export interface Asking extends AsyncDisposable {
 }
 
 /** What a worker sends back, sealed. */
-export const Outcome = z.union([z.object({ answer: z.json() }), z.object({ error: WireError })]);
+export const Outcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
 
 /** Nothing brings a question back that was not handed over, so it is given longer than a job that has a row. */
 const ENQUEUE_PATIENCE_MS = 2_000;

@@ -1,6 +1,7 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { claimAsk, type Outcome, tooLate } from '#shared/ask.ts';
 import { AppError, toAppError, toWireError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
 import { askContext } from '#shared/queues/define-ask.ts';
 import type { AnyAsk } from '#shared/queues/index.ts';
 import type { ProcessorContext } from './consume.ts';
@@ -39,30 +40,29 @@ export function answers<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
   };
 }
 
-async function settle(
-  { logger }: ProcessorContext,
-  until: AbortSignal,
-  work: () => Promise<unknown>,
-): Promise<z.input<typeof Outcome>> {
+async function settle({ logger }: ProcessorContext, until: AbortSignal, work: () => Promise<unknown>): Promise<string> {
   try {
-    const answer = z.json().parse(await work());
-    if (Buffer.byteLength(JSON.stringify(answer)) <= LARGEST_BYTES) return { answer };
+    const text = textOf({ answer: (await work()) as Json });
+    if (Buffer.byteLength(text) <= LARGEST_BYTES) return text;
     throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${LARGEST_BYTES} bytes: ask for less`);
   } catch (error) {
     // What an aborted wait throws has no words for a client.
     const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : toAppError(error);
     if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a question could not be answered');
     else logger.debug({ err: error }, 'a question was answered with an error');
-    return { error: toWireError(known) };
+    return textOf({ error: toWireError(known) });
   }
 }
 
+function textOf(outcome: z.input<typeof Outcome>): string {
+  return JSON.stringify(outcome);
+}
+
 async function send(
-  outcome: z.input<typeof Outcome>,
+  text: string,
   { askID, replyTo }: { askID: string; replyTo: string },
   { pool, secrets, messages }: ProcessorContext,
 ): Promise<void> {
-  const text = JSON.stringify(outcome);
   const sealed = secrets.seal(text, askContext(askID, 'answer'));
   if (Buffer.byteLength(text) <= INLINE_BYTES) return messages.publish(replyTo, { askID, sealed });
   await pool.query(

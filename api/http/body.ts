@@ -12,8 +12,11 @@ export type ReadBody = (request: Request, response: Response) => Promise<unknown
 export function bodyReader({ limitBytes }: { limitBytes: number }): ReadBody {
   // Noted and not thrown: what is thrown there gets the whole body attached, and that would be logged.
   const broken = new WeakSet<object>();
+  const inexact = new WeakMap<object, string>();
   const verifyJSON = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
     if (encoding === 'utf-8' && !isUtf8(bytes)) broken.add(request);
+    const found = findInexact(bytes);
+    if (found) inexact.set(request, found);
   };
   const verifyForm = (request: object, _response: unknown, bytes: Buffer) => {
     if (!isEncodedUTF8(bytes.toString('latin1'))) broken.add(request);
@@ -30,11 +33,31 @@ export function bodyReader({ limitBytes }: { limitBytes: number }): ReadBody {
   return async (request, response) => {
     for (const parser of parsers) await run(parser, request, response);
     if (broken.has(request)) throw new AppError('INVALID_REQUEST', 'The body is not valid UTF-8');
+    const number = inexact.get(request);
+    if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
     // Left out silently, a run would start without the inputs that were sent.
     if (request.body === undefined && hasBody(request))
       throw new AppError('INVALID_REQUEST', 'The body must be JSON, and its content-type application/json');
     return request.body;
   };
+}
+
+/** The first whole number, with its key, that would become another one when it is parsed. */
+function findInexact(bytes: Buffer): string | undefined {
+  if (!/\d{16}/.test(bytes.toString('latin1'))) return undefined;
+  let found: string | undefined;
+  function look(key: string, value: unknown, { source = '' }: { source?: string }): unknown {
+    if (typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value))
+      found ??= `${key}: ${source}`;
+    return value;
+  }
+  try {
+    // TypeScript does not know of the third argument that a reviver gets.
+    JSON.parse(bytes.toString(), look as (key: string, value: unknown) => unknown);
+  } catch {
+    // Said by who parses it for good.
+  }
+  return found;
 }
 
 function run(parser: RequestHandler, request: Request, response: Response): Promise<void> {

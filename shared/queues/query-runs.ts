@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Caller } from '../caller.ts';
-import { Json, JsonObject } from '../json.ts';
+import { JsonObject, OwnJson } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
 /** A query as somebody has written it; `datasourceID` is null where the type is the whole address. */
@@ -11,7 +11,7 @@ export const GivenQuery = z.object({
 });
 
 export const QueryAnswer = z.object({
-  dataQueryResult: Json,
+  dataQueryResult: OwnJson,
   columns: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
   rowCount: z.int().optional(),
   affectedRows: z.int().optional(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DatabaseFilterObject } from '../database-filter.ts';
 import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder } from '../database-table.ts';
-import { JsonObject } from '../json.ts';
+import { JsonObject, OwnJsonObject } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
 const ofSchema = { schema: DatabaseName };
@@ -97,7 +97,7 @@ export const tenantDatabase = defineAsk({
   name: 'tenant.database',
   question: z.object({ tenantID: z.uuid(), operation: DatabaseOperation }),
   /** In the form of the route that asks. */
-  answer: JsonObject,
+  answer: OwnJsonObject,
   timeoutMs: 65_000,
   perLane: { tenant: 8 },
 });

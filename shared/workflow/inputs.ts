@@ -64,10 +64,18 @@ function toText(value: Json): string {
   return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
 }
 
-function toNumber(value: Json): number | null | undefined {
-  if (typeof value === 'string' && value.trim() === '') return null;
-  const number = typeof value === 'string' ? Number(value) : value;
-  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+/** A number that a double cannot hold stays the text it is, as it does in answers. */
+function toNumber(value: Json): number | string | null | undefined {
+  if (typeof value !== 'string') return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+  const text = value.trim();
+  if (text === '') return null;
+  const number = Number(text);
+  if (!Number.isFinite(number)) return undefined;
+  return /^-?\d+(?:\.\d+)?$/.test(text) && digitsOf(text) > 15 && String(number) !== text ? text : number;
+}
+
+function digitsOf(text: string): number {
+  return text.replace(/^-?0*\.?0*|\./g, '').length;
 }
 
 const truths: ReadonlyMap<Json, boolean> = new Map<Json, boolean>([

@@ -10,7 +10,7 @@ import { ask, type RawResult } from './mysql/query.ts';
 import { type MySQLSession, openSession } from './mysql/session.ts';
 import { type Target, targetOf } from './mysql/target.ts';
 import { readerOf, typeName } from './mysql/values.ts';
-import { columnKeys, parseJson, rowOf } from './rows.ts';
+import { columnKeys, inTurns, parseJson, rowOf } from './rows.ts';
 import { createSessions } from './sessions.ts';
 
 export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
@@ -34,7 +34,7 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
     async run({ statement }, { maxRows, signal, onRows }) {
       const taken = onRows && ((fields: FieldPacket[], rows: unknown[][]) => onRows(rowsOf(fields, rows)));
       const asked = { ...render(statement), maxRows, onRows: taken };
-      return presented(await use(signal, (session) => ask(session, asked)));
+      return await presented(await use(signal, (session) => ask(session, asked)));
     },
     browse: (path, signal) => use(signal, (session) => browse(session, path)),
     async explain({ statement }, { signal }) {
@@ -58,14 +58,15 @@ function render(statement: Statement | null): { sql: string; params: Json[] } {
   return rendered;
 }
 
-function presented({ fields, rows, rowCount, affectedRows, isCut }: RawResult): QueryResult {
+async function presented({ fields, rows, rowCount, affectedRows, isCut }: RawResult): Promise<QueryResult> {
   if (!fields) return { data: [], ...(affectedRows !== undefined && { affectedRows }) };
   const keys = keysOf(fields);
   const columns = fields.map((field, index) => ({ name: keys[index] ?? '', type: typeName(field) }));
-  return { data: rowsOf(fields, rows), columns, rowCount, ...(isCut && { truncated: true }) };
+  const data = await inTurns(rows, (part) => rowsOf(fields, part));
+  return { data, columns, rowCount, ...(isCut && { truncated: true }) };
 }
 
-function rowsOf(fields: FieldPacket[], rows: unknown[][]): JsonObject[] {
+function rowsOf(fields: FieldPacket[], rows: readonly unknown[][]): JsonObject[] {
   const keys = keysOf(fields);
   const readers = fields.map(readerOf);
   return rows.map((row) =>

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Json, JsonObject } from '#shared/json.ts';
 
 /** So much of one answer is read; what goes on is cut off as if it had more rows than wanted. */
@@ -21,6 +22,21 @@ export function columnKeys(names: readonly string[]): string[] {
 /** Built from pairs, so that a column called `__proto__` is a column. */
 export function rowOf(keys: readonly string[], values: readonly Json[]): JsonObject {
   return Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null]));
+}
+
+const TURN = 5_000;
+
+/** Converts many rows a part at a time, so that others have their turn in between. */
+export async function inTurns<Raw, Row>(
+  rows: readonly Raw[],
+  convert: (part: readonly Raw[]) => readonly Row[],
+): Promise<Row[]> {
+  const converted: Row[] = [];
+  for (let at = 0; at < rows.length; at += TURN) {
+    if (at > 0) await setImmediate();
+    for (const row of convert(rows.slice(at, at + TURN))) converted.push(row);
+  }
+  return converted;
 }
 
 /** JSON as it is, but for numbers that a double cannot hold: these are texts. */

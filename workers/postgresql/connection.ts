@@ -2,7 +2,7 @@ import type { postgresql } from '#shared/datasources/postgresql.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
-import { MAX_BYTES } from '../connectors/rows.ts';
+import { inTurns, MAX_BYTES } from '../connectors/rows.ts';
 import type { Connection, QueryResult, QueryRun } from '../define.ts';
 import { upstreamError } from '../upstream-error.ts';
 import { browse } from './browse.ts';
@@ -71,7 +71,7 @@ function answer(client: PostgresClient, { maxRows, ...rendered }: Question): Pro
     const budget = { rows: maxRows, bytes: MAX_BYTES };
     const result = await ask(client, { sql: rendered.sql, values, budget, field: 'query' });
     await learn(client, result.fields ?? []);
-    return presented(result, client);
+    return await presented(result, client);
   });
 }
 
@@ -82,7 +82,7 @@ function stream(client: PostgresClient, { maxRows, ...rendered }: Question, onRo
     const values = await writeParams(client, rendered);
     const budget = { rows: maxRows, bytes: Number.POSITIVE_INFINITY };
     const result = await streamRows(client, { sql: rendered.sql, values, budget, field: 'query' }, onRows);
-    return presented(result, client);
+    return await presented(result, client);
   });
 }
 
@@ -95,13 +95,13 @@ async function located<T>(sql: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function presented(result: RawResult, client: PostgresClient): QueryResult {
+async function presented(result: RawResult, client: PostgresClient): Promise<QueryResult> {
   const { fields, rows, rowCount, isCut } = result;
   const affectedRows = affectedRowsOf(result);
   const notices = client.takeNotices().map(({ message }) => message);
   const written = { ...(affectedRows !== undefined && { affectedRows }), ...(notices.length > 0 && { notices }) };
   if (!fields) return { data: [], ...written };
-  const data = rowsOf(rows, fields, client.types);
+  const data = await inTurns(rows, (part) => rowsOf(part, fields, client.types));
   const columns = columnsOf(fields, client.types);
   return { data, columns, rowCount, ...written, ...(isCut && { truncated: true }) };
 }

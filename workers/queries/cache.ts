@@ -34,9 +34,9 @@ export function createQueryCache(pool: Pool, secrets: KeyRing): QueryCache {
   };
 }
 
-/** The same for the same question to the same datasource of the same tenant. */
-export function cacheKey(parts: { tenantID: string; datasourceID: string | null; asked: Json }): string {
-  return hash('sha256', JSON.stringify([parts.tenantID, parts.datasourceID, parts.asked]));
+/** The same for the same question to the same datasource of the same tenant, as it is now. */
+export function cacheKey(parts: { tenantID: string; datasource: Json; asked: Json }): string {
+  return hash('sha256', JSON.stringify([parts.tenantID, parts.datasource, parts.asked]));
 }
 
 function contextOf(key: string): string {

@@ -29,6 +29,8 @@ interface Loaded {
   dataQueryID: string | null;
   datasourceID: string | null;
   datasourceType: string;
+  /** Another one after each change of the datasource. */
+  datasourceVersion: string | null;
   dataQueryOptions: JsonObject;
 }
 
@@ -45,10 +47,11 @@ export function createQueries(needs: QueryNeeds): Queries {
   async function answer(prepared: Prepared, request: QueryRequest, signal: AbortSignal): Promise<Answered> {
     const { tenantID, mode, isFresh } = request;
     const { options, inputs, datasourceID } = prepared;
-    const isCacheable = mode === 'run' && options.cacheSeconds > 0;
+    // What is not stored may name a datasource as it was at another time.
+    const isCacheable = mode === 'run' && options.cacheSeconds > 0 && prepared.dataQueryID !== null;
     const key = cacheKey({
       tenantID,
-      datasourceID,
+      datasource: [datasourceID, prepared.datasourceVersion],
       asked: [prepared.datasourceType, prepared.dataQueryOptions, inputs],
     });
     if (isCacheable && !isFresh) {
@@ -94,10 +97,11 @@ export function createQueries(needs: QueryNeeds): Queries {
     signal: AbortSignal,
   ): Promise<QueryResult> {
     if (options.transform.trim() === '') return result;
-    const data = await sandbox.run(
-      { tenantID, code: options.transform, args: { data: result.data, inputs }, timeoutMs: TRANSFORM_MS },
-      signal,
-    );
+    const data = await sandbox
+      .run({ tenantID, code: options.transform, args: { data: result.data, inputs }, timeoutMs: TRANSFORM_MS }, signal)
+      .catch((error: unknown) => {
+        throw inTransform(error);
+      });
     // What the columns said is no longer true of what the script has made of them.
     const { columns: _columns, rowCount: _rowCount, ...rest } = result;
     return { ...rest, data };
@@ -151,18 +155,31 @@ interface Answered {
 
 const TRANSFORM_MS = 10_000;
 
+/** What is wrong with the script is the query's; by then it has been asked. */
+function inTransform(error: unknown): unknown {
+  if (!(error instanceof AppError) || !ofScripts.has(error.code)) return error;
+  return new AppError('VALIDATION_ERROR', `dataQueryOptions.transform: ${error.message}`, {
+    cause: error,
+    details: { sent: true },
+  });
+}
+
+const ofScripts: ReadonlySet<string> = new Set(['NODE_FAILED', 'NODE_TIMEOUT', 'INVALID_OUTPUT', 'OUTPUT_TOO_LARGE']);
+
 async function load(pool: Pool, { tenantID, query }: QueryRequest): Promise<Loaded> {
   if (query.kind === 'given') {
     const { datasourceID, datasourceType, dataQueryOptions } = query;
-    return { dataQueryID: null, datasourceID, datasourceType, dataQueryOptions };
+    return { dataQueryID: null, datasourceID, datasourceType, datasourceVersion: null, dataQueryOptions };
   }
   const { rows } = await pool.query<{
     datasource_id: string | null;
     datasource_type: string;
     data_query_options: JsonObject;
     is_disabled: boolean;
+    datasource_version: string | null;
   }>(
-    'select datasource_id, datasource_type, data_query_options, is_disabled from data_query where id = $1 and tenant_id = $2',
+    `select q.datasource_id, q.datasource_type, q.data_query_options, q.is_disabled, d.updated_at::text as datasource_version
+     from data_query q left join datasource d on d.id = q.datasource_id where q.id = $1 and q.tenant_id = $2`,
     [query.dataQueryID, tenantID],
   );
   const [row] = rows;
@@ -172,6 +189,7 @@ async function load(pool: Pool, { tenantID, query }: QueryRequest): Promise<Load
     dataQueryID: query.dataQueryID,
     datasourceID: row.datasource_id,
     datasourceType: row.datasource_type,
+    datasourceVersion: row.datasource_version,
     dataQueryOptions: row.data_query_options,
   };
 }

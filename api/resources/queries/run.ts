@@ -11,7 +11,7 @@ import { QueryAnswer, queryRuns } from '#shared/queues/query-runs.ts';
 import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
 import { invalid, within } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../../context.ts';
-import { tenantRoute } from '../../http/route.ts';
+import { type Access, tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
 import { DataQueryID, DataQueryInputs, DataQueryRun, DataQueryTest, RunQuery } from './schemas.ts';
 import { checkTarget, type Target, targetAccess } from './target.ts';
@@ -30,7 +30,7 @@ export const runDataQuery = tenantRoute({
   idempotent: 'outside',
   errors: ['409'],
 
-  async handle({ params: { dataQueryID }, query: { explain, fresh }, body, idempotency, ...input }, context) {
+  async handle({ params: { dataQueryID }, query: { explain, fresh }, body, idempotency, require, ...input }, context) {
     const { em, tenantID, caller, signal } = input;
     const stored = getEnabled(await getDataQuery(em, dataQueryID));
     if (body.cursor)
@@ -40,6 +40,7 @@ export const runDataQuery = tenantRoute({
         body.cursor,
       );
     const asker = { tenantID, caller, signal, producer: context.producer };
+    if (explain) await require([mayRead(dataQueryID)]);
     const mode = explain ? 'explain' : 'run';
     const idempotencyKey = idempotency ? keyForOthers(tenantID, idempotency) : null;
     return ask(asker, { ...stored, inputs: body.inputs, mode, isFresh: fresh, isPaged: true, idempotencyKey });
@@ -58,8 +59,9 @@ export const testStoredDataQuery = tenantRoute({
   response: QueryAnswer,
   errors: ['409'],
 
-  async handle({ params, query: { explain }, body, em, tenantID, caller, signal }, { producer }) {
+  async handle({ params, query: { explain }, body, em, tenantID, caller, signal, require }, { producer }) {
     const stored = getEnabled(await getDataQuery(em, params.dataQueryID));
+    if (explain) await require([mayRead(params.dataQueryID)]);
     const asker = { tenantID, caller, signal, producer };
     return ask(asker, { ...stored, inputs: body.inputs, mode: explain ? 'explain' : 'run', isFresh: true });
   },
@@ -86,6 +88,11 @@ export const testGivenDataQuery = tenantRoute({
     return ask(asker, { query, target, dataQueryOptions, inputs, mode: explain ? 'explain' : 'run', isFresh: true });
   },
 });
+
+/** How a server would go about a query tells what is in it. */
+function mayRead(dataQueryID: string): Access {
+  return { permission: 'dataquery.read', object: `dataquery:${dataQueryID}` };
+}
 
 /** What the datasource gets in the place of the client's key, which is only one of its own. */
 function keyForOthers(tenantID: string, { principal, route, key }: IdempotencyClaim): string {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { testServers } from '../../support/environment.ts';
 import { aDataQuery, aDatasource, aMember, aTenant, type TestTenant } from '../../support/factories.ts';
 import { startHTTP } from '../../support/http-server.ts';
 import { eventually } from '../../support/settle.ts';
@@ -454,6 +455,83 @@ describe('running a query', () => {
     expect(keys).toEqual([expect.stringMatching(/^[\w-]{43}$/), expect.stringMatching(/^[\w-]{43}$/)]);
     expect(new Set(keys).size).toBe(2);
   });
+
+  test('is asked again when its datasource has changed, whatever was cached', async () => {
+    const options = (application: string) => ({
+      connectionOption: 'connectionString',
+      connectionString: testServers.databaseURL.replace(/\/[^/]*$/, `/${application}`),
+    });
+    const place = new URL(testServers.databaseURL).pathname.slice(1);
+    const { id } = await aDatasource(cluster, { tenant, options: options(place) });
+    const dataQueryOptions = { query: 'select current_database() as name', cacheSeconds: 600 };
+    const { body } = await create({ datasourceID: id, dataQueryOptions });
+    const run = () => api.post(`T/queries/${body.dataQuery.id}/run`);
+    await run();
+    expect((await run()).body).toMatchObject({ isCached: true, dataQueryResult: [{ name: place }] });
+
+    await api.patch(`T/datasources/${id}`, { datasourceOptions: options('template1') });
+
+    expect((await run()).body).toMatchObject({ isCached: false, dataQueryResult: [{ name: 'template1' }] });
+  });
+
+  test('is explained to whoever may read it, and to nobody else', async () => {
+    const id = await saved('select 1 as hidden');
+    const runner = cluster.as(await aMember(cluster, { tenant, can: ['dataquery.execute'] })).in(tenant);
+
+    expect((await runner.post(`T/queries/${id}/run`)).status).toBe(200);
+    expect((await runner.post(`T/queries/${id}/run?explain=true`)).status).toBe(403);
+  });
+
+  test.each([
+    ['return data.map(', /^dataQueryOptions.transform: SyntaxError/],
+    ['return 1n', /^dataQueryOptions.transform: /],
+    ['throw new Error("no")', /^dataQueryOptions.transform: .*no/],
+  ])('whose script is %s says that it is the script', async (transform, message) => {
+    const id = await saved('select 1 as n', { transform });
+
+    expect(await api.post(`T/queries/${id}/run`)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'VALIDATION_ERROR', message: expect.stringMatching(message) } },
+    });
+  });
+
+  test('takes numbers that JSON would change as texts, and refuses them as numbers', async () => {
+    const id = await saved('select {{inputs.n}}::numeric as n', { inputDefinitions: [{ key: 'n', type: 'number' }] });
+    const run = (n: string) => api.post(`T/queries/${id}/run`, `{"args":{"n":${n}}}`);
+
+    for (const [sent, bound] of [
+      ['"12345678901234567890.5"', '12345678901234567890.5'],
+      ['"0.10000000000000000001"', '0.10000000000000000001'],
+      ['"42"', '42'],
+      ['9007199254740991', '9007199254740991'],
+    ])
+      expect((await run(sent ?? '')).body.dataQueryResult).toEqual([{ n: bound }]);
+    expect(await run('9007199254740993')).toMatchObject({
+      status: 400,
+      body: { error: { message: 'n: 9007199254740993 is more than a JSON number holds: send it as a text' } },
+    });
+  });
+
+  test('of a million numbers is answered, and nobody else waits long meanwhile', async () => {
+    const id = await saved('select n from generate_series(1, 1000000) as n', { maxRows: 1_000_000 });
+    const other = cluster.as(undefined);
+    const answer = api.post(`T/queries/${id}/run`);
+    let isOver = false;
+    const waits: number[] = [];
+    const watching = (async () => {
+      while (!isOver) {
+        const began = performance.now();
+        await other.get('/health');
+        waits.push(performance.now() - began);
+      }
+    })();
+    const { body } = await answer;
+    isOver = true;
+    await watching;
+
+    expect(body).toMatchObject({ rowCount: 1_000_000 });
+    expect(Math.max(...waits)).toBeLessThan(3_000);
+  }, 60_000);
 
   test('that is not stored takes it from the request', async () => {
     const test = (dataQuery: object, more: object = {}) => api.patch('T/queries/queryTest', { dataQuery, ...more });
