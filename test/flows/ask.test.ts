@@ -350,7 +350,7 @@ describe('over HTTP', () => {
     await using worker = spawnNode(['workers/main.ts', 'datasource.tests'], env);
     const { producer } = cluster.context;
     const url = `postgres://u:p@127.0.0.1:${database.port}/d`;
-    const asked = producer.ask(datasourceTests, { kind: 'url', url }, { timeoutMs: 9_000 }).catch((error) => error);
+    const asked = producer.ask(datasourceTests, { kind: 'url', url }, { timeoutMs: 20_000 }).catch((error) => error);
     await database.connected;
 
     await worker.kill('SIGKILL');
@@ -359,7 +359,7 @@ describe('over HTTP', () => {
     expect(await asked).toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { begun: true } });
     expect(database.connections()).toBe(1);
     expect(user).toBeDefined();
-  }, 30_000);
+  }, 60_000);
 
   test('both processes are answered by one worker', async () => {
     await cluster.startWorker({}, ['datasource.tests']);

@@ -591,9 +591,13 @@ describe('a server of its own, with TLS', () => {
   test('a restart in the middle loses what is under way, and nothing else', async () => {
     await using mending = await open({});
     await mending.run({ query: 'select 1' });
-    const lost = mending.run({ query: 'select pg_sleep(30)' });
+    const lost = mending.run({ query: 'select pg_sleep(30)' }, {}, { signal: AbortSignal.timeout(25_000) });
     const caught = expect(lost).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'lost' } });
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await eventually(async () => {
+      const query =
+        "select count(*)::int as n from pg_stat_activity where query = 'select pg_sleep(30)' and state = 'active'";
+      expect((await mending.run({ query })).data).toEqual([{ n: 1 }]);
+    });
 
     await server.kill9();
     await caught;
