@@ -39,7 +39,7 @@ export function createProducer(backplane: Backplane): Producer {
           },
         };
       });
-      await withPatience(backplane.add(definition.name, jobs), patienceMs);
+      await withPatience(backplane.add(definition.name, jobs).catch(unavailable), patienceMs);
     },
   };
 }
@@ -47,10 +47,7 @@ export function createProducer(backplane: Backplane): Producer {
 async function withPatience<T>(work: Promise<T>, patienceMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new AppError('UNAVAILABLE', 'The queue does not answer', { retryAfter: 1 })),
-      patienceMs,
-    );
+    timer = setTimeout(() => reject(away()), patienceMs);
   });
   work.catch(() => undefined);
   try {
@@ -58,4 +55,13 @@ async function withPatience<T>(work: Promise<T>, patienceMs: number): Promise<T>
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A queue that refuses is as far away as one that says nothing; its words are for the log. */
+function unavailable(cause: unknown): never {
+  throw away(cause);
+}
+
+function away(cause?: unknown): AppError {
+  return new AppError('UNAVAILABLE', 'The queue does not answer', { cause, retryAfter: 1 });
 }

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
-import { claimAsk, type Outcome, tooLate } from '#shared/ask.ts';
-import { AppError, toAppError, toWireError } from '#shared/errors.ts';
+import { claimAsk, type Outcome, tooLate, wayBackMs } from '#shared/ask.ts';
+import { AppError, toWireError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { askContext } from '#shared/queues/define-ask.ts';
 import type { AnyAsk } from '#shared/queues/index.ts';
 import type { ProcessorContext } from './consume.ts';
+import { knownError } from './upstream-error.ts';
 
 /** What a queue of questions answers. It runs once for each question, whoever else may hold the same job. */
 export type Answerer<D extends AnyAsk> = (
@@ -29,7 +30,7 @@ export function answers<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
     if (leftMs <= 0 || !(await claimAsk(context.pool, askID))) return {};
 
     using cancel = context.cancels.of(askID);
-    const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs)]);
+    const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs - wayBackMs(leftMs))]);
     const outcome = await settle(context, until, async () => {
       const text = context.secrets.open(payload.sealed, askContext(askID, 'question'));
       const question = definition.question.parse(JSON.parse(text)) as z.output<D['question']>;
@@ -47,7 +48,7 @@ async function settle({ logger }: ProcessorContext, until: AbortSignal, work: ()
     throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${LARGEST_BYTES} bytes: ask for less`);
   } catch (error) {
     // What an aborted wait throws has no words for a client.
-    const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : toAppError(error);
+    const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : knownError(error);
     if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a question could not be answered');
     else logger.debug({ err: error }, 'a question was answered with an error');
     return textOf({ error: toWireError(known) });

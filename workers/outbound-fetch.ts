@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts';
 import { checkHeader } from './http/headers.ts';
 import type { Outbound } from './outbound.ts';
 import { connectURL, portOf } from './outbound-tls.ts';
-import { placeOf, type Reason, reasonOf, upstreamError } from './upstream-error.ts';
+import { placeOf, type Reason, reasonOf, saySent, upstreamError } from './upstream-error.ts';
 
 /** HTTP through the gate. Every connection is checked when it is made: the first, the next, and those of redirects. */
 export interface OutboundFetch extends AsyncDisposable {
@@ -78,14 +78,22 @@ export function createOutboundFetch(
     return { status: response.statusCode, headers: received, body: await unpack(bytes, received, maxBytes, url), url };
   }
 
+  async function readably(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
+    checkRequest(request);
+    try {
+      return await once(request, signal);
+    } catch (error) {
+      throw explain(error, request.url, signal);
+    }
+  }
+
   async function follow(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
     let current = request;
     for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
-      checkRequest(current);
-      const response = await once(current, signal).catch((error: unknown) => {
-        throw explain(error, current.url, signal);
-      });
-      const next = request.followRedirects === false ? undefined : redirected(current, response);
+      const asked = current;
+      // Whoever redirects has had the request.
+      const response = await saySent(hops > 0, () => readably(asked, signal));
+      const next = request.followRedirects === false ? undefined : redirected(asked, response);
       if (!next) return response;
       current = next;
     }

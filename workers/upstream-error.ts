@@ -1,4 +1,5 @@
-import { AppError } from '#shared/errors.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
 
 /** Why something outside could not be reached; `details.reason` of UPSTREAM_FAILED. */
 export type Reason =
@@ -32,6 +33,37 @@ export function upstreamError(reason: Reason, where: string, cause?: unknown): A
     cause,
     retry: !hopeless.has(reason),
     details: { reason },
+  });
+}
+
+/**
+ * Work that comes after a request has gone out: whatever fails then says so in `details.sent`, because its reason alone would
+ * say that nothing was done.
+ */
+export async function saySent<T>(isSent: boolean, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isSent && error instanceof AppError ? withDetails(error, { sent: true }) : error;
+  }
+}
+
+/** As a client may know it. Of what failed in the worker's own surroundings nobody can say how far the work had come. */
+export function knownError(error: unknown): AppError {
+  const known = toAppError(error);
+  return error instanceof AppError || known.code !== 'UNAVAILABLE' ? known : withDetails(known, { begun: true });
+}
+
+/** The same error with more details. */
+export function withDetails(error: AppError, more: JsonObject): AppError {
+  const { code, message, cause, status, retry, retryAfter, details } = error;
+  const merged = { ...(isJsonObject(details) && details), ...more };
+  return new AppError(code, message, {
+    cause,
+    status,
+    retry,
+    ...(retryAfter !== undefined && { retryAfter }),
+    details: merged,
   });
 }
 

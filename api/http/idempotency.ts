@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
-import { AppError } from '#shared/errors.ts';
+import { AppError, type ErrorCode, reviveError, toWireError, WireError } from '#shared/errors.ts';
 import { claimKey, forgetKey, type IdempotencyClaim, type StoredAnswer, storeAnswer } from '#shared/idempotency.ts';
 import type { Route } from './route.ts';
 import { refuseTooDeep } from './validate.ts';
@@ -60,8 +60,9 @@ export async function answerOnce(
 const notYet: StoredAnswer = { status: 0, response: {} };
 
 /**
- * For work whose effect is outside of our database: the key is written first, so the work never begins twice. When it is known
- * to have done nothing, the next request with the key starts afresh; when nobody knows, each is told so.
+ * For work whose effect is outside of our database: the key is written first, so the work never begins twice. When nothing can
+ * have begun, the next request with the key starts afresh; an answer that says no is an answer and is given again; when nobody
+ * knows, each is told so.
  */
 export async function answerAtMostOnce(
   pool: Pool,
@@ -77,45 +78,72 @@ export async function answerAtMostOnce(
     await storeAnswer(query, tenantID, claim, keepable(answer));
     return answer;
   } catch (error) {
-    if (tookNoEffect(error)) await forgetKey(query, tenantID, claim);
-    else await storeAnswer(query, tenantID, claim, { status: UNKNOWN, response: {} });
+    if (hasNotBegun(error)) await forgetKey(query, tenantID, claim);
+    else await storeAnswer(query, tenantID, claim, keepable(endOf(error)));
     throw error;
   }
 }
 
-/** Stored in the place of an answer's own status. */
+/** Stored in the place of an answer's own status, with nothing beside it. */
 const UNKNOWN = 504;
-const TOO_LARGE = 413;
+const NOT_KEPT = 413;
 const LARGEST_KEPT = 1024 * 1024;
 
+/** Postgres takes neither NUL nor half a character into JSON. */
+const unstorable = /\\u(?:0000|d[89a-f])/;
+
 function keepable(answer: StoredAnswer): StoredAnswer {
-  const isLarge = Buffer.byteLength(JSON.stringify(answer.response)) > LARGEST_KEPT;
-  return isLarge ? { status: TOO_LARGE, response: {} } : answer;
+  const text = JSON.stringify(answer.response);
+  const isKept = Buffer.byteLength(text) <= LARGEST_KEPT && !unstorable.test(text);
+  return isKept ? answer : { status: NOT_KEPT, response: {} };
 }
 
 function replayed(earlier: StoredAnswer): StoredAnswer {
-  if (earlier.status === notYet.status)
+  const { status, response } = earlier;
+  if (status === notYet.status)
     throw new AppError(
       'UNAVAILABLE',
       'The earlier request with this Idempotency-Key has not finished, or was broken off with its process',
       { retryAfter: 5 },
     );
-  if (earlier.status === UNKNOWN)
-    throw new AppError(
-      'CONFLICT',
-      'How the earlier request with this Idempotency-Key ended is unknown: look before you try again, with another key',
-    );
-  if (earlier.status === TOO_LARGE)
+  if (status < 400) return earlier;
+  if (response.error !== undefined) throw reviveError(WireError.parse(response.error));
+  if (status === NOT_KEPT)
     throw new AppError('CONFLICT', 'The earlier request with this Idempotency-Key is done; its answer was not kept');
-  return earlier;
+  throw new AppError(
+    'CONFLICT',
+    'How the earlier request with this Idempotency-Key ended is unknown: look before you try again, with another key',
+  );
 }
 
-function tookNoEffect(error: unknown): boolean {
-  if (!(error instanceof AppError)) return false;
-  if (error.status < 500 || error.code === 'UNAVAILABLE') return true;
-  const { begun, reason } = (error.details ?? {}) as { begun?: unknown; reason?: unknown };
-  return begun === false || beforehand.has(reason);
+/** What to tell whoever comes with the key again. */
+function endOf(error: unknown): StoredAnswer {
+  if (!(error instanceof AppError && answers.has(error.code))) return { status: UNKNOWN, response: {} };
+  return { status: error.status, response: { error: toWireError(error) } };
 }
+
+/** The work was done, and this is what came of it. */
+const answers: ReadonlySet<ErrorCode> = new Set(['DB_ERROR', 'PAYLOAD_TOO_LARGE']);
+
+function hasNotBegun(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false;
+  const { begun, reason, sent } = (error.details ?? {}) as { begun?: unknown; reason?: unknown; sent?: unknown };
+  if (begun === true || sent === true) return false;
+  return begun === false || refusals.has(error.code) || (error.code === 'UPSTREAM_FAILED' && beforehand.has(reason));
+}
+
+/** Said before anything is begun; what says one of them later has `details.begun` or `details.sent`. */
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  'VALIDATION_ERROR',
+  'INVALID_REQUEST',
+  'NOT_FOUND',
+  'SCHEMA_NOT_FOUND',
+  'PERMISSION_DENIED',
+  'CONFLICT',
+  'RATE_LIMITED',
+  'QUOTA_EXCEEDED',
+  'UNAVAILABLE',
+]);
 
 /** `details.reason` of what could not be reached at all. */
 const beforehand: ReadonlySet<unknown> = new Set([

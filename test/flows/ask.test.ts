@@ -1,10 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { startRedis } from '#ops/embedded/redis.ts';
 import { type Asking, createAsking } from '#shared/ask.ts';
 import { createBackplane, type JobWorker } from '#shared/backplane/index.ts';
 import { createKeyRing } from '#shared/crypto.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import { createProducer } from '#shared/producer.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { askContext, defineAsk } from '#shared/queues/define-ask.ts';
 import type { AnyAsk, AnyQueue } from '#shared/queues/index.ts';
@@ -15,7 +20,7 @@ import { consume, type ProcessorContext } from '#workers/consume.ts';
 import { createOutbound } from '#workers/outbound.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';
-import { testLogger } from '../support/environment.ts';
+import { testLogger, testServers } from '../support/environment.ts';
 import { aUser } from '../support/factories.ts';
 import { spawnNode } from '../support/process.ts';
 import { eventually } from '../support/settle.ts';
@@ -306,6 +311,22 @@ test('claims and answers that nobody needs any more are swept', async () => {
   await eventually(async () => expect(await rows()).toEqual([kept, kept]));
 });
 
+test('a queue that refuses a question is away, and the question is not asked later', async () => {
+  const words = new Error('Reached the max retries per request limit');
+  const producer = createProducer({ ...deployment.backplane, add: () => Promise.reject(words) });
+  const { backplane, pool, config } = deployment;
+  const secrets = createKeyRing(config.secrets.keys);
+  await using refused = createAsking({ backplane, producer, pool, secrets, logger: testLogger });
+
+  await expect(refused.ask(sumQuestions, { numbers: [1] } as never)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    status: 503,
+    retryAfter: 1,
+    message: 'The queue does not answer',
+    cause: words,
+  });
+});
+
 test('a question of another shape does not compile', () => {
   const wrong = (asking: Asking) => [
     // @ts-expect-error a question without its URL
@@ -360,6 +381,23 @@ describe('over HTTP', () => {
     expect(database.connections()).toBe(1);
     expect(user).toBeDefined();
   }, 60_000);
+
+  test('without Redis nothing is asked, and the client is told to come again', async ({ skip }) => {
+    if (!testServers.redisURL) skip('only the Redis backplane has a Redis to lose');
+    const dir = await mkdtemp(join(tmpdir(), 'gantry-ask-'));
+    await using redis = await startRedis({ dir });
+    await using lonely = await startCluster({ workers: false, settings: { REDIS_URL: redis.url } });
+    const user = await aUser(lonely);
+    const ask = () => lonely.as(user).patch('/api/v1/tenants/dbtest', { tenantDBURL: lonely.env.DATABASE_URL });
+    await redis.kill9();
+
+    for (let n = 0; n < 3; n += 1) {
+      const answer = await ask();
+      expect(answer).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
+      expect(answer.headers.get('retry-after')).toBe('1');
+    }
+    await rm(dir, { recursive: true, force: true });
+  }, 30_000);
 
   test('both processes are answered by one worker', async () => {
     await cluster.startWorker({}, ['datasource.tests']);

@@ -138,7 +138,21 @@ describe('a redirect', () => {
   ])('to %s is not followed there', async (location) => {
     await using server = await redirecting(location);
     await using fetch = createOutboundFetch(openOutbound);
-    await expect(fetch(get(server.origin), soon())).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
+    await expect(fetch(get(server.origin), soon())).rejects.toMatchObject({
+      details: { reason: 'not-allowed', sent: true },
+    });
+  });
+
+  test('to where nothing answers says that the request has been sent', async () => {
+    await using server = await redirecting('http://127.0.0.1:1/');
+    await using fetch = createOutboundFetch(openOutbound);
+
+    await expect(fetch(get(server.origin), soon())).rejects.toMatchObject({
+      details: { reason: 'unreachable', sent: true },
+    });
+    const direct = await fetch(get('http://127.0.0.1:1/'), soon()).catch((error: unknown) => error);
+    expect(direct).toMatchObject({ details: { reason: 'unreachable' } });
+    expect(direct).not.toMatchObject({ details: { sent: true } });
   });
 
   test('to loopback is not followed there by who came from elsewhere', async () => {

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
 import type { Connector, QueryResult } from '../define.ts';
-import { placeOf, reasonOf, upstreamError } from '../upstream-error.ts';
+import { placeOf, reasonOf, upstreamError, withDetails } from '../upstream-error.ts';
 import { browse } from './mysql/browse.ts';
 import { ask, type RawResult } from './mysql/query.ts';
 import { type MySQLSession, openSession } from './mysql/session.ts';
@@ -16,6 +16,7 @@ import { createSessions } from './sessions.ts';
 export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
   const target = targetOf(options);
   const sessions = createSessions<MySQLSession>({
+    where: placeOf(target.host, target.port),
     places: 4,
     find: async () => ({ key: '', open: (signal) => openSession(target, outbound, signal) }),
   });
@@ -88,7 +89,7 @@ function usableError(error: unknown, target: Target, signal: AbortSignal): unkno
   if (error instanceof AppError) return error;
   const where = placeOf(target.host, target.port);
   if (signal.aborted) return isTimeout(signal.reason) ? upstreamError('timeout', where, error) : error;
-  return databaseError(error) ?? upstreamError(reasonOf(error) ?? 'lost', where, error);
+  return databaseError(error) ?? withDetails(upstreamError(reasonOf(error) ?? 'lost', where, error), { sent: true });
 }
 
 function isTimeout(reason: unknown): boolean {

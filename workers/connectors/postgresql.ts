@@ -13,6 +13,7 @@ import { createSessions } from './sessions.ts';
 export const connectPostgresql: Connector<typeof postgresql> = (options, { outbound }) => {
   const target = targetOf(options);
   const sessions = createSessions<PostgresClient>({
+    where: target.where,
     places: 4,
     find: async () => ({ key: '', open: (signal) => openSession(target, outbound.connect, signal) }),
   });

@@ -1,3 +1,4 @@
+import { AppError } from '#shared/errors.ts';
 import { createLanes } from '#shared/lanes.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 
@@ -25,6 +26,8 @@ export interface Sessions<S extends Session> extends AsyncDisposable {
 }
 
 interface Settings<S> {
+  /** What errors call the place they lead to. */
+  where: string;
   /** Asked each time, in the place that will be used. */
   find(signal: AbortSignal): Promise<Source<S>>;
   places: number;
@@ -44,6 +47,7 @@ interface Idle<S> {
 }
 
 export function createSessions<S extends Session>({
+  where,
   find,
   places,
   line = Number.POSITIVE_INFINITY,
@@ -135,7 +139,10 @@ export function createSessions<S extends Session>({
       };
       if (!leaveLane) {
         leave();
-        throw signal.reason;
+        throw new AppError('UPSTREAM_TIMEOUT', `All ${places} connections to ${where} were taken; nothing was done`, {
+          cause: signal.reason,
+          details: { begun: false },
+        });
       }
       return await lend(signal, work, leave);
     },

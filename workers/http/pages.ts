@@ -3,6 +3,7 @@ import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
 import { written } from '#shared/workflow/templates.ts';
 import { type HTTPResponse, whereOf } from '../outbound-fetch.ts';
+import { saySent } from '../upstream-error.ts';
 import { readBody } from './body.ts';
 
 type Paged = Exclude<Pagination, { type: 'none' }>;
@@ -28,7 +29,8 @@ export async function readPages(
   let bytes = 0;
   let place: Place | undefined = { url: begin(first, pagination), cursor: null };
   for (let page = 0; place && page < pagination.maxPages; page += 1) {
-    const response: HTTPResponse = await fetchPage(place.url, place.cursor);
+    const { url, cursor }: Place = place;
+    const response: HTTPResponse = await saySent(page > 0, async () => fetchPage(url, cursor));
     bytes += response.body.length;
     if (bytes > MOST_BYTES)
       throw new AppError(

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#shared/errors.ts';
-import { isJsonObject } from '#shared/json.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import type { HTTPRequest, HTTPResponse } from '../outbound-fetch.ts';
+import { saySent } from '../upstream-error.ts';
 import { retryAfterOf } from './status.ts';
 
 const again: ReadonlySet<number> = new Set([429, 502, 503, 504]);
@@ -16,11 +17,14 @@ export async function withRetries(
 ): Promise<HTTPResponse> {
   const isRepeatable = repeatable.has(request.method) || request.headers?.['idempotency-key'] !== undefined;
   const most = isRepeatable ? retries : 0;
+  let isSent = false;
   for (let attempt = 0; ; attempt += 1) {
-    const outcome = await send(request).catch((error: unknown) => {
-      if (attempt >= most || signal.aborted || !isPassing(error)) throw error;
+    const outcome: HTTPResponse | undefined = await saySent(isSent, () => send(request)).catch((error: unknown) => {
+      if (attempt >= most || signal.aborted || !passing.has(detailsOf(error).reason)) throw error;
+      isSent ||= !isBeforehand(error);
       return undefined;
     });
+    isSent ||= outcome !== undefined;
     if (outcome && (attempt >= most || !again.has(outcome.status))) return outcome;
     const wait = (outcome && retryAfterOf(outcome)) ?? backoff(attempt);
     // A server that says "in an hour" is told to whoever asks, who knows better whether to wait.
@@ -41,8 +45,14 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** Whether the server has had nothing of it. */
+function isBeforehand(error: unknown): boolean {
+  const { reason, sent } = detailsOf(error);
+  return sent !== true && (reason === 'unreachable' || reason === 'busy');
+}
+
 const passing: ReadonlySet<unknown> = new Set(['unreachable', 'timeout', 'lost', 'busy']);
 
-function isPassing(error: unknown): boolean {
-  return error instanceof AppError && isJsonObject(error.details) && passing.has(error.details.reason);
+function detailsOf(error: unknown): JsonObject {
+  return error instanceof AppError && isJsonObject(error.details) ? error.details : {};
 }

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { AppError } from '#shared/errors.ts';
-import { type Reason, reasonOf, upstreamError } from '../upstream-error.ts';
+import { type Reason, reasonOf, upstreamError, withDetails } from '../upstream-error.ts';
 import type { Target } from './target.ts';
 
 interface Client {
@@ -25,7 +25,7 @@ function usableError(error: unknown, client: Client): unknown {
   if (refusal) return refusal;
   // With the connection whole, the fault is ours.
   if (client.isOpen && !(error instanceof pg.DatabaseError)) return error;
-  return upstreamError(reasonOf(error) ?? 'lost', client.where, error);
+  return withDetails(upstreamError(reasonOf(error) ?? 'lost', client.where, error), { sent: true });
 }
 
 /** What the server has against a statement; undefined when it is about the connection, or no word of the server's. */

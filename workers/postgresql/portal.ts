@@ -238,7 +238,10 @@ class Portal implements Submittable {
 
   #copyRefused(): AppError {
     const message = 'COPY from STDIN or to STDOUT sends rows beside the statement: use INSERT or SELECT';
-    return new AppError('VALIDATION_ERROR', `${this.#asked.field ?? 'statement'}: ${message}`);
+    // Statements before it may be done.
+    return new AppError('VALIDATION_ERROR', `${this.#asked.field ?? 'statement'}: ${message}`, {
+      details: { sent: true },
+    });
   }
 
   /** Goes on when the rows that are here have been taken, in the order in which they came. */

@@ -1,8 +1,8 @@
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
+import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
@@ -12,6 +12,7 @@ import { fromZod, invalid } from '#shared/workflow/issues.ts';
 import type { Connection, QueryResult, QueryRun } from '../define.ts';
 import { createResultPages } from '../result-pages.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
+import { knownError } from '../upstream-error.ts';
 import { cacheKey, type QueryCache } from './cache.ts';
 import { type DatasourceRef, type Datasources, definitionOf } from './datasources.ts';
 import type { Queries, QueryRequest } from './queries.ts';
@@ -76,7 +77,7 @@ export function createQueries(needs: QueryNeeds): Queries {
 
     const owner = { tenantID: request.tenantID, source: `dataquery:${dataQueryID}`, callerID: request.caller.id };
     await using paged = createResultPages(needs, owner, options.rowsPerPage);
-    const onRows = (rows: JsonObject[]) => paged.add(rows).catch((error: unknown) => Promise.reject(toAppError(error)));
+    const onRows = (rows: JsonObject[]) => paged.add(rows).catch((error: unknown) => Promise.reject(knownError(error)));
     const result = await ask({ onRows });
     if (!Array.isArray(result.data)) return result;
     await paged.add(result.data);
@@ -141,7 +142,7 @@ export function createQueries(needs: QueryNeeds): Queries {
     try {
       return await work();
     } catch (error) {
-      const known = toAppError(error);
+      const known = knownError(error);
       if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a query failed unexpectedly');
       return { error: known };
     }
@@ -206,7 +207,8 @@ async function explain(connection: Connection<never>, bound: BoundQuery, run: Qu
 }
 
 function inTime(error: unknown, limit: AbortSignal, seconds: number): unknown {
-  if (!limit.aborted) return error;
+  const hasNotBegun = error instanceof AppError && isJsonObject(error.details) && error.details.begun === false;
+  if (!limit.aborted || hasNotBegun) return error;
   return new AppError('UPSTREAM_TIMEOUT', `The query took longer than ${seconds} s and was stopped`, {
     cause: error,
     // What must not be tried again must not be because it was slow, either.

@@ -49,6 +49,7 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
     const known = byTenant.get(tenantID);
     if (known) return known;
     const sessions = createSessions<PostgresClient>({
+      where: "the tenant's database",
       find: (signal) => findSource(tenantID, signal),
       places: MOST_CONNECTIONS,
       line: LINE,
@@ -74,7 +75,11 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
   /** A few at a time: each holds one of the worker's own connections while it waits for the server. */
   async function provide(tenantID: string, signal: AbortSignal): Promise<OwnDatabase> {
     const leave = await lanes.enter('provisioning', MOST_PROVISIONED, signal);
-    if (!leave) throw signal.reason;
+    if (!leave)
+      throw new AppError('UPSTREAM_TIMEOUT', "The tenant's database could not be made in time; nothing was done", {
+        cause: signal.reason,
+        details: { begun: false },
+      });
     try {
       return await provisioner.provide(tenantID);
     } finally {

@@ -234,6 +234,8 @@ describe('an Idempotency-Key', () => {
       ['what was wrong with it', new AppError('VALIDATION_ERROR', 'No')],
       ['that no worker began', new AppError('UPSTREAM_TIMEOUT', 'No', { details: { begun: false } })],
       ['that nothing answered there', new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'unreachable' } })],
+      ['that the queue is away', new AppError('UNAVAILABLE', 'No')],
+      ['that it is too soon', new AppError('RATE_LIMITED', 'No')],
     ])('is free again after %s is told', async (_what, error) => {
       beforeAnswer = () => Promise.reject(error);
       expect((await send()).status).toBe(error.status);
@@ -246,9 +248,17 @@ describe('an Idempotency-Key', () => {
       ['a connection that was lost', new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'lost' } })],
       ['a worker that began and said nothing', new AppError('UPSTREAM_TIMEOUT', 'No', { details: { begun: true } })],
       ['a fault of ours', new Error('No')],
+      ['a refusal after something was sent', new AppError('VALIDATION_ERROR', 'No', { details: { sent: true } })],
+      [
+        'a redirect to where nothing answers',
+        new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'unreachable', sent: true } }),
+      ],
+      ['a worker whose database went away', new AppError('UNAVAILABLE', 'No', { details: { begun: true } })],
+      ['a reason that another code gives', new AppError('NODE_FAILED', 'No', { details: { reason: 'busy' } })],
+      ['a login that was refused later', new AppError('INVALID_LOGIN', 'No')],
     ])('is not used twice after %s', async (_what, error) => {
       beforeAnswer = () => Promise.reject(error);
-      expect((await send()).status).toBeGreaterThanOrEqual(500);
+      expect((await send()).status).toBe(error instanceof AppError ? error.status : 500);
       beforeAnswer = async () => {};
       expect(await send()).toMatchObject({
         status: 409,
@@ -256,6 +266,37 @@ describe('an Idempotency-Key', () => {
       });
       expect(calls).toBe(1);
     });
+
+    test.each([
+      ['a database', new AppError('DB_ERROR', 'division by zero', { details: { postgres_code: '22012' } })],
+      ['an answer that is too large', new AppError('PAYLOAD_TOO_LARGE', 'Ask for less')],
+    ])('gives what was said by %s again', async (_what, error) => {
+      beforeAnswer = () => Promise.reject(error);
+      const first = await send();
+      beforeAnswer = async () => {};
+      const again = await send();
+
+      expect(first).toMatchObject({ status: error.status, body: { error: { code: error.code } } });
+      expect(first.headers.get('idempotency-replayed')).toBeNull();
+      expect(again.status).toBe(error.status);
+      expect(again.body).toEqual(first.body);
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect(calls).toBe(1);
+    });
+
+    test.each(['a\0b', 'a\ud800b', 'x'.repeat(2_000_000)])(
+      'keeps no answer that Postgres does not take, and says that it is done',
+      async (message) => {
+        beforeAnswer = () => Promise.reject(new AppError('DB_ERROR', message));
+        expect((await send()).body.error.code).toBe('DB_ERROR');
+        beforeAnswer = async () => {};
+        expect(await send()).toMatchObject({
+          status: 409,
+          body: { error: { message: expect.stringMatching(/is done/) } },
+        });
+        expect(calls).toBe(1);
+      },
+    );
 
     test('keeps no large answer, and says that it is done', async () => {
       expect((await send(2_000_000)).status).toBe(200);

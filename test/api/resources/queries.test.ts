@@ -533,6 +533,29 @@ describe('running a query', () => {
     expect(Math.max(...waits)).toBeLessThan(3_000);
   }, 60_000);
 
+  test('with an Idempotency-Key is not sent again because of where a redirect leads', async () => {
+    await using server = await startHTTP(
+      (_request, response) => void response.writeHead(303, { location: 'http://10.0.0.1/' }).end(),
+    );
+    const { id: restID } = await aDatasource(cluster, {
+      tenant,
+      type: 'restapi',
+      options: { baseUrl: server.origin },
+    });
+    const dataQueryOptions = { apiEndpoint: '/orders', method: 'POST', body: '{}' };
+    const { body } = await create({ datasourceID: restID, dataQueryOptions });
+    const run = () => api.post(`T/queries/${body.dataQuery.id}/run`, undefined, { 'Idempotency-Key': 'redirected' });
+
+    const [first, again] = [await run(), await run()];
+
+    expect(first).toMatchObject({
+      status: 502,
+      body: { error: { details: { reason: 'not-allowed', sent: true } } },
+    });
+    expect(again).toMatchObject({ status: 409, body: { error: { message: expect.stringMatching(/unknown/) } } });
+    expect(server.seen).toHaveLength(1);
+  });
+
   test('that is not stored takes it from the request', async () => {
     const test = (dataQuery: object, more: object = {}) => api.patch('T/queries/queryTest', { dataQuery, ...more });
     const dataQueryOptions = { query: 'select {{inputs.n}}::int as n' };

@@ -400,3 +400,27 @@ describe('trouble', () => {
     expect(server.seen).toEqual([]);
   });
 });
+
+describe('an error after the server has had something says so', () => {
+  test('in a later attempt', async () => {
+    await using api = await open({}, async (_request, response) => {
+      if (api.server.seen.length === 1) return void response.writeHead(503).end();
+      response.writeHead(302, { location: 'http://10.0.0.1/' }).end();
+    });
+
+    const error = await api.ask({ retries: 1 }).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'not-allowed', sent: true } });
+  });
+
+  test('on a later page', async () => {
+    await using api = await open({}, ({ url }, response) => {
+      if (url.includes('after=2')) response.socket?.destroy();
+      else json(response, { items: [1], next: '2' });
+    });
+    const pagination = { type: 'cursor', cursorParam: 'after', cursorPath: 'next', itemsPath: 'items' };
+
+    await expect(api.ask({ pagination })).rejects.toMatchObject({ details: { reason: 'lost', sent: true } });
+    expect(api.server.seen).toHaveLength(2);
+  });
+});

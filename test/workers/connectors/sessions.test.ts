@@ -41,6 +41,7 @@ function open(): Counted {
 
 function create({ places = 2, line = Number.POSITIVE_INFINITY } = {}) {
   return createSessions<Counted>({
+    where: 'db.example:5432',
     find: async () => ({ key: source, open: async () => open() }),
     places,
     line,
@@ -87,6 +88,26 @@ test('more than there are places wait for their turn, and who finds the line too
   await first;
   expect(await second).toBe(2);
   expect(opened).toHaveLength(1);
+});
+
+test('who waits until it is too late is told that nothing was done', async () => {
+  await using sessions = create({ places: 1 });
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const first = sessions.use(never, () => over);
+  let isBegun = false;
+
+  const waiting = sessions.use(AbortSignal.timeout(20), async () => {
+    isBegun = true;
+  });
+
+  await expect(waiting).rejects.toMatchObject({
+    code: 'UPSTREAM_TIMEOUT',
+    message: 'All 1 connections to db.example:5432 were taken; nothing was done',
+    details: { begun: false },
+  });
+  resolve();
+  await first;
+  expect(isBegun).toBe(false);
 });
 
 test('work that is aborted is cancelled at the server, and its session lent to nobody else', async () => {

@@ -152,6 +152,66 @@ test("a tenant's database that never answers delays nobody else's", async () => 
     expect(answer).toMatchObject({ status: 502, body: { error: { code: 'UPSTREAM_FAILED' } } });
 }, 60_000);
 
+describe('the same Idempotency-Key', () => {
+  const keyed = (sql: string, key: string) => api.post(path, { sql }, { 'Idempotency-Key': key });
+  const count = async (table: string) =>
+    (await run({ sql: `select count(*)::int as n from ${table}` })).body.result[0].n;
+
+  test.each<[string, number, string]>([
+    ['begin; insert into TABLE values (1); commit; select 1/0', 400, 'DB_ERROR'],
+    [`insert into TABLE values (1) returning repeat('x', 20000000)`, 413, 'PAYLOAD_TOO_LARGE'],
+  ])('gets the same error for what was done: %s', async (text, status, code) => {
+    const table = `keyed_${status}`;
+    await run({ sql: `create table ${table} (id int)` });
+    const sql = text.replace('TABLE', table);
+
+    const [first, again] = [await keyed(sql, table), await keyed(sql, table)];
+
+    expect(first).toMatchObject({ status, body: { error: { code } } });
+    expect([again.status, again.body]).toEqual([status, first.body]);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(await count(table)).toBe(1);
+  });
+
+  test('does not begin again what a refusal came in the middle of', async () => {
+    await run({ sql: 'create table keyed_copy (id int)' });
+    const sql = 'begin; insert into keyed_copy values (1); commit; copy keyed_copy from stdin';
+
+    const [first, again] = [await keyed(sql, 'copy'), await keyed(sql, 'copy')];
+
+    expect(first).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    expect(again).toMatchObject({ status: 409, body: { error: { message: expect.stringMatching(/unknown/) } } });
+    expect(await count('keyed_copy')).toBe(1);
+  });
+
+  test('is free again for what only waited for one of the connections', async () => {
+    await run({ sql: 'create table keyed_line (id int)' });
+    const sleeping = Array.from({ length: 5 }, () => run({ sql: 'select pg_sleep(7)' }));
+    await eventually(async () => {
+      const { rows } = await cluster.pool.query(
+        `select from pg_stat_activity where state = 'active' and query = 'select pg_sleep(7)'`,
+      );
+      expect(rows).toHaveLength(5);
+    });
+    const insert = () =>
+      api.post(path, { sql: 'insert into keyed_line values (1)', timeoutSeconds: 0.1 }, { 'Idempotency-Key': 'line' });
+
+    expect(await insert()).toMatchObject({
+      status: 504,
+      body: {
+        error: {
+          code: 'UPSTREAM_TIMEOUT',
+          message: "All 5 connections to the tenant's database were taken; nothing was done",
+          details: { begun: false },
+        },
+      },
+    });
+    await Promise.all(sleeping);
+    expect((await insert()).status).toBe(200);
+    expect(await count('keyed_line')).toBe(1);
+  }, 30_000);
+});
+
 test('a tenant without a database is told why where none is given', async () => {
   await using strict = await startCluster({ workers: ['tenant.database'], settings: { TENANT_DATABASES: 'false' } });
   const own = await aTenant(strict);

@@ -216,15 +216,19 @@ test('rows are all added or none, and each that will not do is named', async () 
   expect((await api.get(rows)).body.databaseTableRows).toEqual([]);
 });
 
-test('the same Idempotency-Key adds rows once, and is free again when they are refused', async () => {
+test('the same Idempotency-Key adds rows once, and a row that was refused is refused again', async () => {
   const send = (id: number, key: string) =>
     api.post(rows, { databaseTableRowData: [{ id }] }, { 'Idempotency-Key': `${table} ${key}` });
 
   expect([await send(1, 'a'), await send(1, 'a')]).toMatchObject([{ status: 201 }, { status: 201 }]);
-  expect(await send(1, 'b')).toMatchObject({ status: 400, body: { error: { code: 'DB_ERROR' } } });
+  const refused = await send(1, 'b');
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: 'DB_ERROR' } } });
   await sql(`delete from "${table}"`);
-  expect((await send(1, 'b')).status).toBe(201);
-  expect((await send(2, 'b')).status).toBe(409);
+  const again = await send(1, 'b');
+  expect([again.status, again.body]).toEqual([400, refused.body]);
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect((await send(1, 'c')).status).toBe(201);
+  expect((await send(2, 'c')).status).toBe(409);
   expect(idsOf(await find({}))).toEqual([1]);
 });
 
