@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DatabaseFilterObject } from '../database-filter.ts';
-import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder } from '../database-table.ts';
+import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder, DatabaseRow } from '../database-table.ts';
 import { JsonObject } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
@@ -53,11 +53,11 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
     order,
     count: z.boolean(),
   }),
-  z.object({ kind: z.literal('addRows'), ...ofTable, rows: z.array(JsonObject) }),
+  z.object({ kind: z.literal('addRows'), ...ofTable, rows: z.array(DatabaseRow) }),
   z.object({
     kind: z.literal('updateRows'),
     ...ofTable,
-    changes: z.array(z.object({ data: JsonObject, where: filter, all: z.boolean() })),
+    changes: z.array(z.object({ data: DatabaseRow, where: filter, all: z.boolean() })),
   }),
   z.object({ kind: z.literal('deleteRows'), ...ofTable, filter, all: z.boolean() }),
   z.object({ kind: z.literal('exportRows'), ...ofTable, filter, order, callerID: z.uuid() }),
@@ -85,7 +85,7 @@ export const DATABASE_EXPORT = 'database.export';
 /** Of `exportRows`: the first page of the rows, and where the others are laid aside. */
 export const DatabaseExport = z.object({
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  rows: z.array(JsonObject),
+  rows: z.array(DatabaseRow),
   totalCount: z.int(),
   resultID: z.uuid(),
   pages: z.int(),

@@ -57,7 +57,7 @@ export async function deleteRows(
 }
 
 function everything(field: string): AppError {
-  return new AppError('VALIDATION_ERROR', `${field}: is empty, which means every row; say so with "all": true`);
+  return new AppError('VALIDATION_ERROR', `${field}: leaves no row out, which means every row; say so with "all": true`);
 }
 
 function insertionOf(table: Table, row: JsonObject): Statement {

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { DatabaseFilterObject } from '#shared/database-filter.ts';
-import { DatabaseColumn, DatabaseConstraint, DatabaseName, type DatabaseOrder } from '#shared/database-table.ts';
-import { JsonObject } from '#shared/json.ts';
+import {
+  DatabaseColumn,
+  DatabaseConstraint,
+  DatabaseName,
+  type DatabaseOrder,
+  DatabaseRow,
+} from '#shared/database-table.ts';
 import { ID } from '../../http/id.ts';
 
 export const TenantID = z.object({ tenantID: ID });
@@ -130,12 +135,12 @@ export const RowQuery = z.object({
 
 const MOST_ROWS = 1_000;
 
-export const RowsAdd = z.object({ databaseTableRowData: z.array(JsonObject).min(1).max(MOST_ROWS) });
+export const RowsAdd = z.object({ databaseTableRowData: z.array(DatabaseRow).min(1).max(MOST_ROWS) });
 
 const Where = DatabaseFilterObject.nullish();
 
 const RowChange = z
-  .object({ data: JsonObject, where: Where, query: Where, all: z.boolean().default(false) })
+  .object({ data: DatabaseRow, where: Where, query: Where, all: z.boolean().default(false) })
   .transform(({ data, where, query, all }) => ({ data, where: where ?? query ?? null, all }));
 
 export const RowsUpdate = z.object({ databaseTableRowData: z.array(RowChange).min(1).max(MOST_ROWS) });
@@ -223,22 +228,19 @@ function readRoutine(text: string): { schema: string | null; name: string } | un
 export const Changed = z.object({ message: z.string(), sql: z.array(z.string()), preview: z.boolean() });
 export const SchemaCreated = Changed.extend({ databaseSchema: z.object({ databaseSchemaName: z.string() }) });
 
-/** Of the tenant's own database: every value there is. */
-const Row = z.record(z.string(), z.unknown());
-
 const SQLResult = z.object({
   command: z.string().nullable(),
   rowCount: z.int().nullable(),
   truncated: z.boolean(),
   notices: z.array(z.object({ severity: z.string(), message: z.string() })),
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  rows: z.array(Row),
+  rows: z.array(DatabaseRow),
 });
 
 /** `result` and `rowCount` are the last statement's. */
 export const SQLResults = z.object({
   message: z.string().default('Executed'),
-  result: z.array(Row),
+  result: z.array(DatabaseRow),
   rowCount: z.int().nullable(),
   results: z.array(SQLResult),
 });
@@ -307,7 +309,7 @@ export const Tables = z.object({ databaseTables: z.array(Table) });
 export const OneTable = z.object({ databaseTable: Table });
 
 export const Rows = z.object({
-  databaseTableRows: z.array(Row),
+  databaseTableRows: z.array(DatabaseRow),
   page: z.int(),
   pageSize: z.int(),
   /** Null after the last page. */
@@ -318,7 +320,7 @@ export const Rows = z.object({
 export const RowsAdded = z.object({
   message: z.string(),
   updatedRowCount: z.int(),
-  databaseTableRows: z.array(Row),
+  databaseTableRows: z.array(DatabaseRow),
 });
 export const RowsUpdated = z.object({ message: z.string(), updatedRowCount: z.int() });
 export const RowsDeleted = z.object({ message: z.string(), deletedRowCount: z.int() });

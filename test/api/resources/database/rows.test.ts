@@ -282,11 +282,34 @@ test('rows are deleted by a filter, and all of them only when that is said', asy
 
   expect((await api.patch(`${rows}/delete`, {})).body.error.code).toBe('VALIDATION_ERROR');
   expect((await api.patch(`${rows}/delete`, { where: {} })).body.error.code).toBe('VALIDATION_ERROR');
-  expect((await api.patch(`${rows}/delete`, { where: { OR: [{}] } })).body.error.code).toBe('VALIDATION_ERROR');
+  for (const where of [{ OR: [{}] }, { NOT: {} }, { NOT: { NOT: {} } }])
+    expect((await api.patch(`${rows}/delete`, { where })).body.error.code).toBe('VALIDATION_ERROR');
   expect((await api.patch(`${rows}/delete`, { query: 'true' })).status).toBe(400);
   expect((await api.patch(`${rows}/delete`, { where: { id: { '=': 2 } } })).body).toMatchObject({ deletedRowCount: 1 });
   expect(idsOf(await api.get(rows))).toEqual([1, 3]);
   expect((await api.patch(`${rows}/delete`, { all: true })).body).toMatchObject({ deletedRowCount: 2 });
+});
+
+test('a column called __proto__ is one like any other', async () => {
+  await sql(`alter table "${table}" add column "__proto__" int`);
+  const row = (id: number, value: number) => JSON.parse(`{"id": ${id}, "__proto__": ${value}}`) as object;
+  const having = (value: number) => JSON.parse(`{"__proto__": {"=": ${value}}}`) as object;
+  const stored = async () => (await sql(`select id, "__proto__" as value from "${table}" order by id`)).result;
+
+  await add(row(1, 10), row(2, 20), row(3, 30));
+  const found = await find(having(20));
+  const changed = await api.patch(rows, {
+    databaseTableRowData: [{ data: JSON.parse('{"__proto__": 21}') as object, where: having(20) }],
+  });
+  const deleted = await api.patch(`${rows}/delete`, { where: having(30) });
+
+  expect(idsOf(found)).toEqual([2]);
+  expect(changed.body).toMatchObject({ updatedRowCount: 1 });
+  expect(deleted.body).toMatchObject({ deletedRowCount: 1 });
+  expect(await stored()).toEqual([
+    { id: 1, value: 10 },
+    { id: 2, value: 21 },
+  ]);
 });
 
 test('a row of a table without a key is found by its place', async () => {
