@@ -26,7 +26,7 @@ export async function createTable(
   parts.push(...constraints.map(constraintSQL));
   const body = parts.map((part) => `\n  ${part}`).join(',');
   const sql = [`create table ${ifNotExists ? 'if not exists ' : ''}${quoteTable(operation)} (${body}\n)`];
-  return { message: 'Table created', ...(await applyDDL(client, sql, { preview })) };
+  return await applyDDL(client, sql, { preview, done: 'Table created' });
 }
 
 export function requireDistinct(columns: readonly DatabaseColumn[]): void {

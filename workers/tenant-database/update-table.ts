@@ -37,7 +37,7 @@ export async function updateTable(client: PostgresClient, operation: UpdateTable
     ...added.filter((constraint) => !isKey(constraint)).map((constraint) => `add ${constraintSQL(constraint)}`),
   ];
   const sql = actions.map((action) => `alter table ${quoteTable(current)} ${action}`);
-  return { message: 'Table updated', ...(await applyDDL(client, sql, operation)) };
+  return await applyDDL(client, sql, { ...operation, done: 'Table updated' });
 }
 
 function isKey({ type }: Constraint): boolean {

@@ -74,7 +74,7 @@ export const databaseRoutes = [
   databaseRoute({
     method: 'post',
     path: SCHEMAS,
-    summary: 'Create a schema',
+    summary: 'Create a schema; with preview nothing is done, and the status is 201 as well',
     status: 201,
     permission: 'database.schemaCreate',
     params: TenantID,
@@ -106,7 +106,7 @@ export const databaseRoutes = [
   databaseRoute({
     method: 'post',
     path: TABLES,
-    summary: 'Create a table from its columns and constraints',
+    summary: 'Create a table from its columns and constraints; with preview nothing is done, and the status is 201 as well',
     status: 201,
     permission: 'database.tableCreate',
     params: SchemaName,
@@ -211,7 +211,7 @@ export const databaseRoutes = [
   databaseRoute({
     method: 'post',
     path: TRIGGERS,
-    summary: 'Create a trigger on a table or view',
+    summary: 'Create a trigger on a table or view; with preview nothing is done, and the status is 201 as well',
     status: 201,
     permission: 'database.triggerCreate',
     params: SchemaName,

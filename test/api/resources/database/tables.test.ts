@@ -235,6 +235,21 @@ test('text that is too long for a shorter type is an error and not cut', async (
   expect(answer.body.error).toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '22001' } });
 });
 
+test('what is there already is a conflict', async () => {
+  const body = { databaseTableName: 'taken', columns: [column('id', 'int')] };
+  await create('taken', body.columns);
+
+  expect(await api.post(tables(), body)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'CONFLICT', message: expect.stringContaining('"taken"'), details: { postgres_code: '42P07' } } },
+  });
+  expect(await api.post('T/database/schemas', { schemaName: schema })).toMatchObject({
+    status: 409,
+    body: { error: { code: 'CONFLICT', details: { postgres_code: '42P06' } } },
+  });
+  expect(await api.post(tables(), { ...body, ifNotExists: true })).toMatchObject({ status: 201 });
+});
+
 describe('what cannot be', () => {
   test.each([
     ['columns.0.databaseTableColumnType', column('a', 'no_such_type')],
@@ -332,9 +347,11 @@ test('schemas are listed, previewed and dropped; those of the server are not the
     expect(databaseSchemaName).not.toMatch(/^pg_|information_schema/);
   for (const name of ['pg_catalog', 'information_schema'])
     expect((await api.get(`T/database/schemas/${name}/tables`)).status).toBe(404);
-  expect((await api.post('T/database/schemas?preview=true', { schemaName: 'unmade' })).body.sql).toEqual([
-    'create schema "unmade"',
-  ]);
+  expect((await api.post('T/database/schemas?preview=true', { schemaName: 'unmade' })).body).toMatchObject({
+    message: 'This would be done; nothing was',
+    sql: ['create schema "unmade"'],
+    preview: true,
+  });
   expect((await api.get('T/database/schemas/unmade/tables')).status).toBe(404);
   const path = `T/database/schemas/${encodeURIComponent(schema)}`;
   expect((await api.delete(path)).body.error.code).toBe('DB_ERROR');
