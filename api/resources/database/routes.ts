@@ -1,3 +1,4 @@
+import type { JsonObject } from '#shared/json.ts';
 import { databaseRoute } from './database-route.ts';
 import { exportRows } from './export.ts';
 import {
@@ -153,7 +154,7 @@ export const databaseRoutes = [
     params: TableName,
     query: StatisticsQuery,
     response: Statistics,
-    operation: ({ params, query: { q } }) => ({ kind: 'readStatistics', ...ofTable(params), filter: q }),
+    operation: ({ params, query: { q } }) => ({ kind: 'readStatistics', ...ofTable(params), ...ofQuery(q) }),
   }),
 
   databaseRoute({
@@ -164,7 +165,12 @@ export const databaseRoutes = [
     params: TableName,
     query: RowQuery,
     response: Rows,
-    operation: ({ params, query: { q, ...query } }) => ({ kind: 'listRows', ...ofTable(params), ...query, filter: q }),
+    operation: ({ params, query: { q, ...query } }) => ({
+      kind: 'listRows',
+      ...ofTable(params),
+      ...query,
+      ...ofQuery(q),
+    }),
   }),
   databaseRoute({
     method: 'post',
@@ -240,6 +246,10 @@ export const databaseRoutes = [
     operation: ({ params, query }) => ({ kind: 'dropTrigger', ...ofTrigger(params), ...query }),
   }),
 ];
+
+function ofQuery(q: JsonObject | null) {
+  return { filter: q, filterField: 'q' as const };
+}
 
 function inSchema({ databaseSchemaName }: { databaseSchemaName: string }) {
   return { schema: databaseSchemaName };

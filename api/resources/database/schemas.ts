@@ -69,6 +69,7 @@ export const TableCreate = z
     table: body.databaseTableName,
     columns: body.columns ?? body.databaseTableColumns ?? [],
     constraints: body.constraints ?? body.databaseTableConstraints ?? [],
+    ...fieldsOf(body),
     ifNotExists: body.ifNotExists,
   }));
 
@@ -83,7 +84,18 @@ export const TableUpdate = z
   .transform((body) => ({
     columns: body.columns ?? body.databaseTableColumns ?? null,
     constraints: body.constraints ?? body.databaseTableConstraints ?? null,
+    ...fieldsOf(body),
   }));
+
+/** Which of the two names was used for each, so that errors say the same. */
+function fieldsOf(body: { columns?: unknown; constraints?: unknown; [other: string]: unknown }) {
+  const { columns, databaseTableColumns, constraints, databaseTableConstraints } = body;
+  return {
+    columnsField: columns || !databaseTableColumns ? ('columns' as const) : ('databaseTableColumns' as const),
+    constraintsField:
+      constraints || !databaseTableConstraints ? ('constraints' as const) : ('databaseTableConstraints' as const),
+  };
+}
 
 /** A filter in the address is JSON. */
 const FilterText = z
@@ -100,11 +112,9 @@ const FilterText = z
   .optional()
   .transform((filter) => filter ?? null);
 
-/** `name`, `name desc`, `"a name" asc nulls last`, separated by commas. */
 const Order = z
   .string()
   .max(2_000)
-  .default('')
   .transform((text, check) => {
     const items = text.match(/(?:"(?:[^"]|"")*"|[^",])+/g) ?? [];
     return items.map((item, at): z.infer<typeof DatabaseOrder> => {
@@ -119,19 +129,37 @@ const Order = z
       };
     });
   })
-  .pipe(z.array(z.custom<z.infer<typeof DatabaseOrder>>()).max(32));
+  .pipe(z.array(z.custom<z.infer<typeof DatabaseOrder>>()).max(32))
+  .optional()
+  .meta({ description: 'Columns to sort by: `name`, `name desc`, `"a name" asc nulls last`, separated by commas' });
+
+/** Of two names for one thing; which of them it was, errors say. */
+interface Ordered {
+  order?: z.output<typeof Order>;
+  sort?: z.output<typeof Order>;
+}
+
+function orderOf({ order, sort }: Ordered) {
+  return order || !sort
+    ? { order: order ?? [], orderField: 'order' as const }
+    : { order: sort, orderField: 'sort' as const };
+}
+
+const OrderAlias = Order.meta({ description: 'Another name for `order`' });
 
 const orderForm =
   /^(?:(?<quoted>"(?:[^"]|"")+")|(?<bare>[^\s",();]+))(?:\s+(?<direction>asc|desc))?(?:\s+nulls\s+(?<nulls>first|last))?$/i;
 
-export const RowQuery = z.object({
-  page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
-  pageSize: z.coerce.number().int().min(1).max(1_000).default(100),
-  q: FilterText,
-  order: Order,
-  /** Counts what the filter finds, which takes the time of reading it all. */
-  count: Flag,
-});
+export const RowQuery = z
+  .object({
+    page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
+    pageSize: z.coerce.number().int().min(1).max(1_000).default(100),
+    q: FilterText,
+    order: Order,
+    sort: OrderAlias,
+    count: Flag.meta({ description: 'Counts what the filter finds, which takes the time of reading it all' }),
+  })
+  .transform(({ order, sort, ...query }) => ({ ...query, ...orderOf({ order, sort }) }));
 
 const MOST_ROWS = 1_000;
 
@@ -139,27 +167,37 @@ export const RowsAdd = z.object({ databaseTableRowData: z.array(DatabaseRow).min
 
 const Where = DatabaseFilterObject.nullish();
 
+function filterOf({ where, query }: { where?: z.output<typeof Where>; query?: z.output<typeof Where> }) {
+  return where || !query
+    ? { filter: where ?? null, filterField: 'where' as const }
+    : { filter: query, filterField: 'query' as const };
+}
+
 const RowChange = z
   .object({ data: DatabaseRow, where: Where, query: Where, all: z.boolean().default(false) })
-  .transform(({ data, where, query, all }) => ({ data, where: where ?? query ?? null, all }));
+  .transform(({ data, where, query, all }) => {
+    const { filter, filterField } = filterOf({ where, query });
+    return { data, where: filter, whereField: filterField, all };
+  });
 
 export const RowsUpdate = z.object({ databaseTableRowData: z.array(RowChange).min(1).max(MOST_ROWS) });
 
 /** Without a filter every row is meant, and `all` must say so. */
 export const RowsDelete = z
   .object({ where: Where, query: Where, all: z.boolean().default(false) })
-  .transform(({ where, query, all }) => ({ filter: where ?? query ?? null, all }));
+  .transform(({ where, query, all }) => ({ ...filterOf({ where, query }), all }));
 
 export const RowsExport = z
   .object({
     where: Where,
     query: Where,
     order: Order,
+    sort: OrderAlias,
     exportFormat: z.enum(['json', 'csv', 'xlsx'], { error: 'must be json, csv or xlsx' }).default('csv'),
   })
-  .transform(({ where, query, order, exportFormat }) => ({
-    filter: where ?? query ?? null,
-    order,
+  .transform(({ where, query, order, sort, exportFormat }) => ({
+    ...filterOf({ where, query }),
+    ...orderOf({ order, sort }),
     format: exportFormat,
   }));
 

@@ -101,7 +101,10 @@ test('pages, their order and their count', async () => {
   const last = await api.get(`${rows}?pageSize=10&page=3`);
   const sorted = await api.get(`${rows}?pageSize=3&order=${encodeURIComponent('word desc, id desc')}`);
 
+  const alias = await api.get(`${rows}?pageSize=3&sort=${encodeURIComponent('word desc, id desc')}`);
+
   expect(first.body).toMatchObject({ page: 1, pageSize: 10, nextPage: 2, totalCount: 25 });
+  expect(idsOf(alias)).toEqual(idsOf(sorted));
   expect(last.body).toMatchObject({ page: 3, nextPage: null });
   expect(last.body).not.toHaveProperty('totalCount');
   expect(idsOf(last)).toEqual([21, 22, 23, 24, 25]);
@@ -288,6 +291,32 @@ test('rows are deleted by a filter, and all of them only when that is said', asy
   expect((await api.patch(`${rows}/delete`, { where: { id: { '=': 2 } } })).body).toMatchObject({ deletedRowCount: 1 });
   expect(idsOf(await api.get(rows))).toEqual([1, 3]);
   expect((await api.patch(`${rows}/delete`, { all: true })).body).toMatchObject({ deletedRowCount: 2 });
+});
+
+test('errors name the column, its type and the field the client has sent', async () => {
+  const wrong = { id: { '=': 'x' } };
+  const message = async (answer: Promise<{ status: number; body: { error: { message: string } } }>) => {
+    const { status, body } = await answer;
+    expect(status).toBe(400);
+    return body.error.message;
+  };
+
+  expect(await message(find(wrong))).toMatch(/^q: "id" is integer: .*"x"/);
+  expect(await message(find({ nothing: { '=': 1 } }))).toMatch(/^q: there is no column "nothing"/);
+  expect(await message(api.get(`${rows.replace(/rows$/, 'statistics')}?q=${JSON.stringify(wrong)}`))).toMatch(/^q: "id"/);
+  expect(await message(api.get(`${rows}?sort=nothing`))).toMatch(/^sort: there is no column/);
+  for (const field of ['where', 'query']) {
+    expect(await message(api.patch(`${rows}/delete`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);
+    expect(await message(api.patch(`${rows}/delete`, { [field]: {} }))).toMatch(`${field}: leaves no row out`);
+    expect(await message(api.patch(`${rows}/export`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);
+    const change = { data: { word: 'a' }, [field]: wrong };
+    expect(await message(api.patch(rows, { databaseTableRowData: [change] }))).toContain(
+      `databaseTableRowData.0: ${field}: "id" is integer`,
+    );
+  }
+  expect(await message(add({ id: 1, at: 'yesterday or so' }))).toContain(
+    'databaseTableRowData.0: data: "at" is timestamp with time zone: ',
+  );
 });
 
 test('a column called __proto__ is one like any other', async () => {

@@ -296,6 +296,33 @@ describe('what cannot be', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
     expect(answer.body.error.message).toContain(`${field}: `);
   });
+
+  test('is named as the client has called it', async () => {
+    const reference = { constraintType: 'FOREIGN KEY', databaseTableColumns: ['a'], referencedTable: 'missing' };
+    const body = { databaseTableColumns: [column('a', 'int')], databaseTableConstraints: [reference] };
+    const path = 'databaseTableConstraints.0.referencedTable: there is no table "missing"';
+    const own = { ...reference, referencedTable: 'bad', referencedColumns: ['a'] };
+    await create('there', [column('a', 'int')]);
+
+    const answers = [
+      await api.post(tables(), { databaseTableName: 'bad', ...body }),
+      await api.patch(tableOf('there'), body),
+    ];
+    const type = await api.post(tables(), {
+      databaseTableName: 'bad',
+      databaseTableColumns: [column('a', 'no_such_type')],
+    });
+    const ofItself = await api.post(tables(), {
+      databaseTableName: 'bad',
+      columns: [column('a', 'int', { primaryKey: true })],
+      constraints: [own],
+    });
+
+    for (const answer of answers)
+      expect(answer.body.error).toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining(path) });
+    expect(type.body.error.message).toContain('databaseTableColumns.0.databaseTableColumnType: ');
+    expect(ofItself.status).toBe(201);
+  });
 });
 
 test('names hold anything, and nothing of it runs', async () => {
