@@ -59,13 +59,16 @@ export async function deleteRows(
 }
 
 function everything(field: string): AppError {
-  return new AppError('VALIDATION_ERROR', `${field}: leaves no row out, which means every row; say so with "all": true`);
+  return new AppError(
+    'VALIDATION_ERROR',
+    `${field}: leaves no row out, which means every row; say so with "all": true`,
+  );
 }
 
 function insertionOf(table: Table, row: JsonObject): Statement {
   const names = Object.keys(row);
   const columns = names.map((name) => columnOf(table, name, 'data'));
-  const values = columns.map((column) => valueOf(row[column.name] ?? null, column));
+  const values = columns.map((column) => encoded(row[column.name] ?? null, column));
   const into = `insert into ${quoteTable(table)}`;
   const returning = `returning ${selection(table)}`;
   if (names.length === 0) return { text: `${into} default values ${returning}`, values };
@@ -74,7 +77,7 @@ function insertionOf(table: Table, row: JsonObject): Statement {
   return { text: `${into} (${list}) values (${places}) ${returning}`, values };
 }
 
-function valueOf(value: Json, column: Column): Value {
+function encoded(value: Json, column: Column): Value {
   return { text: encode(value, column, 'data'), column, field: 'data' };
 }
 
@@ -85,7 +88,7 @@ function updateOf(table: Table, { data, where: filter, whereField: filterField, 
   const values: Value[] = [];
   const sets = Object.entries(data).map(([name, value]) => {
     const column = columnOf(table, name, 'data');
-    values.push(valueOf(value, column));
+    values.push(encoded(value, column));
     return `${quoteName(column.name)} = $${values.length}`;
   });
   if (sets.length === 0) throw new AppError('VALIDATION_ERROR', 'data: holds no column');

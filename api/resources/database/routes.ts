@@ -107,7 +107,8 @@ export const databaseRoutes = [
   databaseRoute({
     method: 'post',
     path: TABLES,
-    summary: 'Create a table from its columns and constraints; with preview nothing is done, and the status is 201 as well',
+    summary:
+      'Create a table from its columns and constraints; with preview nothing is done, and the status is 201 as well',
     status: 201,
     permission: 'database.tableCreate',
     params: SchemaName,

@@ -19,8 +19,9 @@ const Flag = z
   .default('false')
   .transform((text) => text === 'true');
 
-/** Shows the SQL that would run, and runs nothing. */
-export const Preview = z.object({ preview: Flag });
+export const Preview = z.object({
+  preview: Flag.meta({ description: 'Answers the SQL that would run, and runs nothing' }),
+});
 export const Drop = Preview.extend({ cascade: Flag });
 
 /** The first that is there, of two names for one thing. */
@@ -48,6 +49,8 @@ export const RawSQL = z
     /** Of each result; what is beyond is not fetched, and `truncated` says so. */
     maxRows: z.int().min(1).max(10_000).default(1_000),
   })
+  // Whoever writes a client anew has no need of the other name.
+  .meta({ required: ['sql'] })
   .transform(({ query, ...body }, check) => ({
     ...body,
     sql: either({ sql: body.sql, query }, ['sql', 'query'], check) ?? z.NEVER,
@@ -110,7 +113,8 @@ const FilterText = z
   })
   .pipe(DatabaseFilterObject)
   .optional()
-  .transform((filter) => filter ?? null);
+  .transform((filter) => filter ?? null)
+  .meta({ description: 'A filter as JSON: AND, OR, NOT, or {"column": {"operator": value}}' });
 
 const Order = z
   .string()
@@ -204,17 +208,15 @@ export const RowsExport = z
 export const StatisticsQuery = z.object({ q: FilterText });
 
 const upper = (text: string) => text.trim().replace(/\s+/g, ' ').toUpperCase();
+const TIMINGS = ['BEFORE', 'AFTER', 'INSTEAD OF'] as const;
+const FOR_EACH = ['ROW', 'STATEMENT'] as const;
 const Events = z.array(z.enum(['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'])).min(1);
 
 export const TriggerCreate = z
   .object({
     databaseTableName: DatabaseName,
     databaseTriggerName: DatabaseName,
-    triggerTiming: z
-      .string()
-      .default('AFTER')
-      .transform(upper)
-      .pipe(z.enum(['BEFORE', 'AFTER', 'INSTEAD OF'])),
+    triggerTiming: z.string().default('AFTER').transform(upper).pipe(z.enum(TIMINGS)).meta({ enum: TIMINGS }),
     /** `INSERT OR UPDATE`, `insert, update`, or a list. */
     triggerEvents: z
       .union([z.string(), z.array(z.string()).max(4)])
@@ -225,13 +227,13 @@ export const TriggerCreate = z
       .string()
       .optional()
       .transform((text) => text && upper(text))
-      .pipe(z.enum(['ROW', 'STATEMENT']).optional()),
-    /** Of the table's schema, or `schema.function`. */
-    triggerFunction: z.string().max(300).optional(),
+      .pipe(z.enum(FOR_EACH).optional())
+      .meta({ enum: FOR_EACH, description: 'Without it ROW, or STATEMENT for TRUNCATE' }),
+    triggerFunction: z.string().max(300).meta({ description: "Of the table's schema, or `schema.function`" }),
     triggerCondition: z.string().max(10_000).nullish(),
   })
   .transform((body, check) => {
-    const routine = readRoutine(body.triggerFunction ?? '');
+    const routine = readRoutine(body.triggerFunction);
     if (!routine) {
       check.addIssue({
         code: 'custom',

@@ -303,7 +303,9 @@ test('errors name the column, its type and the field the client has sent', async
 
   expect(await message(find(wrong))).toMatch(/^q: "id" is integer: .*"x"/);
   expect(await message(find({ nothing: { '=': 1 } }))).toMatch(/^q: there is no column "nothing"/);
-  expect(await message(api.get(`${rows.replace(/rows$/, 'statistics')}?q=${JSON.stringify(wrong)}`))).toMatch(/^q: "id"/);
+  expect(await message(api.get(`${rows.replace(/rows$/, 'statistics')}?q=${JSON.stringify(wrong)}`))).toMatch(
+    /^q: "id"/,
+  );
   expect(await message(api.get(`${rows}?sort=nothing`))).toMatch(/^sort: there is no column/);
   for (const field of ['where', 'query']) {
     expect(await message(api.patch(`${rows}/delete`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);

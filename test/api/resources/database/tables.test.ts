@@ -241,7 +241,9 @@ test('what is there already is a conflict', async () => {
 
   expect(await api.post(tables(), body)).toMatchObject({
     status: 409,
-    body: { error: { code: 'CONFLICT', message: expect.stringContaining('"taken"'), details: { postgres_code: '42P07' } } },
+    body: {
+      error: { code: 'CONFLICT', message: expect.stringContaining('"taken"'), details: { postgres_code: '42P07' } },
+    },
   });
   expect(await api.post('T/database/schemas', { schemaName: schema })).toMatchObject({
     status: 409,
