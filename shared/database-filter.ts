@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, Json, type JsonObject } from './json.ts';
+import { isJsonObject, type Json, type JsonObject } from './json.ts';
 
 /** Which rows: `{"AND": […]}`, `{"OR": […]}`, `{"NOT": {…}}`, `{"column": {"operator": value}}`; several keys of one object must all hold. */
 export type DatabaseFilter =
@@ -19,29 +19,42 @@ interface Fault {
   message: string;
 }
 
-/** A filter as clients write it. It stays as it was written; `readFilter` says what it means. */
+/**
+ * A filter as clients write it. It stays as it was written; `readFilter` says what it means. It is looked at and not copied: a
+ * record of zod leaves out the key `__proto__`, and with it a condition.
+ */
 export const DatabaseFilterObject = z
-  .record(z.string(), Json, { error: 'must be a filter such as {"id": {"=": 1}}; SQL text is not taken' })
+  .custom<JsonObject>(isJsonObject, {
+    error: 'must be a filter such as {"id": {"=": 1}}; SQL text is not taken',
+    // What is no object cannot be read.
+    abort: true,
+  })
   .superRefine((value, check) => {
     for (const { path, message } of read(value).faults) check.addIssue({ code: 'custom', path, message });
   })
-  .meta({ description: 'AND, OR, NOT, or {column: {operator: value}}' });
+  .meta({ type: 'object', description: 'AND, OR, NOT, or {column: {operator: value}}' });
 
 /** Of what `DatabaseFilterObject` has let through. */
 export function readFilter(value: JsonObject): DatabaseFilter {
   return read(value).filter;
 }
 
-/** Whether it holds for every row there is. */
+/** Whether nothing in it can be shown to leave a row out: it may hold for every row there is. */
 export function isEmptyFilter(value: JsonObject | null): boolean {
-  return value === null || isEmpty(readFilter(value));
+  return value === null || !narrows(readFilter(value), { isNegated: false });
 }
 
-function isEmpty(filter: DatabaseFilter): boolean {
-  if ('all' in filter) return filter.all.every(isEmpty);
-  // Nothing of which nothing is asked holds as well; `not` of everything is no row at all.
-  if ('any' in filter) return filter.any.some(isEmpty);
-  return false;
+/**
+ * A comparison narrows, whatever it compares. Where all parts must hold, one that narrows is enough; where any may, each has to.
+ * Under `not` the two change places, and what is empty narrows nothing there either: `not` of everything is no row, but who
+ * writes it has hardly meant that, and two of them are everything again.
+ */
+function narrows(filter: DatabaseFilter, { isNegated }: { isNegated: boolean }): boolean {
+  if ('not' in filter) return narrows(filter.not, { isNegated: !isNegated });
+  if (!('all' in filter || 'any' in filter)) return true;
+  const parts = 'all' in filter ? filter.all : filter.any;
+  const isEnough = (part: DatabaseFilter) => narrows(part, { isNegated });
+  return 'all' in filter !== isNegated ? parts.some(isEnough) : parts.length > 0 && parts.every(isEnough);
 }
 
 function read(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {

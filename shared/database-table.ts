@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isJsonObject, type JsonObject } from './json.ts';
 
 const MOST_BYTES = 63;
 
@@ -49,6 +50,11 @@ export const DatabaseConstraint = z.object({
   check: Expression.nullish(),
 });
 export type DatabaseConstraint = z.infer<typeof DatabaseConstraint>;
+
+/** Values by column. Looked at and not copied: a record of zod leaves out the key `__proto__`, which a column may be called. */
+export const DatabaseRow = z
+  .custom<JsonObject>(isJsonObject, 'must be an object')
+  .meta({ type: 'object', description: 'Values by column' });
 
 export const DatabaseOrder = z.object({
   column: z.string().min(1),

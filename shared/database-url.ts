@@ -8,12 +8,16 @@ export interface DatabaseTarget {
   user: string;
   password: string;
   database: string;
-  /** As libpq means it: `require` encrypts and believes anybody, `verify-full` asks for a certificate of this very host. */
-  sslmode: 'disable' | 'require' | 'verify-full';
+  /**
+   * As libpq means it: `prefer` encrypts where the server offers it, `require` always, and both believe anybody; `verify-full`
+   * asks for a certificate of this very host.
+   */
+  sslmode: 'disable' | 'prefer' | 'require' | 'verify-full';
 }
 
 const sslmodes: Record<string, DatabaseTarget['sslmode']> = {
   disable: 'disable',
+  prefer: 'prefer',
   require: 'require',
   'verify-full': 'verify-full',
 };
@@ -37,5 +41,5 @@ export function readDatabaseURL(text: string): DatabaseTarget | string {
   });
   if (typeof url === 'string') return url;
   const { parameters, port = 5432, ...parts } = url;
-  return { ...parts, port, sslmode: sslmodes[parameters.sslmode ?? 'disable'] ?? 'disable' };
+  return { ...parts, port, sslmode: sslmodes[parameters.sslmode ?? 'prefer'] ?? 'prefer' };
 }

@@ -117,10 +117,11 @@ function pathParameters(route: Route, toSchema: ToSchema): Parameter[] {
 function queryParameters(route: Route, toSchema: ToSchema): Parameter[] {
   if (!route.query) return [];
   const { properties = {}, required = [] } = toSchema(route.query, 'input');
-  return Object.entries(properties).map(([name, schema]) => ({
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
     required: required.includes(name),
+    ...(description !== undefined && { description }),
     schema,
   }));
 }
@@ -147,8 +148,9 @@ function capital(word: string): string {
 function errorsOf(route: Route): string[] {
   const byRealm = { public: [], user: ['401'], operator: ['401'], tenant: ['401', '403', '404', '429'] }[route.realm];
   const idempotent = route.idempotent ? ['409'] : [];
+  const outside = route.idempotent === 'outside' ? ['502', '504'] : [];
   const large = route.body || route.upload ? ['413'] : [];
-  return [...new Set(['400', ...byRealm, ...idempotent, ...large, ...(route.errors ?? []), '503'])].sort();
+  return [...new Set(['400', ...byRealm, ...idempotent, ...outside, ...large, ...(route.errors ?? []), '503'])].sort();
 }
 
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {

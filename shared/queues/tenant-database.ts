@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DatabaseFilterObject } from '../database-filter.ts';
-import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder } from '../database-table.ts';
+import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder, DatabaseRow } from '../database-table.ts';
 import { JsonObject, OwnJsonObject } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
@@ -8,7 +8,15 @@ const ofSchema = { schema: DatabaseName };
 const ofTable = { ...ofSchema, table: DatabaseName };
 const ofTrigger = { ...ofTable, trigger: DatabaseName };
 const filter = DatabaseFilterObject.nullable();
-const order = z.array(DatabaseOrder).max(32);
+/** What the client has called it, for errors. */
+const filterField = z.enum(['q', 'where', 'query']).default('where');
+const filtered = { filter, filterField };
+const ordered = { order: z.array(DatabaseOrder).max(32), orderField: z.enum(['order', 'sort']).default('order') };
+/** What the client has called them, for errors. */
+const fields = {
+  columnsField: z.enum(['columns', 'databaseTableColumns']).default('columns'),
+  constraintsField: z.enum(['constraints', 'databaseTableConstraints']).default('constraints'),
+};
 /** What would be done is answered, and not done. */
 const preview = z.boolean();
 
@@ -33,6 +41,7 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
     ...ofTable,
     columns: z.array(DatabaseColumn),
     constraints: z.array(DatabaseConstraint),
+    ...fields,
     ifNotExists: z.boolean(),
     preview,
   }),
@@ -41,6 +50,7 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
     ...ofTable,
     columns: z.array(DatabaseColumn).nullable(),
     constraints: z.array(DatabaseConstraint).nullable(),
+    ...fields,
     preview,
   }),
   z.object({ kind: z.literal('dropTable'), ...ofTable, cascade: z.boolean(), preview }),
@@ -49,19 +59,19 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
     ...ofTable,
     page: z.int(),
     pageSize: z.int(),
-    filter,
-    order,
+    ...filtered,
+    ...ordered,
     count: z.boolean(),
   }),
-  z.object({ kind: z.literal('addRows'), ...ofTable, rows: z.array(JsonObject) }),
+  z.object({ kind: z.literal('addRows'), ...ofTable, rows: z.array(DatabaseRow) }),
   z.object({
     kind: z.literal('updateRows'),
     ...ofTable,
-    changes: z.array(z.object({ data: JsonObject, where: filter, all: z.boolean() })),
+    changes: z.array(z.object({ data: DatabaseRow, where: filter, whereField: filterField, all: z.boolean() })),
   }),
-  z.object({ kind: z.literal('deleteRows'), ...ofTable, filter, all: z.boolean() }),
-  z.object({ kind: z.literal('exportRows'), ...ofTable, filter, order, callerID: z.uuid() }),
-  z.object({ kind: z.literal('readStatistics'), ...ofTable, filter }),
+  z.object({ kind: z.literal('deleteRows'), ...ofTable, ...filtered, all: z.boolean() }),
+  z.object({ kind: z.literal('exportRows'), ...ofTable, ...filtered, ...ordered, callerID: z.uuid() }),
+  z.object({ kind: z.literal('readStatistics'), ...ofTable, ...filtered }),
   z.object({ kind: z.literal('listTriggers'), ...ofSchema }),
   z.object({ kind: z.literal('readTrigger'), ...ofTrigger }),
   z.object({
@@ -85,7 +95,7 @@ export const DATABASE_EXPORT = 'database.export';
 /** Of `exportRows`: the first page of the rows, and where the others are laid aside. */
 export const DatabaseExport = z.object({
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  rows: z.array(JsonObject),
+  rows: z.array(DatabaseRow),
   totalCount: z.int(),
   resultID: z.uuid(),
   pages: z.int(),

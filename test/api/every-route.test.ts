@@ -146,7 +146,7 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
     const { params, permissions } = await withEveryPermission(route);
     const [disabled, expired] = await Promise.all([
       anApiKey(cluster, { tenant, can: permissions }),
-      anApiKey(cluster, { tenant, can: permissions, expiresAt: new Date(0) }),
+      anApiKey(cluster, { tenant, can: permissions, expiresAt: new Date(Date.now() - 60_000) }),
     ]);
     await cluster.pool.query('update api_key set is_disabled = true where id = $1', [disabled.id]);
 
@@ -220,7 +220,7 @@ describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route
 
   test('refuses a session that is unknown, expired, revoked, or of a disabled operator, whatever the body', async () => {
     const [expired, revoked, disabled] = await Promise.all([
-      anOperator(cluster, { session: { expiresAt: new Date(0) } }),
+      anOperator(cluster, { session: { expiresAt: new Date(Date.now() - 60_000) } }),
       anOperator(cluster, { session: { revokedAt: new Date() } }),
       anOperator(cluster, { isDisabled: true }),
     ]);

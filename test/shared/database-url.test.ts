@@ -14,7 +14,7 @@ test('a URL is read into where and who', () => {
     host: '::1',
     port: 5432,
     password: '',
-    sslmode: 'disable',
+    sslmode: 'prefer',
   });
 });
 

@@ -1,6 +1,7 @@
 import type { DatabaseColumn, DatabaseConstraint } from '#shared/database-table.ts';
 import { AppError } from '#shared/errors.ts';
-import type { TableName } from './catalog.ts';
+import type { PostgresClient } from '../postgresql/session.ts';
+import { findTables, type TableName } from './catalog.ts';
 import { quoteName } from './quote.ts';
 import { requireExpression } from './sql-text.ts';
 
@@ -31,8 +32,7 @@ const plain = {
 };
 
 /** What a client has listed, checked as far as it can be without the database. */
-export function readConstraint(given: DatabaseConstraint, { schema }: TableName, at: number): Constraint {
-  const field = `constraints.${at}`;
+export function readConstraint(given: DatabaseConstraint, { schema }: TableName, field: string): Constraint {
   const refuse = (name: string, message: string) => new AppError('VALIDATION_ERROR', `${field}.${name}: ${message}`);
   const { constraintType: type, databaseTableColumns: columns, referencedColumns, referencedTable } = given;
   const constraint = { ...plain, name: given.constraintName, type };
@@ -56,13 +56,30 @@ export function readConstraint(given: DatabaseConstraint, { schema }: TableName,
   };
 }
 
+/** The tables that constraints refer to must be there; the table itself may be about to be made. */
+export async function requireReferenced(
+  client: PostgresClient,
+  { table, constraints, field }: { table: TableName; constraints: readonly Constraint[]; field: string },
+): Promise<void> {
+  for (const [at, { referencedSchema, referencedTable }] of constraints.entries()) {
+    if (referencedSchema === null || referencedTable === null) continue;
+    if (referencedSchema === table.schema && referencedTable === table.table) continue;
+    const [found] = await findTables(client, { schema: referencedSchema, table: referencedTable });
+    if (!found)
+      throw new AppError(
+        'VALIDATION_ERROR',
+        `${field}.${at}.referencedTable: there is no table "${referencedTable}" in "${referencedSchema}"`,
+      );
+  }
+}
+
 /** What the flags of the columns ask for. */
-export function constraintsOfFlags(columns: readonly DatabaseColumn[]): Constraint[] {
+export function constraintsOfFlags(columns: readonly DatabaseColumn[], field: string): Constraint[] {
   const nameOf = ({ databaseTableColumnName }: DatabaseColumn) => databaseTableColumnName;
   const key = columns.filter(({ primaryKey }) => primaryKey).map(nameOf);
   const unique = columns.filter((column) => column.unique && !(column.primaryKey && key.length === 1));
   const checks = columns.flatMap((column, at) =>
-    column.check ? [{ columns: [nameOf(column)], check: requireExpression(column.check, `columns.${at}.check`) }] : [],
+    column.check ? [{ columns: [nameOf(column)], check: requireExpression(column.check, `${field}.${at}.check`) }] : [],
   );
   return [
     ...(key.length > 0 ? [{ ...plain, type: 'PRIMARY KEY' as const, columns: key }] : []),

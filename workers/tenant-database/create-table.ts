@@ -6,7 +6,7 @@ import type { PostgresClient } from '../postgresql/session.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { quoteTable, requireSchema } from './catalog.ts';
 import { findColumnType } from './column-type.ts';
-import { constraintSQL, constraintsOfFlags, readConstraint } from './constraints.ts';
+import { constraintSQL, constraintsOfFlags, readConstraint, requireReferenced } from './constraints.ts';
 import { defaultOf } from './default-value.ts';
 import { quoteName } from './quote.ts';
 
@@ -14,32 +14,33 @@ export async function createTable(
   client: PostgresClient,
   operation: DatabaseOperationOf<'createTable'>,
 ): Promise<JsonObject> {
-  const { schema, columns, ifNotExists, preview } = operation;
+  const { schema, columns, columnsField, constraintsField: field, ifNotExists, preview } = operation;
   await requireSchema(client, schema);
-  requireDistinct(columns);
-  const listed = operation.constraints.map((constraint, at) => readConstraint(constraint, operation, at));
-  const flags = constraintsOfFlags(columns);
+  requireDistinct(columns, columnsField);
+  const listed = operation.constraints.map((given, at) => readConstraint(given, operation, `${field}.${at}`));
+  await requireReferenced(client, { table: operation, constraints: listed, field });
+  const flags = constraintsOfFlags(columns, columnsField);
   const keyIsListed = listed.some(({ type }) => type === 'PRIMARY KEY');
   const constraints = [...flags.filter(({ type }) => !(keyIsListed && type === 'PRIMARY KEY')), ...listed];
   const parts = [];
-  for (const [at, column] of columns.entries()) parts.push(await definitionOf(client, column, at));
+  for (const [at, column] of columns.entries()) parts.push(await definitionOf(client, column, `${columnsField}.${at}`));
   parts.push(...constraints.map(constraintSQL));
   const body = parts.map((part) => `\n  ${part}`).join(',');
   const sql = [`create table ${ifNotExists ? 'if not exists ' : ''}${quoteTable(operation)} (${body}\n)`];
-  return { message: 'Table created', ...(await applyDDL(client, sql, { preview })) };
+  return await applyDDL(client, sql, { preview, done: 'Table created' });
 }
 
-export function requireDistinct(columns: readonly DatabaseColumn[]): void {
+export function requireDistinct(columns: readonly DatabaseColumn[], field: string): void {
   const seen = new Set<string>();
   for (const [at, { databaseTableColumnName: name }] of columns.entries()) {
     if (seen.has(name))
-      throw new AppError('VALIDATION_ERROR', `columns.${at}.databaseTableColumnName: there are two columns "${name}"`);
+      throw new AppError('VALIDATION_ERROR', `${field}.${at}.databaseTableColumnName: there are two columns "${name}"`);
     seen.add(name);
   }
 }
 
 /** The column itself; what its flags say of uniqueness is a constraint of the table. */
-export async function definitionOf(client: PostgresClient, column: DatabaseColumn, at: number): Promise<string> {
+export async function definitionOf(client: PostgresClient, column: DatabaseColumn, field: string): Promise<string> {
   const {
     databaseTableColumnName: name,
     databaseTableColumnType: type,
@@ -47,10 +48,10 @@ export async function definitionOf(client: PostgresClient, column: DatabaseColum
     defaultValue,
     notNull,
   } = column;
-  const found = await findColumnType(client, { type, isList, field: `columns.${at}.databaseTableColumnType` });
+  const found = await findColumnType(client, { type, isList, field: `${field}.databaseTableColumnType` });
   const standard =
     defaultValue === undefined || defaultValue === null
       ? ''
-      : ` default ${defaultOf(defaultValue, `columns.${at}.defaultValue`)}`;
+      : ` default ${defaultOf(defaultValue, `${field}.defaultValue`)}`;
   return `${quoteName(name)} ${found.sql}${standard}${notNull ? ' not null' : ''}`;
 }

@@ -4,7 +4,7 @@ import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import { ask, type Budget, type RawResult, readTag } from '../postgresql/portal.ts';
 import { typeRows, writeParams } from '../postgresql/rows.ts';
 import type { Notice, PostgresClient } from '../postgresql/session.ts';
-import { limitStatements } from './session.ts';
+import { limitStatements, withinLimit } from './session.ts';
 import { splitStatements } from './sql-text.ts';
 
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
@@ -28,8 +28,16 @@ export async function executeSQL(client: PostgresClient, operation: ExecuteSQL):
   if (isOwnTransaction && operation.readOnly)
     throw new AppError('VALIDATION_ERROR', 'sql: may not begin or end transactions with readOnly');
 
-  await limitStatements(client, operation.timeoutSeconds * 1000);
+  const limitMs = operation.timeoutSeconds * 1000;
   const isWrapped = operation.readOnly || (statements.length > 1 && !isOwnTransaction);
+  await limitStatements(client, limitMs);
+  return await withinLimit(client, limitMs, () => execute(client, { ...operation, statements, isWrapped }));
+}
+
+type Execution = ExecuteSQL & { statements: readonly { text: string }[]; isWrapped: boolean };
+
+async function execute(client: PostgresClient, operation: Execution): Promise<JsonObject> {
+  const { statements, isWrapped } = operation;
   if (isWrapped) await client.query(operation.readOnly ? 'begin read only' : 'begin');
   // Until something was read, a transaction can still be made one that writes.
   if (operation.readOnly) await client.query('select 1');

@@ -6,9 +6,10 @@ import type { PostgresClient } from '../postgresql/session.ts';
 import { createResultPages } from '../result-pages.ts';
 import { findTable, quoteTable } from './catalog.ts';
 import type { OperationContext } from './context.ts';
-import { conditionOf, type Values } from './filter.ts';
+import { conditionOf } from './filter.ts';
 import { ordering } from './list-rows.ts';
 import { quoteName } from './quote.ts';
+import { type Value, withValues } from './values.ts';
 
 const NO_LIMIT = { rows: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
 const ROWS_PER_PAGE = 10_000;
@@ -20,15 +21,17 @@ export async function exportRows(
   { tenantID, pool, secrets }: OperationContext,
 ): Promise<DatabaseExport> {
   const table = await findTable(client, operation);
-  const values: Values = [];
-  const where = conditionOf(operation.filter, table, values);
+  const values: Value[] = [];
+  const where = conditionOf(operation, table, values);
   const columns = table.columns.map(({ name, type }) => ({ name, type }));
   const selected = columns.map(({ name }) => quoteName(name)).join(', ') || 'null as empty';
-  const sql = `select ${selected} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation.order)}`;
+  const sql = `select ${selected} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation)}`;
 
   const owner = { tenantID, source: DATABASE_EXPORT, callerID: operation.callerID };
   await using paged = createResultPages({ pool, secrets }, owner, ROWS_PER_PAGE);
-  await streamRows(client, { sql, values, budget: NO_LIMIT }, (rows) => paged.add(rows).catch(rethrow));
+  await withValues(values, (texts) =>
+    streamRows(client, { sql, values: texts, budget: NO_LIMIT }, (rows) => paged.add(rows).catch(rethrow)),
+  );
   const { firstPage, ...rest } = await paged.finish();
   return { columns, rows: firstPage as JsonObject[], ...rest };
 }

@@ -4,32 +4,42 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import { type Column, columnOf, type Table } from './catalog.ts';
 import { encode } from './encode.ts';
 import { quoteName } from './quote.ts';
+import type { Value } from './values.ts';
 
-/** Of a statement, as the server reads them. */
-export type Values = (string | null)[];
-
-/** The condition of a statement, with its values among those of the statement. */
-export function conditionOf(filter: JsonObject | null, table: Table, values: Values): string {
-  return filter ? compile(readFilter(filter), table, values) : 'true';
+/** With the name that the client has given it. */
+export interface Filtered {
+  filter: JsonObject | null;
+  filterField: string;
 }
 
-function compile(filter: DatabaseFilter, table: Table, values: Values): string {
+/** The condition of a statement, with its values among those of the statement. */
+export function conditionOf({ filter, filterField }: Filtered, table: Table, values: Value[]): string {
+  return filter ? compile(readFilter(filter), { table, values, field: filterField }) : 'true';
+}
+
+interface Place {
+  table: Table;
+  values: Value[];
+  field: string;
+}
+
+function compile(filter: DatabaseFilter, place: Place): string {
   const joined = (parts: DatabaseFilter[], word: string, none: string) =>
-    parts.length === 0 ? none : `(${parts.map((part) => compile(part, table, values)).join(` ${word} `)})`;
+    parts.length === 0 ? none : `(${parts.map((part) => compile(part, place)).join(` ${word} `)})`;
   if ('all' in filter) return joined(filter.all, 'and', 'true');
   if ('any' in filter) return joined(filter.any, 'or', 'false');
-  if ('not' in filter) return `(not ${compile(filter.not, table, values)})`;
+  if ('not' in filter) return `(not ${compile(filter.not, place)})`;
   const { column, operator, value } = filter;
-  return compare(columnOf(table, column, 'filter'), operator, { value, values });
+  return compare(columnOf(place.table, column, place.field), operator, { value, ...place });
 }
 
 /** The server takes the type of each value from the column beside it. */
-function compare(column: Column, operator: Operator, { value, values }: { value: Json; values: Values }): string {
+function compare(column: Column, operator: Operator, { value, values, field }: Place & { value: Json }): string {
   const name = quoteName(column.name);
   const bind = (one: Json) => {
-    values.push(encode(one, column, 'filter'));
+    values.push({ text: encode(one, column, field), column, field });
     if (values.length > MOST_VALUES)
-      throw new AppError('VALIDATION_ERROR', `filter: holds more than ${MOST_VALUES} values`);
+      throw new AppError('VALIDATION_ERROR', `${field}: holds more than ${MOST_VALUES} values`);
     return `$${values.length}`;
   };
   const list = () => (value as Json[]).map(bind);
@@ -39,7 +49,7 @@ function compare(column: Column, operator: Operator, { value, values }: { value:
   if (operator === 'NOT IN') return `${name} not in (${list().join(', ')})`;
   if (operator === 'BETWEEN') return `${name} between ${list().join(' and ')}`;
   if (operator === 'LIKE' || operator === 'ILIKE') {
-    values.push(patternOf(String(value)));
+    values.push({ text: patternOf(String(value)), column, field });
     return `${name}::text ${operator.toLowerCase()} $${values.length}`;
   }
   return `${name} ${operator === '!=' ? '<>' : operator} ${bind(value)}`;

@@ -5,8 +5,9 @@ import { ask } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
 import type { PostgresClient } from '../postgresql/session.ts';
 import { columnOf, findTable, hasPlaces, quoteTable, type Table } from './catalog.ts';
-import { conditionOf, type Values } from './filter.ts';
+import { conditionOf, type Filtered } from './filter.ts';
 import { quoteName } from './quote.ts';
+import { type Value, withValues } from './values.ts';
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -14,13 +15,14 @@ type ListRows = DatabaseOperationOf<'listRows'>;
 
 /** A page of a table, each row with its `ctid` where it has one. */
 export async function listRows(client: PostgresClient, operation: ListRows): Promise<JsonObject> {
-  const { page, pageSize, filter, order } = operation;
+  const { page, pageSize } = operation;
   const table = await findTable(client, operation);
-  const values: Values = [];
-  const where = conditionOf(filter, table, values);
-  const sql = `select ${selection(table)} from ${quoteTable(table)} where ${where} order by ${ordering(table, order)}`;
+  const values: Value[] = [];
+  const where = conditionOf(operation, table, values);
+  const sql = `select ${selection(table)} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation)}`;
   const text = `${sql} limit ${pageSize + 1} offset ${(page - 1) * pageSize}`;
-  const result = await ask(client, { sql: text, values, budget: { rows: pageSize + 1, bytes: MOST_BYTES } });
+  const budget = { rows: pageSize + 1, bytes: MOST_BYTES };
+  const result = await withValues(values, (texts) => ask(client, { sql: text, values: texts, budget }));
   if (result.isCut)
     throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MOST_BYTES} bytes: ask for a smaller pageSize`);
   const [typed] = await typeRows(client, [result]);
@@ -30,17 +32,15 @@ export async function listRows(client: PostgresClient, operation: ListRows): Pro
     page,
     pageSize,
     nextPage: rows.length > pageSize ? page + 1 : null,
-    ...(operation.count && { totalCount: await countRows(client, table, filter) }),
+    ...(operation.count && { totalCount: await countRows(client, table, operation) }),
   };
 }
 
-export async function countRows(client: PostgresClient, table: Table, filter: JsonObject | null): Promise<number> {
-  const values: Values = [];
-  const where = conditionOf(filter, table, values);
-  const { rows } = await client.query<{ n: string }>(
-    `select count(*)::text as n from ${quoteTable(table)} where ${where}`,
-    values,
-  );
+export async function countRows(client: PostgresClient, table: Table, filtered: Filtered): Promise<number> {
+  const values: Value[] = [];
+  const where = conditionOf(filtered, table, values);
+  const sql = `select count(*)::text as n from ${quoteTable(table)} where ${where}`;
+  const { rows } = await withValues(values, (texts) => client.query<{ n: string }>(sql, texts));
   return Number(rows[0]?.n);
 }
 
@@ -50,9 +50,9 @@ export function selection(table: Table): string {
 }
 
 /** As asked for, and then by what makes every row's place certain, so that no page shows a row of another. */
-export function ordering(table: Table, order: ListRows['order']): string {
+export function ordering(table: Table, { order, orderField }: Pick<ListRows, 'order' | 'orderField'>): string {
   const asked = order.map(({ column, descending, nulls }) => {
-    const name = quoteName(columnOf(table, column, 'order').name);
+    const name = quoteName(columnOf(table, column, orderField).name);
     return `${name}${descending ? ' desc' : ''}${nulls ? ` nulls ${nulls}` : ''}`;
   });
   const rest = table.primaryKey.length > 0 ? table.primaryKey.map((name) => quoteName(name)) : placeOf(table);

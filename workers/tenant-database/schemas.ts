@@ -23,9 +23,8 @@ export async function createSchema(
     throw new AppError('VALIDATION_ERROR', 'schemaName: names that begin with pg_ belong to the server');
   const sql = [`create schema ${quoteName(schema)}`];
   return {
-    message: 'Schema created',
     databaseSchema: { databaseSchemaName: schema },
-    ...(await applyDDL(client, sql, { preview })),
+    ...(await applyDDL(client, sql, { preview, done: 'Schema created' })),
   };
 }
 
@@ -35,5 +34,5 @@ export async function dropSchema(
 ): Promise<JsonObject> {
   await requireSchema(client, schema);
   const sql = [`drop schema ${quoteName(schema)}${cascade ? ' cascade' : ''}`];
-  return { message: 'Schema dropped', ...(await applyDDL(client, sql, { preview })) };
+  return await applyDDL(client, sql, { preview, done: 'Schema dropped' });
 }

@@ -16,7 +16,7 @@ export async function readStatistics(
   );
   return {
     databaseTableStatistics: {
-      databaseTableRowCount: await countRows(client, table, operation.filter),
+      databaseTableRowCount: await countRows(client, table, operation),
       estimatedRowCount: Math.max(rows[0]?.estimate ?? 0, 0),
       sizeBytes: rows[0]?.bytes ?? 0,
     },

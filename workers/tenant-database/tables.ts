@@ -36,7 +36,7 @@ export async function dropTable(
   const table = await findTable(client, operation);
   const what = kinds[table.kind] ?? 'table';
   const sql = [`drop ${what} ${quoteTable(table)}${operation.cascade ? ' cascade' : ''}`];
-  return { message: 'Table dropped', ...(await applyDDL(client, sql, operation)) };
+  return await applyDDL(client, sql, { ...operation, done: 'Table dropped' });
 }
 
 const kinds: Record<string, string> = { v: 'view', m: 'materialized view', f: 'foreign table' };

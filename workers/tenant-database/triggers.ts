@@ -67,7 +67,7 @@ export async function createTrigger(client: PostgresClient, operation: CreateTri
   const sql = [
     `create trigger ${quoteName(trigger)} ${timing.toLowerCase()} ${events.join(' or ').toLowerCase()} on ${quoteTable(table)} for each ${forEach.toLowerCase()}${when} execute function ${routine}()`,
   ];
-  return { message: 'Trigger created', ...(await applyDDL(client, sql, { preview })) };
+  return await applyDDL(client, sql, { preview, done: 'Trigger created' });
 }
 
 export async function dropTrigger(
@@ -76,7 +76,7 @@ export async function dropTrigger(
 ): Promise<JsonObject> {
   await findTrigger(client, operation);
   const sql = [`drop trigger ${quoteName(operation.trigger)} on ${quoteTable(operation)}`];
-  return { message: 'Trigger dropped', ...(await applyDDL(client, sql, operation)) };
+  return await applyDDL(client, sql, { ...operation, done: 'Trigger dropped' });
 }
 
 function faultOf({ timing, events, forEach, condition }: CreateTrigger, { kind }: Table): string | undefined {

@@ -6,7 +6,14 @@ import type { PostgresClient } from '../postgresql/session.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { type Column, quoteTable } from './catalog.ts';
 import { findColumnType } from './column-type.ts';
-import { type Constraint, constraintSQL, constraintsOfFlags, isSameConstraint, readConstraint } from './constraints.ts';
+import {
+  type Constraint,
+  constraintSQL,
+  constraintsOfFlags,
+  isSameConstraint,
+  readConstraint,
+  requireReferenced,
+} from './constraints.ts';
 import { definitionOf, requireDistinct } from './create-table.ts';
 import { defaultOf, isSameDefault } from './default-value.ts';
 import { quoteName } from './quote.ts';
@@ -25,19 +32,26 @@ export async function updateTable(client: PostgresClient, operation: UpdateTable
       'VALIDATION_ERROR',
       'databaseTableName: is a view or a foreign table, which cannot be changed this way',
     );
-  const { columns } = operation;
-  if (columns) requireDistinct(columns);
-  const wanted = wantedConstraints(current, operation);
+  const { columns, columnsField } = operation;
+  if (columns) requireDistinct(columns, columnsField);
+  const listed = listedConstraints(operation);
+  if (listed)
+    await requireReferenced(client, { table: operation, constraints: listed, field: operation.constraintsField });
+  const wanted = wantedConstraints(current, operation, listed);
   const [dropped, added] = difference(current.constraints, wanted);
   const actions = [
     ...dropped.map(({ name = '' }) => `drop constraint ${quoteName(name)}`),
-    ...(columns ? await columnActions(client, current, columns) : []),
+    ...(columns ? await columnActions(client, current, operation) : []),
     // What others may refer to comes first.
     ...added.filter(isKey).map((constraint) => `add ${constraintSQL(constraint)}`),
     ...added.filter((constraint) => !isKey(constraint)).map((constraint) => `add ${constraintSQL(constraint)}`),
   ];
   const sql = actions.map((action) => `alter table ${quoteTable(current)} ${action}`);
-  return { message: 'Table updated', ...(await applyDDL(client, sql, operation)) };
+  return await applyDDL(client, sql, { ...operation, done: 'Table updated' });
+}
+
+function listedConstraints({ constraints, constraintsField, ...name }: UpdateTable): Constraint[] | null {
+  return constraints?.map((given, at) => readConstraint(given, name, `${constraintsField}.${at}`)) ?? null;
 }
 
 function isKey({ type }: Constraint): boolean {
@@ -47,15 +61,17 @@ function isKey({ type }: Constraint): boolean {
 async function columnActions(
   client: PostgresClient,
   current: TableDescription,
-  wanted: readonly DatabaseColumn[],
+  { columns, columnsField }: UpdateTable,
 ): Promise<string[]> {
+  const wanted = columns ?? [];
   const names = new Set(wanted.map(({ databaseTableColumnName }) => databaseTableColumnName));
   const gone = current.columns.filter(({ name }) => !names.has(name));
   const actions = gone.map(({ name }) => `drop column ${quoteName(name)}`);
   for (const [at, column] of wanted.entries()) {
+    const field = `${columnsField}.${at}`;
     const existing = current.columns.find(({ name }) => name === column.databaseTableColumnName);
-    if (existing) actions.push(...(await changesOf(client, { existing, column, at, current })));
-    else actions.push(`add column ${await definitionOf(client, column, at)}`);
+    if (existing) actions.push(...(await changesOf(client, { existing, column, field, current })));
+    else actions.push(`add column ${await definitionOf(client, column, field)}`);
   }
   return actions;
 }
@@ -63,13 +79,14 @@ async function columnActions(
 interface Change {
   existing: Column;
   column: DatabaseColumn;
-  at: number;
+  /** What the client calls the column's place. */
+  field: string;
   current: TableDescription;
 }
 
-async function changesOf(client: PostgresClient, { existing, column, at, current }: Change): Promise<string[]> {
+async function changesOf(client: PostgresClient, { existing, column, field, current }: Change): Promise<string[]> {
   const { databaseTableColumnType: type, isList = false, defaultValue, notNull } = column;
-  const wanted = await findColumnType(client, { type, isList, field: `columns.${at}.databaseTableColumnType` });
+  const wanted = await findColumnType(client, { type, isList, field: `${field}.databaseTableColumnType` });
   const name = quoteName(existing.name);
   const isOther = wanted.name !== existing.type;
   const standard =
@@ -79,7 +96,7 @@ async function changesOf(client: PostgresClient, { existing, column, at, current
   if (standard !== undefined && existing.defaultValue !== null) actions.push(`alter column ${name} drop default`);
   if (isOther) actions.push(`alter column ${name} type ${wanted.name} using ${name}::${wanted.base}`);
   if (standard !== undefined && standard !== null)
-    actions.push(`alter column ${name} set default ${defaultOf(standard, `columns.${at}.defaultValue`)}`);
+    actions.push(`alter column ${name} set default ${defaultOf(standard, `${field}.defaultValue`)}`);
   const isInKey = current.primaryKey.includes(existing.name) || column.primaryKey;
   if (notNull !== undefined && notNull !== existing.notNull && !(isInKey && !notNull))
     actions.push(`alter column ${name} ${notNull ? 'set' : 'drop'} not null`);
@@ -87,14 +104,16 @@ async function changesOf(client: PostgresClient, { existing, column, at, current
 }
 
 /** The list wins over the flags of the columns; without a list, flags that are given say what is to change. */
-function wantedConstraints(current: TableDescription, { columns, constraints, ...name }: UpdateTable): Constraint[] {
-  const flags = columns ? constraintsOfFlags(columns) : [];
+function wantedConstraints(
+  current: TableDescription,
+  { columns, columnsField }: UpdateTable,
+  given: Constraint[] | null,
+): Constraint[] {
+  const flags = columns ? constraintsOfFlags(columns, columnsField) : [];
   const remaining = columns
     ? current.constraints.filter((constraint) => isLeft(constraint, columns))
     : current.constraints;
-  const listed = constraints
-    ? constraints.map((constraint, at) => readConstraint(constraint, name, at))
-    : remaining.filter((constraint) => !isRevoked(constraint, columns ?? []));
+  const listed = given ?? remaining.filter((constraint) => !isRevoked(constraint, columns ?? []));
   const missing = flags.filter((flag) => !listed.some((constraint) => covers(constraint, flag)));
   return [...listed, ...missing];
 }

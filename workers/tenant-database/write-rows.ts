@@ -1,24 +1,25 @@
 import { isEmptyFilter } from '#shared/database-filter.ts';
 import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import { refusalOf } from '../postgresql/errors.ts';
 import { ask, type RawResult, readTag } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
 import type { PostgresClient } from '../postgresql/session.ts';
-import { columnOf, findTable, quoteTable, type Table } from './catalog.ts';
+import { type Column, columnOf, findTable, quoteTable, type Table } from './catalog.ts';
 import { encode } from './encode.ts';
-import { conditionOf, type Values } from './filter.ts';
+import { conditionOf } from './filter.ts';
 import { selection } from './list-rows.ts';
 import { quoteName } from './quote.ts';
 import { inTenantTransaction } from './session.ts';
+import { type Value, withValues } from './values.ts';
 
 const BUDGET = { rows: 10_000, bytes: 8 * 1024 * 1024 };
 const MOST_ERRORS = 100;
 
 interface Statement {
   text: string;
-  values: Values;
+  values: Value[];
 }
 
 /** All of them or none, and every row that will not do is named. */
@@ -49,21 +50,25 @@ export async function deleteRows(
   operation: DatabaseOperationOf<'deleteRows'>,
 ): Promise<JsonObject> {
   const table = await findTable(client, operation);
-  if (isEmptyFilter(operation.filter) && !operation.all) throw everything('filter');
-  const values: Values = [];
-  const where = conditionOf(operation.filter, table, values);
-  const { rowCount } = await client.query(`delete from ${quoteTable(table)} where ${where}`, values);
+  if (isEmptyFilter(operation.filter) && !operation.all) throw everything(operation.filterField);
+  const values: Value[] = [];
+  const where = conditionOf(operation, table, values);
+  const sql = `delete from ${quoteTable(table)} where ${where}`;
+  const { rowCount } = await withValues(values, (texts) => client.query(sql, texts));
   return { message: 'Rows deleted', deletedRowCount: rowCount ?? 0 };
 }
 
 function everything(field: string): AppError {
-  return new AppError('VALIDATION_ERROR', `${field}: is empty, which means every row; say so with "all": true`);
+  return new AppError(
+    'VALIDATION_ERROR',
+    `${field}: leaves no row out, which means every row; say so with "all": true`,
+  );
 }
 
 function insertionOf(table: Table, row: JsonObject): Statement {
   const names = Object.keys(row);
   const columns = names.map((name) => columnOf(table, name, 'data'));
-  const values = columns.map((column) => encode(row[column.name] ?? null, column, 'data'));
+  const values = columns.map((column) => encoded(row[column.name] ?? null, column));
   const into = `insert into ${quoteTable(table)}`;
   const returning = `returning ${selection(table)}`;
   if (names.length === 0) return { text: `${into} default values ${returning}`, values };
@@ -72,19 +77,23 @@ function insertionOf(table: Table, row: JsonObject): Statement {
   return { text: `${into} (${list}) values (${places}) ${returning}`, values };
 }
 
+function encoded(value: Json, column: Column): Value {
+  return { text: encode(value, column, 'data'), column, field: 'data' };
+}
+
 type Change = DatabaseOperationOf<'updateRows'>['changes'][number];
 
-function updateOf(table: Table, { data, where, all }: Change): Statement {
-  if (isEmptyFilter(where) && !all) throw everything('where');
-  const values: Values = [];
+function updateOf(table: Table, { data, where: filter, whereField: filterField, all }: Change): Statement {
+  if (isEmptyFilter(filter) && !all) throw everything(filterField);
+  const values: Value[] = [];
   const sets = Object.entries(data).map(([name, value]) => {
     const column = columnOf(table, name, 'data');
-    values.push(encode(value, column, 'data'));
+    values.push(encoded(value, column));
     return `${quoteName(column.name)} = $${values.length}`;
   });
   if (sets.length === 0) throw new AppError('VALIDATION_ERROR', 'data: holds no column');
   return {
-    text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${conditionOf(where, table, values)}`,
+    text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${conditionOf({ filter, filterField }, table, values)}`,
     values,
   };
 }
@@ -126,7 +135,7 @@ async function allOrNothing<T>(
 }
 
 function run(client: PostgresClient, { text, values }: Statement): Promise<RawResult> {
-  return ask(client, { sql: text, values, budget: BUDGET });
+  return withValues(values, (texts) => ask(client, { sql: text, values: texts, budget: BUDGET }));
 }
 
 /** What is wrong with a row; a time limit and a lost connection are about none. */

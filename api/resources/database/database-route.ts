@@ -30,7 +30,7 @@ export function databaseRoute<
     ...route,
     path: `/database${path}`,
     ...(route.method === 'post' && { idempotent: 'outside' }),
-    errors: ['409', ...(route.params ? (['404'] as const) : [])],
+    errors: ['409', '502', '504', ...(route.params ? (['404'] as const) : [])],
 
     async handle(input, context) {
       // The route's own schema parses it before it leaves.

@@ -19,7 +19,7 @@ export const exportRows = tenantRoute({
   body: RowsExport,
   produces: 'text/csv',
   response: z.object({}),
-  errors: ['404', '409'],
+  errors: ['404', '409', '502', '504'],
 
   async handle({ params, body: { format, ...body }, caller, response, tenantID, signal }, context) {
     const name = { schema: params.databaseSchemaName, table: params.databaseTableName };

@@ -1,3 +1,4 @@
+import type { JsonObject } from '#shared/json.ts';
 import { databaseRoute } from './database-route.ts';
 import { exportRows } from './export.ts';
 import {
@@ -74,7 +75,7 @@ export const databaseRoutes = [
   databaseRoute({
     method: 'post',
     path: SCHEMAS,
-    summary: 'Create a schema',
+    summary: 'Create a schema; with preview nothing is done, and the status is 201 as well',
     status: 201,
     permission: 'database.schemaCreate',
     params: TenantID,
@@ -106,7 +107,8 @@ export const databaseRoutes = [
   databaseRoute({
     method: 'post',
     path: TABLES,
-    summary: 'Create a table from its columns and constraints',
+    summary:
+      'Create a table from its columns and constraints; with preview nothing is done, and the status is 201 as well',
     status: 201,
     permission: 'database.tableCreate',
     params: SchemaName,
@@ -153,7 +155,7 @@ export const databaseRoutes = [
     params: TableName,
     query: StatisticsQuery,
     response: Statistics,
-    operation: ({ params, query: { q } }) => ({ kind: 'readStatistics', ...ofTable(params), filter: q }),
+    operation: ({ params, query: { q } }) => ({ kind: 'readStatistics', ...ofTable(params), ...ofQuery(q) }),
   }),
 
   databaseRoute({
@@ -164,7 +166,12 @@ export const databaseRoutes = [
     params: TableName,
     query: RowQuery,
     response: Rows,
-    operation: ({ params, query: { q, ...query } }) => ({ kind: 'listRows', ...ofTable(params), ...query, filter: q }),
+    operation: ({ params, query: { q, ...query } }) => ({
+      kind: 'listRows',
+      ...ofTable(params),
+      ...query,
+      ...ofQuery(q),
+    }),
   }),
   databaseRoute({
     method: 'post',
@@ -211,7 +218,7 @@ export const databaseRoutes = [
   databaseRoute({
     method: 'post',
     path: TRIGGERS,
-    summary: 'Create a trigger on a table or view',
+    summary: 'Create a trigger on a table or view; with preview nothing is done, and the status is 201 as well',
     status: 201,
     permission: 'database.triggerCreate',
     params: SchemaName,
@@ -240,6 +247,10 @@ export const databaseRoutes = [
     operation: ({ params, query }) => ({ kind: 'dropTrigger', ...ofTrigger(params), ...query }),
   }),
 ];
+
+function ofQuery(q: JsonObject | null) {
+  return { filter: q, filterField: 'q' as const };
+}
 
 function inSchema({ databaseSchemaName }: { databaseSchemaName: string }) {
   return { schema: databaseSchemaName };

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { DatabaseFilterObject } from '#shared/database-filter.ts';
-import { DatabaseColumn, DatabaseConstraint, DatabaseName, type DatabaseOrder } from '#shared/database-table.ts';
-import { JsonObject } from '#shared/json.ts';
+import {
+  DatabaseColumn,
+  DatabaseConstraint,
+  DatabaseName,
+  type DatabaseOrder,
+  DatabaseRow,
+} from '#shared/database-table.ts';
 import { ID } from '../../http/id.ts';
 
 export const TenantID = z.object({ tenantID: ID });
@@ -14,8 +19,9 @@ const Flag = z
   .default('false')
   .transform((text) => text === 'true');
 
-/** Shows the SQL that would run, and runs nothing. */
-export const Preview = z.object({ preview: Flag });
+export const Preview = z.object({
+  preview: Flag.meta({ description: 'Answers the SQL that would run, and runs nothing' }),
+});
 export const Drop = Preview.extend({ cascade: Flag });
 
 /** The first that is there, of two names for one thing. */
@@ -43,6 +49,8 @@ export const RawSQL = z
     /** Of each result; what is beyond is not fetched, and `truncated` says so. */
     maxRows: z.int().min(1).max(10_000).default(1_000),
   })
+  // Whoever writes a client anew has no need of the other name.
+  .meta({ required: ['sql'] })
   .transform(({ query, ...body }, check) => ({
     ...body,
     sql: either({ sql: body.sql, query }, ['sql', 'query'], check) ?? z.NEVER,
@@ -64,6 +72,7 @@ export const TableCreate = z
     table: body.databaseTableName,
     columns: body.columns ?? body.databaseTableColumns ?? [],
     constraints: body.constraints ?? body.databaseTableConstraints ?? [],
+    ...fieldsOf(body),
     ifNotExists: body.ifNotExists,
   }));
 
@@ -78,7 +87,18 @@ export const TableUpdate = z
   .transform((body) => ({
     columns: body.columns ?? body.databaseTableColumns ?? null,
     constraints: body.constraints ?? body.databaseTableConstraints ?? null,
+    ...fieldsOf(body),
   }));
+
+/** Which of the two names was used for each, so that errors say the same. */
+function fieldsOf(body: { columns?: unknown; constraints?: unknown; [other: string]: unknown }) {
+  const { columns, databaseTableColumns, constraints, databaseTableConstraints } = body;
+  return {
+    columnsField: columns || !databaseTableColumns ? ('columns' as const) : ('databaseTableColumns' as const),
+    constraintsField:
+      constraints || !databaseTableConstraints ? ('constraints' as const) : ('databaseTableConstraints' as const),
+  };
+}
 
 /** A filter in the address is JSON. */
 const FilterText = z
@@ -93,13 +113,12 @@ const FilterText = z
   })
   .pipe(DatabaseFilterObject)
   .optional()
-  .transform((filter) => filter ?? null);
+  .transform((filter) => filter ?? null)
+  .meta({ description: 'A filter as JSON: AND, OR, NOT, or {"column": {"operator": value}}' });
 
-/** `name`, `name desc`, `"a name" asc nulls last`, separated by commas. */
 const Order = z
   .string()
   .max(2_000)
-  .default('')
   .transform((text, check) => {
     const items = text.match(/(?:"(?:[^"]|"")*"|[^",])+/g) ?? [];
     return items.map((item, at): z.infer<typeof DatabaseOrder> => {
@@ -114,64 +133,90 @@ const Order = z
       };
     });
   })
-  .pipe(z.array(z.custom<z.infer<typeof DatabaseOrder>>()).max(32));
+  .pipe(z.array(z.custom<z.infer<typeof DatabaseOrder>>()).max(32))
+  .optional()
+  .meta({ description: 'Columns to sort by: `name`, `name desc`, `"a name" asc nulls last`, separated by commas' });
+
+/** Of two names for one thing; which of them it was, errors say. */
+interface Ordered {
+  order?: z.output<typeof Order>;
+  sort?: z.output<typeof Order>;
+}
+
+function orderOf({ order, sort }: Ordered) {
+  return order || !sort
+    ? { order: order ?? [], orderField: 'order' as const }
+    : { order: sort, orderField: 'sort' as const };
+}
+
+const OrderAlias = Order.meta({ description: 'Another name for `order`' });
 
 const orderForm =
   /^(?:(?<quoted>"(?:[^"]|"")+")|(?<bare>[^\s",();]+))(?:\s+(?<direction>asc|desc))?(?:\s+nulls\s+(?<nulls>first|last))?$/i;
 
-export const RowQuery = z.object({
-  page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
-  pageSize: z.coerce.number().int().min(1).max(1_000).default(100),
-  q: FilterText,
-  order: Order,
-  /** Counts what the filter finds, which takes the time of reading it all. */
-  count: Flag,
-});
+export const RowQuery = z
+  .object({
+    page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
+    pageSize: z.coerce.number().int().min(1).max(1_000).default(100),
+    q: FilterText,
+    order: Order,
+    sort: OrderAlias,
+    count: Flag.meta({ description: 'Counts what the filter finds, which takes the time of reading it all' }),
+  })
+  .transform(({ order, sort, ...query }) => ({ ...query, ...orderOf({ order, sort }) }));
 
 const MOST_ROWS = 1_000;
 
-export const RowsAdd = z.object({ databaseTableRowData: z.array(JsonObject).min(1).max(MOST_ROWS) });
+export const RowsAdd = z.object({ databaseTableRowData: z.array(DatabaseRow).min(1).max(MOST_ROWS) });
 
 const Where = DatabaseFilterObject.nullish();
 
+function filterOf({ where, query }: { where?: z.output<typeof Where>; query?: z.output<typeof Where> }) {
+  return where || !query
+    ? { filter: where ?? null, filterField: 'where' as const }
+    : { filter: query, filterField: 'query' as const };
+}
+
 const RowChange = z
-  .object({ data: JsonObject, where: Where, query: Where, all: z.boolean().default(false) })
-  .transform(({ data, where, query, all }) => ({ data, where: where ?? query ?? null, all }));
+  .object({ data: DatabaseRow, where: Where, query: Where, all: z.boolean().default(false) })
+  .transform(({ data, where, query, all }) => {
+    const { filter, filterField } = filterOf({ where, query });
+    return { data, where: filter, whereField: filterField, all };
+  });
 
 export const RowsUpdate = z.object({ databaseTableRowData: z.array(RowChange).min(1).max(MOST_ROWS) });
 
 /** Without a filter every row is meant, and `all` must say so. */
 export const RowsDelete = z
   .object({ where: Where, query: Where, all: z.boolean().default(false) })
-  .transform(({ where, query, all }) => ({ filter: where ?? query ?? null, all }));
+  .transform(({ where, query, all }) => ({ ...filterOf({ where, query }), all }));
 
 export const RowsExport = z
   .object({
     where: Where,
     query: Where,
     order: Order,
+    sort: OrderAlias,
     exportFormat: z.enum(['json', 'csv', 'xlsx'], { error: 'must be json, csv or xlsx' }).default('csv'),
   })
-  .transform(({ where, query, order, exportFormat }) => ({
-    filter: where ?? query ?? null,
-    order,
+  .transform(({ where, query, order, sort, exportFormat }) => ({
+    ...filterOf({ where, query }),
+    ...orderOf({ order, sort }),
     format: exportFormat,
   }));
 
 export const StatisticsQuery = z.object({ q: FilterText });
 
 const upper = (text: string) => text.trim().replace(/\s+/g, ' ').toUpperCase();
+const TIMINGS = ['BEFORE', 'AFTER', 'INSTEAD OF'] as const;
+const FOR_EACH = ['ROW', 'STATEMENT'] as const;
 const Events = z.array(z.enum(['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'])).min(1);
 
 export const TriggerCreate = z
   .object({
     databaseTableName: DatabaseName,
     databaseTriggerName: DatabaseName,
-    triggerTiming: z
-      .string()
-      .default('AFTER')
-      .transform(upper)
-      .pipe(z.enum(['BEFORE', 'AFTER', 'INSTEAD OF'])),
+    triggerTiming: z.string().default('AFTER').transform(upper).pipe(z.enum(TIMINGS)).meta({ enum: TIMINGS }),
     /** `INSERT OR UPDATE`, `insert, update`, or a list. */
     triggerEvents: z
       .union([z.string(), z.array(z.string()).max(4)])
@@ -182,13 +227,13 @@ export const TriggerCreate = z
       .string()
       .optional()
       .transform((text) => text && upper(text))
-      .pipe(z.enum(['ROW', 'STATEMENT']).optional()),
-    /** Of the table's schema, or `schema.function`. */
-    triggerFunction: z.string().max(300).optional(),
+      .pipe(z.enum(FOR_EACH).optional())
+      .meta({ enum: FOR_EACH, description: 'Without it ROW, or STATEMENT for TRUNCATE' }),
+    triggerFunction: z.string().max(300).meta({ description: "Of the table's schema, or `schema.function`" }),
     triggerCondition: z.string().max(10_000).nullish(),
   })
   .transform((body, check) => {
-    const routine = readRoutine(body.triggerFunction ?? '');
+    const routine = readRoutine(body.triggerFunction);
     if (!routine) {
       check.addIssue({
         code: 'custom',
@@ -223,22 +268,19 @@ function readRoutine(text: string): { schema: string | null; name: string } | un
 export const Changed = z.object({ message: z.string(), sql: z.array(z.string()), preview: z.boolean() });
 export const SchemaCreated = Changed.extend({ databaseSchema: z.object({ databaseSchemaName: z.string() }) });
 
-/** Of the tenant's own database: every value there is. */
-const Row = z.record(z.string(), z.unknown());
-
 const SQLResult = z.object({
   command: z.string().nullable(),
   rowCount: z.int().nullable(),
   truncated: z.boolean(),
   notices: z.array(z.object({ severity: z.string(), message: z.string() })),
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  rows: z.array(Row),
+  rows: z.array(DatabaseRow),
 });
 
 /** `result` and `rowCount` are the last statement's. */
 export const SQLResults = z.object({
   message: z.string().default('Executed'),
-  result: z.array(Row),
+  result: z.array(DatabaseRow),
   rowCount: z.int().nullable(),
   results: z.array(SQLResult),
 });
@@ -307,7 +349,7 @@ export const Tables = z.object({ databaseTables: z.array(Table) });
 export const OneTable = z.object({ databaseTable: Table });
 
 export const Rows = z.object({
-  databaseTableRows: z.array(Row),
+  databaseTableRows: z.array(DatabaseRow),
   page: z.int(),
   pageSize: z.int(),
   /** Null after the last page. */
@@ -318,7 +360,7 @@ export const Rows = z.object({
 export const RowsAdded = z.object({
   message: z.string(),
   updatedRowCount: z.int(),
-  databaseTableRows: z.array(Row),
+  databaseTableRows: z.array(DatabaseRow),
 });
 export const RowsUpdated = z.object({ message: z.string(), updatedRowCount: z.int() });
 export const RowsDeleted = z.object({ message: z.string(), deletedRowCount: z.int() });

@@ -74,6 +74,7 @@ export const datasourceRoutes = [
     params: DatasourceID,
     query: MetadataQuery,
     response: Metadata,
+    errors: ['502', '504'],
 
     async handle({ params, query: { path }, em, tenantID, signal }, { producer }) {
       const { id: datasourceID } = await getDatasource(em, params.datasourceID);

@@ -22,6 +22,7 @@ export const testGivenDatasource = tenantRoute({
   ],
   body: DatasourceTest,
   response: ConnectionResult,
+  errors: ['502', '504'],
 
   async handle({ body, tenantID, caller, em, signal }, { producer, secrets }) {
     const { datasourceType, datasourceID } = body;
@@ -53,6 +54,7 @@ export const testStoredDatasource = tenantRoute({
   object: ({ params }) => `datasource:${params.datasourceID}`,
   params: DatasourceID,
   response: ConnectionResult,
+  errors: ['502', '504'],
 
   async handle({ params, tenantID, caller, em, signal }, { producer }) {
     const datasource = await getDatasource(em, params.datasourceID);

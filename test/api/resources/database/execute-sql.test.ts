@@ -103,6 +103,18 @@ describe('a statement that takes long', () => {
       body: { error: { code: 'UPSTREAM_TIMEOUT', details: { postgres_code: '57014' } } },
     });
   });
+
+  test('is ended also where the server was told to have no limit', async () => {
+    const begun = performance.now();
+    const answer = await run({
+      sql: 'set statement_timeout = 0; select pg_sleep(60) /* unlimited */',
+      timeoutSeconds: 0.5,
+    });
+
+    expect(answer).toMatchObject({ status: 504, body: { error: { code: 'UPSTREAM_TIMEOUT' } } });
+    expect(performance.now() - begun).toBeLessThan(4_000);
+    await eventually(async () => expect(await active('unlimited')).toBe(0), 3_000);
+  });
 });
 
 test('a connection that is lost in the middle is an error that says so', async () => {

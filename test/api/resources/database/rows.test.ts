@@ -101,7 +101,10 @@ test('pages, their order and their count', async () => {
   const last = await api.get(`${rows}?pageSize=10&page=3`);
   const sorted = await api.get(`${rows}?pageSize=3&order=${encodeURIComponent('word desc, id desc')}`);
 
+  const alias = await api.get(`${rows}?pageSize=3&sort=${encodeURIComponent('word desc, id desc')}`);
+
   expect(first.body).toMatchObject({ page: 1, pageSize: 10, nextPage: 2, totalCount: 25 });
+  expect(idsOf(alias)).toEqual(idsOf(sorted));
   expect(last.body).toMatchObject({ page: 3, nextPage: null });
   expect(last.body).not.toHaveProperty('totalCount');
   expect(idsOf(last)).toEqual([21, 22, 23, 24, 25]);
@@ -286,11 +289,62 @@ test('rows are deleted by a filter, and all of them only when that is said', asy
 
   expect((await api.patch(`${rows}/delete`, {})).body.error.code).toBe('VALIDATION_ERROR');
   expect((await api.patch(`${rows}/delete`, { where: {} })).body.error.code).toBe('VALIDATION_ERROR');
-  expect((await api.patch(`${rows}/delete`, { where: { OR: [{}] } })).body.error.code).toBe('VALIDATION_ERROR');
+  for (const where of [{ OR: [{}] }, { NOT: {} }, { NOT: { NOT: {} } }])
+    expect((await api.patch(`${rows}/delete`, { where })).body.error.code).toBe('VALIDATION_ERROR');
   expect((await api.patch(`${rows}/delete`, { query: 'true' })).status).toBe(400);
   expect((await api.patch(`${rows}/delete`, { where: { id: { '=': 2 } } })).body).toMatchObject({ deletedRowCount: 1 });
   expect(idsOf(await api.get(rows))).toEqual([1, 3]);
   expect((await api.patch(`${rows}/delete`, { all: true })).body).toMatchObject({ deletedRowCount: 2 });
+});
+
+test('errors name the column, its type and the field the client has sent', async () => {
+  const wrong = { id: { '=': 'x' } };
+  const message = async (answer: Promise<{ status: number; body: { error: { message: string } } }>) => {
+    const { status, body } = await answer;
+    expect(status).toBe(400);
+    return body.error.message;
+  };
+
+  expect(await message(find(wrong))).toMatch(/^q: "id" is integer: .*"x"/);
+  expect(await message(find({ nothing: { '=': 1 } }))).toMatch(/^q: there is no column "nothing"/);
+  expect(await message(api.get(`${rows.replace(/rows$/, 'statistics')}?q=${JSON.stringify(wrong)}`))).toMatch(
+    /^q: "id"/,
+  );
+  expect(await message(api.get(`${rows}?sort=nothing`))).toMatch(/^sort: there is no column/);
+  for (const field of ['where', 'query']) {
+    expect(await message(api.patch(`${rows}/delete`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);
+    expect(await message(api.patch(`${rows}/delete`, { [field]: {} }))).toMatch(`${field}: leaves no row out`);
+    expect(await message(api.patch(`${rows}/export`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);
+    const change = { data: { word: 'a' }, [field]: wrong };
+    expect(await message(api.patch(rows, { databaseTableRowData: [change] }))).toContain(
+      `databaseTableRowData.0: ${field}: "id" is integer`,
+    );
+  }
+  expect(await message(add({ id: 1, at: 'yesterday or so' }))).toContain(
+    'databaseTableRowData.0: data: "at" is timestamp with time zone: ',
+  );
+});
+
+test('a column called __proto__ is one like any other', async () => {
+  await sql(`alter table "${table}" add column "__proto__" int`);
+  const row = (id: number, value: number) => JSON.parse(`{"id": ${id}, "__proto__": ${value}}`) as object;
+  const having = (value: number) => JSON.parse(`{"__proto__": {"=": ${value}}}`) as object;
+  const stored = async () => (await sql(`select id, "__proto__" as value from "${table}" order by id`)).result;
+
+  await add(row(1, 10), row(2, 20), row(3, 30));
+  const found = await find(having(20));
+  const changed = await api.patch(rows, {
+    databaseTableRowData: [{ data: JSON.parse('{"__proto__": 21}') as object, where: having(20) }],
+  });
+  const deleted = await api.patch(`${rows}/delete`, { where: having(30) });
+
+  expect(idsOf(found)).toEqual([2]);
+  expect(changed.body).toMatchObject({ updatedRowCount: 1 });
+  expect(deleted.body).toMatchObject({ deletedRowCount: 1 });
+  expect(await stored()).toEqual([
+    { id: 1, value: 10 },
+    { id: 2, value: 21 },
+  ]);
 });
 
 test('a row of a table without a key is found by its place', async () => {

@@ -235,6 +235,23 @@ test('text that is too long for a shorter type is an error and not cut', async (
   expect(answer.body.error).toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '22001' } });
 });
 
+test('what is there already is a conflict', async () => {
+  const body = { databaseTableName: 'taken', columns: [column('id', 'int')] };
+  await create('taken', body.columns);
+
+  expect(await api.post(tables(), body)).toMatchObject({
+    status: 409,
+    body: {
+      error: { code: 'CONFLICT', message: expect.stringContaining('"taken"'), details: { postgres_code: '42P07' } },
+    },
+  });
+  expect(await api.post('T/database/schemas', { schemaName: schema })).toMatchObject({
+    status: 409,
+    body: { error: { code: 'CONFLICT', details: { postgres_code: '42P06' } } },
+  });
+  expect(await api.post(tables(), { ...body, ifNotExists: true })).toMatchObject({ status: 201 });
+});
+
 describe('what cannot be', () => {
   test.each([
     ['columns.0.databaseTableColumnType', column('a', 'no_such_type')],
@@ -280,6 +297,33 @@ describe('what cannot be', () => {
 
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
     expect(answer.body.error.message).toContain(`${field}: `);
+  });
+
+  test('is named as the client has called it', async () => {
+    const reference = { constraintType: 'FOREIGN KEY', databaseTableColumns: ['a'], referencedTable: 'missing' };
+    const body = { databaseTableColumns: [column('a', 'int')], databaseTableConstraints: [reference] };
+    const path = 'databaseTableConstraints.0.referencedTable: there is no table "missing"';
+    const own = { ...reference, referencedTable: 'bad', referencedColumns: ['a'] };
+    await create('there', [column('a', 'int')]);
+
+    const answers = [
+      await api.post(tables(), { databaseTableName: 'bad', ...body }),
+      await api.patch(tableOf('there'), body),
+    ];
+    const type = await api.post(tables(), {
+      databaseTableName: 'bad',
+      databaseTableColumns: [column('a', 'no_such_type')],
+    });
+    const ofItself = await api.post(tables(), {
+      databaseTableName: 'bad',
+      columns: [column('a', 'int', { primaryKey: true })],
+      constraints: [own],
+    });
+
+    for (const answer of answers)
+      expect(answer.body.error).toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining(path) });
+    expect(type.body.error.message).toContain('databaseTableColumns.0.databaseTableColumnType: ');
+    expect(ofItself.status).toBe(201);
   });
 });
 
@@ -332,9 +376,11 @@ test('schemas are listed, previewed and dropped; those of the server are not the
     expect(databaseSchemaName).not.toMatch(/^pg_|information_schema/);
   for (const name of ['pg_catalog', 'information_schema'])
     expect((await api.get(`T/database/schemas/${name}/tables`)).status).toBe(404);
-  expect((await api.post('T/database/schemas?preview=true', { schemaName: 'unmade' })).body.sql).toEqual([
-    'create schema "unmade"',
-  ]);
+  expect((await api.post('T/database/schemas?preview=true', { schemaName: 'unmade' })).body).toMatchObject({
+    message: 'This would be done; nothing was',
+    sql: ['create schema "unmade"'],
+    preview: true,
+  });
   expect((await api.get('T/database/schemas/unmade/tables')).status).toBe(404);
   const path = `T/database/schemas/${encodeURIComponent(schema)}`;
   expect((await api.delete(path)).body.error.code).toBe('DB_ERROR');

@@ -47,7 +47,12 @@ test('a trigger is made, does its work, and is read and dropped', async () => {
   const list = await api.get(triggers);
   const one = await api.get(`${triggers}/things/shouting`);
 
-  expect(created).toMatchObject({ status: 201, body: { sql: preview.body.sql } });
+  expect(preview.body.message).toBe('This would be done; nothing was');
+  expect(created).toMatchObject({ status: 201, body: { message: 'Trigger created', sql: preview.body.sql } });
+  expect(await create()).toMatchObject({
+    status: 409,
+    body: { error: { code: 'CONFLICT', details: { postgres_code: '42710' } } },
+  });
   expect(rows.body.databaseTableRows).toMatchObject([{ note: 'LOUD' }, { note: ')' }]);
   expect(list.body.databaseTriggers).toMatchObject([
     {

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { DatabaseFilterObject, isEmptyFilter, readFilter } from '#shared/database-filter.ts';
+import type { JsonObject } from '#shared/json.ts';
+
+const one: JsonObject = { id: { '=': 1 } };
+
+test.each<JsonObject>([
+  {},
+  { AND: [{}] },
+  { OR: [{}] },
+  { OR: [one, {}] },
+  { OR: [one, { NOT: {} }] },
+  { NOT: {} },
+  { NOT: { NOT: {} } },
+  { NOT: { NOT: { NOT: {} } } },
+  { NOT: { OR: [{}] } },
+  { NOT: { AND: [{ NOT: {} }] } },
+  { NOT: { AND: [one, { NOT: {} }] } },
+  { NOT: { NOT: { OR: [one, {}] } } },
+  { AND: [{ OR: [{ NOT: { NOT: {} } }] }, { NOT: { NOT: {} } }] },
+])('%j leaves no row out', (filter) => {
+  expect(DatabaseFilterObject.safeParse(filter).success).toBe(true);
+  expect(isEmptyFilter(filter)).toBe(true);
+});
+
+test.each<JsonObject>([
+  one,
+  { NOT: one },
+  { NOT: { NOT: one } },
+  { AND: [{}, one] },
+  { OR: [one, { word: { 'IS NULL': true } }] },
+  { NOT: { OR: [one, {}] } },
+  { NOT: { AND: [one, { word: { '=': 'a' } }] } },
+  { NOT: { NOT: {} }, ...one },
+])('%j narrows', (filter) => {
+  expect(isEmptyFilter(filter)).toBe(false);
+});
+
+test('a column may be called __proto__', () => {
+  const filter = DatabaseFilterObject.parse(JSON.parse('{"__proto__": {"=": 1}}'));
+
+  expect(isEmptyFilter(filter)).toBe(false);
+  expect(readFilter(filter)).toEqual({ all: [{ all: [{ column: '__proto__', operator: '=', value: 1 }] }] });
+});
+
+test.each([['"id = 1"'], ['["id"]'], ['null'], ['1']])('%s is no filter', (text) => {
+  expect(DatabaseFilterObject.safeParse(JSON.parse(text)).error?.issues).toMatchObject([
+    { message: expect.stringContaining('must be a filter') },
+  ]);
+});
