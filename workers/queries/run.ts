@@ -158,11 +158,10 @@ const TRANSFORM_MS = 10_000;
 
 /** What is wrong with the script is the query's; by then it has been asked. */
 function inTransform(error: unknown): unknown {
-  if (!(error instanceof AppError) || !ofScripts.has(error.code)) return error;
-  return new AppError('VALIDATION_ERROR', `dataQueryOptions.transform: ${error.message}`, {
-    cause: error,
-    details: { sent: true },
-  });
+  if (!(error instanceof AppError)) return error;
+  const options = { cause: error, details: { sent: true } };
+  if (!ofScripts.has(error.code)) return new AppError(error.code, error.message, { ...options, retry: error.retry });
+  return new AppError('VALIDATION_ERROR', `dataQueryOptions.transform: ${error.message}`, options);
 }
 
 const ofScripts: ReadonlySet<string> = new Set(['NODE_FAILED', 'NODE_TIMEOUT', 'INVALID_OUTPUT', 'OUTPUT_TOO_LARGE']);
