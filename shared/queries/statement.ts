@@ -209,6 +209,8 @@ class Scanner {
       this.#faults.add('a quoted text with a template cannot have backslash escapes: put them into the value');
     const last = this.#texts.length - 1;
     const before = this.#last().slice(0, quoted.from);
+    const fault = literalFault(before.slice(-40), this.#dialect);
+    if (fault) this.#faults.add(fault);
     // The prefix of `E'…'` and `N'…'` goes with the quotes.
     this.#texts[last] = /(?:^|[^\p{L}\p{N}_$"])[eEnN]$/u.test(before.slice(-3)) ? before.slice(0, -1) : before;
     this.#slots.push({ kind: 'text', parts: quoted.parts });
@@ -224,6 +226,17 @@ class Scanner {
     this.#texts[this.#texts.length - 1] += text;
     this.#tail = (this.#tail + text).slice(-3);
   }
+}
+
+/** A literal that is not only its text cannot have a bound value in the place of that. */
+function literalFault(before: string, dialect: Dialect): string | undefined {
+  const prefix = /(?:^|[^\p{L}\p{N}_$"])(u&|[bx])$/iu.exec(before)?.[1];
+  if (prefix)
+    return `a quoted text with a template cannot have the prefix ${prefix}: convert the value with a function`;
+  const type = /(?:^|[^\p{L}\p{N}_$".])(date|time|timetz|timestamp|timestamptz|interval)\s*$/iu.exec(before)?.[1];
+  // MySQL has no literal of this kind: there it is a word before any value.
+  if (!type || (dialect === 'mysql' && type.toLowerCase() === 'interval')) return undefined;
+  return `a value cannot stand in ${type} '…': write cast('…' as ${type}) with the same text`;
 }
 
 const comment: Inside = { kind: 'comment', end: '', doubles: false, backslash: false, depth: 0 };

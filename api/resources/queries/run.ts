@@ -57,7 +57,7 @@ export const testStoredDataQuery = tenantRoute({
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryInputs,
   response: QueryAnswer,
-  errors: ['409'],
+  errors: ['409', '502', '504'],
 
   async handle({ params, query: { explain }, body, em, tenantID, caller, signal, require }, { producer }) {
     const stored = getEnabled(await getDataQuery(em, params.dataQueryID));
@@ -78,6 +78,7 @@ export const testGivenDataQuery = tenantRoute({
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryTest,
   response: QueryAnswer,
+  errors: ['502', '504'],
 
   async handle({ query: { explain }, body: { dataQuery, inputs }, em, tenantID, caller, signal }, { producer }) {
     const { target, issues } = await checkTarget(em, dataQuery);

@@ -44,6 +44,8 @@ describe('a template is a bound parameter', () => {
     ['a IN ( {{inputs.none}} )', 'mysql', 'a IN ( NULL )', []],
     ['a = any({{inputs.ids}})', 'postgresql', 'a = any($1)', [[1, 2, 3]]],
     ["[it's] = {{inputs.id}}", 'sqlite', "[it's] = $1", [7]],
+    ["d + interval '{{inputs.id}}' day", 'mysql', 'd + interval ? day', ['7']],
+    ["t.date = '{{inputs.id}}' at time zone '{{inputs.id}}'", 'postgresql', 't.date = $1 at time zone $2', ['7', '7']],
   ])('%s (%s)', (sql, dialect, expected, params) => {
     expect(statementFaults(sql, dialect)).toEqual([]);
     expect(render(sql, dialect)).toEqual({ sql: expected, params });
@@ -60,6 +62,11 @@ describe('what cannot be a parameter is said', () => {
     ["select '{{inputs.name}}", 'postgresql', /not closed/],
     ["select '\\n{{inputs.name}}'", 'mysql', /backslash/],
     ["select E'\\n{{inputs.name}}'", 'postgresql', /backslash/],
+    ["select date '{{inputs.name}}'", 'postgresql', /write cast\('…' as date\)/],
+    ["select interval'{{inputs.id}} days'", 'postgresql', /cast\('…' as interval\)/],
+    ["select timestamp '{{inputs.name}}'", 'mysql', /as timestamp/],
+    ["select U&'{{inputs.name}}'", 'postgresql', /prefix U&/],
+    ["select x'{{inputs.name}}'", 'mysql', /prefix x/],
   ])('%s (%s)', (sql, dialect, fault) => {
     expect(statementFaults(sql, dialect).join()).toMatch(fault);
     expect(() => render(sql, dialect)).toThrow();
