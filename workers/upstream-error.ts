@@ -13,23 +13,37 @@ export type Reason =
   | 'not-allowed'
   | 'lost';
 
-const messages: Record<Reason, (where: string) => string> = {
+const messages: Record<Reason, (where: string, cause: unknown) => string> = {
   unreachable: (where) => `Nothing answers at ${where}`,
   timeout: (where) => `${where} did not answer in time`,
   authentication: (where) => `${where} does not accept these credentials`,
   'not-found': (where) => `${where} does not have what was named`,
-  tls: (where) => `No encrypted connection to ${where}: it offers none, or its certificate is not trusted`,
+  tls: (where, cause) => `No encrypted connection to ${where}: ${tlsFault(cause)}`,
   busy: (where) => `${where} takes no more connections`,
   refused: (where) => `What answers at ${where} does not let us in`,
   'not-allowed': (where) => `${where} is not an address that may be connected to from here`,
   lost: (where) => `The connection to ${where} was lost; what was under way may have happened or not`,
 };
 
+const tlsFaults: readonly (readonly [RegExp, string])[] = [
+  [/ALTNAME/, 'its certificate is for another host'],
+  [/EXPIRED/, 'its certificate has expired'],
+  [/SELF_SIGNED|UNABLE_TO|UNTRUSTED|DEPTH_ZERO/, 'its certificate is of no trusted authority'],
+  [/PEM|ASN1/, 'the CA certificate that was given is none in PEM'],
+  [/NO_SSL_SUPPORT/, 'it offers none'],
+];
+
+function tlsFault(cause: unknown): string {
+  if (cause === undefined) return 'it offers none';
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return tlsFaults.find(([pattern]) => pattern.test(code))?.[1] ?? 'it offers none that works';
+}
+
 const hopeless: ReadonlySet<Reason> = new Set(['authentication', 'not-found', 'tls', 'not-allowed']);
 
 /** UPSTREAM_FAILED in our words: what a server says may repeat what it was sent. `where` is `host:port` and no more. */
 export function upstreamError(reason: Reason, where: string, cause?: unknown): AppError {
-  return new AppError('UPSTREAM_FAILED', messages[reason](where), {
+  return new AppError('UPSTREAM_FAILED', messages[reason](where, cause), {
     cause,
     retry: !hopeless.has(reason),
     details: { reason },
