@@ -23,6 +23,11 @@ const backplaneFree = [
   'test/shared/workflow/**',
   'test/shared/nodes/**',
   'test/shared/datasources/**',
+  'test/shared/queries/**',
+  'test/workers/connectors/**',
+  'test/workers/files/**',
+  'test/workers/postgresql/**',
+  'test/workers/tenant-database/**',
   'test/workers/sandbox/**',
 ];
 

@@ -175,7 +175,7 @@ describe('dbtest', () => {
     const started = Date.now();
 
     const [first, second, third] = await Promise.all(
-      [silent, mute, clinging].map(({ port }) => tryOut(`postgres://u:p@127.0.0.1:${port}/d`)),
+      [silent, mute, clinging].map(({ port }) => tryOut(`postgres://u:p@127.0.0.1:${port}/d?sslmode=disable`)),
     );
 
     for (const answer of [first, second])
