@@ -50,18 +50,20 @@ export function createQueries(needs: QueryNeeds): Queries {
     const { options, inputs, datasourceID } = prepared;
     // What is not stored may name a datasource as it was at another time.
     const isCacheable = mode === 'run' && options.cacheSeconds > 0 && prepared.dataQueryID !== null;
+    const run = { signal, maxRows: options.maxRows, idempotencyKey: request.idempotencyKey };
+    if (!isCacheable) return { result: await asked(prepared, request, run), isCached: false };
+
     const key = cacheKey({
       tenantID,
       datasource: [datasourceID, prepared.datasourceVersion],
       asked: [prepared.datasourceType, prepared.dataQueryOptions, inputs],
     });
-    if (isCacheable && !isFresh) {
+    if (!isFresh) {
       const kept = await cache.read(key);
       if (kept) return { result: kept, isCached: true };
     }
-    const run = { signal, maxRows: options.maxRows, idempotencyKey: request.idempotencyKey };
     const result = await asked(prepared, request, run);
-    if (isCacheable) await cache.write(key, tenantID, result, options.cacheSeconds);
+    await cache.write(key, tenantID, result, options.cacheSeconds);
     return { result, isCached: false };
   }
 
