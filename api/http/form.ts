@@ -9,7 +9,7 @@ export interface Form {
 }
 
 /** What a form looks like in an answer. */
-export const formFields = { schema: z.looseObject({}), uischema: z.looseObject({}) };
+const formFields = { schema: z.looseObject({}), uischema: z.looseObject({}) };
 
 /** The form of a schema. Where a field chooses between shapes, the others follow it by if and then. */
 export function formOf(schema: z.ZodType): Form {
@@ -102,3 +102,19 @@ const LONG = 1_000;
 function mapValues(schemas: Record<string, Schema>, change: (schema: Schema) => Schema): Record<string, Schema> {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, change(schema)]));
 }
+
+/** A form for each type of datasource: of the datasource itself, or of its queries. */
+export const FormsByType = z.object({
+  schemas: z.record(
+    z.string(),
+    z.object({
+      datasourceType: z.string(),
+      label: z.string(),
+      category: z.string(),
+      ...formFields,
+      /** What an editor starts with. */
+      data: z.looseObject({}),
+    }),
+  ),
+  message: z.string(),
+});

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { datasourceTypes } from '#shared/datasources/index.ts';
 import { JsonObject } from '#shared/json.ts';
 import { DatasourceItem } from '#shared/queues/datasource-metadata.ts';
-import { formFields } from '../../http/form.ts';
+import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 
@@ -85,20 +85,7 @@ export const Changed = z.object({ datasource: Datasource, message: z.string() })
 
 export const ConnectionResult = z.object({ connectionResult: z.literal(true), message: z.string() });
 
-export const DatasourceSchemas = z.object({
-  schemas: z.record(
-    z.string(),
-    z.object({
-      datasourceType: z.string(),
-      label: z.string(),
-      category: z.string(),
-      ...formFields,
-      /** What an editor starts with. */
-      data: z.looseObject({}),
-    }),
-  ),
-  message: z.string(),
-});
+export const DatasourceSchemas = FormsByType;
 
 export const Metadata = z.object({ path: z.array(z.string()), items: z.array(DatasourceItem) });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Caller } from '#shared/caller.ts';
 import { Json, JsonObject } from '#shared/json.ts';
 import { ResultCursor } from '#shared/result-pages.ts';
-import { formFields } from '../../http/form.ts';
+import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 
@@ -126,20 +126,7 @@ export const Runs = z.object({
   ...pageFields,
 });
 
-export const DataQuerySchemas = z.object({
-  schemas: z.record(
-    z.string(),
-    z.object({
-      datasourceType: z.string(),
-      label: z.string(),
-      category: z.string(),
-      ...formFields,
-      /** What an editor starts with. */
-      data: z.looseObject({}),
-    }),
-  ),
-  message: z.string(),
-});
+export const DataQuerySchemas = FormsByType;
 
 interface Inputs {
   args?: JsonObject | undefined;
