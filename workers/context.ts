@@ -11,24 +11,20 @@ import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
 import { createPublisher } from '#shared/realtime/publish.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
-import { failStaleRuns } from './boot.ts';
-import { createCancels } from './cancels.ts';
-import { createKeptConnections } from './connectors/kept.ts';
-import { consume, type Processor, type ProcessorContext } from './consume.ts';
+import { createKeptConnections } from './connections/kept.ts';
+import { createReach } from './connectors/reach.ts';
+import { failStaleRuns } from './engine/boot.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
-import { createFiles } from './files.ts';
-import { createOAuthConnections } from './oauth/connections.ts';
-import { createOutbound } from './outbound.ts';
-import { createOutboundFetch } from './outbound-fetch.ts';
+import { createSession } from './engine/lease.ts';
+import { createRights } from './engine/rights.ts';
+import { createSweep, type Sweep } from './engine/sweep.ts';
+import { createCancels } from './processors/cancels.ts';
+import { consume, type Processor, type ProcessorContext } from './processors/consume.ts';
 import { processors } from './processors/index.ts';
 import { createQueryCache } from './queries/cache.ts';
 import { createDatasources } from './queries/datasources.ts';
 import { createQueries } from './queries/run.ts';
-import { createRights } from './rights.ts';
 import { createSandbox } from './sandbox/pool.ts';
-import { createSession } from './session.ts';
-import { createSweep, type Sweep } from './sweep.ts';
-import { createTenantDatabases } from './tenant-database/databases.ts';
 
 export interface WorkerContext extends AsyncDisposable {
   readonly sessionID: string;
@@ -61,17 +57,9 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const sandbox = resources.use(createSandbox(config.sandbox, logger));
 
   const secrets = createKeyRing(config.secrets.keys);
-  const outbound = createOutbound(config.outbound);
   const kept = resources.use(createKeptConnections(logger));
-  const files = resources.use(await createFiles(pool, logger));
-  const tenantDatabases = resources.use(
-    createTenantDatabases({ pool, secrets, outbound, config: config.tenantDatabases }),
-  );
-  const fetch = resources.use(createOutboundFetch(outbound));
-  const { providers } = config.oauth;
-  const oauthConnections = resources.use(createOAuthConnections({ pool, secrets, providers, fetch, logger }));
-  const reach = { outbound, files, tenantDatabases, oauthConnections };
-  const datasources = createDatasources({ pool, secrets, kept, ...reach, logger });
+  const reach = resources.use(await createReach({ pool, secrets, config, logger }));
+  const datasources = createDatasources({ pool, secrets, kept, reach, logger });
   const queries = createQueries({
     pool,
     secrets,
@@ -97,7 +85,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     rights,
     runs,
     publisher,
-    nodes: { sandbox, queries, rights, fetch },
+    nodes: { ...reach, sandbox, queries, rights },
     config: config.worker,
     sessionID: () => session.id,
     logger,
@@ -124,13 +112,11 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     }),
   );
   const context: ProcessorContext = {
+    ...reach,
     engine,
     pool,
     secrets,
     messages: backplane.messages,
-    outbound,
-    tenantDatabases,
-    oauthConnections,
     cancels: resources.use(createCancels(backplane.messages)),
     datasources,
     queries,

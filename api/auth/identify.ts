@@ -11,7 +11,7 @@ import {
 } from '#shared/db/standing.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
-import { savePerson } from '#shared/people.ts';
+import { savePerson } from '../people/people.ts';
 import { createKeyVerifier } from './api-key.ts';
 import type { Identity } from './identity.ts';
 import { createNotes } from './notes.ts';

@@ -2,6 +2,9 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 import type { Backplane } from '#shared/backplane/index.ts';
 import type { OperatorAction } from '#shared/db/entities/operator-audit.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Logger } from '#shared/logger.ts';
 import {
   type Account,
   findAccount,
@@ -13,10 +16,7 @@ import {
   saveOutcome,
   saveRehashed,
   writeOperatorEntry,
-} from '#shared/db/operators.ts';
-import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import type { Logger } from '#shared/logger.ts';
+} from '../db/operators.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { networkOf } from './network.ts';
 import { createPasswords } from './passwords.ts';

@@ -1,8 +1,8 @@
-import { type Condition, visibleRows } from '#shared/db/visible.ts';
 import { AppError } from '#shared/errors.ts';
 import { type Asker, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/policy/permissions.ts';
 import type { Sight } from '#shared/policy/rule-index.ts';
+import { type Condition, visibleRows } from '../db/visible.ts';
 import type { Access, Demand } from './route.ts';
 
 /** What one caller may do in one tenant. */

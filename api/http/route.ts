@@ -2,13 +2,13 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
-import type { Condition } from '#shared/db/visible.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
+import type { Condition } from '../db/visible.ts';
 import type { Upload, UploadedFile } from './upload.ts';
 
 export type { Identity, Request, Response };

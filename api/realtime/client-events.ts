@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { AppError, toAppError } from '#shared/errors.ts';
-import { rooms } from '#shared/realtime/rooms.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
 import { findJoinable, type Grant, refused, requireGrant } from './join.ts';
+import { rooms } from './rooms.ts';
 import { type ClientSocket, sendTo } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 

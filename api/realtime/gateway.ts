@@ -1,8 +1,8 @@
 import type { Server as HttpServer } from 'node:http';
 import { Server } from 'socket.io';
-import { ACCESS_CHANNEL, AccessSignal } from '#shared/access-signals.ts';
 import { toAppError } from '#shared/errors.ts';
 import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
+import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
 import { attachClientEvents, leave, stillSignedIn } from './client-events.ts';
 import { requireGrant } from './join.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Backplane } from '#shared/backplane/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { beginWatching, findMoved, keepWatching, readRunEvents } from '#shared/db/watched-runs.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { RunBroadcast } from '#shared/realtime/publish.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
+import { beginWatching, findMoved, keepWatching, readRunEvents } from '../db/watched-runs.ts';
 import { type Deliver, WatchedRun } from './watched-run.ts';
 
 export interface RunWatch extends AsyncDisposable {

@@ -12,8 +12,8 @@ import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
 import { createProducer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
+import { findRedis, startRedis } from '#test/servers/redis.ts';
 import { startPostgres } from '../embedded/postgres.ts';
-import { findRedis, startRedis } from '../embedded/redis.ts';
 
 export type BackplaneKind = 'redis' | 'postgres';
 

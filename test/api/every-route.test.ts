@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { type Access, OPERATOR_PREFIX, type Route } from '#api/http/route.ts';
 import { routes } from '#api/resources/index.ts';
-import { tenantEntityManager } from '#shared/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';

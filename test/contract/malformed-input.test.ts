@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import type { Client } from '../support/client.ts';

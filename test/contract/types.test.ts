@@ -5,8 +5,8 @@ import type { javascript } from '#shared/nodes/javascript.ts';
 import type { Producer } from '#shared/producer.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
-import type { Processor } from '#workers/consume.ts';
-import type { Executor } from '#workers/define.ts';
+import type { Executor } from '#workers/nodes/executor.ts';
+import type { Processor } from '#workers/processors/consume.ts';
 
 const Answer = z.object({ id: z.string() });
 const Nothing = z.undefined();

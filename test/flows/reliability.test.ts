@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { startRedis } from '#ops/embedded/redis.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testServers } from '#test/support/environment.ts';
 import { code, graph, noop } from '#test/support/graphs.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
+import { startRedis } from '../servers/redis.ts';
 
 const LEASE = { WORKER_SESSION_SECONDS: '2', WORKER_SLOTS: '20' };
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { tenantEntityManager } from '#shared/db/tenant-em.ts';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules, type RuleChange } from '#shared/policy/change.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';

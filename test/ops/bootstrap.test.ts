@@ -179,7 +179,7 @@ test('package-lock.json has every platform’s packages, without which npm ci re
       ),
   );
 
-  expect(missing, 'node ops/complete-lockfile.mjs adds them').toEqual([]);
+  expect(missing, 'node ops/tools/complete-lockfile.mjs adds them').toEqual([]);
 });
 
 async function writeLock(version: string): Promise<void> {

@@ -8,7 +8,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openHome } from '#ops/embedded/home.ts';
 import { type EmbeddedPostgres, startPostgres } from '#ops/embedded/postgres.ts';
-import { findRedis, startRedis } from '#ops/embedded/redis.ts';
+import { findRedis, startRedis } from '../servers/redis.ts';
 
 const root = join(import.meta.dirname, '../..');
 const isRoot = process.getuid?.() === 0;

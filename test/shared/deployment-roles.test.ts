@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { Role } from '#shared/db/entities/role.ts';
-import { tenantEntityManager } from '#shared/db/tenant-em.ts';
 import { resumeSpreading, spreadRole } from '#shared/deployment-roles.ts';
 import type { RolePermission } from '#shared/policy/permissions.ts';
 import { setRoles } from '#shared/policy/roles.ts';

@@ -3,11 +3,12 @@ import type { AnyDatasource } from '#shared/datasources/index.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
+import type { Connection, QueryResult, QueryRun } from '#workers/connections/connection.ts';
 import { connectorOf } from '#workers/connectors/index.ts';
-import type { Connection, QueryResult, QueryRun } from '#workers/define.ts';
-import type { Files } from '#workers/files.ts';
+import type { Files } from '#workers/files/files.ts';
 import type { OAuthConnections } from '#workers/oauth/connections.ts';
-import { createOutbound, type Outbound } from '#workers/outbound.ts';
+import { createOutboundFetch } from '#workers/outbound/fetch.ts';
+import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
 import type { TenantDatabases } from '#workers/tenant-database/databases.ts';
 import { testLogger } from './environment.ts';
 
@@ -42,6 +43,7 @@ export async function openDatasource(
   const connection = await connectorOf(known)(definition.options.parse(options), {
     tenantID,
     outbound,
+    fetch: createOutboundFetch(outbound),
     files,
     tenantDatabases,
     oauthConnections,

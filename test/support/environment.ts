@@ -1,6 +1,6 @@
 import { createLogger } from '#shared/logger.ts';
 
-/** Set by `npm test` (ops/run-tests.ts): the servers this run may use, and which backplane the pass is about. */
+/** Set by `npm test` (ops/tools/run-tests.ts): the servers this run may use, and which backplane the pass is about. */
 export const testServers = {
   databaseURL: required('TEST_DATABASE_URL'),
   redisURL: process.env.GANTRY_TEST_BACKPLANE === 'redis' ? required('TEST_REDIS_URL') : undefined,

@@ -1,5 +1,5 @@
 import { createKeyRing } from '#shared/crypto.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
 import type { PostgresClient } from '#workers/postgresql/session.ts';
 import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases.ts';
 import { type Deployment, startDeployment } from './deployment.ts';

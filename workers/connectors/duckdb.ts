@@ -1,6 +1,6 @@
 import type { duckdb } from '#shared/datasources/duckdb.ts';
-import type { Connector } from '../define.ts';
-import { openFileDatabase } from './file-sql.ts';
+import { openFileDatabase } from '../files/sql-connection.ts';
+import type { Connector } from './connector.ts';
 
 export const connectDuckdb: Connector<typeof duckdb> = ({ files }, context) =>
   openFileDatabase(

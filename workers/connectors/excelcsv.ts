@@ -1,7 +1,8 @@
 import type { excelcsv } from '#shared/datasources/excelcsv.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Connector, DatasourceItem, QueryResult } from '../define.ts';
+import type { DatasourceItem, QueryResult } from '../connections/connection.ts';
 import type { Question, ReadableFile, ReadResult, SheetQuestion } from '../files/protocol.ts';
+import type { Connector } from './connector.ts';
 
 /** Nothing is open between questions: whose file it is, and whether it is still there, each asks anew. */
 export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tenantID, files }) => {

@@ -2,13 +2,13 @@ import type { z } from 'zod';
 import { readConnectionURL } from '#shared/connection-url.ts';
 import type { postgresql } from '#shared/datasources/postgresql.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Connector } from '../define.ts';
+import { createSessions } from '../connections/sessions.ts';
+import { placeOf } from '../outbound/upstream-error.ts';
 import { createConnection } from '../postgresql/connection.ts';
 import { readably } from '../postgresql/errors.ts';
 import { openSession, type PostgresClient } from '../postgresql/session.ts';
 import { securityOf, type Target } from '../postgresql/target.ts';
-import { placeOf } from '../upstream-error.ts';
-import { createSessions } from './sessions.ts';
+import type { Connector } from './connector.ts';
 
 export const connectPostgresql: Connector<typeof postgresql> = (options, { outbound }) => {
   const target = targetOf(options);

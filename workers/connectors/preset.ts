@@ -11,10 +11,11 @@ import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import { written } from '#shared/workflow/templates.ts';
-import type { Connection, Connector, ConnectorContext, QueryResult, QueryRun } from '../define.ts';
+import type { Connection, QueryResult, QueryRun } from '../connections/connection.ts';
 import { fieldsOf, readBody } from '../http/body.ts';
 import { at } from '../http/pages.ts';
-import type { HTTPResponse } from '../outbound-fetch.ts';
+import type { HTTPResponse } from '../outbound/fetch.ts';
+import type { Connector, ConnectorContext } from './connector.ts';
 import { openAPI } from './restapi.ts';
 
 type AnyPreset = (typeof presets)[number];

@@ -4,11 +4,12 @@ import type { z } from 'zod';
 import type { redis } from '#shared/datasources/redis.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
-import type { Connector, QueryResult } from '../define.ts';
-import { placeOf, upstreamError } from '../upstream-error.ts';
-import { createLink } from './link.ts';
-import { bytesOf } from './payload.ts';
-import { type Certificates, openStream } from './stream.ts';
+import type { QueryResult } from '../connections/connection.ts';
+import { createLink } from '../connections/link.ts';
+import { bytesOf } from '../connections/payload.ts';
+import { type Certificates, openStream } from '../outbound/stream.ts';
+import { placeOf, upstreamError } from '../outbound/upstream-error.ts';
+import type { Connector } from './connector.ts';
 
 type Query = z.output<(typeof redis)['query']>;
 /** Bulk texts are bytes, integers are texts: a double cannot hold them all. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
-import type { Connection, Connector, ConnectorContext, QueryResult, QueryRun } from '../define.ts';
+import type { Connection, QueryResult, QueryRun } from '../connections/connection.ts';
 import {
   type Authentication,
   always,
@@ -16,7 +16,6 @@ import {
 } from '../http/auth.ts';
 import { mediaTypeOf, parseFields, readBody, writeBody } from '../http/body.ts';
 import { addParams, endpointURL, isBelow } from '../http/endpoint.ts';
-import { headersOf } from '../http/headers.ts';
 import { readPages } from '../http/pages.ts';
 import { withRetries } from '../http/retry.ts';
 import { statusError } from '../http/status.ts';
@@ -26,8 +25,10 @@ import {
   type HTTPResponse,
   type OutboundFetch,
   whereOf,
-} from '../outbound-fetch.ts';
-import { upstreamError } from '../upstream-error.ts';
+} from '../outbound/fetch.ts';
+import { headersOf } from '../outbound/headers.ts';
+import { upstreamError } from '../outbound/upstream-error.ts';
+import type { Connector, ConnectorContext } from './connector.ts';
 
 type Options = z.output<typeof restapi.options>;
 type Query = z.output<typeof restapi.query>;

@@ -1,6 +1,6 @@
 import type { sqlite } from '#shared/datasources/sqlite.ts';
-import type { Connector } from '../define.ts';
-import { openFileDatabase } from './file-sql.ts';
+import { openFileDatabase } from '../files/sql-connection.ts';
+import type { Connector } from './connector.ts';
 
 export const connectSqlite: Connector<typeof sqlite> = ({ fileInfo: { filePath } }, context) =>
   openFileDatabase(

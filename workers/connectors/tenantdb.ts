@@ -1,6 +1,6 @@
 import type { tenantdb } from '#shared/datasources/tenantdb.ts';
-import type { Connector } from '../define.ts';
 import { createConnection } from '../postgresql/connection.ts';
+import type { Connector } from './connector.ts';
 
 /** Holds nothing itself: the connections are those of all work in the tenant's database. */
 export const connectTenantdb: Connector<typeof tenantdb> = (_options, { tenantID, tenantDatabases }) => ({

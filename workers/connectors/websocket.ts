@@ -5,11 +5,11 @@ import type { websocket } from '#shared/datasources/websocket.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
-import type { Connector } from '../define.ts';
-import { headersOf } from '../http/headers.ts';
-import { whereOf } from '../outbound-fetch.ts';
-import { connectURL } from '../outbound-tls.ts';
-import { type Reason, upstreamError } from '../upstream-error.ts';
+import { whereOf } from '../outbound/fetch.ts';
+import { headersOf } from '../outbound/headers.ts';
+import { connectURL } from '../outbound/tls.ts';
+import { type Reason, upstreamError } from '../outbound/upstream-error.ts';
+import type { Connector } from './connector.ts';
 
 const MOST_BYTES = 10_000_000;
 

@@ -5,7 +5,7 @@ import type { Logger } from '#shared/logger.ts';
 import { exitsOf } from '#shared/nodes/index.ts';
 import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
 import { begin, type GraphNode, isFinished, settle } from '#shared/workflow/graph.ts';
-import type { Fact, NodeContext, Park } from '../define.ts';
+import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
 import { executorOf, isUnclocked } from '../nodes/index.ts';
 import type { WaitRow } from './facts.ts';
 import { failRun, finishRun } from './finish.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
-import type { Fact } from '../define.ts';
+import type { Fact } from '../nodes/executor.ts';
 
 export interface WaitRow {
   nodeID: string;

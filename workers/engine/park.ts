@@ -4,8 +4,7 @@ import { newID } from '#shared/ids.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Park } from '../define.ts';
-import type { Rights } from '../rights.ts';
+import type { Park, Rights } from '../nodes/executor.ts';
 import type { HeldRun } from './held-run.ts';
 
 export interface ParkDependencies {

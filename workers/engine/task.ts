@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
-import type { Fact, NodeRun } from '../define.ts';
+import type { Fact, NodeRun } from '../nodes/executor.ts';
 import type { HeldRun } from './held-run.ts';
 
 /** What an executor is given; made for every attempt, so nothing in it is made before it is asked for. */

@@ -2,8 +2,8 @@ import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { OAuthConnections, TokenUse } from '../oauth/connections.ts';
-import { type OutboundFetch, whereOf } from '../outbound-fetch.ts';
-import { upstreamError } from '../upstream-error.ts';
+import { type OutboundFetch, whereOf } from '../outbound/fetch.ts';
+import { upstreamError } from '../outbound/upstream-error.ts';
 
 /** What a request carries to be let in. */
 export interface Credentials {

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
 import { written } from '#shared/workflow/templates.ts';
-import { type HTTPResponse, whereOf } from '../outbound-fetch.ts';
+import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 
 export type BodyFormat = 'json' | 'xml' | 'text' | 'form';
 

@@ -2,8 +2,8 @@ import type { Pagination } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
 import { written } from '#shared/workflow/templates.ts';
-import { type HTTPResponse, whereOf } from '../outbound-fetch.ts';
-import { saySent } from '../upstream-error.ts';
+import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
+import { saySent } from '../outbound/upstream-error.ts';
 import { readBody } from './body.ts';
 
 type Paged = Exclude<Pagination, { type: 'none' }>;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
-import type { HTTPRequest, HTTPResponse } from '../outbound-fetch.ts';
-import { saySent } from '../upstream-error.ts';
+import type { HTTPRequest, HTTPResponse } from '../outbound/fetch.ts';
+import { saySent } from '../outbound/upstream-error.ts';
 import { retryAfterOf } from './status.ts';
 
 const again: ReadonlySet<number> = new Set([429, 502, 503, 504]);

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { AppError } from '#shared/errors.ts';
 import { MASK } from '#shared/secret.ts';
-import { type HTTPResponse, whereOf } from '../outbound-fetch.ts';
+import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 
 const EXCERPT = 1_000;
 const transient: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);

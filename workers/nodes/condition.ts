@@ -1,8 +1,8 @@
 import { AppError, type ErrorCode } from '#shared/errors.ts';
 import type { Branch, Comparison, condition } from '#shared/nodes/condition.ts';
-import type { Executor, NodeContext, Task } from '../define.ts';
 import type { SandboxRequest } from '../sandbox/pool.ts';
 import { compare, toText } from './compare.ts';
+import type { Executor, NodeContext, Task } from './executor.ts';
 
 export const runCondition: Executor<typeof condition> = async (task, context) => {
   const { branches, defaultBranch } = task.config;

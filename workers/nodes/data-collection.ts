@@ -1,7 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { dataCollection } from '#shared/nodes/data-collection.ts';
-import type { Executor } from '../define.ts';
+import type { Executor } from './executor.ts';
 
 export const runDataCollection: Executor<typeof dataCollection> = async ({ config, fact }) => {
   if (fact?.kind !== 'input') {

@@ -2,7 +2,7 @@ import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { dataQuery } from '#shared/nodes/data-query.ts';
-import type { Executor, NodeContext, NodeRun } from '../define.ts';
+import type { Executor, NodeContext, NodeRun } from './executor.ts';
 
 export const runDataQuery: Executor<typeof dataQuery> = async ({ config, run, signal }, context) => {
   const { dataQueryID, inputValues: inputs, outputVariable } = config;

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import type { delay } from '#shared/nodes/delay.ts';
-import type { Executor, Task } from '../define.ts';
+import type { Executor, Task } from './executor.ts';
 
 const LONGEST_MS = 24 * 3600 * 1000;
 

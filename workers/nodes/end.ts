@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { end } from '#shared/nodes/end.ts';
-import type { Executor } from '../define.ts';
+import type { Executor } from './executor.ts';
 
 export const runEnd: Executor<typeof end> = async ({ config }) => {
   const workflowOutput: JsonObject = {};

@@ -2,12 +2,12 @@ import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { http } from '#shared/nodes/http.ts';
 import { fillURL } from '#shared/workflow/fill-url.ts';
-import type { Executor, NodeRun, Task } from '../define.ts';
 import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
 import { addParams } from '../http/endpoint.ts';
-import { headersOf } from '../http/headers.ts';
 import { statusError } from '../http/status.ts';
-import type { HTTPRequest } from '../outbound-fetch.ts';
+import type { HTTPRequest } from '../outbound/fetch.ts';
+import { headersOf } from '../outbound/headers.ts';
+import type { Executor, NodeRun, Task } from './executor.ts';
 
 type Config = Task<typeof http>['config'];
 

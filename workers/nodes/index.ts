@@ -1,12 +1,11 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { AnyNode, NodeKind } from '#shared/nodes/index.ts';
-import type { Executor, NodeContext, Park } from '../define.ts';
-import type { AttemptTask } from '../engine/task.ts';
 import { runCondition } from './condition.ts';
 import { runDataCollection } from './data-collection.ts';
 import { runDataQuery } from './data-query.ts';
 import { runDelay } from './delay.ts';
 import { runEnd } from './end.ts';
+import type { Executor, NodeContext, Park, Task } from './executor.ts';
 import { runHTTP } from './http.ts';
 import { runJavascript } from './javascript.ts';
 import { runStart } from './start.ts';
@@ -24,8 +23,11 @@ const executors = {
   end: runEnd,
 } satisfies { [D in AnyNode as D['kind']]: Executor<D> };
 
+/** A task whose config has been parsed by its kind's own schema. */
+type ErasedTask = Omit<Task<AnyNode>, 'config'> & { config: unknown };
+
 type ErasedExecutor = (
-  task: AttemptTask,
+  task: ErasedTask,
   context: NodeContext,
 ) => Promise<{ output: JsonObject; exit: string | null } | Park>;
 

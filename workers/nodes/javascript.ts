@@ -1,5 +1,5 @@
 import type { javascript } from '#shared/nodes/javascript.ts';
-import type { Executor } from '../define.ts';
+import type { Executor } from './executor.ts';
 
 export const runJavascript: Executor<typeof javascript> = async ({ config, run, signal }, { sandbox }) => {
   const { tenantID, scope, timeoutMs } = run;

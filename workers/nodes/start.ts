@@ -1,5 +1,5 @@
 import type { start } from '#shared/nodes/start.ts';
-import type { Executor } from '../define.ts';
+import type { Executor } from './executor.ts';
 
 export const runStart: Executor<typeof start> = async ({ run }) => ({
   output: { started: true, inputReceived: run.scope.input ?? {} },

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import type { subWorkflow } from '#shared/nodes/sub-workflow.ts';
-import type { Executor } from '../define.ts';
+import type { Executor } from './executor.ts';
 
 export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fact, run }) => {
   if (fact?.kind !== 'child') {

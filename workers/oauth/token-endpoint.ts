@@ -2,8 +2,8 @@ import * as oauth from 'oauth4webapi';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import { isOpenID, type OAuthProvider } from '#shared/oauth-providers.ts';
-import { type HTTPResponse, type OutboundFetch, whereOf } from '../outbound-fetch.ts';
-import { upstreamError } from '../upstream-error.ts';
+import { type HTTPResponse, type OutboundFetch, whereOf } from '../outbound/fetch.ts';
+import { upstreamError } from '../outbound/upstream-error.ts';
 
 /** What a provider gives. */
 export interface Grant {

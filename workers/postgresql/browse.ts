@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
-import type { DatasourceItem } from '../define.ts';
+import type { DatasourceItem } from '../connections/connection.ts';
 import type { PostgresClient } from './session.ts';
 
 /** Schemas, the tables and views of one, the columns of one of these. */

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { AppError } from '#shared/errors.ts';
-import { type Reason, reasonOf, upstreamError, withDetails } from '../upstream-error.ts';
+import { type Reason, reasonOf, upstreamError, withDetails } from '../outbound/upstream-error.ts';
 import type { Target } from './target.ts';
 
 interface Client {

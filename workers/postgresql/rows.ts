@@ -1,6 +1,6 @@
 import type { FieldDef } from 'pg';
 import type { Json, JsonObject } from '#shared/json.ts';
-import { columnKeys, rowOf } from '../connectors/rows.ts';
+import { columnKeys, rowOf } from '../connections/rows.ts';
 import { type Asked, ask, describe, type RawResult, type RawRow } from './portal.ts';
 import type { PostgresClient } from './session.ts';
 import type { Types } from './values.ts';

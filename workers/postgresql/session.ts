@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { unlessAborted } from '#shared/unless-aborted.ts';
-import type { Session } from '../connectors/sessions.ts';
+import type { Session } from '../connections/sessions.ts';
 import { connectError, isForThisEncryption } from './errors.ts';
 import { type Dial, forDriver, type Means, openStream } from './stream.ts';
 import type { Target } from './target.ts';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect as connectTLS, type TLSSocket } from 'node:tls';
 import { unlessAborted } from '#shared/unless-aborted.ts';
-import { guarded } from '../connectors/guarded.ts';
-import { upstreamError } from '../upstream-error.ts';
+import { guarded } from '../connections/guarded.ts';
+import { upstreamError } from '../outbound/upstream-error.ts';
 import { createFrameCheck } from './frames.ts';
 import type { Encryption, Target } from './target.ts';
 

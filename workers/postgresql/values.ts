@@ -1,6 +1,6 @@
 import type { FieldDef } from 'pg';
 import type { Json } from '#shared/json.ts';
-import { numberOrText, parseJson } from '../connectors/rows.ts';
+import { numberOrText, parseJson } from '../connections/rows.ts';
 
 /** What has to be known of a type to write and read its values. */
 interface PostgresType {

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import type { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
-import type { Answerer } from '../answers.ts';
+import type { Answerer } from './answers.ts';
 
 export const answerDatasourceMetadata: Answerer<typeof datasourceMetadata> = async (
   { question: { tenantID, datasourceID, path }, signal },

@@ -1,7 +1,7 @@
 import type { datasourceTests } from '#shared/queues/datasource-tests.ts';
-import type { Answerer } from '../answers.ts';
 import { openSession } from '../postgresql/session.ts';
 import { targetOfURL } from '../tenant-database/targets.ts';
+import type { Answerer } from './answers.ts';
 
 /** Signs in and out again. */
 export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (

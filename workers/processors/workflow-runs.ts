@@ -1,5 +1,5 @@
 import type { workflowRuns } from '#shared/queues/workflow-runs.ts';
-import type { Processor } from '../consume.ts';
+import type { Processor } from './consume.ts';
 
 export const processWorkflowRun: Processor<typeof workflowRuns> = async ({ payload }, { engine }) => {
   await engine.advance(payload);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Json } from '#shared/json.ts';
-import type { QueryResult } from '../define.ts';
+import type { QueryResult } from '../connections/connection.ts';
 
 /** Answers that may be given again, sealed: they are the tenant's data. Larger ones than this are asked for anew. */
 const LARGEST_BYTES = 1024 * 1024;

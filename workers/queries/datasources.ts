@@ -7,13 +7,10 @@ import type { Logger } from '#shared/logger.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { openSecrets } from '#shared/secret.ts';
 import { fromZod, invalid, within } from '#shared/workflow/issues.ts';
+import type { Connection } from '../connections/connection.ts';
+import type { KeptConnections } from '../connections/kept.ts';
 import { connectorOf } from '../connectors/index.ts';
-import type { KeptConnections } from '../connectors/kept.ts';
-import type { Connection } from '../define.ts';
-import type { Files } from '../files.ts';
-import type { OAuthConnections } from '../oauth/connections.ts';
-import type { Outbound } from '../outbound.ts';
-import type { TenantDatabases } from '../tenant-database/databases.ts';
+import type { Reach } from '../connectors/reach.ts';
 
 /** A datasource by its id, or by all that is to be known of it, secrets in clear. */
 export type DatasourceRef =
@@ -32,14 +29,11 @@ export interface DatasourceNeeds {
   pool: Pool;
   secrets: KeyRing;
   kept: KeptConnections;
-  outbound: Outbound;
-  files: Files;
-  oauthConnections: OAuthConnections;
-  tenantDatabases: TenantDatabases;
+  reach: Reach;
   logger: Logger;
 }
 
-export function createDatasources({ pool, secrets, kept, ...reach }: DatasourceNeeds): Datasources {
+export function createDatasources({ pool, secrets, kept, reach, logger }: DatasourceNeeds): Datasources {
   async function read(tenantID: string, datasourceID: string): Promise<{ type: string; options: JsonObject }> {
     const { rows } = await pool.query<{ type: string; options: JsonObject }>(
       'select datasource_type as type, datasource_options as options from datasource where id = $1 and tenant_id = $2',
@@ -62,7 +56,7 @@ export function createDatasources({ pool, secrets, kept, ...reach }: DatasourceN
       const open = async () => {
         const parsed = definition.options.safeParse(options);
         if (!parsed.success) throw invalid(within(['datasourceOptions'], fromZod(parsed.error)));
-        return await connectorOf(definition)(parsed.data, { tenantID, ...reach });
+        return await connectorOf(definition)(parsed.data, { ...reach, tenantID, logger });
       };
       return await kept.use({ tenantID, datasourceID, type, options }, open, (connection) =>
         work(connection, definition),

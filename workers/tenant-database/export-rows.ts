@@ -1,9 +1,9 @@
 import { toAppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { DATABASE_EXPORT, type DatabaseExport, type DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { createResultPages } from '../connections/result-pages.ts';
 import { streamRows } from '../postgresql/rows.ts';
 import type { PostgresClient } from '../postgresql/session.ts';
-import { createResultPages } from '../result-pages.ts';
 import { findTable, quoteTable } from './catalog.ts';
 import type { OperationContext } from './context.ts';
 import { conditionOf } from './filter.ts';

@@ -3,9 +3,9 @@ import pg from 'pg';
 import { readDatabaseURL } from '#shared/database-url.ts';
 import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import { placeOf } from '../outbound/upstream-error.ts';
 import type { Dial } from '../postgresql/stream.ts';
 import { securityOf, type Target } from '../postgresql/target.ts';
-import { placeOf } from '../upstream-error.ts';
 import type { OwnDatabase } from './provision.ts';
 
 const common = { applicationName: 'gantry', connectMs: 5_000 };

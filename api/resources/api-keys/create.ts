@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { createAsset } from '#shared/assets.ts';
 import type { Caller } from '#shared/caller.ts';
 import type { Config } from '#shared/config.ts';
 import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
@@ -10,6 +9,7 @@ import { changeRules } from '#shared/policy/change.ts';
 import type { RolePermission } from '#shared/policy/permissions.ts';
 import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { createKey } from '../../auth/api-key.ts';
+import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';

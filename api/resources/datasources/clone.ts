@@ -1,6 +1,6 @@
-import { createAsset } from '#shared/assets.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { newID } from '#shared/ids.ts';
+import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, sealOptions } from './options.ts';

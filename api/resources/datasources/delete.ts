@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { deleteAsset } from '#shared/assets.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { deleteAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID } from './schemas.ts';

@@ -1,6 +1,6 @@
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
-import { findWorkflowsThatRun } from '#shared/db/workflows-that-run.ts';
+import { findWorkflowsThatRun } from '../../db/workflows-that-run.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID, Usage } from './schemas.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { deleteAsset } from '#shared/assets.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { AppError } from '#shared/errors.ts';
+import { deleteAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getConnection } from './find.ts';
 import { OAuthConnectionID } from './schemas.ts';

@@ -1,6 +1,6 @@
-import { createAsset } from '#shared/assets.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { newID } from '#shared/ids.ts';
+import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
 import { presentDataQuery } from './present.ts';

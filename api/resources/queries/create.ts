@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { createAsset } from '#shared/assets.ts';
 import type { Caller } from '#shared/caller.ts';
 import { DataQuery as DataQueryEntity } from '#shared/db/entities/data-query.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { newID } from '#shared/ids.ts';
 import { invalid } from '#shared/workflow/issues.ts';
+import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentDataQuery } from './present.ts';
 import { Changed, DataQueriesCreate, DataQuery, DataQueryCreate } from './schemas.ts';

@@ -1,8 +1,8 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { deleteAsset } from '#shared/assets.ts';
 import { DataQuery as DataQueryEntity } from '#shared/db/entities/data-query.ts';
 import { QueryRun } from '#shared/db/entities/query-run.ts';
+import { deleteAsset } from '../../db/assets.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneDataQuery } from './clone.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { createAsset } from '#shared/assets.ts';
 import { Role as RoleEntity } from '#shared/db/entities/role.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { rulesOfRole } from '#shared/policy/roles.ts';
+import { createAsset } from '../../db/assets.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentRole } from './present.ts';

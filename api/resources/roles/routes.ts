@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Role as RoleEntity } from '#shared/db/entities/role.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { permissions } from '#shared/policy/permissions.ts';
-import { syncRoles } from '#shared/policy/sync-roles.ts';
+import { syncRoles } from '../../db/sync-roles.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { createRole } from './create.ts';

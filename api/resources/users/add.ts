@@ -3,12 +3,12 @@ import { Invitation } from '#shared/db/entities/invitation.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
-import { addMember } from '#shared/members.ts';
-import { findByAddress, lockAddress } from '#shared/people.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles } from '#shared/policy/roles.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { addMember } from '../../people/members.ts';
+import { findByAddress, lockAddress } from '../../people/people.ts';
 import { describeUser } from './find.ts';
 import { TenantUser, UserAdd } from './schemas.ts';
 

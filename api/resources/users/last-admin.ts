@@ -1,7 +1,7 @@
 import type { TenantUser } from '#shared/db/entities/tenant-user.ts';
 import type { Query } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
-import { hasOtherAdmin } from '#shared/members.ts';
+import { hasOtherAdmin } from '../../people/members.ts';
 
 /** With the tenant's rules locked, so that of two admins who go at once one stays. */
 export async function requireOtherAdmin(

@@ -1,9 +1,9 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { ACCESS_CHANNEL, type AccessSignal } from '#shared/access-signals.ts';
 import { User } from '#shared/db/entities/user.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
+import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { originOf } from '../../auth/operator-session.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { operatorRoute } from '../../http/route.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { ACCESS_CHANNEL, type AccessSignal } from '#shared/access-signals.ts';
 import { Invitation } from '#shared/db/entities/invitation.ts';
 import { onEntities } from '#shared/db/query.ts';
-import { removeMember } from '#shared/members.ts';
 import { lockRules } from '#shared/policy/change.ts';
+import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { removeMember } from '../../people/members.ts';
 import { findTenantUser } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
 import { TenantUserID } from './schemas.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { normalAddress } from '#shared/people.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { requireOne } from '../../http/text.ts';
+import { normalAddress } from '../../people/people.ts';
 
 /** A member's user id, or the id of an invitation. */
 export const TenantUserID = z.object({ tenantUserID: ID });

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { ACCESS_CHANNEL, type AccessSignal } from '#shared/access-signals.ts';
 import { Invitation } from '#shared/db/entities/invitation.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import type { TenantUser as TenantUserEntity } from '#shared/db/entities/tenant-user.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
-import { setRelationship } from '#shared/members.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles, setRoles } from '#shared/policy/roles.ts';
+import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { setRelationship } from '../../people/members.ts';
 import { describeUser, findRoleIDs, findTenantUser } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
 import { TenantUser, TenantUserID, UserRoles } from './schemas.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { createAsset } from '#shared/assets.ts';
 import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { boundAccess, checkGraph, graphOf, isDraft, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';

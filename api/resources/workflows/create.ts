@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { createAsset } from '#shared/assets.ts';
 import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
 import { newID } from '#shared/ids.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { asStored, boundAccess, checkGraph, isDraft, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';

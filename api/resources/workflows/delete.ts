@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { deleteAsset } from '#shared/assets.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Runs } from '#shared/runs.ts';
+import { deleteAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { WorkflowID } from './schemas.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readWorkflow } from '#shared/db/read-workflow.ts';
 import { AppError } from '#shared/errors.ts';
+import { readWorkflow } from '../../db/read-workflow.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneWorkflow } from './clone.ts';
 import { createWorkflow } from './create.ts';

@@ -3,8 +3,8 @@ import { RunEvent } from '#shared/db/entities/run-event.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { hasLiveWorker } from '#shared/db/worker-session.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
+import { hasLiveWorker } from '../../db/worker-session.ts';
 import type { Waiting } from './schemas.ts';
 
 type Reason = z.input<typeof Waiting>;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAsset } from '#api/db/assets.ts';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
-import { createAsset } from '#shared/assets.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { AppError } from '#shared/errors.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { rooms } from '#api/realtime/rooms.ts';
 import { newID } from '#shared/ids.ts';
-import { rooms } from '#shared/realtime/rooms.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {
   aMember,

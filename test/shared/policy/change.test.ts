@@ -1,12 +1,12 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAsset, deleteAsset } from '#shared/assets.ts';
+import { createAsset, deleteAsset } from '#api/db/assets.ts';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import type { Caller } from '#shared/caller.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { tenantEntityManager } from '#shared/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';

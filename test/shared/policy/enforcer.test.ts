@@ -1,10 +1,10 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
+import { visibleRows } from '#api/db/visible.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { tenantEntityManager } from '#shared/db/tenant-em.ts';
-import { visibleRows } from '#shared/db/visible.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules, type RuleChange } from '#shared/policy/change.ts';
 import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';

@@ -5,7 +5,7 @@ import type { JsonObject } from '#shared/json.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
 
 const schema = buildSchema(`
   input Point { x: Float!, tags: [String!] }

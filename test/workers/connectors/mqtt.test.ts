@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findMosquitto, startMosquitto } from '#ops/embedded/mosquitto.ts';
 import { freePort } from '#ops/embedded/ports.ts';
-import type { TiedServer } from '#ops/embedded/tied-server.ts';
 import { mqtt } from '#shared/datasources/mqtt.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { startTCP } from '#test/support/tcp.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
+import { findMosquitto, startMosquitto } from '../../servers/mosquitto.ts';
+import type { TiedServer } from '../../servers/tied-server.ts';
 
 const found = await findMosquitto();
 if (found.path === null) process.stderr.write(`The tests of mqtt are skipped: ${found.reason}\n`);

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EmbeddedMariaDB, findMariaDB, startMariaDB } from '#ops/embedded/mariadb.ts';
 import { mysql } from '#shared/datasources/mysql.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
@@ -12,7 +11,8 @@ import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCP } from '#test/support/tcp.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
+import { type EmbeddedMariaDB, findMariaDB, startMariaDB } from '../../servers/mariadb.ts';
 
 const found = await findMariaDB();
 if (found.path === null) console.warn(`The tests of MySQL datasources are skipped: ${found.reason}.`);

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findNats, startNats } from '#ops/embedded/nats.ts';
 import { freePort } from '#ops/embedded/ports.ts';
-import type { TiedServer } from '#ops/embedded/tied-server.ts';
 import { nats } from '#shared/datasources/nats.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { startTCP } from '#test/support/tcp.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
+import { findNats, startNats } from '../../servers/nats.ts';
+import type { TiedServer } from '../../servers/tied-server.ts';
 
 const found = await findNats();
 if (found.path === null) process.stderr.write(`The tests of nats are skipped: ${found.reason}\n`);

@@ -13,7 +13,7 @@ import { testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { startTLSPostgres } from '#test/support/tls-postgres.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
 
 const url = new URL(testServers.databaseURL);
 const reached = {

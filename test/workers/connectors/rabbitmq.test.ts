@@ -7,13 +7,13 @@ import { inspect } from 'node:util';
 import { type ChannelModel, connect } from 'amqplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { type EmbeddedRabbitMQ, findRabbitMQ, startRabbitMQ } from '#ops/embedded/rabbitmq.ts';
 import { rabbitmq } from '#shared/datasources/rabbitmq.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { startTCP } from '#test/support/tcp.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
+import { type EmbeddedRabbitMQ, findRabbitMQ, startRabbitMQ } from '../../servers/rabbitmq.ts';
 
 const found = await findRabbitMQ();
 if (found.path === null) process.stderr.write(`The tests of rabbitmq are skipped: ${found.reason}\n`);

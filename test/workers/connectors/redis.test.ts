@@ -5,13 +5,13 @@ import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { type EmbeddedRedis, findRedis, startRedis } from '#ops/embedded/redis.ts';
 import { redis } from '#shared/datasources/redis.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { startTLSFront } from '#test/support/tls-front.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
+import { type EmbeddedRedis, findRedis, startRedis } from '../../servers/redis.ts';
 
 const found = await findRedis();
 if (found.path === null) process.stderr.write(`The tests of redis are skipped: ${found.reason}\n`);

@@ -7,7 +7,7 @@ import { json, startHTTP } from '#test/support/http-server.ts';
 import { selfSigned } from '#test/support/self-signed.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCP } from '#test/support/tcp.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
 
 interface Echo {
   method: string;

@@ -6,14 +6,14 @@ import { inspect } from 'node:util';
 import { AwsClient } from 'aws4fetch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { type EmbeddedS3, findS3, startS3 } from '#ops/embedded/s3.ts';
 import { s3 } from '#shared/datasources/s3.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { startTLSFront } from '#test/support/tls-front.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
+import { type EmbeddedS3, findS3, startS3 } from '../../servers/s3.ts';
 
 const found = await findS3();
 if (found.path === null) process.stderr.write(`The tests of s3 against a server are skipped: ${found.reason}\n`);

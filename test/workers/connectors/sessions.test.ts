@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createSessions, type Session } from '#workers/connectors/sessions.ts';
+import { createSessions, type Session } from '#workers/connections/sessions.ts';
 
 interface Counted extends Session {
   source: string;

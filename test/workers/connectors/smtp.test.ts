@@ -8,7 +8,7 @@ import { smtp } from '#shared/datasources/smtp.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
 import { startTCP } from '#test/support/tcp.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
 
 interface Mail {
   from: string;

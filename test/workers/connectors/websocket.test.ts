@@ -9,7 +9,7 @@ import { openDatasource } from '#test/support/connector.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { selfSigned } from '#test/support/self-signed.ts';
 import { eventually } from '#test/support/settle.ts';
-import { createOutbound } from '#workers/outbound.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
 
 async function open(onMessage: (socket: WebSocket, text: string) => void, options: JsonObject = {}, key = 'k') {
   const server = new WebSocketServer({

@@ -3,8 +3,8 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
 import { condition } from '#shared/nodes/condition.ts';
-import type { NodeContext, NodeRun } from '#workers/define.ts';
 import { runCondition } from '#workers/nodes/condition.ts';
+import type { NodeContext, NodeRun } from '#workers/nodes/executor.ts';
 import { createSandbox } from '#workers/sandbox/pool.ts';
 
 const logger = createLogger({ level: 'silent' });

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
 import { javascript } from '#shared/nodes/javascript.ts';
-import type { NodeContext, NodeRun } from '#workers/define.ts';
+import type { NodeContext, NodeRun } from '#workers/nodes/executor.ts';
 import { runJavascript } from '#workers/nodes/javascript.ts';
 import { createSandbox } from '#workers/sandbox/pool.ts';
 

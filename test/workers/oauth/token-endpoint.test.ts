@@ -4,8 +4,8 @@ import type { OAuthProvider } from '#shared/oauth-providers.ts';
 import { openOutbound } from '#test/support/connector.ts';
 import { type HTTPServer, json, startHTTP } from '#test/support/http-server.ts';
 import { createTokenEndpoint, type TokenEndpoint } from '#workers/oauth/token-endpoint.ts';
-import { createOutbound } from '#workers/outbound.ts';
-import { createOutboundFetch } from '#workers/outbound-fetch.ts';
+import { createOutboundFetch } from '#workers/outbound/fetch.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
 
 /** What providers answer that do as they like. How a good one does is tested with a real one. */
 const brought = {

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
-import type { DatasourceItem } from '../../define.ts';
+import type { DatasourceItem } from '../../connections/connection.ts';
 import { ask } from './query.ts';
 import type { MySQLSession } from './session.ts';
 

@@ -1,6 +1,6 @@
 import mysql, { type FieldPacket, type ResultSetHeader } from 'mysql2';
 import type { Json } from '#shared/json.ts';
-import { MAX_BYTES } from '../rows.ts';
+import { MAX_BYTES } from '../../connections/rows.ts';
 import type { MySQLSession } from './session.ts';
 
 /** What the server said, values as the driver makes them. */

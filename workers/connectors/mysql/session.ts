@@ -1,10 +1,10 @@
 import { createConnection, type Connection as Driver } from 'mysql2';
 import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
-import type { Outbound } from '../../outbound.ts';
-import { placeOf, type Reason, reasonOf, upstreamError } from '../../upstream-error.ts';
-import { guarded } from '../guarded.ts';
-import type { Session } from '../sessions.ts';
+import { guarded } from '../../connections/guarded.ts';
+import type { Session } from '../../connections/sessions.ts';
+import type { Outbound } from '../../outbound/gate.ts';
+import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Target } from './target.ts';
 
 export interface MySQLSession extends Session {

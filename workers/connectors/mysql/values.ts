@@ -1,6 +1,6 @@
 import type { FieldPacket } from 'mysql2';
 import type { Json } from '#shared/json.ts';
-import { numberOrText, parseJson } from '../rows.ts';
+import { numberOrText, parseJson } from '../../connections/rows.ts';
 
 /** The protocol's numbers of types. */
 const FLOAT = 4;

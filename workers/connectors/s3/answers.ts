@@ -1,8 +1,8 @@
 import { parseXml, XmlElement } from '@rgrove/parse-xml';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
-import { type HTTPResponse, whereOf } from '../../outbound-fetch.ts';
-import { upstreamError } from '../../upstream-error.ts';
+import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
+import { upstreamError } from '../../outbound/upstream-error.ts';
 
 /** One page of the objects of a bucket. */
 export interface Listing {

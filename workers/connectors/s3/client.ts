@@ -3,7 +3,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import type { z } from 'zod';
 import type { s3 } from '#shared/datasources/s3.ts';
 import { AppError } from '#shared/errors.ts';
-import type { HTTPResponse, OutboundFetch } from '../../outbound-fetch.ts';
+import type { HTTPResponse, OutboundFetch } from '../../outbound/fetch.ts';
 import { refusal } from './answers.ts';
 
 type Options = z.output<typeof s3.options>;

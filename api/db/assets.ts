@@ -1,0 +1,63 @@
+import type { EntityClass, EntityManager, RequiredEntityData } from '@mikro-orm/postgresql';
+import type { Caller } from '#shared/caller.ts';
+import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import { changeRules } from '#shared/policy/change.ts';
+import type { Resource } from '#shared/policy/permissions.ts';
+import { forgetAsset } from '#shared/policy/roles.ts';
+
+/** What every asset of a tenant has: see `owned` in `db/base.ts`. */
+interface Asset {
+  id: string;
+  tenantID: string;
+  creatorID: string;
+  createdByApiKeyID?: string | null;
+}
+
+/** Roles can also be without tenant and creator; those of a tenant never are. */
+type NewAsset = { [K in keyof Asset]?: Asset[K] | null } & { id: string };
+
+type Owner = 'tenantID' | 'creatorID' | 'createdByApiKeyID';
+
+/**
+ * Writes an asset of the entity manager's tenant, and whatever else is pending, and lets its creator do anything with it: the
+ * user and, when there is one, the API key. All in one transaction, the caller's if there is one.
+ */
+export async function createAsset<E extends NewAsset>(
+  em: EntityManager,
+  caller: Caller,
+  type: Resource,
+  entity: EntityClass<E>,
+  data: Omit<RequiredEntityData<E>, Owner>,
+): Promise<E> {
+  const tenantID = tenantOf(em);
+  const creatorID = caller.userID ?? caller.id;
+  const createdByApiKeyID = caller.type === 'apiKey' ? caller.id : null;
+  // What `Omit` took out of the type is put back in.
+  const asset = em.create(entity, { ...data, tenantID, creatorID, createdByApiKeyID } as RequiredEntityData<E>);
+  em.persist(asset);
+
+  const creators = caller.type === 'system' ? [caller.userID] : [caller.userID, caller.id];
+  const subjects = new Set(creators.filter((id) => id !== undefined));
+  await inEntityTransaction(em, async () => {
+    await em.flush();
+    const add = [...subjects].map((subject) => ({ subject, object: `${type}:${asset.id}`, action: '*' }));
+    await changeRules(em, tenantID, { add });
+  });
+  return asset;
+}
+
+/** Removes an asset, with whatever else is pending, every rule on it, and what roles grant on it. */
+export async function deleteAsset<E extends Asset>(em: EntityManager, type: Resource, asset: E): Promise<void> {
+  const { id, tenantID } = asset;
+  em.remove(asset);
+  await inEntityTransaction(em, async () => {
+    await changeRules(em, tenantID, { remove: [{ object: `${type}:${id}` }] });
+    await forgetAsset(onEntities(em), tenantID, { type, id });
+  });
+}
+
+function tenantOf(em: EntityManager): string {
+  const { tenantID } = em.getFilterParams<{ tenantID?: string }>('tenant') ?? {};
+  if (!tenantID) throw new Error('An asset needs an entity manager that is narrowed to its tenant');
+  return tenantID;
+}

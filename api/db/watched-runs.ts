@@ -1,0 +1,56 @@
+import type { Pool } from '#shared/db/pool.ts';
+import type { RunEventRow } from '#shared/realtime/events.ts';
+
+/** Events of a run after `after`, oldest first. */
+export async function readRunEvents(
+  pool: Pool,
+  instanceID: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<RunEventRow[]> {
+  const { rows } = await pool.query<RunEventRow>(READ, [instanceID, after, limit]);
+  return rows;
+}
+
+/** From the next commit on whoever advances the run publishes. Answers whether the run is still going. */
+export async function beginWatching(pool: Pool, instanceID: string): Promise<boolean> {
+  const { rowCount } = await pool.query(BEGIN, [instanceID]);
+  return rowCount === 1;
+}
+
+/** Another minute for these runs. Answers those it was given to; what a commit holds at this moment is left for the next time. */
+export async function keepWatching(pool: Pool, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(KEEP, [ids]);
+  return rows.map(({ id }) => id);
+}
+
+export interface MovedRun {
+  id: string;
+  seq: number;
+  /** Terminal, or no longer there. */
+  isOver: boolean;
+}
+
+/** Those runs that have ended or have events after the `head` that is known of them, in one query. */
+export async function findMoved(pool: Pool, ids: readonly string[], heads: readonly number[]): Promise<MovedRun[]> {
+  const { rows } = await pool.query<MovedRun>(MOVED, [ids, heads]);
+  return rows;
+}
+
+const READ = `
+select instance_id as "instanceID", seq, node_id as "nodeID", iteration, attempt, status, payload
+from run_event where instance_id = $1 and seq > $2 order by seq limit $3`;
+
+const BEGIN = `
+update workflow_instance set watched_until = now() + interval '60 seconds' where id = $1 and completed_at is null`;
+
+// Locked in order and never waited for: neither two gateways nor a gateway and a commit can block each other.
+const KEEP = `
+with free as (
+  select id from workflow_instance where id = any($1::uuid[]) and completed_at is null order by id for no key update skip locked
+)
+update workflow_instance i set watched_until = now() + interval '60 seconds' from free where i.id = free.id returning i.id`;
+
+const MOVED = `
+select w.id, coalesce(i.seq, 0) as seq, i.id is null or i.completed_at is not null as "isOver"
+from unnest($1::uuid[], $2::bigint[]) as w(id, head) left join workflow_instance i on i.id = w.id
+where i.id is null or i.completed_at is not null or i.seq > w.head`;

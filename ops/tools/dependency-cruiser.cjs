@@ -1,0 +1,88 @@
+/** Who may import whom: the layers of the tree, checked on the import graph. */
+const only = (name, packages, allowed) => ({
+  name,
+  severity: 'error',
+  from: { pathNot: `${allowed}|^test/|^node_modules/` },
+  to: { path: packages.map((p) => `node_modules/${p}/`).join('|') },
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'shared-is-the-bottom',
+      severity: 'error',
+      from: { path: '^shared/' },
+      to: { path: '^(api|workers|ops|test)/' },
+    },
+    { name: 'api-never-runs-work', severity: 'error', from: { path: '^api/' }, to: { path: '^(workers|ops|test)/' } },
+    { name: 'workers-never-serve', severity: 'error', from: { path: '^workers/' }, to: { path: '^(api|ops|test)/' } },
+    {
+      name: 'resources-are-strangers',
+      severity: 'error',
+      from: { path: '^api/resources/([^/]+)/' },
+      to: { path: '^api/resources/([^/]+)/', pathNot: '^api/resources/$1/' },
+    },
+    {
+      name: 'http-knows-no-resource',
+      severity: 'error',
+      from: { path: '^api/(http|auth)/' },
+      to: { path: '^api/resources/' },
+    },
+    {
+      name: 'node-kinds-are-strangers',
+      severity: 'error',
+      from: { path: '^workers/nodes/(?!index)' },
+      to: { path: '^workers/(processors|engine|dispatch)/' },
+    },
+    {
+      name: 'contracts-are-pure',
+      severity: 'error',
+      from: { path: '^shared/(queues|nodes|datasources|workflow)/' },
+      to: { path: 'node_modules', pathNot: 'node_modules/zod/' },
+    },
+    only(
+      'bullmq-only-at-the-queue',
+      ['bullmq'],
+      '^(shared/producer|workers/processors/(consume|schedules|dead-letters)|ops/board)\\.ts|^shared/backplane/',
+    ),
+    only(
+      'express-only-at-the-door',
+      ['express', '@bull-board/express'],
+      '^api/(http|mcp|auth)/|^api/server\\.ts|^ops/(board|board/.*|bench/.*)\\.ts',
+    ),
+    only('casbin-only-in-policy', ['casbin'], '^shared/policy/|^ops/bench/'),
+    only(
+      'ioredis-only-in-the-backplane',
+      ['ioredis', '@socket\\.io/(redis|postgres)-adapter'],
+      '^shared/backplane/|^workers/connectors/|^ops/bench/',
+    ),
+    only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|postgresql)/|^ops/'),
+    only('mysql2-only-in-its-connector', ['mysql2'], '^workers/connectors/'),
+    only(
+      'files-of-strangers-only-in-their-readers',
+      ['@duckdb', 'csv-parse', 'read-excel-file', 'fflate'],
+      '^workers/files/',
+    ),
+    only('messaging-only-in-its-connectors', ['nodemailer', '@nats-io'], '^workers/connectors/'),
+    only('drivers-only-in-connectors', ['graphql', 'ws', 'aws4fetch', '@rgrove'], '^workers/connectors/'),
+    only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
+    only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
+    only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
+    only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
+    {
+      name: 'no-cycles-between-folders-of-workers',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^workers' },
+      to: { circular: true },
+    },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
+};

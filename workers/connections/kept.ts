@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto';
+import type { AnyDatasource } from '#shared/datasources/index.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Connection } from './connection.ts';
+
+type AnyConnection = Connection<AnyDatasource>;
+
+/** Whose connection it is. A datasource whose options have changed is another one. */
+export interface KeptKey {
+  tenantID: string;
+  /** Null for one that is not stored: nothing is kept for it. */
+  datasourceID: string | null;
+  type: string;
+  /** In clear; only a digest of it is kept. */
+  options: JsonObject;
+}
+
+/** Open datasources, kept while they are in use and a while longer. */
+export interface KeptConnections extends AsyncDisposable {
+  use<T>(key: KeptKey, open: () => Promise<AnyConnection>, work: (connection: AnyConnection) => Promise<T>): Promise<T>;
+  /** Closes what is open for a datasource as soon as nobody uses it. */
+  forget(tenantID: string, datasourceID: string): void;
+  readonly size: number;
+}
+
+interface Entry {
+  key: KeptKey;
+  digest: string;
+  opened: Promise<AnyConnection>;
+  users: number;
+  lastUsed: number;
+  /** Not to be given to anybody new. */
+  isRetired: boolean;
+}
+
+interface Limits {
+  /** Datasources of one tenant that stay open. */
+  perTenant: number;
+  idleMs: number;
+}
+
+export function createKeptConnections(
+  logger: Logger,
+  { perTenant, idleMs }: Limits = { perTenant: 10, idleMs: 60_000 },
+): KeptConnections {
+  const entries = new Set<Entry>();
+  const timer = setInterval(sweep, Math.min(idleMs, 10_000)).unref();
+
+  function sweep(): void {
+    const before = performance.now() - idleMs;
+    for (const entry of entries) if (entry.users === 0 && entry.lastUsed < before) retire(entry);
+  }
+
+  function retire(entry: Entry): void {
+    entry.isRetired = true;
+    if (entry.users > 0) return;
+    entries.delete(entry);
+    entry.opened
+      .then((connection) => connection[Symbol.asyncDispose]())
+      .catch((error: unknown) => logger.debug({ err: error, type: entry.key.type }, 'a datasource did not close well'));
+  }
+
+  function find(key: KeptKey, digest: string): Entry | undefined {
+    for (const entry of entries) {
+      const { tenantID, datasourceID } = entry.key;
+      if (entry.isRetired || tenantID !== key.tenantID || datasourceID !== key.datasourceID) continue;
+      if (entry.digest === digest) return entry;
+      retire(entry);
+    }
+    return undefined;
+  }
+
+  /** The tenant's that has been idle for longest gives way. */
+  function makeRoom(tenantID: string): void {
+    const own = [...entries].filter((entry) => entry.key.tenantID === tenantID && !entry.isRetired);
+    if (own.length < perTenant) return;
+    const [oldest] = own.filter(({ users }) => users === 0).sort((a, b) => a.lastUsed - b.lastUsed);
+    if (oldest) retire(oldest);
+  }
+
+  function enter(key: KeptKey, open: () => Promise<AnyConnection>): Entry {
+    const digest = hash('sha256', JSON.stringify([key.type, key.options]));
+    const kept = key.datasourceID === null ? undefined : find(key, digest);
+    if (kept) return kept;
+    makeRoom(key.tenantID);
+    // The options stay with their owner: what is kept is only good for telling them from others.
+    const entry: Entry = {
+      key: { ...key, options: {} },
+      digest,
+      opened: open(),
+      users: 0,
+      lastUsed: performance.now(),
+      isRetired: key.datasourceID === null,
+    };
+    entries.add(entry);
+    // One that cannot be opened is opened anew by the next who asks.
+    entry.opened.catch(() => {
+      entry.isRetired = true;
+      entries.delete(entry);
+    });
+    return entry;
+  }
+
+  return {
+    async use(key, open, work) {
+      const entry = enter(key, open);
+      entry.users += 1;
+      try {
+        return await work(await entry.opened);
+      } finally {
+        entry.users -= 1;
+        entry.lastUsed = performance.now();
+        if (entry.isRetired && entries.has(entry)) retire(entry);
+      }
+    },
+    forget(tenantID, datasourceID) {
+      for (const entry of entries)
+        if (entry.key.tenantID === tenantID && entry.key.datasourceID === datasourceID) retire(entry);
+    },
+    get size() {
+      return entries.size;
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      const all = [...entries];
+      entries.clear();
+      await Promise.allSettled(all.map(async ({ opened }) => (await opened)[Symbol.asyncDispose]()));
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { z } from 'zod';
+import type { AnyDatasource } from '#shared/datasources/index.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Connection } from '../connections/connection.ts';
+import type { Reach } from './reach.ts';
+
+/** What a connector may use. */
+export interface ConnectorContext extends Reach {
+  tenantID: string;
+  logger: Logger;
+}
+
+/** Opens a datasource of one type. It need not connect before it is asked something. */
+export type Connector<D extends AnyDatasource> = (
+  options: z.output<D['options']>,
+  context: ConnectorContext,
+) => Connection<D> | Promise<Connection<D>>;

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { z } from 'zod';
+import type { mqtt } from '#shared/datasources/mqtt.ts';
+import { AppError } from '#shared/errors.ts';
+import { unlessAborted } from '#shared/unless-aborted.ts';
+import { createBatch } from '../../connections/batch.ts';
+import type { QueryResult } from '../../connections/connection.ts';
+import { createLink } from '../../connections/link.ts';
+import { bytesOf, writtenBytes } from '../../connections/payload.ts';
+import { type Certificates, openStream } from '../../outbound/stream.ts';
+import { placeOf } from '../../outbound/upstream-error.ts';
+import type { Connector } from '../connector.ts';
+import { type Greeting, type MqttMessage, type MqttSession, openMqtt } from './session.ts';
+
+type Options = z.output<(typeof mqtt)['options']>;
+type Query = z.output<(typeof mqtt)['query']>;
+type Reading = Extract<Query, { operation: 'read' }>;
+
+/** One connection that all publish on. Who reads has another: what comes on it is for nobody else. */
+export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
+  const target = targetOf(options);
+  const where = placeOf(target.host, target.port);
+  const createLinkAs = (clientId: string) =>
+    createLink<MqttSession>({
+      where,
+      async open(signal) {
+        const socket = await openStream(target, outbound, signal);
+        return await openMqtt(socket, { where, greeting: greetingOf(options, clientId) }, signal);
+      },
+      isOpen: ({ gone }) => !gone.aborted,
+      close: (session) => session.close(),
+    });
+  const link = createLinkAs(options.clientId || randomID());
+
+  return {
+    test: (signal) => link.use(signal, (session) => session.ping()),
+    async run({ query }, { signal, maxRows }) {
+      if (query.operation === 'read') {
+        await using own = createLinkAs(options.clientId ? `${options.clientId}-${randomID()}` : randomID());
+        return await own.use(signal, (session) => unlessAborted(session.gone, read(session, query, maxRows)));
+      }
+      const { topic, qos, retain } = query;
+      const payload = bytesOf('message', query.message, query.encoding);
+      if (payload.length > MOST_PAYLOAD)
+        throw new AppError('VALIDATION_ERROR', `message: must have at most ${MOST_PAYLOAD} bytes`);
+      await link.use(signal, (session) => session.publish({ topic, payload, qos, retain }));
+      return { data: { topic, bytes: payload.length }, affectedRows: 1 };
+    },
+    [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
+  };
+};
+
+/** What the protocol has room for, less the topic. */
+const MOST_PAYLOAD = 268_000_000;
+
+interface Target {
+  host: string;
+  port: number;
+  certificates: Certificates | null;
+}
+
+function targetOf(options: Options): Target {
+  const { brokerUrl, useTLS } = options;
+  const url = URL.parse(/^\w+:\/\//.test(brokerUrl) ? brokerUrl : `mqtt://${brokerUrl}`);
+  if (url && /^wss?:$/.test(url.protocol))
+    throw invalid('MQTT through WebSockets is not supported; use mqtt:// or mqtts://');
+  if (
+    !url?.hostname ||
+    !/^(?:mqtts?|tcp|ssl):$/.test(url.protocol) ||
+    /[?#]|^[/].*[^/]/.test(url.pathname + url.search)
+  )
+    throw invalid('must be like mqtt://host:1883 or mqtts://host:8883');
+  if (url.username || url.password) throw invalid('must be without credentials, which have fields of their own');
+  const isEncrypted = useTLS || /^(?:mqtts|ssl):$/.test(url.protocol);
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(url.port || (isEncrypted ? 8883 : 1883)),
+    certificates: isEncrypted ? options : null,
+  };
+}
+
+function invalid(what: string): AppError {
+  return new AppError('VALIDATION_ERROR', `datasourceOptions.brokerUrl: ${what}`);
+}
+
+/** Of letters and digits only, and short enough for every broker. */
+function randomID(): string {
+  return `gantry${randomBytes(8).toString('hex')}`;
+}
+
+function greetingOf({ protocolVersion, username, password, keepAlive }: Options, clientId: string): Greeting {
+  return { protocolVersion: protocolVersion === '5' ? 5 : 4, clientId, username, password, keepAlive };
+}
+
+async function read(session: MqttSession, query: Reading, maxRows: number): Promise<QueryResult> {
+  const { topic, qos, encoding, waitSeconds, messageCount } = query;
+  const batch = createBatch();
+  const wanted = Math.min(messageCount, maxRows);
+  const enough = Promise.withResolvers<void>();
+  // It may fail before anybody waits for it.
+  enough.promise.catch(() => undefined);
+  let isFull = false;
+
+  function take({ topic: to, payload, qos: by, retain }: MqttMessage): void {
+    if (isFull) return;
+    try {
+      const message = writtenBytes(`The message at ${to}`, payload, encoding);
+      isFull = !batch.add({ topic: to, message, qos: by, retain }) || batch.rows.length === wanted;
+    } catch (error) {
+      isFull = true;
+      enough.reject(error);
+    }
+    if (isFull) enough.resolve();
+  }
+
+  await session.subscribe({ topic, qos }, take);
+  const over = new AbortController();
+  // What is retained comes before the answer to this, and then the time begins.
+  const waited = session.ping().then(() => sleep(waitSeconds * 1_000, undefined, { signal: over.signal }));
+  waited.catch(() => undefined);
+  try {
+    await Promise.race([enough.promise, waited]);
+  } finally {
+    over.abort();
+  }
+  const { rows } = batch;
+  return { data: rows, rowCount: rows.length, truncated: isFull && rows.length < messageCount };
+}

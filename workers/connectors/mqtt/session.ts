@@ -1,0 +1,239 @@
+import type { Socket } from 'node:net';
+import { generate, type Packet, parser, type QoS } from 'mqtt-packet';
+import { AppError } from '#shared/errors.ts';
+import { unlessAborted } from '#shared/unless-aborted.ts';
+import { tooLarge } from '../../connections/batch.ts';
+import { type Reason, upstreamError } from '../../outbound/upstream-error.ts';
+
+export interface Greeting {
+  protocolVersion: 4 | 5;
+  clientId: string;
+  username: string;
+  password: string;
+  keepAlive: number;
+}
+
+export interface MqttMessage {
+  topic: string;
+  payload: Buffer;
+  qos: QoS;
+  retain: boolean;
+}
+
+/** A connection that has been let in. */
+export interface MqttSession {
+  /** Aborted when the connection has ended. */
+  readonly gone: AbortSignal;
+  /** Fulfilled when the server has taken the message, as far as the quality of service says so. */
+  publish(message: MqttMessage): Promise<void>;
+  subscribe(filter: { topic: string; qos: QoS }, onMessage: (message: MqttMessage) => void): Promise<void>;
+  /** Fulfilled when the server has read everything that was sent before. */
+  ping(): Promise<void>;
+  close(): void;
+}
+
+/** A packet above this is not gathered in memory, however large it says that it is. */
+const MOST_INFLOW = 32 * 1024 * 1024;
+const CLOSE_MS = 1_000;
+
+type Reply = PromiseWithResolvers<Packet>;
+
+/** MQTT on a connected socket. It never connects again, keeps nothing to send later and believes no packet of the server. */
+export async function openMqtt(
+  socket: Socket,
+  { where, greeting }: { where: string; greeting: Greeting },
+  signal: AbortSignal,
+): Promise<MqttSession> {
+  const { protocolVersion, keepAlive } = greeting;
+  const packets = parser({ protocolVersion });
+  const gone = new AbortController();
+  const replies = new Map<string, Reply>();
+  const pings: Reply[] = [];
+  /** Messages of QoS 2 that came and may come again, until the server says that it knows. */
+  const received = new Set<number>();
+  let onMessage: ((message: MqttMessage) => void) | undefined;
+  const turns: (() => void)[] = [];
+  let underWay = 0;
+  let most = 1_000;
+  let lastID = 0;
+
+  function end(error: unknown): void {
+    if (gone.signal.aborted) return;
+    gone.abort(error instanceof AppError ? error : upstreamError('lost', where, error));
+    clearInterval(beat);
+    socket.destroy();
+  }
+
+  function send(packet: Packet): void {
+    if (!gone.signal.aborted) socket.write(generate(packet, { protocolVersion }));
+  }
+
+  async function reply(key: string, packet: Packet): Promise<Packet> {
+    const waiting = Promise.withResolvers<Packet>();
+    replies.set(key, waiting);
+    try {
+      send(packet);
+      return await unlessAborted(gone.signal, waiting.promise);
+    } finally {
+      replies.delete(key);
+    }
+  }
+
+  function nextID(): number {
+    do lastID = (lastID % 65_535) + 1;
+    while (['puback', 'pubrec', 'pubcomp', 'suback'].some((cmd) => replies.has(`${cmd}.${lastID}`)));
+    return lastID;
+  }
+
+  async function ping(): Promise<void> {
+    const waiting = Promise.withResolvers<Packet>();
+    pings.push(waiting);
+    send({ cmd: 'pingreq' });
+    await unlessAborted(gone.signal, waiting.promise);
+  }
+
+  /** A server of version 5 ends the connection when more than it takes is under way. */
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (underWay >= most) await new Promise<void>((resolve) => turns.push(resolve));
+    else underWay += 1;
+    try {
+      return await work();
+    } finally {
+      const next = turns.shift();
+      if (next) next();
+      else underWay -= 1;
+    }
+  }
+
+  function receive(packet: Packet): void {
+    switch (packet.cmd) {
+      case 'publish':
+        return take(packet);
+      case 'pubrel':
+        received.delete(packet.messageId ?? 0);
+        return send({ cmd: 'pubcomp', messageId: packet.messageId });
+      case 'pingresp':
+        return pings.shift()?.resolve(packet);
+      case 'connack':
+        return replies.get('connack')?.resolve(packet);
+      case 'disconnect':
+        return end(new Error(`the server disconnects: ${packet.reasonCode}`));
+      default:
+        return replies.get(`${packet.cmd}.${packet.messageId}`)?.resolve(packet);
+    }
+  }
+
+  function take({ topic, payload, qos, retain, messageId }: Extract<Packet, { cmd: 'publish' }>): void {
+    const isKnown = qos === 2 && received.has(messageId ?? 0);
+    if (qos === 2) received.add(messageId ?? 0);
+    if (qos > 0) send({ cmd: qos === 1 ? 'puback' : 'pubrec', messageId });
+    // Some brokers send what nobody has asked for.
+    if (!isKnown) onMessage?.({ topic, payload: Buffer.from(payload), qos, retain });
+  }
+
+  function keepAliveNow(): void {
+    if (pings.length > 0) return end(new Error('the server does not answer a ping'));
+    ping().catch(() => undefined);
+  }
+
+  const beat = keepAlive === 0 ? undefined : setInterval(keepAliveNow, keepAlive * 750).unref();
+
+  packets.on('packet', receive);
+  packets.on('error', end);
+  socket.on('error', end);
+  socket.on('close', () => end(new Error('the connection was closed')));
+  socket.on('data', (bytes) => {
+    try {
+      if (packets.parse(typeof bytes === 'string' ? Buffer.from(bytes) : bytes) > MOST_INFLOW) end(tooLarge());
+    } catch (error) {
+      end(error);
+    }
+  });
+
+  const session: MqttSession = {
+    gone: gone.signal,
+    ping,
+    async publish({ topic, payload, qos, retain }) {
+      const packet = { cmd: 'publish', topic, payload, qos, retain, dup: false } as const;
+      if (qos === 0) {
+        send(packet);
+        return await ping();
+      }
+      return await inTurn(async () => {
+        const messageId = nextID();
+        accepted(
+          topic,
+          await reply(qos === 1 ? `puback.${messageId}` : `pubrec.${messageId}`, { ...packet, messageId }),
+        );
+        if (qos === 2) await reply(`pubcomp.${messageId}`, { cmd: 'pubrel', messageId });
+      });
+    },
+    async subscribe({ topic, qos }, listener) {
+      onMessage = listener;
+      const messageId = nextID();
+      const answer = await reply(`suback.${messageId}`, {
+        cmd: 'subscribe',
+        messageId,
+        subscriptions: [{ topic, qos, nl: false, rap: true, rh: 0 }],
+      });
+      if (answer.cmd !== 'suback' || !answer.granted.every((code) => Number(code) < 128))
+        throw new AppError('DB_ERROR', `topic: ${topic} may not be read`);
+    },
+    close() {
+      if (gone.signal.aborted) return;
+      send({ cmd: 'disconnect' });
+      clearInterval(beat);
+      socket.end();
+      setTimeout(() => socket.destroy(), CLOSE_MS).unref();
+    },
+  };
+
+  try {
+    const answer = await unlessAborted(signal, reply('connack', hello(greeting)));
+    letIn(answer, where);
+    if (answer.cmd === 'connack') most = Math.min(most, answer.properties?.receiveMaximum || most);
+    return session;
+  } catch (error) {
+    end(error);
+    throw error;
+  }
+}
+
+function hello({ protocolVersion, clientId, username, password, keepAlive }: Greeting): Packet {
+  return {
+    cmd: 'connect',
+    protocolId: 'MQTT',
+    protocolVersion,
+    clean: true,
+    clientId,
+    keepalive: keepAlive,
+    ...(username !== '' && { username }),
+    ...(username !== '' && password !== '' && { password: Buffer.from(password) }),
+  };
+}
+
+/** By the codes of both versions. */
+const refusals: Readonly<Record<number, Reason>> = {
+  3: 'busy',
+  4: 'authentication',
+  5: 'authentication',
+  134: 'authentication',
+  135: 'authentication',
+  136: 'busy',
+  137: 'busy',
+  138: 'authentication',
+  140: 'authentication',
+  159: 'busy',
+};
+
+function letIn(packet: Packet, where: string): void {
+  const code = packet.cmd === 'connack' ? (packet.reasonCode ?? packet.returnCode) : undefined;
+  if (code !== 0) throw upstreamError(refusals[code ?? -1] ?? 'refused', where, new Error(`CONNACK ${code}`));
+}
+
+function accepted(topic: string, packet: Packet): void {
+  const code = 'reasonCode' in packet ? (packet.reasonCode ?? 0) : 0;
+  if (code < 128) return;
+  const why = code === 135 ? 'may not be published to' : `was not accepted by the server, reason ${code}`;
+  throw new AppError('DB_ERROR', `topic: ${topic} ${why}`, { details: { mqtt_code: code } });
+}

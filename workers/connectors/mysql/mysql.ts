@@ -1,0 +1,107 @@
+import type { FieldPacket } from 'mysql2';
+import type { mysql } from '#shared/datasources/mysql.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import type { QueryResult } from '../../connections/connection.ts';
+import { columnKeys, inTurns, parseJson, rowOf } from '../../connections/rows.ts';
+import { createSessions } from '../../connections/sessions.ts';
+import { placeOf, reasonOf, upstreamError, withDetails } from '../../outbound/upstream-error.ts';
+import type { Connector } from '../connector.ts';
+import { browse } from './browse.ts';
+import { ask, type RawResult } from './query.ts';
+import { type MySQLSession, openSession } from './session.ts';
+import { type Target, targetOf } from './target.ts';
+import { readerOf, typeName } from './values.ts';
+
+export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
+  const target = targetOf(options);
+  const sessions = createSessions<MySQLSession>({
+    where: placeOf(target.host, target.port),
+    places: 4,
+    find: async () => ({ key: '', open: (signal) => openSession(target, outbound, signal) }),
+  });
+
+  async function use<T>(signal: AbortSignal, work: (session: MySQLSession) => Promise<T>): Promise<T> {
+    try {
+      return await sessions.use(signal, work);
+    } catch (error) {
+      throw usableError(error, target, signal);
+    }
+  }
+
+  return {
+    test: (signal) =>
+      use(signal, async (session) => void (await ask(session, { sql: 'select 1', params: [], maxRows: 1 }))),
+    async run({ statement }, { maxRows, signal, onRows }) {
+      const taken = onRows && ((fields: FieldPacket[], rows: unknown[][]) => onRows(rowsOf(fields, rows)));
+      const asked = { ...render(statement), maxRows, onRows: taken };
+      return await presented(await use(signal, (session) => ask(session, asked)));
+    },
+    browse: (path, signal) => use(signal, (session) => browse(session, path)),
+    async explain({ statement }, { signal }) {
+      const { sql, params } = render(statement);
+      const explained = { sql: `EXPLAIN FORMAT=JSON ${sql}`, params, maxRows: 1 };
+      const { rows } = await use(signal, (session) => ask(session, explained));
+      return parseJson(String(rows[0]?.[0] ?? 'null'));
+    },
+    [Symbol.asyncDispose]: () => sessions[Symbol.asyncDispose](),
+  };
+};
+
+/** The protocol counts values in two bytes. */
+const MAX_PARAMS = 65_535;
+
+function render(statement: Statement | null): { sql: string; params: Json[] } {
+  if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
+  const rendered = renderStatement(statement, () => '?');
+  if (rendered.params.length > MAX_PARAMS)
+    throw new AppError('VALIDATION_ERROR', `query: has ${rendered.params.length} values, and can have ${MAX_PARAMS}`);
+  return rendered;
+}
+
+async function presented({ fields, rows, rowCount, affectedRows, isCut }: RawResult): Promise<QueryResult> {
+  if (!fields) return { data: [], ...(affectedRows !== undefined && { affectedRows }) };
+  const keys = keysOf(fields);
+  const columns = fields.map((field, index) => ({ name: keys[index] ?? '', type: typeName(field) }));
+  const data = await inTurns(rows, (part) => rowsOf(fields, part));
+  return { data, columns, rowCount, ...(isCut && { truncated: true }) };
+}
+
+function rowsOf(fields: FieldPacket[], rows: readonly unknown[][]): JsonObject[] {
+  const keys = keysOf(fields);
+  const readers = fields.map(readerOf);
+  return rows.map((row) =>
+    rowOf(
+      keys,
+      readers.map((read, index) => read(row[index])),
+    ),
+  );
+}
+
+function keysOf(fields: FieldPacket[]): string[] {
+  return columnKeys(fields.map(({ name }) => name));
+}
+
+/** The server is going down, or somebody has ended the connection there. */
+const gone: ReadonlySet<number> = new Set([1053, 1152, 1184, 1927]);
+
+function usableError(error: unknown, target: Target, signal: AbortSignal): unknown {
+  if (error instanceof AppError) return error;
+  const where = placeOf(target.host, target.port);
+  if (signal.aborted) return isTimeout(signal.reason) ? upstreamError('timeout', where, error) : error;
+  return databaseError(error) ?? withDetails(upstreamError(reasonOf(error) ?? 'lost', where, error), { sent: true });
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError';
+}
+
+/** An error that the server answered with; the driver's own have no number. */
+function databaseError(error: unknown): AppError | undefined {
+  const { errno, sqlState, sqlMessage } = error as { errno?: number; sqlState?: string; sqlMessage?: string };
+  if (typeof errno !== 'number' || sqlMessage === undefined || gone.has(errno)) return undefined;
+  const line = / at line (\d+)$/.exec(sqlMessage)?.[1];
+  const details = { errno, ...(sqlState && { sqlState }), ...(line && { line: Number(line) }) };
+  return new AppError('DB_ERROR', sqlMessage, { cause: error, details });
+}

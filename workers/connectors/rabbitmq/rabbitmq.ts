@@ -1,0 +1,247 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Channel, ConfirmChannel, GetMessage } from 'amqplib';
+import type { z } from 'zod';
+import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { unlessAborted } from '#shared/unless-aborted.ts';
+import { createBatch } from '../../connections/batch.ts';
+import type { QueryResult } from '../../connections/connection.ts';
+import { createLink } from '../../connections/link.ts';
+import { bytesOf, type Encoding, writtenBytes } from '../../connections/payload.ts';
+import { placeOf, upstreamError } from '../../outbound/upstream-error.ts';
+import type { Connector } from '../connector.ts';
+import { openSession, type Session } from './session.ts';
+import { targetOf } from './target.ts';
+
+type Query = z.output<(typeof rabbitmq)['query']>;
+type Reading = Extract<Query, { operation: 'consume' | 'peek' }>;
+type Publishing = Extract<Query, { operation: 'publish' }>;
+
+const CLOSE_MS = 1_000;
+
+/** One connection for all, with a channel for each call; but who reads has a connection of its own. */
+export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound }) => {
+  const target = targetOf(options);
+  const where = placeOf(target.host, target.port);
+  const createOwnLink = () =>
+    createLink<Session>({
+      where,
+      open: (signal) => openSession(target, outbound, signal),
+      isOpen: ({ gone }) => !gone.aborted,
+      close: (session) => void close(session),
+    });
+  const link = createOwnLink();
+
+  return {
+    test: (signal) => link.use(signal, (session) => onChannel(session, where, async () => undefined)),
+    async run({ query }, { signal, maxRows, idempotencyKey }) {
+      if (query.operation === 'consume' || query.operation === 'peek') {
+        // What was read and not acknowledged goes back with the connection, and a giant message holds up nobody else.
+        await using own = createOwnLink();
+        return await own.use(signal, (session) =>
+          onChannel(session, where, (channel) => read(channel, query, { session, maxRows })),
+        );
+      }
+      if (query.operation !== 'publish')
+        return await link.use(signal, (session) => onChannel(session, where, (channel) => manage(channel, query)));
+      const bytes = bytesOf('message', query.message, query.encoding);
+      const message = { query, bytes, idempotencyKey, ...addressOf(query) };
+      return await link.use(signal, (session) => onChannel(session, where, (channel) => publish(channel, message)));
+    },
+    [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
+  };
+};
+
+async function close({ model, destroy }: Session): Promise<void> {
+  await Promise.race([model.close().catch(() => undefined), sleep(CLOSE_MS, undefined, { ref: false })]);
+  destroy();
+}
+
+/** A refusal ends the channel it was said on, and only that. */
+async function onChannel<T>(
+  session: Session,
+  where: string,
+  work: (channel: ConfirmChannel) => Promise<T>,
+): Promise<T> {
+  const refusals: Error[] = [];
+  const { gone, model } = session;
+  session.expect();
+  try {
+    const channel = await unlessAborted(gone, model.createConfirmChannel());
+    channel.on('error', (error) => void refusals.push(error));
+    try {
+      const result = await unlessAborted(gone, work(channel));
+      // When this is answered, everything before it has been done.
+      await unlessAborted(gone, channel.close());
+      return result;
+    } catch (error) {
+      channel.close().catch(() => undefined);
+      throw error;
+    }
+  } catch (error) {
+    throw known(error, { refusals, session, where });
+  }
+}
+
+function known(
+  error: unknown,
+  { refusals, session, where }: { refusals: Error[]; session: Session; where: string },
+): unknown {
+  if (error instanceof AppError) return error;
+  const excess = session.excess();
+  if (excess) return excess;
+  const [refusal] = refusals;
+  if (!refusal || !('code' in refusal)) return upstreamError('lost', where, error);
+  return new AppError('DB_ERROR', refusal.message.replace(/^.*with message "(.*)"$/s, '$1').slice(0, 500), {
+    cause: refusal,
+    details: { amqp_code: Number(refusal.code) },
+  });
+}
+
+interface Message {
+  query: Publishing;
+  exchange: string;
+  routingKey: string;
+  bytes: Buffer;
+  idempotencyKey: string | null;
+}
+
+async function publish(channel: ConfirmChannel, message: Message): Promise<QueryResult> {
+  const { query, exchange, routingKey, bytes, idempotencyKey } = message;
+  const { expiration, ...options } = query.messageOptions;
+  const { promise: confirmed, resolve, reject } = Promise.withResolvers<void>();
+  let isReturned = false;
+  channel.on('return', () => {
+    isReturned = true;
+  });
+  channel.publish(
+    exchange,
+    routingKey,
+    bytes,
+    {
+      ...options,
+      ...(expiration !== undefined && { expiration: String(expiration) }),
+      // The same for every attempt, so that who reads it can tell a second one from another message.
+      ...(idempotencyKey !== null && { messageId: hash('sha256', idempotencyKey).slice(0, 40) }),
+    },
+    (error) => (error ? reject(error) : resolve()),
+  );
+  await confirmed.catch((cause: unknown) => {
+    if (!(cause instanceof Error) || cause.message !== 'message nacked') throw cause;
+    throw new AppError('DB_ERROR', 'The server has not taken the message', { cause });
+  });
+  // It comes before the confirmation.
+  if (isReturned)
+    throw new AppError(
+      'DB_ERROR',
+      `routingKey: no queue takes ${routingKey || 'what has none'}${exchange && ` at ${exchange}`}`,
+    );
+  return { data: { exchange, routingKey, bytes: bytes.length }, affectedRows: 1 };
+}
+
+function addressOf({ queue, exchange, routingKey }: Publishing): { exchange: string; routingKey: string } {
+  if (queue === undefined && exchange === '' && routingKey === '')
+    throw new AppError('VALIDATION_ERROR', 'queue: must be given, or an exchange');
+  if (queue === undefined) return { exchange, routingKey };
+  if (exchange === '' && routingKey === '') return { exchange: '', routingKey: queue };
+  throw new AppError('VALIDATION_ERROR', 'queue: stands in the place of exchange and routingKey, not beside them');
+}
+
+async function manage(channel: Channel, query: Exclude<Query, Reading | Publishing>): Promise<QueryResult> {
+  const { queue } = query;
+  switch (query.operation) {
+    case 'getQueueInfo': {
+      const { messageCount, consumerCount } = await channel.checkQueue(queue);
+      return { data: { queue, messageCount, consumerCount } };
+    }
+    case 'purge': {
+      const { messageCount } = await channel.purgeQueue(queue);
+      return { data: { queue, messageCount }, affectedRows: messageCount };
+    }
+    case 'deleteQueue': {
+      const { messageCount } = await channel.deleteQueue(queue);
+      return { data: { queue, messageCount } };
+    }
+    case 'declareQueue': {
+      const { exchange, exchangeType, routingKey, queueOptions } = query;
+      const { messageCount, consumerCount } = await channel.assertQueue(queue, queueOptions);
+      if (exchange !== undefined) {
+        if (exchangeType) await channel.assertExchange(exchange, exchangeType, { durable: queueOptions.durable });
+        await channel.bindQueue(queue, exchange, routingKey);
+      }
+      return { data: { queue, messageCount, consumerCount } };
+    }
+  }
+}
+
+/** One after the other, never waiting for one; they are only taken from the queue once all of them can be given away. */
+async function read(
+  channel: Channel,
+  { operation, queue, messageCount, encoding }: Reading,
+  { session, maxRows }: { session: Session; maxRows: number },
+): Promise<QueryResult> {
+  const batch = createBatch();
+  const wanted = Math.min(messageCount, maxRows);
+  let last: GetMessage | undefined;
+  let left = 0;
+  while (batch.rows.length < wanted) {
+    session.expect();
+    const message = await channel.get(queue);
+    if (!message) {
+      left = 0;
+      break;
+    }
+    left = message.fields.messageCount;
+    if (!batch.add(presentMessage(message, encoding))) {
+      left += 1;
+      break;
+    }
+    last = message;
+  }
+  if (operation === 'consume' && last) channel.ack(last, true);
+  // What is left of what was read: it goes back to where it was.
+  channel.nackAll(true);
+  const { rows } = batch;
+  return { data: rows, rowCount: rows.length, truncated: left > 0 && rows.length < messageCount };
+}
+
+function presentMessage({ content, fields, properties }: GetMessage, encoding: Encoding): Json {
+  const { exchange, routingKey, redelivered } = fields;
+  const known = Object.entries(properties).flatMap(([name, value]): [string, Json][] =>
+    value === undefined || name === 'headers' ? [] : [[name, jsonOf(value)]],
+  );
+  return {
+    message: writtenBytes('The message', content, encoding),
+    properties: { ...Object.fromEntries(known), headers: jsonOf(properties.headers ?? {}) },
+    fields: { exchange, routingKey, redelivered },
+  };
+}
+
+/** The driver writes bytes as a Buffer, and times and decimals as objects with the type under "!". */
+function jsonOf(value: unknown): Json {
+  if (Buffer.isBuffer(value)) return value.toString('base64');
+  if (Array.isArray(value)) return value.map(jsonOf);
+  if (typeof value === 'object' && value !== null) return objectOf(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  return typeof value === 'string' || typeof value === 'boolean' ? value : null;
+}
+
+function objectOf(value: object): Json {
+  const fields: JsonObject = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, jsonOf(one)]));
+  if (fields['!'] === 'timestamp') return timeOf(Number(fields.value));
+  const { digits, places } = (fields['!'] === 'decimal' ? fields.value : {}) as JsonObject;
+  if (typeof digits === 'number' && typeof places === 'number') return decimalOf(digits, places);
+  return fields;
+}
+
+function timeOf(seconds: number): Json {
+  const time = new Date(seconds * 1_000);
+  return Number.isNaN(time.getTime()) ? seconds : time.toISOString();
+}
+
+function decimalOf(digits: number, places: number): string {
+  const text = String(digits).padStart(places + 1, '0');
+  return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`;
+}

@@ -1,0 +1,47 @@
+import type { z } from 'zod';
+import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Certificates } from '../../outbound/stream.ts';
+
+export interface Target {
+  host: string;
+  port: number;
+  vhost: string;
+  username: string;
+  password: string;
+  heartbeat: number;
+  certificates: Certificates | null;
+}
+
+/** Where the options point to, whichever way they are written. */
+export function targetOf(options: z.output<(typeof rabbitmq)['options']>): Target {
+  if (options.connectionOption === 'connectionDetails') {
+    const { ssl, ...details } = options.connectionDetails;
+    return { ...details, certificates: ssl ? details : null };
+  }
+  const url = URL.parse(options.connectionUrl);
+  if (!url || !/^amqps?:$/.test(url.protocol) || !url.hostname || url.search || url.hash || /\/.*\//.test(url.pathname))
+    throw invalid('must be like amqp://user:password@host:5672/vhost (amqps:// with TLS), without parameters');
+  const isEncrypted = url.protocol === 'amqps:';
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(url.port || (isEncrypted ? 5671 : 5672)),
+    vhost: decoded(url.pathname.slice(1)) || '/',
+    username: decoded(url.username) || 'guest',
+    password: decoded(url.password),
+    heartbeat: 60,
+    certificates: isEncrypted ? options : null,
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalid('has a % that begins no encoded character');
+  }
+}
+
+function invalid(what: string): AppError {
+  return new AppError('VALIDATION_ERROR', `datasourceOptions.connectionUrl: ${what}`);
+}

@@ -1,0 +1,48 @@
+import type { Config } from '#shared/config.ts';
+import type { KeyRing } from '#shared/crypto.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import { createFiles, type Files } from '../files/files.ts';
+import { createOAuthConnections, type OAuthConnections } from '../oauth/connections.ts';
+import { createOutboundFetch, type OutboundFetch } from '../outbound/fetch.ts';
+import { createOutbound, type Outbound } from '../outbound/gate.ts';
+import { createTenantDatabases, type TenantDatabases } from '../tenant-database/databases.ts';
+
+/** Everything by which a worker reaches outside the deployment's own stores. */
+export interface Reach {
+  /** The gate that every connection passes. */
+  readonly outbound: Outbound;
+  /** HTTP through the gate. */
+  readonly fetch: OutboundFetch;
+  readonly files: Files;
+  readonly oauthConnections: OAuthConnections;
+  readonly tenantDatabases: TenantDatabases;
+}
+
+interface ReachNeeds {
+  pool: Pool;
+  secrets: KeyRing;
+  config: Pick<Config, 'outbound' | 'oauth' | 'tenantDatabases'>;
+  logger: Logger;
+}
+
+export async function createReach({ pool, secrets, config, logger }: ReachNeeds): Promise<Reach & AsyncDisposable> {
+  await using resources = new AsyncDisposableStack();
+  const outbound = createOutbound(config.outbound);
+  const files = resources.use(await createFiles(pool, logger));
+  const tenantDatabases = resources.use(
+    createTenantDatabases({ pool, secrets, outbound, config: config.tenantDatabases }),
+  );
+  const fetch = resources.use(createOutboundFetch(outbound));
+  const { providers } = config.oauth;
+  const oauthConnections = resources.use(createOAuthConnections({ pool, secrets, providers, fetch, logger }));
+  const owned = resources.move();
+  return {
+    outbound,
+    fetch,
+    files,
+    oauthConnections,
+    tenantDatabases,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

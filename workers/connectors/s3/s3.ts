@@ -1,0 +1,180 @@
+import type { z } from 'zod';
+import type { s3 } from '#shared/datasources/s3.ts';
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import type { DatasourceItem, QueryResult, QueryRun } from '../../connections/connection.ts';
+import { MAX_BYTES } from '../../connections/rows.ts';
+import { readBody } from '../../http/body.ts';
+import { createOutboundFetch, type HTTPResponse } from '../../outbound/fetch.ts';
+import type { Connector } from '../connector.ts';
+import { readBuckets, readHead, readListing } from './answers.ts';
+import { type AskS3, createClient } from './client.ts';
+
+type Query = z.output<typeof s3.query>;
+type Asked<Operation extends Query['operation']> = Extract<Query, { operation: Operation }> & { bucket: string };
+
+const MOST_BYTES = 10_000_000;
+const PAGE = 1_000;
+
+/** One account: its connections are kept. */
+export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
+  const fetch = createOutboundFetch(outbound, { maxBytes: MOST_BYTES });
+  const ask = createClient(options, fetch);
+
+  function bucketOf({ bucket }: Query): string {
+    const named = bucket || options.bucket;
+    if (named === '') throw new AppError('VALIDATION_ERROR', 'bucket: neither the query nor the datasource names one');
+    return named;
+  }
+
+  return {
+    async test(signal) {
+      const { bucket } = options;
+      // A listing says why it is refused; the answer to a HEAD could not.
+      if (bucket === '') readBuckets(await ask({ method: 'GET' }, signal));
+      else readListing(await ask({ method: 'GET', bucket, params: { 'list-type': '2', 'max-keys': '1' } }, signal));
+    },
+    async run({ query }, run) {
+      const bucket = bucketOf(query);
+      switch (query.operation) {
+        case 'listObjects':
+          return await listObjects(ask, { ...query, bucket }, run);
+        case 'getObject':
+          return await getObject(ask, { ...query, bucket }, run);
+        case 'putObject':
+          return await putObject(ask, { ...query, bucket }, run);
+        case 'deleteObject':
+          await ask({ method: 'DELETE', bucket, key: query.key }, run.signal);
+          return { data: { key: query.key } };
+        case 'headObject': {
+          const answer = await ask({ method: 'HEAD', bucket, key: query.key }, run.signal);
+          return { data: { key: query.key, ...readHead(answer) } };
+        }
+      }
+    },
+    async browse([bucket, ...folders], signal) {
+      if (bucket !== undefined) return await browseFolder(ask, { bucket, folders }, signal);
+      const buckets = options.bucket === '' ? readBuckets(await ask({ method: 'GET' }, signal)) : [options.bucket];
+      return buckets.map((name) => ({ name, kind: 'bucket', isContainer: true }));
+    },
+    [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
+  };
+};
+
+/** Page by page, as long as more is wanted. */
+async function listObjects(
+  ask: AskS3,
+  { bucket, prefix, startAfter, maxKeys = Number.POSITIVE_INFINITY }: Asked<'listObjects'>,
+  { signal, maxRows, onRows }: QueryRun,
+): Promise<QueryResult> {
+  const most = Math.min(maxKeys, maxRows);
+  const rows: JsonObject[] = [];
+  let count = 0;
+  let bytes = 0;
+  let token: string | null = '';
+  while (token !== null && count < most && bytes < MAX_BYTES) {
+    const params = listParams({ prefix, startAfter, token, size: Math.min(PAGE, most - count) });
+    const answer = await ask({ method: 'GET', bucket, params }, signal);
+    const { objects, next } = readListing(answer);
+    if (next === token) throw new AppError('UPSTREAM_FAILED', 'The list goes on where it was before', { retry: false });
+    const wanted = objects.slice(0, most - count);
+    count += wanted.length;
+    token = next;
+    if (onRows) await onRows(wanted);
+    else {
+      rows.push(...wanted);
+      bytes += answer.body.length;
+    }
+  }
+  return { data: rows, rowCount: count, truncated: token !== null };
+}
+
+function listParams({ size, ...asked }: { prefix: string; startAfter: string; token: string; size: number }) {
+  const { prefix, startAfter, token } = asked;
+  return {
+    'list-type': '2',
+    'encoding-type': 'url',
+    'max-keys': String(size),
+    ...(prefix !== '' && { prefix }),
+    ...(startAfter !== '' && token === '' && { 'start-after': startAfter }),
+    ...(token !== '' && { 'continuation-token': token }),
+  };
+}
+
+async function getObject(
+  ask: AskS3,
+  { bucket, key, responseType }: Asked<'getObject'>,
+  { signal }: QueryRun,
+): Promise<QueryResult> {
+  const answer = await ask({ method: 'GET', bucket, key }, signal).catch((error: unknown) => {
+    throw isTooLarge(error) ? tooLarge(error) : error;
+  });
+  return { data: contentOf(answer, responseType) };
+}
+
+function contentOf(answer: HTTPResponse, responseType: 'text' | 'json' | 'base64'): Json {
+  if (responseType !== 'text') return readBody(answer, responseType) ?? (responseType === 'base64' ? '' : null);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(answer.body);
+  } catch (cause) {
+    throw new AppError('DB_ERROR', 'responseType: the object is no text; it can be read as base64', { cause });
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof AppError && isJsonObject(error.details) && error.details.reason === 'too-large';
+}
+
+function tooLarge(cause: unknown): AppError {
+  return new AppError(
+    'UPSTREAM_FAILED',
+    `The object has more than ${MOST_BYTES / 1_000_000} MB, too many to answer with`,
+    {
+      cause,
+      retry: false,
+      details: { reason: 'too-large' },
+    },
+  );
+}
+
+async function putObject(
+  ask: AskS3,
+  { bucket, key, body, encoding, contentType }: Asked<'putObject'>,
+  { signal }: QueryRun,
+): Promise<QueryResult> {
+  const bytes = bytesOf(body, encoding);
+  const media = contentType || (typeof body === 'string' ? 'application/octet-stream' : 'application/json');
+  const answer = await ask({ method: 'PUT', bucket, key, body: bytes, headers: { 'content-type': media } }, signal);
+  return { data: { key, size: bytes.length, eTag: readHead(answer).eTag ?? null }, affectedRows: 1 };
+}
+
+function bytesOf(body: Json, encoding: 'text' | 'base64'): Buffer {
+  if (encoding === 'text') return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  if (typeof body !== 'string' || body.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(body))
+    throw new AppError('VALIDATION_ERROR', 'body: must be base64');
+  return Buffer.from(body, 'base64');
+}
+
+/** What stands in a folder: the folders below it, and objects. */
+async function browseFolder(
+  ask: AskS3,
+  { bucket, folders }: { bucket: string; folders: readonly string[] },
+  signal: AbortSignal,
+): Promise<DatasourceItem[]> {
+  if (!/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,255}$/.test(bucket)) throw new AppError('NOT_FOUND', 'There is no such bucket');
+  const prefix = folders.map((folder) => `${folder}/`).join('');
+  const params = { ...listParams({ prefix, startAfter: '', token: '', size: PAGE }), delimiter: '/' };
+  const { prefixes, objects } = readListing(await ask({ method: 'GET', bucket, params }, signal));
+  return [
+    ...prefixes.map((name) => ({ name: name.slice(prefix.length, -1), kind: 'folder', isContainer: true })),
+    // The folder itself can be an object, when a program for people has made it.
+    ...objects
+      .filter(({ key }) => key !== prefix)
+      .map(({ key, ...details }) => ({
+        name: String(key).slice(prefix.length),
+        kind: 'object',
+        isContainer: false,
+        details,
+      })),
+  ];
+}

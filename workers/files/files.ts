@@ -1,0 +1,43 @@
+import { fileIDOf } from '#shared/datasources/file-info.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Question, ReadableFile, ReadResult } from './protocol.ts';
+import { createReaders } from './readers.ts';
+import { createFileStore } from './store.ts';
+
+export interface FileRequest {
+  tenantID: string;
+  /** `filePath` of each, as a datasource has them. */
+  filePaths: readonly string[];
+  /** Made once the files are on this worker's disk, in the same order. */
+  question(files: readonly ReadableFile[]): Question;
+  signal: AbortSignal;
+}
+
+/** Reads files of tenants, in processes apart. */
+export interface Files extends AsyncDisposable {
+  /** Where this worker has its copies. */
+  readonly folder: string;
+  read(request: FileRequest): Promise<ReadResult>;
+}
+
+export async function createFiles(pool: Pool, logger: Logger): Promise<Files> {
+  await using resources = new AsyncDisposableStack();
+  const store = resources.use(await createFileStore(pool));
+  const readers = resources.use(createReaders(store.folder, logger));
+  const owned = resources.move();
+  return {
+    folder: store.folder,
+    async read({ tenantID, filePaths, question, signal }) {
+      signal.throwIfAborted();
+      using held = new DisposableStack();
+      const files: ReadableFile[] = [];
+      for (const filePath of filePaths) {
+        const { path, fileType } = held.use(await store.hold(tenantID, fileIDOf(filePath)));
+        files.push({ path, fileType });
+      }
+      return await readers.ask({ tenantID, question: question(files), signal });
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

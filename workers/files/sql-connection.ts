@@ -1,0 +1,85 @@
+import { AppError } from '#shared/errors.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import type { Connection, QueryRun } from '../connections/connection.ts';
+import type { Files } from './files.ts';
+import type { SqlQuestion } from './protocol.ts';
+
+interface FileDatabase {
+  kind: SqlQuestion['kind'];
+  files: readonly { name: string; filePath: string }[];
+  placeholder(index: number): string;
+  /** Reads so much that a file which is none is found out. */
+  testSql: string;
+  /** Before a statement: how it would be gone about. */
+  explain: string;
+  /** `name` and `kind` of the tables. */
+  tablesSql: string;
+  /** `name`, `type` and `isNullable` (1 or 0, true or false) of the columns of the one table that is its parameter. */
+  columnsSql: string;
+}
+
+interface SqlQuery {
+  statement: Statement | null;
+}
+
+type FileConnection = Pick<Connection<never>, 'test' | typeof Symbol.asyncDispose> & {
+  run(query: SqlQuery, run: QueryRun): ReturnType<Connection<never>['run']>;
+  explain(query: SqlQuery, run: QueryRun): ReturnType<NonNullable<Connection<never>['explain']>>;
+  browse: NonNullable<Connection<never>['browse']>;
+};
+
+/** SQL over files. Nothing is open between questions: whose files they are, and whether they are still there, each asks anew. */
+export function openFileDatabase(
+  { kind, files: named, placeholder, testSql, explain, tablesSql, columnsSql }: FileDatabase,
+  { tenantID, files }: { tenantID: string; files: Files },
+): FileConnection {
+  function ask(asked: Pick<SqlQuestion, 'sql' | 'params' | 'maxRows'>, signal: AbortSignal) {
+    return files.read({
+      tenantID,
+      filePaths: named.map(({ filePath }) => filePath),
+      question: (found) => ({
+        kind,
+        files: found.map((file, index) => ({ ...file, name: named[index]?.name ?? '' })),
+        ...asked,
+      }),
+      signal,
+    });
+  }
+
+  function render({ statement }: SqlQuery): Pick<SqlQuestion, 'sql' | 'params'> {
+    if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
+    return renderStatement(statement, placeholder);
+  }
+
+  return {
+    async test(signal) {
+      await ask({ sql: testSql, params: [], maxRows: 1 }, signal);
+    },
+    run: (query, { maxRows, signal }) => ask({ ...render(query), maxRows }, signal),
+    async explain(query, { maxRows, signal }) {
+      const { sql, params } = render(query);
+      return (await ask({ sql: `${explain} ${sql}`, params, maxRows }, signal)).data;
+    },
+    async browse(path, signal) {
+      const [table] = path;
+      if (path.length > 1) throw new AppError('NOT_FOUND', 'There is nothing below a column');
+      const read = async (sql: string, params: Json[]) =>
+        (await ask({ sql, params, maxRows: MOST_ITEMS }, signal)).data as JsonObject[];
+      const tables = await read(tablesSql, []);
+      if (table === undefined)
+        return tables.map(({ name, kind }) => ({ name: String(name), kind: String(kind), isContainer: true }));
+      if (!tables.some(({ name }) => name === table)) throw new AppError('NOT_FOUND', `There is no table ${table}`);
+      return (await read(columnsSql, [table])).map(({ name, type, isNullable }) => ({
+        name: String(name),
+        kind: 'column',
+        isContainer: false,
+        type: String(type),
+        details: { isNullable: Boolean(isNullable) },
+      }));
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+const MOST_ITEMS = 10_000;

@@ -1,0 +1,73 @@
+import type { z } from 'zod';
+import type { Caller } from '#shared/caller.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { AnyNode } from '#shared/nodes/index.ts';
+import type { Reach } from '../connectors/reach.ts';
+import type { Queries } from '../queries/queries.ts';
+import type { Sandbox } from '../sandbox/pool.ts';
+
+/** What a node knows of the run it is in. `scope` is what templates and code call `ctx`. */
+export interface NodeRun {
+  readonly instanceID: string;
+  readonly tenantID: string;
+  /** Null where there is none: a test of a graph that was never saved. */
+  readonly workflowID: string | null;
+  readonly nodeID: string;
+  /** The node's config as it was saved, templates and all. */
+  readonly saved: JsonObject;
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly caller: Caller;
+  readonly scope: JsonObject;
+  /** The same for every attempt of this node in this run: `runID.nodeID.iteration`. */
+  readonly idempotencyKey: string;
+  readonly timeoutMs: number;
+  readonly log: Logger;
+}
+
+/** Why a parked node is being asked again: the fact that fulfilled its wait. */
+export type Fact =
+  | { kind: 'time' }
+  | { kind: 'input'; submission: JsonObject | null }
+  | {
+      kind: 'child';
+      status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
+      instanceID: string;
+      output: Json;
+      message: string | null;
+    };
+
+export type Park =
+  | { park: 'time'; ms: number }
+  | { park: 'input'; expiresInMs: number | null; request: JsonObject }
+  | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number; timeoutMs: number };
+
+/** The declared exits; `string` where the config names them, and the engine checks. */
+type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];
+
+export interface NodeContext extends Pick<Reach, 'fetch'> {
+  sandbox: Sandbox;
+  queries: Queries;
+  rights: Rights;
+}
+
+export interface Task<D extends AnyNode> {
+  /** Templates resolved, then parsed by the kind's own schema. */
+  config: z.output<D['config']>;
+  run: NodeRun;
+  /** Present when the node parked and its wait is over. */
+  fact?: Fact;
+  signal: AbortSignal;
+}
+
+/** What a node kind does: answers with an output and the exit it leaves by, or parks. Throws an AppError to fail. */
+export type Executor<D extends AnyNode> = (
+  task: Task<D>,
+  context: NodeContext,
+) => Promise<{ output: JsonObject; exit: ExitOf<D> | (D['kind'] extends 'end' ? null : never) } | Park>;
+
+/** Re-checks the caller's permissions while a run goes on: rights change, and members leave. */
+export interface Rights {
+  mayExecute(who: { tenantID: string; caller: Caller }, object: string): Promise<boolean>;
+}

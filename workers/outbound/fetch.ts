@@ -1,0 +1,244 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { Agent, type Dispatcher, errors } from 'undici';
+import { AppError } from '#shared/errors.ts';
+import type { Outbound } from './gate.ts';
+import { checkHeader } from './headers.ts';
+import { connectURL, portOf } from './tls.ts';
+import { placeOf, type Reason, reasonOf, saySent, upstreamError } from './upstream-error.ts';
+
+/** HTTP through the gate. Every connection is checked when it is made: the first, the next, and those of redirects. */
+export interface OutboundFetch extends AsyncDisposable {
+  (request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse>;
+}
+
+export interface HTTPRequest {
+  url: URL;
+  method: string;
+  /** Names in lower case. */
+  headers?: Readonly<Record<string, string>>;
+  body?: string | Buffer | null;
+  followRedirects?: boolean;
+}
+
+export interface HTTPResponse {
+  status: number;
+  /** Names in lower case; several of one name are joined by a comma. */
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+  /** Where the answer came from in the end. */
+  url: URL;
+}
+
+interface FetchOptions {
+  sslVerify?: boolean;
+  /** Of a body, compressed and not. */
+  maxBytes?: number;
+}
+
+const MOST_BYTES = 10_000_000;
+const MOST_REDIRECTS = 10;
+
+export function createOutboundFetch(
+  outbound: Outbound,
+  { sslVerify = true, maxBytes = MOST_BYTES }: FetchOptions = {},
+): OutboundFetch {
+  const agent = new Agent({
+    connections: 4,
+    pipelining: 1,
+    keepAliveTimeout: 10_000,
+    maxHeaderSize: 32_768,
+    // Whoever asks says how long: the signal of the request is the one clock.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect({ protocol, hostname, port }, callback) {
+      connectURL(
+        outbound,
+        { protocol, hostname, port: String(port) },
+        { sslVerify, signal: AbortSignal.timeout(20_000) },
+      ).then(
+        (socket) => callback(null, socket),
+        (error: Error) => callback(error, null),
+      );
+    },
+  });
+
+  async function once(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
+    const { url, method, headers = {}, body = null } = request;
+    const response = await agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: method as Dispatcher.HttpMethod,
+      headers: { 'user-agent': 'gantry', 'accept-encoding': 'gzip, deflate, br', ...headers },
+      body,
+      signal,
+    });
+    const received = joined(response.headers);
+    const bytes = await collect(response.body, received, maxBytes, url);
+    return { status: response.statusCode, headers: received, body: await unpack(bytes, received, maxBytes, url), url };
+  }
+
+  async function readably(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
+    checkRequest(request);
+    try {
+      return await once(request, signal);
+    } catch (error) {
+      throw explain(error, request.url, signal);
+    }
+  }
+
+  async function follow(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
+    let current = request;
+    for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
+      const asked = current;
+      // Whoever redirects has had the request.
+      const response = await saySent(hops > 0, () => readably(asked, signal));
+      const next = request.followRedirects === false ? undefined : redirected(asked, response);
+      if (!next) return response;
+      current = next;
+    }
+    throw new AppError('UPSTREAM_FAILED', `${whereOf(request.url)} redirects more than ${MOST_REDIRECTS} times`, {
+      retry: false,
+    });
+  }
+
+  return Object.assign(follow, { [Symbol.asyncDispose]: () => agent.destroy() });
+}
+
+/** `host:port`, and nothing of a URL that could be a secret. */
+export function whereOf(url: URL): string {
+  return placeOf(url.hostname.replace(/^\[|\]$/g, ''), portOf(url));
+}
+
+function checkRequest({ url, headers = {} }: HTTPRequest): void {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new AppError('VALIDATION_ERROR', 'The URL must begin with http:// or https://');
+  if (url.username !== '' || url.password !== '')
+    throw new AppError('VALIDATION_ERROR', 'The URL must not hold a user or a password');
+  for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
+}
+
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** What to send to where a response points, or undefined when it is the answer. */
+function redirected(request: HTTPRequest, { status, headers }: HTTPResponse): HTTPRequest | undefined {
+  const { location } = headers;
+  if (!redirects.has(status) || location === undefined) return undefined;
+  const { url } = request;
+  const target = targetOf(location, url);
+  if (url.protocol === 'https:' && target.protocol === 'http:')
+    throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} redirects to an address without encryption`, {
+      retry: false,
+    });
+
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const becomesGet = !isRead && (status === 303 || (request.method === 'POST' && (status === 301 || status === 302)));
+  const dropped = (name: string) =>
+    (target.origin !== url.origin && !ownHeaders.has(name)) || (becomesGet && name.startsWith('content-'));
+  return {
+    ...request,
+    url: target,
+    headers: Object.fromEntries(Object.entries(request.headers ?? {}).filter(([name]) => !dropped(name))),
+    ...(becomesGet && { method: 'GET', body: null }),
+  };
+}
+
+/** The only ones another origin gets: any other may be a credential. */
+const ownHeaders: ReadonlySet<string> = new Set(['accept', 'content-type', 'user-agent']);
+
+function targetOf(location: string, base: URL): URL {
+  const target = URL.parse(location, base);
+  const isUsable = target && /^https?:$/.test(target.protocol) && target.username === '' && target.password === '';
+  if (!isUsable)
+    throw new AppError('UPSTREAM_FAILED', `${whereOf(base)} redirects to what is not an address of HTTP`, {
+      retry: false,
+    });
+  return target;
+}
+
+function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const entries = Object.entries(headers).filter(
+    (entry): entry is [string, string | string[]] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
+}
+
+async function collect(
+  body: AsyncIterable<Buffer> & { destroy(): void },
+  headers: Readonly<Record<string, string>>,
+  maxBytes: number,
+  url: URL,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    // What is announced to be too much is not read; a HEAD announces what it does not send.
+    if (size > maxBytes || Number(headers['content-length']) > maxBytes) {
+      body.destroy();
+      throw tooLarge(maxBytes, url);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const unpackers = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+} as const;
+
+async function unpack(
+  bytes: Buffer,
+  headers: Readonly<Record<string, string>>,
+  maxBytes: number,
+  url: URL,
+): Promise<Buffer> {
+  const codings = (headers['content-encoding'] ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  if (bytes.length === 0 || codings.length === 0) return bytes;
+  const [coding = ''] = codings;
+  if (codings.length > 1 || !Object.hasOwn(unpackers, coding))
+    throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers in an encoding that it was not asked for`, {
+      retry: false,
+    });
+  try {
+    return await unpackers[coding as keyof typeof unpackers](bytes, { maxOutputLength: maxBytes });
+  } catch (cause) {
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes, url);
+    throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers with broken compression`, { cause });
+  }
+}
+
+function tooLarge(maxBytes: number, url: URL): AppError {
+  return new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers with more than ${maxBytes / 1_000_000} MB`, {
+    retry: false,
+    details: { reason: 'too-large' },
+  });
+}
+
+const byCode: Readonly<Record<string, Reason>> = {
+  UND_ERR_SOCKET: 'lost',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+};
+
+function explain(error: unknown, url: URL, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof AppError) return error;
+  const reason = reasonOf(error) ?? byCode[codeOf(error)];
+  if (reason) return upstreamError(reason, whereOf(url), error);
+  if (error instanceof errors.UndiciError || error instanceof errors.HTTPParserError)
+    return new AppError('UPSTREAM_FAILED', `What ${whereOf(url)} answers is not HTTP that can be read`, {
+      cause: error,
+    });
+  return error;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

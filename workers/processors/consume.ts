@@ -1,0 +1,69 @@
+import { UnrecoverableError } from 'bullmq';
+import type { z } from 'zod';
+import type { Backplane, JobWorker, Messages } from '#shared/backplane/index.ts';
+import type { KeyRing } from '#shared/crypto.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError, toAppError, toFailedReason } from '#shared/errors.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { AnyQueue } from '#shared/queues/index.ts';
+import type { Reach } from '../connectors/reach.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Datasources } from '../queries/datasources.ts';
+import type { Queries } from '../queries/queries.ts';
+import type { Cancels } from './cancels.ts';
+
+export interface ProcessorContext extends Reach {
+  engine: Engine;
+  pool: Pool;
+  secrets: KeyRing;
+  messages: Messages;
+  cancels: Cancels;
+  datasources: Datasources;
+  queries: Queries;
+  logger: Logger;
+}
+
+/** What a queue's jobs do. Safe to run twice; one that finds nothing to do completes without an error. */
+export type Processor<D extends AnyQueue> = (
+  job: { payload: z.output<D['payload']>; signal: AbortSignal },
+  context: ProcessorContext,
+) => Promise<z.input<D['result']>>;
+
+interface Consumption<D extends AnyQueue> {
+  definition: D;
+  processor: Processor<D>;
+  concurrency: number;
+  leaseMs: number;
+  context: ProcessorContext;
+  logger: Logger;
+}
+
+/** Queue → processor: parse, run, parse; whether a failure is tried again is the error's and the queue's to say. */
+export function consume<D extends AnyQueue>(
+  backplane: Backplane,
+  { definition, processor, concurrency, leaseMs, context, logger }: Consumption<D>,
+): JobWorker {
+  const { name, maxStalledCount } = definition;
+
+  const worker = backplane.worker(
+    name,
+    async (job, signal = new AbortController().signal) => {
+      try {
+        // An old job is caught before it does harm.
+        const payload = definition.payload.safeParse(job.data);
+        if (!payload.success)
+          throw new AppError('VALIDATION_ERROR', `The job is not one of ${name}: ${payload.error.message}`);
+        return definition.result.parse(
+          await processor({ payload: payload.data as z.output<D['payload']>, signal }, context),
+        );
+      } catch (error) {
+        logger.error({ err: error, queue: name, jobID: job.id }, 'job failed');
+        const reason = toFailedReason(error);
+        throw toAppError(error).retry ? new Error(reason) : new UnrecoverableError(reason);
+      }
+    },
+    { concurrency, maxStalledCount, leaseMs },
+  );
+  worker.run().catch((error: Error) => logger.error({ err: error, queue: name }, 'consumer stopped'));
+  return worker;
+}
