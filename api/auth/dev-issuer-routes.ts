@@ -20,6 +20,7 @@ export function devIssuerRoutes(devIssuer: DevIssuer): Route[] {
 
     publicRoute({
       method: 'post',
+      idempotent: false,
       path: '/dev/token',
       summary: 'A token for one hour, for the user with this address; on the machine itself only',
       body: z.object({ email: z.email().max(320) }),

@@ -28,7 +28,6 @@ export interface Demand {
 }
 
 interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
-  method: Method;
   /** Below the tenant for tenant routes, e.g. `/workflows/:workflowID`. */
   path: string;
   summary: string;
@@ -45,15 +44,21 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   isSecret?: true;
   /** 201 for what creates, 302 for what sends the browser elsewhere (`response.redirect`), else 200. */
   status?: 200 | 201 | 302;
-  /**
-   * The route honours `Idempotency-Key`. `transaction`: the handler runs inside the transaction that writes the key.
-   * `handler`: the handler passes `idempotency` on to what opens its own transaction (`runs.accept`). `outside`: what happens
-   * is no part of our database, so the key is written before it and the answer after it.
-   */
-  idempotent?: 'transaction' | 'handler' | 'outside';
   /** Statuses to document beyond those that follow from the rest. */
   errors?: readonly ('401' | '404' | '409' | '429' | '502' | '504')[];
 }
+
+/**
+ * How a route honours `Idempotency-Key`. `transaction`: the handler runs inside the transaction that writes the key. `handler`:
+ * the handler passes `idempotency` on to what opens its own transaction (`runs.accept`). `outside`: the effect is not in our
+ * database, so the key is written before it and the answer after it.
+ */
+export type Idempotent = 'transaction' | 'handler' | 'outside';
+
+/** Most POSTs create or start something, so each one says whether it may be repeated with a key; other methods take none. */
+export type Verb<I extends Idempotent = Idempotent> =
+  | { method: 'post'; idempotent: false | I }
+  | { method: Exclude<Method, 'post'>; idempotent?: never };
 
 export interface Parsed<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
   params: z.output<P>;
@@ -118,30 +123,59 @@ type Gate<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
     }
   | { access: (request: Parsed<P, Q, B>) => readonly [Access, ...Access[]]; permission?: never; object?: never };
 
-export type TenantRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> &
-  Gate<P, Q, B> & {
+/** Whether a path has a parameter `:xID`. A path that is not a literal may have one. */
+type NamesOne<Path extends string> = string extends Path
+  ? true
+  : Path extends `${string}:${infer Name}/${infer Rest}`
+    ? Name extends `${string}ID`
+      ? true
+      : NamesOne<`/${Rest}`>
+    : Path extends `${string}:${string}ID`
+      ? true
+      : false;
+
+/** What a path with an id must come with: a route that checked its type alone would ignore the rules on that one object. */
+type ObjectOf<Path extends string> =
+  NamesOne<Path> extends true
+    ? { onWholeType: true } | { filter: true } | { access: unknown } | { object: unknown }
+    : unknown;
+
+export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
+  Shapes<P, Q, B, R> &
+  Gate<P, Q, B> &
+  ObjectOf<Path> & {
+    path: Path;
     /** The path is whole: the contract has this one outside of `/tenants`, with a `:tenantID` of its own. */
     isWholePath?: true;
-    /** A list whose rows are narrowed to what the caller may read; it asks membership and the permission on anything. */
-    filter?: boolean;
+    /**
+     * Opens the route to a caller with the permission on any object of its type. The handler narrows a list to what the caller
+     * may read (`visible`), or checks the object that it finds (`require`).
+     */
+    filter?: true;
+    /** The path has an id, but the policy has no rules for single objects of this kind: the permission is on all of them. */
+    onWholeType?: true;
     handle: Handler<TenantInput<P, Q, B>, R>;
   };
 
-export type UserRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> & {
-  handle: Handler<UserInput<P, Q, B>, R>;
-  /** Adds to the answer what can be found out only once it is true: after the transaction, also for a replayed answer. */
-  complete?: (answer: z.output<R>, input: UserInput<P, Q, B>, context: ApiContext) => Promise<z.input<R>>;
-};
+export type UserRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<'transaction' | 'outside'> &
+  Shapes<P, Q, B, R> & {
+    handle: Handler<UserInput<P, Q, B>, R>;
+    /** Adds to the answer what can be found out only once it is true: after the transaction, also for a replayed answer. */
+    complete?: (answer: z.output<R>, input: UserInput<P, Q, B>, context: ApiContext) => Promise<z.input<R>>;
+  };
 
-export type OperatorRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> & {
-  /** The handler writes an entry of its own kind instead. */
-  isRecordedByHandler?: boolean;
-  handle: Handler<OperatorInput<P, Q, B>, R>;
-};
+export type OperatorRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
+  Shapes<P, Q, B, R> & {
+    /** The handler writes an entry of its own kind instead. */
+    isRecordedByHandler?: boolean;
+    handle: Handler<OperatorInput<P, Q, B>, R>;
+  };
 
-export type PublicRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Shapes<P, Q, B, R> & {
-  handle: Handler<PublicInput<P, Q, B>, R>;
-};
+/** Without a caller there is no idempotency key: a key is one caller's. */
+export type PublicRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<never> &
+  Shapes<P, Q, B, R> & {
+    handle: Handler<PublicInput<P, Q, B>, R>;
+  };
 
 /** A route as data. The input types are erased here; `mount.ts` parses with the route's own schemas before it calls. */
 export type Route =
@@ -156,7 +190,7 @@ export type Route =
   | (ErasedShapes & { realm: 'operator'; isRecordedByHandler?: boolean; handle: ErasedHandler })
   | (ErasedShapes & { realm: 'public'; handle: ErasedHandler });
 
-type ErasedShapes = Shapes<z.ZodType, z.ZodType, z.ZodType, z.ZodType>;
+type ErasedShapes = Shapes<z.ZodType, z.ZodType, z.ZodType, z.ZodType> & Verb;
 type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 // biome-ignore lint/suspicious/noExplicitAny: the correlation between a route's schemas and its handler ends at the table
 type ErasedHandler = (input: any, context: ApiContext) => Promise<unknown>;
@@ -172,10 +206,14 @@ export const TENANT_PREFIX = '/api/v1/tenants/:tenantID';
 export const OPERATOR_PREFIX = '/api/v1/operator';
 
 /** A route under `/api/v1/tenants/{tenantID}`: membership, then the policy; it cannot be written without a permission. */
-export function tenantRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
-  definition: TenantRouteDefinition<P, Q, B, R>,
-): Route {
-  const { permission, object, access, filter, isWholePath, ...shapes } = definition;
+export function tenantRoute<
+  const Path extends string,
+  P extends Z = NoFields,
+  Q extends Z = NoFields,
+  B extends Z = NoBody,
+  R extends Z = Z,
+>(definition: TenantRouteDefinition<Path, P, Q, B, R>): Route {
+  const { permission, object, access, filter, isWholePath, onWholeType, ...shapes } = definition;
   const resource = permission?.slice(0, permission.indexOf('.'));
   return {
     ...(shapes as unknown as ErasedShapes & { handle: ErasedHandler }),

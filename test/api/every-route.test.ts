@@ -58,6 +58,11 @@ test('a path of fixed words is not taken for one with an id', () => {
   }
 });
 
+test('what creates takes an Idempotency-Key, or has a reason not to', () => {
+  const without = routes.filter(({ method, idempotent }) => method === 'post' && !idempotent).map(nameOf);
+  expect(without.sort()).toEqual(Object.keys(reasonsWithoutKey).sort());
+});
+
 describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_name, route) => {
   test('answers the permitted with what its schema says', async () => {
     const own = await aTenant(cluster);
@@ -265,6 +270,25 @@ describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length 
     }
   });
 });
+
+const secretAnswer = 'its answer has a secret that is not stored';
+const upload = 'the file is no part of what a key is compared by';
+const startsNothing = 'nothing is created, and nothing goes on after the answer';
+
+const reasonsWithoutKey: Record<string, string> = {
+  'post /api/v1/tenants/:tenantID/apikeys': secretAnswer,
+  'post /api/v1/tenants/:tenantID/apikeys/:apiKeyID/clone': secretAnswer,
+  'post /api/v1/operator/auth/login': secretAnswer,
+  'post /api/v1/tenants/:tenantID/datasources/upload': upload,
+  'post /api/v1/tenants/:tenantID/upload-logo': upload,
+  'post /api/v1/auth/config/:tenantID': startsNothing,
+  'post /api/v1/operator/auth/logout': startsNothing,
+  'post /api/v1/tenants/:tenantID/datasources/test': startsNothing,
+  'post /api/v1/tenants/:tenantID/datasources/:datasourceID/test': startsNothing,
+  'post /api/v1/tenants/:tenantID/queries/:dataQueryID/queryTest': startsNothing,
+  'post /api/v1/tenants/:tenantID/roles/sync-policies': startsNothing,
+  'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': 'the first answer counts',
+};
 
 /** Signed by the issuer of the cluster, an hour and a day ago. */
 async function anExpiredToken({ email }: TestUser): Promise<string> {

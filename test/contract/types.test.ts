@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type TenantRouteDefinition, tenantRoute } from '#api/http/route.ts';
+import { publicRoute, TENANT_PREFIX, type TenantRouteDefinition, tenantRoute } from '#api/http/route.ts';
 import type { javascript } from '#shared/nodes/javascript.ts';
 import type { Producer } from '#shared/producer.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
@@ -10,9 +10,25 @@ import type { Processor } from '#workers/processors/consume.ts';
 
 const Answer = z.object({ id: z.string() });
 const Nothing = z.undefined();
-type Route = TenantRouteDefinition<typeof Nothing, typeof Nothing, typeof Nothing, typeof Answer>;
+type Route<Path extends string = '/x'> = TenantRouteDefinition<
+  Path,
+  typeof Nothing,
+  typeof Nothing,
+  typeof Nothing,
+  typeof Answer
+>;
 const shapes = { method: 'get', path: '/x', summary: '', response: Answer } as const;
 const handle = async () => ({ id: 'x' });
+const byID = { ...shapes, path: '/things/:thingID/parts', permission: 'workflow.read', handle } as const;
+const posted = { ...shapes, method: 'post', permission: 'workflow.read', handle } as const;
+
+/** What must compile: everything that says which objects a path with an id is about. */
+const accepted: Route<'/things/:thingID/parts'>[] = [
+  { ...byID, object: () => 'workflow:1' },
+  { ...shapes, path: byID.path, handle, access: () => [{ permission: 'workflow.read', object: 'workflow:1' }] },
+  { ...byID, filter: true },
+  { ...byID, onWholeType: true },
+];
 
 /** What must not compile. Each line fails `npm run check` the day that the compiler no longer objects to it. */
 const refused = {
@@ -25,6 +41,24 @@ const refused = {
   // @ts-expect-error an answer that its schema does not allow
   wrongAnswer: (): Route => ({ ...shapes, permission: 'workflow.read', handle: async () => ({ id: 1 }) }),
 
+  // @ts-expect-error a path with an id, and nothing that says which object the permission is about
+  withoutObject: (): Route<'/things/:thingID/parts'> => byID,
+
+  // @ts-expect-error the same with the id at the end of the path
+  withoutObjectAtTheEnd: (): Route<'/things/:thingID'> => ({ ...byID, path: '/things/:thingID' }),
+
+  // @ts-expect-error the same with a path that is not a literal
+  withoutObjectOfAnyPath: (path: string): Route<string> => ({ ...byID, path }),
+
+  // @ts-expect-error a POST that does not say whether it is idempotent
+  withoutIdempotency: (): Route => posted,
+
+  // @ts-expect-error another method that takes an idempotency key
+  idempotentRead: (): Route => ({ ...shapes, permission: 'workflow.read', handle, idempotent: 'transaction' }),
+
+  // @ts-expect-error a route without a caller whose idempotency key it could be
+  idempotentStranger: () => publicRoute({ ...shapes, method: 'post', idempotent: 'outside', handle }),
+
   // @ts-expect-error a payload of another shape
   wrongPayload: (producer: Producer) => producer.enqueue(workflowRuns, [{ instanceID: 1 }]),
 
@@ -36,6 +70,7 @@ const refused = {
 };
 
 test('what must not compile is a list that the compiler has read', () => {
-  expect(Object.keys(refused)).toHaveLength(6);
+  expect(Object.keys(refused)).toHaveLength(12);
   expect(tenantRoute({ ...shapes, permission: 'workflow.read', handle }).realm).toBe('tenant');
+  expect(accepted.map((route) => tenantRoute(route).path)).toEqual(accepted.map(() => TENANT_PREFIX + byID.path));
 });

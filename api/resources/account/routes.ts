@@ -39,6 +39,7 @@ export const accountRoutes = [
 
   userRoute({
     method: 'post',
+    idempotent: false,
     path: '/api/v1/auth/config/:tenantID',
     summary: "Replace the current user's configuration for a tenant",
     params: TenantID,

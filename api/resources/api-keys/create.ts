@@ -26,6 +26,8 @@ export const createApiKey = tenantRoute({
   body: ApiKeyCreate,
   response: z.object({ apiKey: NewApiKey }),
   isSecret: true,
+  // To answer a repeated request, the key would have to be stored.
+  idempotent: false,
 
   async handle({ body, caller, em, tenantID, require, holds }, { config }) {
     const {
@@ -54,6 +56,7 @@ export const cloneApiKey = tenantRoute({
   params: ApiKeyID,
   response: z.object({ apiKey: NewApiKey }),
   isSecret: true,
+  idempotent: false,
 
   async handle({ params, caller, em, tenantID, require, holds }, { config }) {
     const original = await em.findOne(ApiKeyEntity, { id: params.apiKeyID });

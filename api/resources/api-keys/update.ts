@@ -6,7 +6,7 @@ import { AppError } from '#shared/errors.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { isCovered } from '#shared/policy/permissions.ts';
 import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
-import { type Method, type Route, tenantRoute } from '../../http/route.ts';
+import { type Route, tenantRoute } from '../../http/route.ts';
 import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';
 import { ApiKey, ApiKeyID, ApiKeyUpdate } from './schemas.ts';
@@ -15,7 +15,7 @@ import { ApiKey, ApiKeyID, ApiKeyUpdate } from './schemas.ts';
 export const updateApiKey = updateBy('patch');
 export const putApiKey = updateBy('put');
 
-function updateBy(method: Method): Route {
+function updateBy(method: 'patch' | 'put'): Route {
   return tenantRoute({
     method,
     path: '/apikeys/:apiKeyID',

@@ -3,7 +3,7 @@ import type { JsonObject } from '#shared/json.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { type DatabaseOperation, tenantDatabase } from '#shared/queues/tenant-database.ts';
 import type { ApiContext } from '../../context.ts';
-import { type Method, type Parsed, type Route, type TenantInput, tenantRoute } from '../../http/route.ts';
+import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, type Verb } from '../../http/route.ts';
 
 interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
   method: Method;
@@ -25,11 +25,13 @@ export function databaseRoute<
   Q extends z.ZodType = z.ZodType<Record<string, never>>,
   B extends z.ZodType = z.ZodType<undefined>,
   R extends z.ZodType = z.ZodType,
->({ operation, path, ...route }: DatabaseRoute<P, Q, B, R>): Route {
-  return tenantRoute<P, Q, B, R>({
+>({ operation, path, method, ...route }: DatabaseRoute<P, Q, B, R>): Route {
+  const verb: Verb = method === 'post' ? { method, idempotent: 'outside' } : { method };
+  return tenantRoute<string, P, Q, B, R>({
     ...route,
+    ...verb,
     path: `/database${path}`,
-    ...(route.method === 'post' && { idempotent: 'outside' }),
+    onWholeType: true,
     errors: ['409', '502', '504', ...(route.params ? (['404'] as const) : [])],
 
     async handle(input, context) {

@@ -11,6 +11,7 @@ export const downloadFile = tenantRoute({
   path: '/datasources/files/:fileID',
   summary: 'The bytes of an uploaded file',
   permission: 'datasource.read',
+  onWholeType: true,
   params: FileID,
   produces: 'application/octet-stream',
   response: z.object({}),

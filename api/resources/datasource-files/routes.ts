@@ -31,6 +31,7 @@ export const datasourceFileRoutes = [
     path: '/datasources/files/:fileID',
     summary: 'Delete an uploaded file; what still names it fails from the next query on',
     permission: 'datasource.delete',
+    onWholeType: true,
     params: FileID,
     response: z.object({ message: z.string() }),
 

@@ -19,6 +19,8 @@ export const uploadFile = tenantRoute({
   upload: UPLOAD,
   response: File,
   status: 201,
+  // A request is compared with the earlier one by its body, and the file is read after that.
+  idempotent: false,
 
   async handle({ tenantID, identity, em, file }) {
     const { bytes, fileName } = await file();

@@ -22,6 +22,7 @@ export const testGivenDatasource = tenantRoute({
   ],
   body: DatasourceTest,
   response: ConnectionResult,
+  idempotent: false,
   errors: ['502', '504'],
 
   async handle({ body, tenantID, caller, em, signal }, { producer, secrets }) {
@@ -54,6 +55,7 @@ export const testStoredDatasource = tenantRoute({
   object: ({ params }) => `datasource:${params.datasourceID}`,
   params: DatasourceID,
   response: ConnectionResult,
+  idempotent: false,
   errors: ['502', '504'],
 
   async handle({ params, tenantID, caller, em, signal }, { producer }) {

@@ -10,6 +10,7 @@ export const loginOperator = publicRoute({
   summary: 'Sign in as an operator',
   body: OperatorLogin,
   response: z.object({ operator: Operator, token: z.string(), expiresAt: z.iso.datetime() }),
+  idempotent: false,
   errors: ['401', '429'],
 
   async handle({ body, request, response }, { operators }) {

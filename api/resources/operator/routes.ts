@@ -12,6 +12,7 @@ export const operatorRoutes = [
     path: '/auth/logout',
     summary: 'End the operator session',
     response: z.object({}),
+    idempotent: false,
     isRecordedByHandler: true,
 
     async handle({ operator, request }, { operators }) {

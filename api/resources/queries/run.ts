@@ -57,6 +57,7 @@ export const testStoredDataQuery = tenantRoute({
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryInputs,
   response: QueryAnswer,
+  idempotent: false,
   errors: ['409', '502', '504'],
 
   async handle({ params, query: { explain }, body, em, tenantID, caller, signal, require }, { producer }) {

@@ -60,6 +60,7 @@ export const roleRoutes = [
       roles: z.array(RepairedRole),
       message: z.string(),
     }),
+    idempotent: false,
 
     async handle({ em, tenantID }) {
       const roles = await em.transactional((tx) => syncRoles(onEntities(tx), tenantID));

@@ -23,6 +23,7 @@ export const uploadLogo = tenantRoute({
   object: ({ params }) => `tenant:${params.tenantID}`,
   params: TenantID,
   upload: UPLOAD,
+  idempotent: false,
   response: z.object({ url: z.string(), filePath: z.string(), fileName: z.string(), tenantLogoURL: z.string() }),
 
   async handle({ tenantID, em, file }) {

@@ -16,6 +16,8 @@ export const submitCollection = tenantRoute({
   filter: true,
   params: CollectionRequestID,
   body: Submission,
+  // Harmless without a key: the first answer to a request counts.
+  idempotent: false,
   response: z.object({ collectionRequestID: z.uuid(), message: z.string() }),
 
   async handle({ params, body, identity, em, require }, { runs }) {

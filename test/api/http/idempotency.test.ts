@@ -34,6 +34,7 @@ const routes = [
     path: '/workflows/:workflowID/touch',
     summary: 'Has ids in its path and no body',
     permission: 'workflow.create',
+    onWholeType: true,
     params: z.object({ workflowID: z.uuid() }),
     response: z.object({ touched: z.uuid() }),
     idempotent: 'transaction',

@@ -45,6 +45,7 @@ const routes = [
     summary: 'Optional body',
     body: z.object({ n: z.number() }).optional(),
     response: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+    idempotent: false,
     handle: () => Promise.reject(new Error('not called')),
   }),
   tenantRoute({
@@ -54,6 +55,7 @@ const routes = [
     permission: 'workflow.update',
     upload: { maxBytes: 1 },
     response: z.object({ url: z.string() }),
+    idempotent: false,
     handle: () => Promise.reject(new Error('not called')),
   }),
   publicRoute({

@@ -48,6 +48,7 @@ const routes = [
     ],
     body: z.object({ dataQueryID: ID }),
     response: z.object({}),
+    idempotent: false,
     handle: async () => ({}),
   }),
   userRoute({

@@ -12,6 +12,7 @@ const routes = [
     summary: 'Echo',
     body: z.object({ text: z.string() }),
     response: z.object({ text: z.string() }),
+    idempotent: false,
     handle: async ({ body }) => ({ text: body.text }),
   }),
   userRoute({
@@ -21,6 +22,7 @@ const routes = [
     status: 201,
     body: z.json().optional(),
     response: z.object({ received: z.json().optional() }),
+    idempotent: false,
     handle: async ({ body }) => ({ received: body }),
   }),
   userRoute({
