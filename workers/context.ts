@@ -15,7 +15,7 @@ import { createKeptConnections } from './connections/kept.ts';
 import { createReach } from './connectors/reach.ts';
 import { failStaleRuns } from './engine/boot.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
-import { createSession } from './engine/lease.ts';
+import { createLease } from './engine/lease.ts';
 import { createRights } from './engine/rights.ts';
 import { createSweep, type Sweep } from './engine/sweep.ts';
 import { createCancels } from './processors/cancels.ts';
@@ -27,7 +27,7 @@ import { createQueries } from './queries/run.ts';
 import { createSandbox } from './sandbox/pool.ts';
 
 export interface WorkerContext extends AsyncDisposable {
-  readonly sessionID: string;
+  readonly leaseID: string;
   readonly engine: Engine;
   readonly runs: Runs;
   readonly sweep: Sweep;
@@ -71,10 +71,10 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
 
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
 
-  const session = createSession({
+  const lease = createLease({
     pool,
     slots: config.worker.slots,
-    leaseMs: config.worker.sessionMs,
+    leaseMs: config.worker.leaseMs,
     logger,
     onLost: () => engine.abandon(),
     onRenewed: (held, asOf) => engine.reconcile(held, asOf),
@@ -87,7 +87,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     publisher,
     nodes: { ...reach, sandbox, queries, rights },
     config: config.worker,
-    sessionID: () => session.id,
+    leaseID: () => lease.id,
     logger,
     onFinished: () => sweep.refillSoon(),
   });
@@ -97,14 +97,14 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     producer,
     backplane,
     logger,
-    leaseMs: config.worker.sessionMs,
+    leaseMs: config.worker.leaseMs,
     retention: config.worker.retention,
     onPressure: (waiting) => engine.setPressure(waiting),
   });
 
   await failStaleRuns(pool, runs, config.worker.staleAfterMs, logger);
-  await session.open();
-  resources.use(session);
+  await lease.open();
+  resources.use(lease);
   resources.use(sweep);
   resources.defer(
     backplane.messages.subscribe(RUN_CHANNEL, (message) => {
@@ -129,7 +129,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
         context,
         logger,
         concurrency: (definition as QueueDefinition).concurrency ?? config.worker.slots,
-        leaseMs: config.worker.sessionMs,
+        leaseMs: config.worker.leaseMs,
       }),
     );
   // Last in, first out: no new jobs, then hand back, then wait for the jobs to notice.
@@ -142,8 +142,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
 
   const owned = resources.move();
   return {
-    get sessionID() {
-      return session.id;
+    get leaseID() {
+      return lease.id;
     },
     engine,
     runs,

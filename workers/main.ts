@@ -17,6 +17,6 @@ await using worker = await createWorker({
   logger,
   ...(names.length > 0 && { queueNames: names as QueueName[] }),
 });
-logger.info({ sessionID: worker.sessionID, queues: names.length > 0 ? names : 'all' }, 'worker is taking jobs');
+logger.info({ leaseID: worker.leaseID, queues: names.length > 0 ? names : 'all' }, 'worker is taking jobs');
 await stop;
 logger.info('worker is handing back its work');

@@ -122,16 +122,16 @@ async function bareInsert({ pool, env }: BenchEnvironment): Promise<number> {
 
 /** The commit statement on the engine's own tables, with the rows the engine writes, and no engine. */
 async function fencedCommit({ pool, env, tenantID }: BenchEnvironment, versionID: string): Promise<number> {
-  const session = newID();
+  const leaseID = newID();
   const ids = Array.from({ length: AT_ONCE }, () => newID());
   await pool.query(
     `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 0, 'floor')`,
-    [session],
+    [leaseID],
   );
   await pool.query(
     `insert into workflow_instance (id, tenant_id, version_id, status, epoch, held_by, deadline_at, caller)
      select id, $2, $3, 'RUNNING', 1, $4, now() + interval '1 hour', '{}' from unnest($1::uuid[]) as id`,
-    [ids, tenantID, versionID, session],
+    [ids, tenantID, versionID, leaseID],
   );
   const seqs = new Array<number>(AT_ONCE).fill(0);
   const output = '{"output":{"matched":"yes","label":null,"success":true}}';
@@ -148,7 +148,7 @@ async function fencedCommit({ pool, env, tenantID }: BenchEnvironment, versionID
         name: 'floor',
         text: COMMIT,
         values: [
-          session,
+          leaseID,
           members.map((m) => ids[m]),
           members.map(() => 1),
           from,
@@ -172,6 +172,6 @@ async function fencedCommit({ pool, env, tenantID }: BenchEnvironment, versionID
     },
     env.DATABASE_URL ?? '',
   );
-  await pool.query('update workflow_instance set completed_at = now(), held_by = null where held_by = $1', [session]);
+  await pool.query('update workflow_instance set completed_at = now(), held_by = null where held_by = $1', [leaseID]);
   return rate;
 }

@@ -26,13 +26,13 @@ const slow = graph(
 );
 
 async function worker(deployment: Deployment): Promise<Spawned> {
-  const before = await sessions(deployment);
+  const before = await countLeases(deployment);
   const spawned = spawnNode(['workers/main.ts'], deployment.env);
-  await eventually(async () => expect(await sessions(deployment)).toBeGreaterThan(before), 20_000);
+  await eventually(async () => expect(await countLeases(deployment)).toBeGreaterThan(before), 20_000);
   return spawned;
 }
 
-async function sessions({ pool }: Deployment): Promise<number> {
+async function countLeases({ pool }: Deployment): Promise<number> {
   const { rows } = await pool.query<{ n: number }>('select count(*) as n from worker_session');
   return rows[0]?.n ?? 0;
 }

@@ -23,12 +23,12 @@ export interface ClaimedRow {
 export type Claim = (job: { instanceID: string; epoch: number }) => Promise<ClaimedRow | null>;
 
 /** Claims runs for this process, those of one turn in one statement. Null: an old job, or somebody was faster. */
-export function createClaim(pool: Pool, sessionID: () => string): Claim {
+export function createClaim(pool: Pool, leaseID: () => string): Claim {
   return batched(async (jobs: { instanceID: string; epoch: number }[]) => {
     const { rows } = await pool.query<ClaimedRow>({
       name: 'claim_runs',
       text: CLAIM,
-      values: [sessionID(), jobs.map(({ instanceID }) => instanceID), jobs.map(({ epoch }) => epoch)],
+      values: [leaseID(), jobs.map(({ instanceID }) => instanceID), jobs.map(({ epoch }) => epoch)],
     });
     const byID = new Map(rows.map((row) => [`${row.id}.${row.epoch}`, row]));
     return jobs.map(({ instanceID, epoch }) => byID.get(`${instanceID}.${epoch}`) ?? null);

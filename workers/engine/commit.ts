@@ -26,7 +26,7 @@ export interface Committer {
 
 export interface CommitterOptions {
   pool: Pool;
-  sessionID: () => string;
+  leaseID: () => string;
   logger: Logger;
   onCommitted(result: Committed): void;
   onFenced(run: HeldRun): void;
@@ -130,7 +130,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     const result = await pool.query<CommitRow>({
       name: plain ? 'commit_steps' : 'commit_steps_and_waits',
       text: plain ? COMMIT : COMMIT_AND_WAITS,
-      values: [...stepValues(batch, options.sessionID()), ...(plain ? [] : waitValues(batch))],
+      values: [...stepValues(batch, options.leaseID()), ...(plain ? [] : waitValues(batch))],
     });
     return result.rows;
   }
@@ -176,7 +176,7 @@ export function createCommitter(options: CommitterOptions): Committer {
           watched: true,
           ready: row.held_by === null && row.status === 'WAITING',
         });
-      else if (mine && row.held_by === options.sessionID() && row.seq === fromSeq) again.push(entry);
+      else if (mine && row.held_by === options.leaseID() && row.seq === fromSeq) again.push(entry);
       else {
         run.committing = false;
         options.onFenced(run);
@@ -246,7 +246,7 @@ function statusOf(step: Step): string {
   return step.end?.status ?? (step.release === 'park' ? 'WAITING' : 'RUNNING');
 }
 
-function stepValues(batch: Entry[], sessionID: string): string[] {
+function stepValues(batch: Entry[], leaseID: string): string[] {
   const ids: string[] = [];
   const epochs: number[] = [];
   const from: number[] = [];
@@ -288,7 +288,7 @@ function stepValues(batch: Entry[], sessionID: string): string[] {
     }
   }
   return [
-    sessionID,
+    leaseID,
     plainArray(ids),
     plainArray(epochs),
     plainArray(from),
@@ -361,7 +361,7 @@ function toRows({ run, step, fromSeq }: Entry): RunEventRow[] {
   }));
 }
 
-// $1 session; $2..$10 one element per run; $11..$18 one element per event. `is not distinct from` keeps the planner off the
+// $1 lease; $2..$10 one element per run; $11..$18 one element per event. `is not distinct from` keeps the planner off the
 // index of held runs, which is full of dead entries: the id alone finds the row.
 const LOCKED = `
 with c as (

@@ -22,13 +22,13 @@ export interface Engine {
   advance(job: { instanceID: string; epoch: number }): Promise<void>;
   /** Somebody changed a run that may be held here. */
   onSignal(signal: RunSignal): void;
-  /** What the database says this session holds, read at `asOf` (ms). */
+  /** What the database says this lease holds, read at `asOf` (ms). */
   reconcile(rows: readonly HeldRow[], asOf: number): Promise<void>;
   /** Others wait for a place: a run that has had its quantum gives way. */
   setPressure(waiting: boolean): void;
   /** Aborts what runs and hands every run back. */
   drain(): Promise<void>;
-  /** The session is gone: nothing held here is ours any more. */
+  /** The lease is lost: this process holds no run any more. */
   abandon(): void;
   readonly held: ReadonlyMap<string, HeldRun>;
   readonly stats: { statements: number; steps: number; readonly slotsUsed: number };
@@ -43,7 +43,7 @@ export interface EngineDependencies {
   publisher: Publisher;
   nodes: NodeContext;
   config: WorkerConfig;
-  sessionID: () => string;
+  leaseID: () => string;
   logger: Logger;
   /** A place has become free. */
   onFinished(): void;
@@ -51,10 +51,10 @@ export interface EngineDependencies {
 
 /** One worker keeps a run: claim, then execute, commit, pick the next, until there is nothing to do without waiting. */
 export function createEngine(dependencies: EngineDependencies): Engine {
-  const { pool, runs, publisher, config, sessionID, logger } = dependencies;
+  const { pool, runs, publisher, config, leaseID, logger } = dependencies;
   const held = new Map<string, HeldRun>();
   const strangers = new Map<string, number>();
-  const claim = createClaim(dependencies.dispatchPool, sessionID);
+  const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
   const slots = createSlots(config.slots);
   const gate = createGate();
@@ -63,7 +63,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   const committer = createCommitter({
     pool,
-    sessionID,
+    leaseID,
     logger,
     onCommitted,
     onFenced: (run) => {
@@ -137,7 +137,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     run.rereading += 1;
     readAgain(run)
       .catch((error) => {
-        logger.warn({ err: error, instanceID: run.id }, 'waits not read; the session check tries again');
+        logger.warn({ err: error, instanceID: run.id }, 'waits not read; the next renewal of the lease tries again');
         return [];
       })
       .then((waits) => {
@@ -234,7 +234,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const lost = unknown.filter(({ id, epoch }) => strangers.get(id) === epoch);
       strangers.clear();
       for (const { id, epoch } of unknown) strangers.set(id, epoch);
-      if (lost.length > 0) await release(pool, sessionID(), lost);
+      if (lost.length > 0) await release(pool, leaseID(), lost);
     },
     setPressure(waiting) {
       pressure = waiting;
@@ -247,7 +247,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       for (const run of mine) leave(run, 'drained');
       await pool.query(
         `update workflow_instance set held_by = null, ready_at = now() where held_by = $1 and completed_at is null`,
-        [sessionID()],
+        [leaseID()],
       );
       await runs.refill().catch(() => undefined);
     },
@@ -257,11 +257,11 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   };
 }
 
-async function release(pool: Pool, session: string, rows: readonly { id: string; epoch: number }[]): Promise<void> {
+async function release(pool: Pool, leaseID: string, rows: readonly { id: string; epoch: number }[]): Promise<void> {
   await pool.query(
     `update workflow_instance i set held_by = null, epoch = i.epoch + 1, ready_at = now()
      from unnest($2::uuid[], $3::int[]) as r(id, epoch)
      where i.id = r.id and i.epoch = r.epoch and i.held_by = $1 and i.completed_at is null`,
-    [session, rows.map(({ id }) => id), rows.map(({ epoch }) => epoch)],
+    [leaseID, rows.map(({ id }) => id), rows.map(({ epoch }) => epoch)],
   );
 }

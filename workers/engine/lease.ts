@@ -10,7 +10,7 @@ export interface HeldRow {
   wake_seq: number;
 }
 
-export interface Session extends AsyncDisposable {
+export interface Lease extends AsyncDisposable {
   readonly id: string;
   /** Makes the lease, and keeps renewing it until disposed. */
   open(): Promise<void>;
@@ -18,7 +18,7 @@ export interface Session extends AsyncDisposable {
   end(): Promise<void>;
 }
 
-export interface SessionOptions {
+export interface LeaseOptions {
   pool: Pool;
   slots: number;
   /** How long the lease outlives the last renewal. */
@@ -26,12 +26,12 @@ export interface SessionOptions {
   logger: Logger;
   /** The lease was lost: whatever this process holds is no longer its own. */
   onLost(): void;
-  /** After each renewal, what the database says this session holds, as of `asOf` (ms). */
+  /** After each renewal, what the database says this lease holds, as of `asOf` (ms). */
   onRenewed(held: HeldRow[], asOf: number): Promise<void>;
 }
 
 /** One row per worker process: the lease of everything it holds. Only the database's clock counts. */
-export function createSession({ pool, slots, leaseMs, logger, onLost, onRenewed }: SessionOptions): Session {
+export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }: LeaseOptions): Lease {
   let id = newID();
   let timer: NodeJS.Timeout | undefined;
   let ended = false;
@@ -54,7 +54,7 @@ export function createSession({ pool, slots, leaseMs, logger, onLost, onRenewed 
       [id, leaseMs / 1000],
     );
     if (rowCount === 0) {
-      logger.warn({ sessionID: id }, 'session was ended by others; beginning a new one');
+      logger.warn({ leaseID: id }, 'the lease was ended by another worker; a new one begins');
       onLost();
       await begin();
       return;
@@ -71,7 +71,7 @@ export function createSession({ pool, slots, leaseMs, logger, onLost, onRenewed 
       try {
         await renew();
       } catch (error) {
-        logger.warn({ err: error }, 'session not renewed');
+        logger.warn({ err: error }, 'the lease was not renewed');
         // Nothing can be written without the database; the fence decides about whatever is still held.
         if (performance.now() - lastGood > leaseMs * 2) logger.error('no database for two lease lengths');
       }
@@ -84,7 +84,7 @@ export function createSession({ pool, slots, leaseMs, logger, onLost, onRenewed 
     ended = true;
     clearTimeout(timer);
     await pool.query('update worker_session set ended_at = now() where id = $1', [id]).catch((error) => {
-      logger.warn({ err: error }, 'session left to expire');
+      logger.warn({ err: error }, 'the lease is left to expire');
     });
   }
 

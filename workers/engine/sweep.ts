@@ -70,7 +70,7 @@ export function createSweep(options: SweepOptions): Sweep {
         SWEEP_LOCK,
       ]);
       if (!rows[0]?.mine) return false;
-      if (await mayExpire()) await client.query(END_SESSIONS);
+      if (await mayExpire()) await client.query(END_LEASES);
       lastGood = performance.now();
       await client.query(RELEASE_LOST, [BATCH]);
       return true;
@@ -218,7 +218,7 @@ export function createSweep(options: SweepOptions): Sweep {
   };
 }
 
-const END_SESSIONS = `update worker_session set ended_at = now() where ended_at is null and expires_at < now()`;
+const END_LEASES = `update worker_session set ended_at = now() where ended_at is null and expires_at < now()`;
 
 // A loss counts when a node was in flight; after the first, only when the run was alone in the process that died.
 const RELEASE_LOST = `

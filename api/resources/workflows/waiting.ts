@@ -4,7 +4,7 @@ import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts'
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
-import { hasLiveWorker } from '../../db/worker-session.ts';
+import { hasLiveWorker } from '../../db/live-worker.ts';
 import type { Waiting } from './schemas.ts';
 
 type Reason = z.input<typeof Waiting>;

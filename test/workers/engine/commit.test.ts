@@ -17,25 +17,25 @@ beforeAll(async () => {
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
 
-/** Runs held by a session of the test's own, and a committer that writes for it. */
+/** Runs held by a lease of the test's own, and a committer that writes for it. */
 async function hold(count: number) {
-  const sessionID = newID();
+  const leaseID = newID();
   const ids = Array.from({ length: count }, () => newID());
   await deployment.pool.query(
     `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 0, 't')`,
-    [sessionID],
+    [leaseID],
   );
   await deployment.pool.query(
     `insert into workflow_instance (id, tenant_id, version_id, status, epoch, held_by, deadline_at, caller)
      select id, $2, $3, 'RUNNING', 1, $4, now() + interval '1 hour', '{}' from unnest($1::uuid[]) as id`,
-    [ids, deployment.tenantID, versionID, sessionID],
+    [ids, deployment.tenantID, versionID, leaseID],
   );
   const committed: Committed[] = [];
   const fenced: string[] = [];
   const refused: string[] = [];
   const committer = createCommitter({
     pool: deployment.pool,
-    sessionID: () => sessionID,
+    leaseID: () => leaseID,
     logger: testLogger,
     onCommitted: (result) => committed.push(result),
     onFenced: (run) => fenced.push(run.id),
@@ -47,7 +47,7 @@ async function hold(count: number) {
     run.step.events.push({ nodeID: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'yes', payload });
     committer.submit(run);
   }
-  return { sessionID, held, committer, committed, fenced, refused, step };
+  return { leaseID, held, committer, committed, fenced, refused, step };
 }
 
 function asHeld(id: string): HeldRun {
@@ -129,7 +129,7 @@ test('a batch that is sent again changes nothing', async () => {
   expect(rows[0]?.n).toBe(5);
 });
 
-test('a holder whose session is another cannot write', async () => {
+test('a holder whose lease is another cannot write', async () => {
   const { held, committer, committed, fenced, step } = await hold(1);
   const [run] = held as [HeldRun];
   await deployment.pool.query('update workflow_instance set held_by = $2 where id = $1', [run.id, newID()]);
@@ -142,7 +142,7 @@ test('a holder whose session is another cannot write', async () => {
 });
 
 test('parking and waking at the same moment loses no wake, a thousand times', async () => {
-  const { held, committer, committed, sessionID } = await hold(1000);
+  const { held, committer, committed, leaseID } = await hold(1000);
   const races = held.map(async (run) => {
     run.step.release = 'park';
     run.step.events.push({ nodeID: 'n1', iteration: 0, attempt: 1, status: 'SUSPENDED', exit: null, payload: null });
@@ -159,5 +159,5 @@ test('parking and waking at the same moment loses no wake, a thousand times', as
     [held.map(({ id }) => id)],
   );
   expect(rows[0]?.n).toBe(1000);
-  await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [sessionID]);
+  await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [leaseID]);
 });

@@ -54,10 +54,10 @@ describe('after a crash at any point', () => {
 
   test('locked by somebody at the moment of the hand-over: it waits for them, and not for the sweep', async () => {
     const id = await accepted();
-    const session = newID();
+    const leaseID = newID();
     await deployment.pool.query(
       `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 10, 'room')`,
-      [session],
+      [leaseID],
     );
     const watcher = await deployment.pool.connect();
     await watcher.query('begin');
@@ -70,7 +70,7 @@ describe('after a crash at any point', () => {
     await handedOver;
 
     expect((await deployment.read(id)).dispatched_at).not.toBeNull();
-    await deployment.pool.query('delete from worker_session where id = $1', [session]);
+    await deployment.pool.query('delete from worker_session where id = $1', [leaseID]);
     await work();
     await completes(id);
   });
@@ -249,7 +249,7 @@ describe('after a crash at any point', () => {
     expect(rows).toEqual([{ status: 'COMPLETED', epoch: 1, n: 300 }]);
   });
 
-  test('a session that others have ended is begun anew, and what it held runs to its end elsewhere or here', async () => {
+  test('a lease that others have ended is begun anew, and what it held runs to its end elsewhere or here', async () => {
     const worker = await work();
     const version = await deployment.saveVersion(
       graph({ start: { type: 'start' }, wait: { type: 'delay', delaySeconds: 1, delayMs: 900 }, after: noop }, [
@@ -258,15 +258,13 @@ describe('after a crash at any point', () => {
       ]),
     );
     const { instanceID } = await deployment.runs.accept(deployment.newRun(version));
-    await eventually(async () =>
-      expect(await deployment.read(instanceID)).toMatchObject({ held_by: worker.sessionID }),
-    );
-    const before = worker.sessionID;
+    await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ held_by: worker.leaseID }));
+    const before = worker.leaseID;
 
     await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [before]);
 
     await completes(instanceID);
-    await eventually(() => expect(worker.sessionID).not.toBe(before));
+    await eventually(() => expect(worker.leaseID).not.toBe(before));
   });
 });
 
