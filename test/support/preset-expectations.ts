@@ -18,7 +18,7 @@ const FORM = 'application/x-www-form-urlencoded';
 
 /**
  * Written from what the vendors publish, call by call, and not from the presets: method, address, names and places of the
- * parameters, encoding of the body, credentials. `ops/decisions/0018` says what was read.
+ * parameters, encoding of the body, credentials. `ops/guides/datasources-http.md` says what was read.
  */
 export const vendors: Readonly<Record<string, Vendor>> = {
   airtable: {
