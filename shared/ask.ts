@@ -7,7 +7,7 @@ import type { Pool } from './db/pool.ts';
 import { AppError, reviveError, WireError } from './errors.ts';
 import { newID } from './ids.ts';
 import { OwnJson } from './json.ts';
-import { createLanes } from './lanes.ts';
+import { createLanes, IN_ORDER } from './lanes.ts';
 import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
 import { ASK_CANCEL, AskReply, askContext } from './queues/define-ask.ts';
@@ -71,7 +71,8 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
     using places = new DisposableStack();
     for (const [kind, most] of Object.entries<number>(definition.perLane)) {
       if (whose[kind] === undefined) continue;
-      const leave = await lanes.enter(`${definition.name} ${kind} ${whose[kind]}`, most, until);
+      const lane = { name: `${definition.name} ${kind} ${whose[kind]}`, places: most };
+      const leave = await lanes.enter(lane, IN_ORDER, until);
       if (!leave) throw tooLate({ begun: false, gone: signal?.aborted ?? false });
       places.defer(leave);
     }

@@ -1,59 +1,168 @@
 import { AppError } from './errors.ts';
+import { createTurns, type Turn } from './turns.ts';
 
-/** Places that are few, by name: who finds them taken waits in line, and is refused when the line is long. */
-export interface Lanes {
-  /** Waits for a place and answers with the function that gives it back; undefined when the signal was faster. */
-  enter(name: string, places: number, signal: AbortSignal): Promise<(() => void) | undefined>;
+/** A limited number of places for work. What finds them taken waits for its turn. */
+export interface Lane {
+  /** Takes a place at once, or answers false. */
+  take(turn: Turn): boolean;
+  /** Waits for a place; false when the signal was faster. Throws when too many wait. */
+  wait(turn: Turn, signal?: AbortSignal): Promise<boolean>;
+  /** Gives back a place, for the turn that it was taken for. */
+  leave(turn: Turn): void;
+  /** Takes a place or waits for one; answers with the function that gives it back, undefined when the signal was faster. */
+  enter(turn: Turn, signal?: AbortSignal): Promise<(() => void) | undefined>;
+  /** Does the work in a place. */
+  run<T>(turn: Turn, work: () => Promise<T>): Promise<T>;
+  readonly used: number;
+  readonly waiting: number;
 }
 
-interface Lane {
-  taken: number;
-  line: Set<() => void>;
+interface LaneOptions {
+  places: number;
+  /** Of the places: only short work may take these. */
+  reserve?: number;
+  /** Places that one tenant may have at once. */
+  maxPerTenant?: number;
+  /** More than this many are refused instead of waiting. */
+  maxWaiting?: number;
+  /** The error of a refusal. */
+  tooMany?: (lane: { places: number; waiting: number }) => AppError;
 }
 
-/** So many wait for each place. */
-export function createLanes({ line = 20 }: { line?: number } = {}): Lanes {
-  const lanes = new Map<string, Lane>();
+/** The turn of work that is nobody else's competitor: it goes in the order in which it came. */
+export const IN_ORDER: Turn = { tenantID: '' };
 
-  /** Whoever waits takes over the place, so that nobody new can come between. */
-  function leave(name: string, lane: Lane): void {
-    const [next] = lane.line;
-    if (next) return next();
-    lane.taken -= 1;
-    if (lane.taken === 0) lanes.delete(name);
+export function createLane({
+  places,
+  reserve = 0,
+  maxPerTenant = Number.POSITIVE_INFINITY,
+  maxWaiting = Number.POSITIVE_INFINITY,
+  tooMany = rateLimited,
+}: LaneOptions): Lane {
+  const line = createTurns<Waiter>();
+  const byTenant = new Map<string, number>();
+  const countsTenants = maxPerTenant !== Number.POSITIVE_INFINITY;
+  let used = 0;
+  /** Places taken by work that is not short. */
+  let usedByLong = 0;
+
+  function isFreeFor({ tenantID, isShort = false }: Turn): boolean {
+    if (used >= places) return false;
+    if (!isShort && usedByLong >= places - reserve) return false;
+    return !countsTenants || (byTenant.get(tenantID) ?? 0) < maxPerTenant;
   }
 
-  function wait(lane: Lane, signal: AbortSignal): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const settle = (mine: boolean) => {
-      lane.line.delete(take);
-      signal.removeEventListener('abort', giveUp);
-      resolve(mine);
-    };
-    const take = () => settle(true);
-    const giveUp = () => settle(false);
-    lane.line.add(take);
-    signal.addEventListener('abort', giveUp);
-    return promise;
+  function count({ tenantID, isShort = false }: Turn, change: 1 | -1): void {
+    used += change;
+    if (!isShort) usedByLong += change;
+    if (!countsTenants) return;
+    const taken = (byTenant.get(tenantID) ?? 0) + change;
+    if (taken > 0) byTenant.set(tenantID, taken);
+    else byTenant.delete(tenantID);
   }
 
-  return {
-    async enter(name, places, signal) {
-      if (signal.aborted) return undefined;
-      const lane = lanes.get(name) ?? { taken: 0, line: new Set() };
-      lanes.set(name, lane);
-      if (lane.taken < places) lane.taken += 1;
-      else if (lane.line.size >= places * line)
-        throw new AppError('RATE_LIMITED', `${places} of these are under way and ${lane.line.size} wait`, {
-          retryAfter: 1,
-        });
-      else if (!(await wait(lane, signal))) return undefined;
+  /** A free place goes to the next in line before anything that comes later can see it. */
+  function serve(): void {
+    for (let next = nextWaiter(); next; next = nextWaiter()) {
+      count(next.turn, 1);
+      next.settle(true);
+    }
+  }
 
+  function nextWaiter(): Waiter | undefined {
+    return line.size > 0 && used < places ? line.take(({ turn }) => isFreeFor(turn)) : undefined;
+  }
+
+  const lane: Lane = {
+    get used() {
+      return used;
+    },
+    get waiting() {
+      return line.size;
+    },
+    // Whatever waits now may not start yet, so a place that is free for this turn is not taken from it.
+    take(turn) {
+      if (!isFreeFor(turn)) return false;
+      count(turn, 1);
+      return true;
+    },
+    async wait(turn, signal) {
+      if (signal?.aborted) return false;
+      if (line.size >= maxWaiting) throw tooMany({ places, waiting: line.size });
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const waiter: Waiter = {
+        turn,
+        settle(hasPlace) {
+          signal?.removeEventListener('abort', giveUp);
+          resolve(hasPlace);
+        },
+      };
+      const giveUp = () => {
+        line.remove(turn, waiter);
+        waiter.settle(false);
+      };
+      signal?.addEventListener('abort', giveUp);
+      line.add(turn, waiter);
+      serve();
+      return await promise;
+    },
+    leave(turn) {
+      count(turn, -1);
+      serve();
+    },
+    async run(turn, work) {
+      if (!lane.take(turn)) await lane.wait(turn);
+      try {
+        return await work();
+      } finally {
+        lane.leave(turn);
+      }
+    },
+    async enter(turn, signal) {
+      if (signal?.aborted) return undefined;
+      if (!lane.take(turn) && !(await lane.wait(turn, signal))) return undefined;
       let isInside = true;
       return () => {
-        if (isInside) leave(name, lane);
+        if (isInside) lane.leave(turn);
         isInside = false;
       };
     },
   };
+  return lane;
+}
+
+interface Waiter {
+  turn: Turn;
+  settle(hasPlace: boolean): void;
+}
+
+/** Lanes by name, each of which exists while it is used. */
+export interface Lanes {
+  enter(lane: { name: string; places: number }, turn: Turn, signal: AbortSignal): Promise<(() => void) | undefined>;
+}
+
+/** At most `maxWaitingPerPlace` wait for each place of a lane. */
+export function createLanes({ maxWaitingPerPlace = 20 }: { maxWaitingPerPlace?: number } = {}): Lanes {
+  const lanes = new Map<string, Lane>();
+
+  return {
+    async enter({ name, places }, turn, signal) {
+      const lane = lanes.get(name) ?? createLane({ places, maxWaiting: places * maxWaitingPerPlace });
+      lanes.set(name, lane);
+      const leave = await lane.enter(turn, signal);
+      const forget = () => void (lane.used + lane.waiting === 0 && lanes.delete(name));
+      if (!leave) forget();
+      return (
+        leave &&
+        (() => {
+          leave();
+          forget();
+        })
+      );
+    },
+  };
+}
+
+function rateLimited({ places, waiting }: { places: number; waiting: number }): AppError {
+  return new AppError('RATE_LIMITED', `${places} of these are under way and ${waiting} wait`, { retryAfter: 1 });
 }

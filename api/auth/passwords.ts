@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { AppError } from '#shared/errors.ts';
+import { createLane, IN_ORDER } from '#shared/lanes.ts';
 
 /**
  * Argon2id with 46 MiB and one pass, the larger of the equal settings that OWASP recommends. To raise them is to change them
@@ -9,8 +10,8 @@ import { AppError } from '#shared/errors.ts';
 const current: Cost = { memory: 47_104, passes: 1, parallelism: 1 };
 const hashBytes = 32;
 /** Each takes a thread of the few that files and names are also looked up with, and its memory. */
-const atOnce = 2;
-const waitingAtMost = 64;
+const maxAtOnce = 2;
+const maxWaiting = 64;
 
 interface Cost {
   /** KiB */
@@ -27,16 +28,20 @@ export interface Passwords {
 
 /** Hashing off the event loop, a few at once; a flood of logins is answered with UNAVAILABLE. */
 export function createPasswords(): Passwords {
-  const inTurn = createTurns();
+  const hashing = createLane({
+    places: maxAtOnce,
+    maxWaiting,
+    tooMany: () => new AppError('UNAVAILABLE', 'Too many people are signing in', { retryAfter: 5 }),
+  });
   return {
     async hash(password) {
       const salt = randomBytes(16);
-      return format(current, salt, await inTurn(() => derive(password, salt, current)));
+      return format(current, salt, await hashing.run(IN_ORDER, () => derive(password, salt, current)));
     },
     async verify(password, stored) {
       const known = stored === undefined ? undefined : read(stored);
       const { cost, salt, hash } = known ?? { cost: current, salt: randomBytes(16), hash: randomBytes(hashBytes) };
-      const derived = await inTurn(() => derive(password, salt, cost));
+      const derived = await hashing.run(IN_ORDER, () => derive(password, salt, cost));
       const isRight = timingSafeEqual(derived, hash) && known !== undefined;
       return { isRight, isOutdated: JSON.stringify(cost) !== JSON.stringify(current) };
     },
@@ -65,26 +70,5 @@ function read(stored: string): { cost: Cost; salt: Buffer; hash: Buffer } {
     cost: { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
     salt: Buffer.from(salt, 'base64'),
     hash: Buffer.from(hash, 'base64'),
-  };
-}
-
-function createTurns() {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= atOnce) {
-      if (waiting.length >= waitingAtMost)
-        throw new AppError('UNAVAILABLE', 'Too many people are signing in', { retryAfter: 5 });
-      // Whoever is through hands over its place.
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
   };
 }

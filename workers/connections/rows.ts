@@ -27,7 +27,7 @@ export function rowOf(keys: readonly string[], values: readonly Json[]): JsonObj
 const TURN = 5_000;
 
 /** Converts many rows a part at a time, so that others have their turn in between. */
-export async function inTurns<Raw, Row>(
+export async function convertInParts<Raw, Row>(
   rows: readonly Raw[],
   convert: (part: readonly Raw[]) => readonly Row[],
 ): Promise<Row[]> {

@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts';
-import { createLanes } from '#shared/lanes.ts';
+import { createLane, IN_ORDER } from '#shared/lanes.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 
 /** A connection to a server, for one piece of work at a time. */
@@ -53,7 +53,7 @@ export function createSessions<S extends Session>({
   line = Number.POSITIVE_INFINITY,
   onEmpty = () => undefined,
 }: Settings<S>): Sessions<S> {
-  const lanes = createLanes({ line });
+  const lane = createLane({ places, maxWaiting: places * line });
   const idle: Idle<S>[] = [];
   /** Of the source that was asked for last: what leads elsewhere is of no use any more. */
   let current: string | undefined;
@@ -128,7 +128,7 @@ export function createSessions<S extends Session>({
   return {
     async use(signal, work) {
       users += 1;
-      const leaveLane = await lanes.enter('', places, signal).catch((error: unknown) => {
+      const leaveLane = await lane.enter(IN_ORDER, signal).catch((error: unknown) => {
         users -= 1;
         throw error;
       });

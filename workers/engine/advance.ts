@@ -1,6 +1,7 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
+import type { Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { exitsOf } from '#shared/nodes/index.ts';
 import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
@@ -14,7 +15,6 @@ import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError, usualExit } 
 import { outputText } from './outputs.ts';
 import { type ParkDependencies, parkNode } from './park.ts';
 import { type Restored, recordEnd } from './restore.ts';
-import type { Slots } from './slots.ts';
 import { createTask } from './task.ts';
 
 /** A holder gives way after this much, when others wait. */
@@ -31,7 +31,8 @@ export interface Advance {
 }
 
 export interface AdvanceDependencies extends ParkDependencies {
-  slots: Slots;
+  /** Places for nodes that run in this process; tenants take turns. */
+  slots: Lane;
   nodes: NodeContext;
   config: WorkerConfig;
   logger: Logger;
@@ -52,11 +53,11 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     run.nodesRun += 1;
     if (!fact) run.attempts.set(index, (run.attempts.get(index) ?? 0) + 1);
     if (node.isDisabled) return skip(run, node);
-    if (slots.take()) void attempt(run, node, fact);
+    if (slots.take(run.turn)) void attempt(run, node, fact);
     else
-      void slots.wait().then(() => {
+      void slots.wait(run.turn).then(() => {
         if (!isOver(run)) return attempt(run, node, fact);
-        slots.release();
+        slots.leave(run.turn);
       });
   }
 
@@ -74,7 +75,7 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
       if (!isOver(run)) failNode(run, node, resolved, task.explain(error));
     } finally {
       task.stopClock();
-      slots.release();
+      slots.leave(run.turn);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
+import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
@@ -14,7 +15,6 @@ import { createGate } from './gate.ts';
 import { createHeldRun, emptyStep, type HeldRun, hasWork, type LoadedVersion } from './held-run.ts';
 import type { HeldRow } from './lease.ts';
 import { restore } from './restore.ts';
-import { createSlots } from './slots.ts';
 import { createVersions } from './versions.ts';
 
 export interface Engine {
@@ -56,7 +56,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const strangers = new Map<string, number>();
   const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
-  const slots = createSlots(config.slots);
+  const slots = createLane({ places: config.slots });
   const gate = createGate();
   let draining = false;
   let pressure = false;

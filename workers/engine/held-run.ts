@@ -1,6 +1,7 @@
 import type { Caller } from '#shared/caller.ts';
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import type { Turn } from '#shared/turns.ts';
 import { createProgress, type Graph, type Progress } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
@@ -81,6 +82,8 @@ export interface HeldRun {
   readonly workflowID: string | null;
   readonly epoch: number;
   readonly caller: Caller;
+  /** Whose turn it is when places for nodes are few. */
+  readonly turn: Turn;
   readonly version: LoadedVersion;
   readonly parentID: string | null;
   readonly depth: number;
@@ -131,6 +134,7 @@ export function createHeldRun(row: ClaimedRow, version: LoadedVersion, onProgres
     workflowID: row.workflow_id,
     epoch: row.epoch,
     caller: row.caller,
+    turn: { tenantID: row.tenant_id, creatorID: row.caller.userID ?? row.caller.id },
     version,
     parentID: row.parent_id,
     depth: row.depth,

@@ -1,3 +1,4 @@
+import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Question, ReadResult } from './protocol.ts';
 import { ReaderProcess } from './reader-process.ts';
@@ -34,7 +35,7 @@ export function createReaders(
   { atOnce, perTenant, idleMs }: Limits = { atOnce: 4, perTenant: 2, idleMs: 30_000 },
 ): Readers {
   const seats = new Set<Seat>();
-  const waiting = new Set<{ tenantID: string; wake: () => void }>();
+  const lane = createLane({ places: atOnce, maxPerTenant: perTenant });
   const timer = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   function sweep(): void {
@@ -47,13 +48,8 @@ export function createReaders(
     seat.process.kill();
   }
 
-  function hasPlace(tenantID: string): boolean {
-    const busy = [...seats].filter(({ isBusy }) => isBusy);
-    return busy.length < atOnce && busy.filter((seat) => seat.tenantID === tenantID).length < perTenant;
-  }
-
-  async function take({ tenantID, question, signal }: ReaderRequest): Promise<Seat> {
-    while (!hasPlace(tenantID)) await nextPlace(tenantID, signal);
+  /** The process of the tenant that has read the same files before, else an idle one of the tenant, else a new one. */
+  function seatFor({ tenantID, question }: ReaderRequest): Seat {
     const about = aboutOf(question);
     const idle = [...seats].filter(({ isBusy, process }) => !isBusy && process.isUsable);
     const own = idle.filter((seat) => seat.tenantID === tenantID);
@@ -69,35 +65,22 @@ export function createReaders(
     return seat;
   }
 
-  async function nextPlace(tenantID: string, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const entry = { tenantID, wake: resolve };
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    waiting.add(entry);
-    try {
-      await promise;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-      waiting.delete(entry);
-    }
-  }
-
-  function give(seat: Seat): void {
+  function release(seat: Seat): void {
     Object.assign(seat, { isBusy: false, idleSince: performance.now() });
     if (!seat.process.isUsable) seats.delete(seat);
-    // Each looks for itself whether there is a place, in the order in which they came.
-    for (const { wake } of [...waiting]) wake();
   }
 
   return {
     async ask(request) {
-      const seat = await take(request);
+      const { tenantID, question, signal } = request;
+      const leave = await lane.enter({ tenantID }, signal);
+      if (!leave) throw signal.reason;
+      const seat = seatFor(request);
       try {
-        return await seat.process.ask(request.question, request.signal);
+        return await seat.process.ask(question, signal);
       } finally {
-        give(seat);
+        release(seat);
+        leave();
       }
     },
     async [Symbol.asyncDispose]() {

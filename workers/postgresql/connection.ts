@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
 import type { Connection, QueryResult, QueryRun } from '../connections/connection.ts';
-import { inTurns, MAX_BYTES } from '../connections/rows.ts';
+import { convertInParts, MAX_BYTES } from '../connections/rows.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 import { browse } from './browse.ts';
 import { refusalOf } from './errors.ts';
@@ -101,7 +101,7 @@ async function presented(result: RawResult, client: PostgresClient): Promise<Que
   const notices = client.takeNotices().map(({ message }) => message);
   const written = { ...(affectedRows !== undefined && { affectedRows }), ...(notices.length > 0 && { notices }) };
   if (!fields) return { data: [], ...written };
-  const data = await inTurns(rows, (part) => rowsOf(part, fields, client.types));
+  const data = await convertInParts(rows, (part) => rowsOf(part, fields, client.types));
   const columns = columnsOf(fields, client.types);
   return { data, columns, rowCount, ...written, ...(isCut && { truncated: true }) };
 }

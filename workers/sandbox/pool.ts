@@ -1,6 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import { createTurns } from '#shared/turns.ts';
 import { Call } from './call.ts';
 import { HostProcess } from './host-process.ts';
 import type { HostReply, Job, Outcome } from './protocol.ts';
@@ -45,8 +46,7 @@ class Pool implements Sandbox {
   /** Beside the others, one call at a time: for calls that saw their host die, and for tenants that killed one. */
   #quarantine: HostProcess | undefined;
   readonly #suspects = new Map<string, number>();
-  /** By tenant, the tenants in the order of their turns. */
-  readonly #waiting = new Map<string, Call[]>();
+  readonly #waiting = createTurns<Call>();
   #retirement: NodeJS.Timeout | undefined;
   #lastID = 0;
   #failedStarts = 0;
@@ -73,8 +73,7 @@ class Pool implements Sandbox {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     const hosts = this.#everyHost();
-    for (const calls of this.#waiting.values()) for (const call of calls) call.reject(closing());
-    this.#waiting.clear();
+    for (const call of this.#waiting.takeAll()) call.reject(closing());
     for (const host of hosts) {
       for (const call of [...host.calls.values()]) {
         host.release(call);
@@ -100,23 +99,21 @@ class Pool implements Sandbox {
   }
 
   #enqueue(call: Call): void {
-    const calls = this.#waiting.get(call.tenantID);
-    if (!calls) this.#waiting.set(call.tenantID, [call]);
-    else if (call.isAlone) calls.unshift(call);
-    else calls.push(call);
+    this.#waiting.add(call, call, { isFirst: call.isAlone });
   }
 
   /** Starts what can start, a call of each tenant in turn. */
   #dispatch(): void {
-    for (const [tenantID, calls] of this.#waiting) {
-      const [call] = calls;
-      const host = call && this.#hostFor(call);
-      if (!host) continue;
-      calls.shift();
-      this.#waiting.delete(tenantID);
-      if (calls.length > 0) this.#waiting.set(tenantID, calls);
-      this.#start(call, host);
-    }
+    for (let next = this.#next(); next; next = this.#next()) this.#start(next.call, next.host);
+  }
+
+  #next(): { call: Call; host: HostProcess } | undefined {
+    let host: HostProcess | undefined;
+    const call = this.#waiting.take((each) => {
+      host = this.#hostFor(each);
+      return host !== undefined;
+    });
+    return call && host && { call, host };
   }
 
   #hostFor(call: Call): HostProcess | undefined {
@@ -223,17 +220,12 @@ class Pool implements Sandbox {
     if (this.#failedStarts < 3) return;
     this.#failedStarts = 0;
     const lost = new AppError('UNAVAILABLE', 'User code cannot be run at the moment', { retryAfter: 5 });
-    for (const calls of this.#waiting.values()) for (const call of calls) call.reject(lost);
-    this.#waiting.clear();
+    for (const call of this.#waiting.takeAll()) call.reject(lost);
   }
 
   /** The call's signal fired: its caller has the reason, what is left is to stop the work. */
   #abandon(call: Call): void {
-    const calls = this.#waiting.get(call.tenantID) ?? [];
-    const at = calls.indexOf(call);
-    if (at >= 0) calls.splice(at, 1);
-    if (calls.length === 0) this.#waiting.delete(call.tenantID);
-
+    this.#waiting.remove(call, call);
     const host = this.#everyHost().find((each) => each.calls.has(call.job.id));
     if (!host) return;
     host.cancel(call);

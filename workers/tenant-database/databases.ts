@@ -2,7 +2,7 @@ import type { Config } from '#shared/config.ts';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
-import { createLanes } from '#shared/lanes.ts';
+import { createLane } from '#shared/lanes.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { createSessions, type Sessions, type Source } from '../connections/sessions.ts';
 import type { Outbound } from '../outbound/gate.ts';
@@ -42,7 +42,7 @@ interface Row {
 
 export function createTenantDatabases({ pool, secrets, outbound, config }: Needs): TenantDatabases {
   const provisioner = createProvisioner({ pool, secrets, config });
-  const lanes = createLanes();
+  const provisioning = createLane({ places: MOST_PROVISIONED, maxWaiting: MOST_PROVISIONED * LINE });
   const byTenant = new Map<string, Sessions<PostgresClient>>();
 
   function sessionsOf(tenantID: string): Sessions<PostgresClient> {
@@ -74,7 +74,7 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
 
   /** A few at a time: each holds one of the worker's own connections while it waits for the server. */
   async function provide(tenantID: string, signal: AbortSignal): Promise<OwnDatabase> {
-    const leave = await lanes.enter('provisioning', MOST_PROVISIONED, signal);
+    const leave = await provisioning.enter({ tenantID }, signal);
     if (!leave)
       throw new AppError('UPSTREAM_TIMEOUT', "The tenant's database could not be made in time; nothing was done", {
         cause: signal.reason,

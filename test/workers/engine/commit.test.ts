@@ -59,6 +59,7 @@ function asHeld(id: string): HeldRun {
     workflowID: null,
     epoch: 1,
     caller: { type: 'system', id: deployment.tenantID, origin: 'direct' },
+    turn: { tenantID: deployment.tenantID },
     version: { graph, options: WorkflowOptions.parse({}), policies: [] },
     parentID: null,
     depth: 0,

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { generate, type Packet, parser, type QoS } from 'mqtt-packet';
 import { AppError } from '#shared/errors.ts';
+import { createLane, IN_ORDER } from '#shared/lanes.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import { tooLarge } from '../../connections/batch.ts';
 import { type Reason, upstreamError } from '../../outbound/upstream-error.ts';
@@ -35,6 +36,7 @@ export interface MqttSession {
 /** A packet above this is not gathered in memory, however large it says that it is. */
 const MOST_INFLOW = 32 * 1024 * 1024;
 const CLOSE_MS = 1_000;
+const MAX_UNDER_WAY = 1_000;
 
 type Reply = PromiseWithResolvers<Packet>;
 
@@ -52,9 +54,8 @@ export async function openMqtt(
   /** Messages of QoS 2 that came and may come again, until the server says that it knows. */
   const received = new Set<number>();
   let onMessage: ((message: MqttMessage) => void) | undefined;
-  const turns: (() => void)[] = [];
-  let underWay = 0;
-  let most = 1_000;
+  /** A server of version 5 ends the connection when more messages than it takes are under way. */
+  let publishing = createLane({ places: MAX_UNDER_WAY });
   let lastID = 0;
 
   function end(error: unknown): void {
@@ -90,19 +91,6 @@ export async function openMqtt(
     pings.push(waiting);
     send({ cmd: 'pingreq' });
     await unlessAborted(gone.signal, waiting.promise);
-  }
-
-  /** A server of version 5 ends the connection when more than it takes is under way. */
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (underWay >= most) await new Promise<void>((resolve) => turns.push(resolve));
-    else underWay += 1;
-    try {
-      return await work();
-    } finally {
-      const next = turns.shift();
-      if (next) next();
-      else underWay -= 1;
-    }
   }
 
   function receive(packet: Packet): void {
@@ -159,7 +147,7 @@ export async function openMqtt(
         send(packet);
         return await ping();
       }
-      return await inTurn(async () => {
+      return await publishing.run(IN_ORDER, async () => {
         const messageId = nextID();
         accepted(
           topic,
@@ -191,7 +179,8 @@ export async function openMqtt(
   try {
     const answer = await unlessAborted(signal, reply('connack', hello(greeting)));
     letIn(answer, where);
-    if (answer.cmd === 'connack') most = Math.min(most, answer.properties?.receiveMaximum || most);
+    const maxByServer = (answer.cmd === 'connack' && answer.properties?.receiveMaximum) || MAX_UNDER_WAY;
+    if (maxByServer < MAX_UNDER_WAY) publishing = createLane({ places: maxByServer });
     return session;
   } catch (error) {
     end(error);

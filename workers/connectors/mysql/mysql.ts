@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
 import type { QueryResult } from '../../connections/connection.ts';
-import { columnKeys, inTurns, parseJson, rowOf } from '../../connections/rows.ts';
+import { columnKeys, convertInParts, parseJson, rowOf } from '../../connections/rows.ts';
 import { createSessions } from '../../connections/sessions.ts';
 import { placeOf, reasonOf, upstreamError, withDetails } from '../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
@@ -64,7 +64,7 @@ async function presented({ fields, rows, rowCount, affectedRows, isCut }: RawRes
   if (!fields) return { data: [], ...(affectedRows !== undefined && { affectedRows }) };
   const keys = keysOf(fields);
   const columns = fields.map((field, index) => ({ name: keys[index] ?? '', type: typeName(field) }));
-  const data = await inTurns(rows, (part) => rowsOf(fields, part));
+  const data = await convertInParts(rows, (part) => rowsOf(fields, part));
   return { data, columns, rowCount, ...(isCut && { truncated: true }) };
 }
 

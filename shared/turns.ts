@@ -1,0 +1,152 @@
+/** Whose work waits. Work without a creator counts as its tenant's own. */
+export interface Turn {
+  readonly tenantID: string;
+  /** The user or API key that began it. */
+  readonly creatorID?: string;
+  /** Work that ends soon, such as a ping or a lookup; a lane may keep places for it. */
+  readonly isShort?: boolean;
+}
+
+/**
+ * The order in which waiting work goes on: creators take turns, the tenants of one creator take turns, and the work of one
+ * tenant goes in the order in which it came. So a creator gains nothing by making more tenants.
+ */
+export interface Turns<T> {
+  /** `isFirst` puts it before the other work of its tenant. */
+  add(turn: Turn, item: T, options?: { isFirst?: boolean }): void;
+  remove(turn: Turn, item: T): void;
+  /**
+   * Takes the next item that may start, undefined when there is none. Of each tenant only the oldest short and the oldest other
+   * item are asked for: what is behind them waits for them.
+   */
+  take(mayStart: (item: T) => boolean): T | undefined;
+  /** Empties it. */
+  takeAll(): T[];
+  readonly size: number;
+}
+
+/** What waits of one tenant. */
+interface Waiting<T> {
+  readonly short: Queue<T>;
+  readonly other: Queue<T>;
+}
+
+export function createTurns<T>(): Turns<T> {
+  /** By creator, then by tenant, both in the order of their turns. */
+  const creators = new Map<string, Map<string, Waiting<T>>>();
+  let arrivals = 0;
+  let size = 0;
+
+  function takeFrom(tenants: Map<string, Waiting<T>>, mayStart: (item: T) => boolean): T | undefined {
+    for (const [tenantID, waiting] of tenants) {
+      const item = takeOldest(waiting, mayStart);
+      if (item === undefined) continue;
+      tenants.delete(tenantID);
+      if (!isEmpty(waiting)) tenants.set(tenantID, waiting);
+      return item;
+    }
+    return undefined;
+  }
+
+  const turns: Turns<T> = {
+    get size() {
+      return size;
+    },
+    add({ tenantID, creatorID = tenantID, isShort = false }, item, { isFirst = false } = {}) {
+      const tenants = entryOf(creators, creatorID, () => new Map<string, Waiting<T>>());
+      const waiting = entryOf(tenants, tenantID, () => ({ short: new Queue<T>(), other: new Queue<T>() }));
+      arrivals += 1;
+      const queue = isShort ? waiting.short : waiting.other;
+      if (isFirst) queue.unshift(item, -arrivals);
+      else queue.push(item, arrivals);
+      size += 1;
+    },
+    remove({ tenantID, creatorID = tenantID, isShort = false }, item) {
+      const tenants = creators.get(creatorID);
+      const waiting = tenants?.get(tenantID);
+      if (!tenants || !waiting?.[isShort ? 'short' : 'other'].remove(item)) return;
+      size -= 1;
+      if (isEmpty(waiting)) tenants.delete(tenantID);
+      if (tenants.size === 0) creators.delete(creatorID);
+    },
+    take(mayStart) {
+      for (const [creatorID, tenants] of creators) {
+        const item = takeFrom(tenants, mayStart);
+        if (item === undefined) continue;
+        creators.delete(creatorID);
+        if (tenants.size > 0) creators.set(creatorID, tenants);
+        size -= 1;
+        return item;
+      }
+      return undefined;
+    },
+    takeAll() {
+      const all: T[] = [];
+      for (let item = turns.take(() => true); item !== undefined; item = turns.take(() => true)) all.push(item);
+      return all;
+    },
+  };
+  return turns;
+}
+
+function isEmpty({ short, other }: Waiting<unknown>): boolean {
+  return short.head === undefined && other.head === undefined;
+}
+
+function takeOldest<T>({ short, other }: Waiting<T>, mayStart: (item: T) => boolean): T | undefined {
+  const isShortOlder = (short.head?.arrival ?? Number.POSITIVE_INFINITY) < (other.head?.arrival ?? 0);
+  for (const queue of isShortOlder ? [short, other] : [other, short]) {
+    const { head } = queue;
+    if (head && mayStart(head.item)) {
+      queue.shift();
+      return head.item;
+    }
+  }
+  return undefined;
+}
+
+interface Queued<T> {
+  item: T;
+  arrival: number;
+}
+
+/** First in, first out. An array whose start moves: `Array.shift` copies a long queue each time. */
+class Queue<T> {
+  #items: (Queued<T> | undefined)[] = [];
+  #start = 0;
+
+  get head(): Queued<T> | undefined {
+    return this.#items[this.#start];
+  }
+
+  push(item: T, arrival: number): void {
+    this.#items.push({ item, arrival });
+  }
+
+  unshift(item: T, arrival: number): void {
+    this.#items.splice(0, this.#start, { item, arrival });
+    this.#start = 0;
+  }
+
+  shift(): void {
+    this.#items[this.#start] = undefined;
+    this.#start += 1;
+    if (this.#start < 64 || this.#start * 2 < this.#items.length) return;
+    this.#items = this.#items.slice(this.#start);
+    this.#start = 0;
+  }
+
+  remove(item: T): boolean {
+    const index = this.#items.findIndex((queued) => queued?.item === item);
+    if (index >= 0) this.#items.splice(index, 1);
+    return index >= 0;
+  }
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
