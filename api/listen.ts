@@ -6,7 +6,7 @@ import type { Logger } from '#shared/logger.ts';
 import { type ApiContext, createApiContext } from './context.ts';
 import { answerUnreadable } from './http/unreadable.ts';
 import { createGateway } from './realtime/gateway.ts';
-import { routes } from './resources/index.ts';
+import { routeGroups } from './resources/index.ts';
 import { createServer } from './server.ts';
 
 export interface Api extends AsyncDisposable {
@@ -18,7 +18,7 @@ export interface Api extends AsyncDisposable {
 export async function startApi({ config, logger }: { config: Config; logger: Logger }): Promise<Api> {
   await using resources = new AsyncDisposableStack();
   const context = resources.use(await createApiContext(config, logger));
-  const server = createServer(context, routes);
+  const server = createServer(context, routeGroups);
   answerUnreadable(server);
   server.listen(config.http.port, config.http.host);
   await once(server, 'listening');

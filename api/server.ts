@@ -11,13 +11,13 @@ import { health, readiness } from './http/health.ts';
 import { mount } from './http/mount.ts';
 import { describeRoutes } from './http/openapi.ts';
 import { requestID } from './http/request-id.ts';
-import type { Route } from './http/route.ts';
+import type { RouteGroup } from './http/route.ts';
 
 /** The whole service on one screen. It is not listening yet. */
-export function createServer(context: ApiContext, routes: readonly Route[]): Server {
+export function createServer(context: ApiContext, groups: readonly RouteGroup[]): Server {
   const { http } = context.config;
-  const table = context.devIssuer ? [...routes, ...devIssuerRoutes(context.devIssuer)] : routes;
-  const document = describeRoutes(table);
+  const served = context.devIssuer ? [...groups, devIssuerRoutes(context.devIssuer)] : groups;
+  const document = describeRoutes(served);
 
   const app = express();
   app.disable('x-powered-by');
@@ -31,7 +31,11 @@ export function createServer(context: ApiContext, routes: readonly Route[]): Ser
   app.get('/ready', readiness(context));
   app.get('/openapi.json', (_request, response) => void response.json(document));
   app.get('/docs', docs(document));
-  mount(app, table, { context, readBody: bodyReader({ limitBytes: http.bodyLimitBytes }) });
+  mount(
+    app,
+    served.flatMap(({ routes }) => routes),
+    { context, readBody: bodyReader({ limitBytes: http.bodyLimitBytes }) },
+  );
   app.use(unknownPath);
   app.use(answerErrors(context.logger));
 

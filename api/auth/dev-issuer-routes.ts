@@ -1,16 +1,18 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
-import { publicRoute, type Route } from '../http/route.ts';
+import { publicRoute, type RouteGroup } from '../http/route.ts';
 import type { DevIssuer } from './dev-issuer.ts';
 
 /** Tokens for anybody who asks on this machine. */
-export function devIssuerRoutes(devIssuer: DevIssuer): Route[] {
-  return [
+export function devIssuerRoutes(devIssuer: DevIssuer): RouteGroup {
+  const routes = [
     publicRoute({
+      name: 'getDevKeys',
       method: 'get',
       path: '/dev/jwks.json',
-      summary: 'The keys of the development issuer',
+      summary: 'Get the keys of the development issuer',
+      description: 'Returns the public keys that verify the tokens of the development issuer.',
       response: z.object({ keys: z.array(z.looseObject({})) }),
 
       async handle() {
@@ -19,10 +21,13 @@ export function devIssuerRoutes(devIssuer: DevIssuer): Route[] {
     }),
 
     publicRoute({
+      name: 'createDevToken',
       method: 'post',
       idempotent: false,
       path: '/dev/token',
-      summary: 'A token for one hour, for the user with this address; on the machine itself only',
+      summary: 'Get a development token',
+      description:
+        'Returns an ID token for any email address, valid for one hour. It is issued on the machine of the server only.',
       body: z.object({ email: z.email().max(320) }),
       response: z.object({ token: z.string(), expiresAt: z.iso.datetime() }),
 
@@ -34,6 +39,7 @@ export function devIssuerRoutes(devIssuer: DevIssuer): Route[] {
       },
     }),
   ];
+  return { tag: 'Development', description: 'ID tokens without an identity provider, on this machine only.', routes };
 }
 
 /** The address decides. The rest refuses what comes through a proxy, or from a page whose name was pointed at this machine. */

@@ -75,35 +75,44 @@ export const securitySchemes = {
   },
 };
 
-/** What is answered before there is a route table, and even while there is no database. */
+export const serviceGroup = {
+  tag: 'Service and authentication',
+  description: 'Whether the service is alive, who the caller is, and what the caller has stored for a tenant.',
+};
+
+/** Answered before there is a route table, and even without a database. */
 function probe(
-  name: string,
-  words: Pick<Operation, 'summary'> & { description: string },
+  words: { name: string; summary: string; description: string; answer: string },
   properties: Record<string, Schema>,
-) {
+): Operation {
   const schema = inEnvelope({ type: 'object', properties, required: Object.keys(properties) });
-  const operation: Operation = {
-    operationId: `get${name}`,
-    tags: ['service'],
+  return {
+    operationId: words.name,
+    tags: [serviceGroup.tag],
     summary: words.summary,
+    description: words.description,
     parameters: [],
-    responses: { 200: { description: words.description, content: json(schema) } },
+    responses: { 200: { description: words.answer, content: json(schema) } },
     security: [],
   };
-  return operation;
 }
 
 export const healthOperation = probe(
-  'Health',
-  { summary: 'Whether the service is alive', description: 'It is' },
+  {
+    name: 'getHealth',
+    summary: 'Get the health of the process',
+    description: 'Answers as long as the process runs, whatever the state of the database.',
+    answer: 'The process runs',
+  },
   { status: { const: 'ok' }, timestamp: { type: 'string', format: 'date-time' } },
 );
 
 export const readyOperation = probe(
-  'Ready',
   {
-    summary: 'Whether this process should be sent requests; 503 with the same fields when not',
-    description: 'It should',
+    name: 'getReadiness',
+    summary: 'Get the readiness of the process',
+    description: 'Says whether a load balancer should send requests to this process. If not, the status is 503.',
+    answer: 'The process takes requests',
   },
   { status: { enum: ['ready', 'not ready'] }, checks: { type: 'object' } },
 );

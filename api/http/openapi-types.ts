@@ -36,6 +36,7 @@ export interface Operation {
   operationId: string;
   tags: string[];
   summary: string;
+  description: string;
   parameters: Parameter[];
   requestBody?: { required: boolean; content: Content };
   responses: Record<string, { description: string; content?: Content } | { $ref: string }>;
@@ -46,7 +47,8 @@ export interface Operation {
 export interface OpenAPI {
   openapi: '3.1.0';
   info: { title: string; version: string; description: string };
-  tags: { name: string }[];
+  servers: { url: string; description: string }[];
+  tags: { name: string; description: string }[];
   paths: Record<string, Partial<Record<Method, Operation>>>;
   components: {
     schemas: Record<string, Schema>;

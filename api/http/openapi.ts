@@ -12,23 +12,28 @@ import {
   json,
   readyOperation,
   securitySchemes,
+  serviceGroup,
 } from './openapi-parts.ts';
 import type { Content, OpenAPI, Operation, Parameter, Schema } from './openapi-types.ts';
-import { type Route, TENANT_PREFIX } from './route.ts';
+import type { Route, RouteGroup } from './route.ts';
 
 /** The route table as an OpenAPI document: nothing in it is written by hand, so nothing in it can be out of date. */
-export function describeRoutes(routes: readonly Route[]): OpenAPI {
+export function describeRoutes(groups: readonly RouteGroup[]): OpenAPI {
   const schemas: Record<string, Schema> = { Error: errorSchema };
   const paths: OpenAPI['paths'] = {
     '/health': { get: healthOperation },
     '/ready': { get: readyOperation },
   };
-  const tags = new Set(['service']);
-  for (const route of routes) {
-    const path = route.path.replace(/:(\w+)/g, '{$1}');
-    const operation = describeRoute(route, schemas);
-    paths[path] = { ...paths[path], [route.method]: operation };
-    for (const tag of operation.tags) tags.add(tag);
+  const names = new Set([healthOperation.operationId, readyOperation.operationId]);
+  const tags = new Map([[serviceGroup.tag, serviceGroup.description]]);
+  for (const { tag, description, routes } of groups) {
+    tags.set(tag, description);
+    for (const route of routes) {
+      if (names.has(route.name)) throw new Error(`Two routes are called ${route.name}`);
+      names.add(route.name);
+      const path = route.path.replace(/:(\w+)/g, '{$1}');
+      paths[path] = { ...paths[path], [route.method]: describeRoute(route, tag, schemas) };
+    }
   }
   return {
     openapi: '3.1.0',
@@ -38,21 +43,23 @@ export function describeRoutes(routes: readonly Route[]): OpenAPI {
       description:
         'Multi-tenant backend for admin applications. Every answer carries `success`; a failure has `error.code` and `error.message`.',
     },
-    tags: [...tags].map((name) => ({ name })),
+    servers: [{ url: '/', description: 'The server of this document' }],
+    tags: [...tags].map(([name, description]) => ({ name, description })),
     paths,
     components: { schemas, responses: errorResponses, securitySchemes },
   };
 }
 
-function describeRoute(route: Route, schemas: Record<string, Schema>): Operation {
+function describeRoute(route: Route, tag: string, schemas: Record<string, Schema>): Operation {
   const toSchema = (schema: z.ZodType, io: 'input' | 'output') => hoist(jsonSchema(schema, io), schemas);
   const status = String(route.status ?? 200);
   const example = route.body && exampleOf(toSchema(route.body, 'input'), schemas);
   const permissions = permissionsOf(route, example);
   return {
-    operationId: operationID(route),
-    tags: [tagOf(route)],
+    operationId: route.name,
+    tags: [tag],
     summary: route.summary,
+    description: route.description,
     parameters: [
       ...pathParameters(route, toSchema),
       ...queryParameters(route, toSchema),
@@ -124,25 +131,6 @@ function queryParameters(route: Route, toSchema: ToSchema): Parameter[] {
     ...(description !== undefined && { description }),
     schema,
   }));
-}
-
-/** The resource: the word after the tenant, or after the version. */
-function tagOf({ path }: Route): string {
-  const rest = path.startsWith(`${TENANT_PREFIX}/`) ? path.slice(TENANT_PREFIX.length) : path.replace(/^\/api\/v1/, '');
-  return rest.split('/')[1] ?? 'service';
-}
-
-/** `post /workflows/:workflowID/execute` is `postWorkflowsByWorkflowIDExecute`: as unique as the path, and it changes only with it. */
-function operationID({ method, path }: Route): string {
-  const rest = path.startsWith(TENANT_PREFIX)
-    ? path.slice(TENANT_PREFIX.length) || '/tenant'
-    : path.replace(/^\/api\/v1/, '');
-  const words = rest.split(/[/\-._]/).filter(Boolean);
-  return method + words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word))).join('');
-}
-
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 function errorsOf(route: Route): string[] {

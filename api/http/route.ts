@@ -28,9 +28,14 @@ export interface Demand {
 }
 
 interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
+  /** What a client calls it: the `operationId` of the OpenAPI document, unique, in camelCase, and stable once published. */
+  name: string;
   /** Below the tenant for tenant routes, e.g. `/workflows/:workflowID`. */
   path: string;
+  /** A few words for a list of operations: `List tables`. */
   summary: string;
+  /** Whole sentences, in Markdown. */
+  description: string;
   params?: P;
   query?: Q;
   body?: B;
@@ -189,6 +194,13 @@ export type Route =
   | (ErasedShapes & { realm: 'user'; handle: ErasedHandler; complete?: ErasedCompletion })
   | (ErasedShapes & { realm: 'operator'; isRecordedByHandler?: boolean; handle: ErasedHandler })
   | (ErasedShapes & { realm: 'public'; handle: ErasedHandler });
+
+/** Routes that the reference shows together. */
+export interface RouteGroup {
+  tag: string;
+  description: string;
+  routes: readonly Route[];
+}
 
 type ErasedShapes = Shapes<z.ZodType, z.ZodType, z.ZodType, z.ZodType> & Verb;
 type ErasedParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;

@@ -1,4 +1,5 @@
-import type { Route } from '../http/route.ts';
+import { serviceGroup } from '../http/openapi-parts.ts';
+import type { RouteGroup } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { databaseRoutes } from './database/routes.ts';
@@ -15,21 +16,62 @@ import { operatorUserRoutes } from './users/operator-routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
-/** Every route of the service, in the order of the contract. */
-export const routes: readonly Route[] = [
-  ...accountRoutes,
-  ...tenantRoutes,
-  ...databaseRoutes,
-  ...datasourceFileRoutes,
-  ...datasourceRoutes,
-  ...dataQueryRoutes,
-  ...workflowRoutes,
-  ...userRoutes,
-  ...roleRoutes,
-  ...apiKeyRoutes,
-  ...oauthRoutes,
-  ...oauthConnectionRoutes,
-  ...operatorRoutes,
-  ...operatorRoleRoutes,
-  ...operatorUserRoutes,
+/** Every route of the service, in the groups and the order of the contract. */
+export const routeGroups: readonly RouteGroup[] = [
+  {
+    ...serviceGroup,
+    routes: accountRoutes,
+  },
+  {
+    tag: 'Tenants',
+    description: 'A tenant is an isolated workspace. Everything else belongs to one.',
+    routes: tenantRoutes,
+  },
+  {
+    tag: 'Database',
+    description: "The tenant's own PostgreSQL database: schemas, tables, rows, triggers and SQL.",
+    routes: databaseRoutes,
+  },
+  {
+    tag: 'Datasources',
+    description: 'Connections to databases, services and files. Workers use them; secrets are never shown again.',
+    routes: [...datasourceFileRoutes, ...datasourceRoutes],
+  },
+  {
+    tag: 'Data queries',
+    description: 'Stored queries of a datasource, with parameters, pages and a cache.',
+    routes: dataQueryRoutes,
+  },
+  {
+    tag: 'Workflows',
+    description: 'Graphs of nodes that workers run. A run is called an instance.',
+    routes: workflowRoutes,
+  },
+  {
+    tag: 'Users',
+    description: 'Members of a tenant, invitations, and the roles of both.',
+    routes: userRoutes,
+  },
+  {
+    tag: 'Roles',
+    description: 'Named sets of permissions. A permission is written `<resource>.<action>`.',
+    routes: roleRoutes,
+  },
+  {
+    tag: 'API keys',
+    description: 'Credentials for programs, with permissions of their own.',
+    routes: apiKeyRoutes,
+  },
+  {
+    tag: 'OAuth',
+    description: 'Accounts at other services, connected by OAuth 2.0, that datasources use.',
+    routes: [...oauthRoutes, ...oauthConnectionRoutes],
+  },
+  {
+    tag: 'Operator',
+    description: 'Administration of the whole deployment. It needs the session of an operator.',
+    routes: [...operatorRoutes, ...operatorRoleRoutes, ...operatorUserRoutes],
+  },
 ];
+
+export const routes = routeGroups.flatMap(({ routes }) => routes);

@@ -17,7 +17,8 @@ type Route<Path extends string = '/x'> = TenantRouteDefinition<
   typeof Nothing,
   typeof Answer
 >;
-const shapes = { method: 'get', path: '/x', summary: '', response: Answer } as const;
+const nameless = { method: 'get', path: '/x', summary: '', description: '', response: Answer } as const;
+const shapes = { ...nameless, name: 'getX' } as const;
 const handle = async () => ({ id: 'x' });
 const byID = { ...shapes, path: '/things/:thingID/parts', permission: 'workflow.read', handle } as const;
 const posted = { ...shapes, method: 'post', permission: 'workflow.read', handle } as const;
@@ -34,6 +35,9 @@ const accepted: Route<'/things/:thingID/parts'>[] = [
 const refused = {
   // @ts-expect-error a tenant route without a permission
   withoutPermission: (): Route => ({ ...shapes, handle }),
+
+  // @ts-expect-error a tenant route without the name that clients know it by
+  withoutName: (): Route => ({ ...nameless, permission: 'workflow.read', handle }),
 
   // @ts-expect-error a permission that is not in the catalogue
   unknownPermission: (): Route => ({ ...shapes, permission: 'workflow.fly', handle }),
@@ -70,7 +74,7 @@ const refused = {
 };
 
 test('what must not compile is a list that the compiler has read', () => {
-  expect(Object.keys(refused)).toHaveLength(12);
+  expect(Object.keys(refused)).toHaveLength(13);
   expect(tenantRoute({ ...shapes, permission: 'workflow.read', handle }).realm).toBe('tenant');
   expect(accepted.map((route) => tenantRoute(route).path)).toEqual(accepted.map(() => TENANT_PREFIX + byID.path));
 });

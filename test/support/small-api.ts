@@ -57,7 +57,7 @@ export async function startSmallApi(
     ...settings,
   });
   const context = resources.use(await createApiContext(config, testLogger));
-  const server = createServer(context, routes);
+  const server = createServer(context, [{ tag: 'Things', description: 'What the test serves.', routes }]);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   resources.defer(async () => {

@@ -12,9 +12,11 @@ import { TenantID, User, UserConfig, UserConfigUpdate } from './schemas.ts';
 
 export const accountRoutes = [
   userRoute({
+    name: 'getCurrentUser',
     method: 'get',
     path: '/api/v1/auth',
-    summary: 'The current user',
+    summary: 'Get the current user',
+    description: 'Returns the user that the ID token belongs to.',
     response: z.object({ user: User }),
 
     async handle({ identity, em }) {
@@ -23,9 +25,11 @@ export const accountRoutes = [
   }),
 
   userRoute({
+    name: 'getUserConfig',
     method: 'get',
     path: '/api/v1/auth/config/:tenantID',
-    summary: "The current user's configuration for a tenant",
+    summary: "Get the current user's configuration",
+    description: 'Returns what the current user has stored for one tenant, or an empty object.',
     params: TenantID,
     response: z.object({ userConfig: UserConfig }),
     errors: ['404'],
@@ -38,10 +42,12 @@ export const accountRoutes = [
   }),
 
   userRoute({
+    name: 'setUserConfig',
     method: 'post',
     idempotent: false,
     path: '/api/v1/auth/config/:tenantID',
-    summary: "Replace the current user's configuration for a tenant",
+    summary: "Replace the current user's configuration",
+    description: 'Stores any JSON object for the current user in one tenant. It replaces what was stored before.',
     params: TenantID,
     body: UserConfigUpdate,
     response: z.object({ userConfig: UserConfig, tenantID: z.uuid(), message: z.string() }),

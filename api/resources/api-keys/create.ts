@@ -18,9 +18,12 @@ import { ApiKeyCreate, ApiKeyID, NewApiKey } from './schemas.ts';
 const DAY_MS = 86_400_000;
 
 export const createApiKey = tenantRoute({
+  name: 'createApiKey',
   method: 'post',
   path: '/apikeys',
-  summary: 'Create an API key; the key itself is in this answer and nowhere else',
+  summary: 'Create an API key',
+  description:
+    'Returns the key itself, which no other answer does. The caller must hold every permission that the key gets.',
   status: 201,
   permission: 'apikey.create',
   body: ApiKeyCreate,
@@ -45,9 +48,12 @@ export const createApiKey = tenantRoute({
 });
 
 export const cloneApiKey = tenantRoute({
+  name: 'cloneApiKey',
   method: 'post',
   path: '/apikeys/:apiKeyID/clone',
-  summary: 'A new key that may do the same; it is disabled until somebody enables it',
+  summary: 'Clone an API key',
+  description:
+    'Creates a new key with the same permissions and roles. It is disabled until it is updated with `isDisabled: false`.',
   status: 201,
   access: ({ params }) => [
     { permission: 'apikey.read', object: `apikey:${params.apiKeyID}` },

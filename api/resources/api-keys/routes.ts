@@ -13,9 +13,11 @@ import { putApiKey, updateApiKey } from './update.ts';
 
 export const apiKeyRoutes = [
   tenantRoute({
+    name: 'listApiKeys',
     method: 'get',
     path: '/apikeys',
-    summary: 'The API keys the caller may read, newest first',
+    summary: 'List API keys',
+    description: 'Returns the API keys the caller may read, newest first, without the keys themselves.',
     permission: 'apikey.list',
     filter: true,
     query: ApiKeyList,
@@ -40,9 +42,11 @@ export const apiKeyRoutes = [
   createApiKey,
 
   tenantRoute({
+    name: 'getApiKey',
     method: 'get',
     path: '/apikeys/:apiKeyID',
-    summary: 'An API key, without the key itself',
+    summary: 'Get an API key',
+    description: 'Returns an API key, without the key itself.',
     permission: 'apikey.read',
     object: ({ params }) => `apikey:${params.apiKeyID}`,
     params: ApiKeyID,
@@ -60,9 +64,11 @@ export const apiKeyRoutes = [
   putApiKey,
 
   tenantRoute({
+    name: 'deleteApiKey',
     method: 'delete',
     path: '/apikeys/:apiKeyID',
-    summary: 'Disable an API key: it is refused from the next request on, in every process',
+    summary: 'Disable an API key',
+    description: 'The key is rejected from the next request on.',
     permission: 'apikey.delete',
     object: ({ params }) => `apikey:${params.apiKeyID}`,
     params: ApiKeyID,

@@ -12,14 +12,30 @@ import { presentApiKey } from './present.ts';
 import { ApiKey, ApiKeyID, ApiKeyUpdate } from './schemas.ts';
 
 /** The contract names both methods for it. */
-export const updateApiKey = updateBy('patch');
-export const putApiKey = updateBy('put');
+export const updateApiKey = updateBy({
+  name: 'updateApiKey',
+  method: 'patch',
+  summary: 'Update an API key',
+  description: 'Fields that are left out stay as they are. The caller must hold every permission that is added.',
+});
+export const putApiKey = updateBy({
+  name: 'putApiKey',
+  method: 'put',
+  summary: 'Update an API key by PUT',
+  description: 'Does the same as PATCH: fields that are left out stay as they are.',
+});
 
-function updateBy(method: 'patch' | 'put'): Route {
+interface Words {
+  name: string;
+  method: 'patch' | 'put';
+  summary: string;
+  description: string;
+}
+
+function updateBy(words: Words): Route {
   return tenantRoute({
-    method,
+    ...words,
     path: '/apikeys/:apiKeyID',
-    summary: 'Change an API key; what is left out stays',
     permission: 'apikey.update',
     object: ({ params }) => `apikey:${params.apiKeyID}`,
     params: ApiKeyID,

@@ -6,10 +6,12 @@ import type { ApiContext } from '../../context.ts';
 import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, type Verb } from '../../http/route.ts';
 
 interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
+  name: string;
   method: Method;
   /** Below `T/database`. */
   path: string;
   summary: string;
+  description: string;
   permission: Extract<Permission, `database.${string}`>;
   params?: P;
   query?: Q;

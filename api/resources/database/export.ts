@@ -11,9 +11,11 @@ import { exportFormats, type Portions } from './export-formats.ts';
 import { RowsExport, TableName } from './schemas.ts';
 
 export const exportRows = tenantRoute({
+  name: 'exportRows',
   method: 'patch',
   path: '/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows/export',
-  summary: 'The rows that a filter finds as a file: csv, json or xlsx',
+  summary: 'Export rows',
+  description: 'Returns the rows that a filter finds as a file: CSV, JSON or Excel.',
   permission: 'database.rowList',
   params: TableName,
   body: RowsExport,

@@ -7,9 +7,11 @@ import { tenantRoute } from '../../http/route.ts';
 import { FileID } from './schemas.ts';
 
 export const downloadFile = tenantRoute({
+  name: 'downloadDatasourceFile',
   method: 'get',
   path: '/datasources/files/:fileID',
-  summary: 'The bytes of an uploaded file',
+  summary: 'Download an uploaded file',
+  description: 'Returns the bytes of a file that was uploaded for a datasource.',
   permission: 'datasource.read',
   onWholeType: true,
   params: FileID,

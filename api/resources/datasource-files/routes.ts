@@ -11,9 +11,11 @@ export const datasourceFileRoutes = [
   uploadFile,
 
   tenantRoute({
+    name: 'listDatasourceFiles',
     method: 'get',
     path: '/datasources/files',
-    summary: 'The files that were uploaded for datasources, newest first',
+    summary: 'List uploaded files',
+    description: 'Returns the files that were uploaded for datasources, newest first.',
     permission: 'datasource.list',
     query: FileList,
     response: Files,
@@ -27,9 +29,11 @@ export const datasourceFileRoutes = [
   downloadFile,
 
   tenantRoute({
+    name: 'deleteDatasourceFile',
     method: 'delete',
     path: '/datasources/files/:fileID',
-    summary: 'Delete an uploaded file; what still names it fails from the next query on',
+    summary: 'Delete an uploaded file',
+    description: 'Deletes a file. Datasources that still name it fail from the next query on.',
     permission: 'datasource.delete',
     onWholeType: true,
     params: FileID,

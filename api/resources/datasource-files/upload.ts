@@ -12,9 +12,12 @@ import { presentFile } from './present.ts';
 import { File } from './schemas.ts';
 
 export const uploadFile = tenantRoute({
+  name: 'uploadDatasourceFile',
   method: 'post',
   path: '/datasources/upload',
-  summary: 'Upload a file for a datasource: CSV, TSV, JSON, Excel (.xlsx), Parquet or SQLite, of at most 10 MB',
+  summary: 'Upload a file for a datasource',
+  description:
+    'Stores a CSV, TSV, JSON, Excel (.xlsx), Parquet or SQLite file of at most 10 MB. The answer can be used as `fileInfo` of a datasource.',
   permission: 'datasource.create',
   upload: UPLOAD,
   response: File,

@@ -8,9 +8,11 @@ import { presentDatasource } from './present.ts';
 import { Changed, DatasourceID } from './schemas.ts';
 
 export const cloneDatasource = tenantRoute({
+  name: 'cloneDatasource',
   method: 'post',
   path: '/datasources/:datasourceID/clone',
-  summary: 'Copy a datasource with its secrets',
+  summary: 'Clone a datasource',
+  description: 'Copies a datasource with its secrets.',
   access: ({ params }) => [
     { permission: 'datasource.read', object: `datasource:${params.datasourceID}` },
     { permission: 'datasource.create', object: 'datasource:*' },

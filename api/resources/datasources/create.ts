@@ -9,9 +9,11 @@ import { presentDatasource } from './present.ts';
 import { Changed, DatasourceCreate } from './schemas.ts';
 
 export const createDatasource = tenantRoute({
+  name: 'createDatasource',
   method: 'post',
   path: '/datasources',
-  summary: 'Create a datasource; its secrets are stored sealed and never shown again',
+  summary: 'Create a datasource',
+  description: 'Stores the options of a connection. Secrets are stored encrypted and are masked in every answer.',
   status: 201,
   access: ({ body }) => [
     { permission: 'datasource.create', object: 'datasource:*' },

@@ -6,9 +6,11 @@ import { getDatasource } from './find.ts';
 import { DatasourceID } from './schemas.ts';
 
 export const deleteDatasource = tenantRoute({
+  name: 'deleteDatasource',
   method: 'delete',
   path: '/datasources/:datasourceID',
-  summary: 'Delete a datasource and the data queries that ask it',
+  summary: 'Delete a datasource',
+  description: 'Deletes a datasource and the data queries that use it.',
   permission: 'datasource.delete',
   object: ({ params }) => `datasource:${params.datasourceID}`,
   params: DatasourceID,

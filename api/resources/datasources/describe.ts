@@ -7,9 +7,11 @@ import { tenantRoute } from '../../http/route.ts';
 import { DatasourceSchemas, SchemasQuery } from './schemas.ts';
 
 export const describeDatasources = tenantRoute({
+  name: 'getDatasourceSchemas',
   method: 'get',
   path: '/datasources/schemas',
-  summary: 'The types of datasource, each with the form of its options',
+  summary: 'Get the types of datasources',
+  description: 'Returns the types of datasources, each with a JSON Schema and a form of its options.',
   permission: 'datasource.list',
   filter: true,
   query: SchemasQuery,

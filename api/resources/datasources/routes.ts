@@ -18,9 +18,11 @@ import { readUsage } from './usage.ts';
 /** Fixed words before `:datasourceID`, which would take them for an id. */
 export const datasourceRoutes = [
   tenantRoute({
+    name: 'listDatasources',
     method: 'get',
     path: '/datasources',
-    summary: 'The datasources the caller may read, newest first',
+    summary: 'List datasources',
+    description: 'Returns the datasources the caller may read, newest first.',
     permission: 'datasource.list',
     filter: true,
     query: DatasourceList,
@@ -44,9 +46,11 @@ export const datasourceRoutes = [
   describeDatasources,
 
   tenantRoute({
+    name: 'getDatasource',
     method: 'get',
     path: '/datasources/:datasourceID',
-    summary: 'A datasource; its secrets are masked',
+    summary: 'Get a datasource',
+    description: 'Returns a datasource. Its secrets are masked.',
     permission: 'datasource.read',
     object: ({ params }) => `datasource:${params.datasourceID}`,
     params: DatasourceID,
@@ -66,9 +70,12 @@ export const datasourceRoutes = [
   testStoredDatasource,
 
   tenantRoute({
+    name: 'getDatasourceMetadata',
     method: 'get',
     path: '/datasources/:datasourceID/metadata',
-    summary: 'What a datasource has: schemas, tables, columns, or whatever its type calls them',
+    summary: 'Browse a datasource',
+    description:
+      'Returns what a datasource has at a path: schemas, tables and columns, or what its type has in their place.',
     permission: 'datasource.read',
     object: ({ params }) => `datasource:${params.datasourceID}`,
     params: DatasourceID,

@@ -13,9 +13,12 @@ import { ConnectionResult, DatasourceID, DatasourceTest } from './schemas.ts';
 const connected = { connectionResult: true as const, message: 'The connection works' };
 
 export const testGivenDatasource = tenantRoute({
+  name: 'testDatasourceConnection',
   method: 'post',
   path: '/datasources/test',
-  summary: 'Try options that are not stored; a mask stands for the secret of the datasource that is named',
+  summary: 'Test the options of a datasource',
+  description:
+    'A worker connects with options that are not stored. With `datasourceID`, a masked secret stands for the stored one of that datasource.',
   access: ({ body }) => [
     { permission: 'datasource.test', object: `datasource:${body.datasourceID ?? '*'}` },
     ...secretAccess(body),
@@ -48,9 +51,11 @@ function secretAccess({ datasourceID, datasourceOptions }: z.output<typeof Datas
 }
 
 export const testStoredDatasource = tenantRoute({
+  name: 'testDatasource',
   method: 'post',
   path: '/datasources/:datasourceID/test',
-  summary: 'Try a datasource as it is stored, and note what came of it',
+  summary: 'Test a datasource',
+  description: 'A worker connects with the stored options. The result is kept as `connectionStatus`.',
   permission: 'datasource.test',
   object: ({ params }) => `datasource:${params.datasourceID}`,
   params: DatasourceID,

@@ -15,9 +15,12 @@ import { presentDatasource } from './present.ts';
 import { Changed, DatasourceID, DatasourceUpdate } from './schemas.ts';
 
 export const updateDatasource = tenantRoute({
+  name: 'updateDatasource',
   method: 'patch',
   path: '/datasources/:datasourceID',
-  summary: 'Change a datasource; what is left out stays, and so does a secret whose mask is sent back',
+  summary: 'Update a datasource',
+  description:
+    'Fields that are left out stay as they are. Options are given as a whole; a secret that is sent back masked stays as it is.',
   access: ({ params, body }) => [
     { permission: 'datasource.update', object: `datasource:${params.datasourceID}` },
     ...typeAccess(body.datasourceType),

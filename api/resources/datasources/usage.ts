@@ -9,9 +9,12 @@ import { DatasourceID, Usage } from './schemas.ts';
 const SHOWN = 200;
 
 export const readUsage = tenantRoute({
+  name: 'getDatasourceUsage',
   method: 'get',
   path: '/datasources/:datasourceID/usage',
-  summary: 'What would be missing without a datasource: its data queries, and the workflows that run them',
+  summary: 'Get the usage of a datasource',
+  description:
+    'Returns what would stop working without a datasource: its data queries and the workflows that run them.',
   permission: 'datasource.read',
   object: ({ params }) => `datasource:${params.datasourceID}`,
   params: DatasourceID,

@@ -7,9 +7,11 @@ import { getConnection } from './find.ts';
 import { OAuthConnectionID } from './schemas.ts';
 
 export const deleteConnection = tenantRoute({
+  name: 'deleteOauthConnection',
   method: 'delete',
   path: '/oauth-connections/:oauthConnectionID',
-  summary: 'Forget an account and its tokens, unless a datasource uses it',
+  summary: 'Delete an OAuth connection',
+  description: 'Deletes a connected account and its tokens. While a datasource uses it, the answer is 409.',
   permission: 'datasource.delete',
   object: ({ params }) => `datasource:${params.oauthConnectionID}`,
   params: OAuthConnectionID,

@@ -10,9 +10,11 @@ import { OAuthConnection, OAuthConnectionID, OAuthConnectionList, OAuthConnectio
 /** To the policy a connection is a kind of datasource: the same permissions, on the connection's own id. */
 export const oauthConnectionRoutes = [
   tenantRoute({
+    name: 'listOauthConnections',
     method: 'get',
     path: '/oauth-connections',
-    summary: 'The accounts at other services that the caller may see, newest first',
+    summary: 'List OAuth connections',
+    description: 'Returns the connected accounts the caller may see, newest first, without their tokens.',
     permission: 'datasource.list',
     filter: true,
     query: OAuthConnectionList,
@@ -27,9 +29,11 @@ export const oauthConnectionRoutes = [
   }),
 
   tenantRoute({
+    name: 'getOauthConnection',
     method: 'get',
     path: '/oauth-connections/:oauthConnectionID',
-    summary: 'An account at another service, without its tokens',
+    summary: 'Get an OAuth connection',
+    description: 'Returns a connected account, without its tokens.',
     permission: 'datasource.read',
     object: ({ params }) => `datasource:${params.oauthConnectionID}`,
     params: OAuthConnectionID,

@@ -22,9 +22,12 @@ import { CallbackQuery, Provider } from './schemas.ts';
 import { readState, type State } from './state.ts';
 
 export const finishFlow = publicRoute({
+  name: 'finishOauth',
   method: 'get',
   path: '/api/v1/oauth/:provider/callback',
-  summary: 'Where a provider sends the browser back to: a page that tells the page which waits how it ended',
+  summary: 'Finish connecting an account',
+  description:
+    'The provider redirects the browser to this page. It sends `OAUTH_SUCCESS` or `OAUTH_FAILURE` to the window that opened it.',
   params: Provider,
   query: CallbackQuery,
   produces: 'text/html',

@@ -26,9 +26,11 @@ const shared = {
 } as const;
 
 export const startFlow = tenantRoute({
+  name: 'startOauth',
   ...shared,
   path: '/api/v1/oauth/:provider/auth/:tenantID',
-  summary: 'Send the browser to the provider, to connect an account',
+  summary: 'Start connecting an account',
+  description: 'Redirects the browser to the provider. When it comes back, `finishOauth` stores the connection.',
   status: 302,
   response: z.object({}),
 
@@ -41,9 +43,12 @@ export const startFlow = tenantRoute({
 });
 
 export const readAuthorizationURL = tenantRoute({
+  name: 'getOauthUrl',
   ...shared,
   path: '/api/v1/oauth/:provider/:tenantID/url',
-  summary: 'Where to send the browser that asks, with credentials, to connect an account',
+  summary: 'Get the URL to connect an account',
+  description:
+    'Returns the address at the provider that the browser must open. The same browser must send this request, with credentials.',
   response: AuthorizationURL,
 
   async handle(input, context) {

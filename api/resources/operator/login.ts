@@ -5,9 +5,11 @@ import { Operator, OperatorLogin } from './schemas.ts';
 
 /** Public, because whoever asks has nothing yet; throttled in `Operators.login`. */
 export const loginOperator = publicRoute({
+  name: 'loginOperator',
   method: 'post',
   path: `${OPERATOR_PREFIX}/auth/login`,
   summary: 'Sign in as an operator',
+  description: 'Returns a session token, which is valid for 12 hours under `/api/v1/operator`.',
   body: OperatorLogin,
   response: z.object({ operator: Operator, token: z.string(), expiresAt: z.iso.datetime() }),
   idempotent: false,

@@ -8,9 +8,11 @@ export const operatorRoutes = [
   loginOperator,
 
   operatorRoute({
+    name: 'logoutOperator',
     method: 'post',
     path: '/auth/logout',
-    summary: 'End the operator session',
+    summary: 'Sign out as an operator',
+    description: 'Revokes the session.',
     response: z.object({}),
     idempotent: false,
     isRecordedByHandler: true,
@@ -22,9 +24,11 @@ export const operatorRoutes = [
   }),
 
   operatorRoute({
+    name: 'getCurrentOperator',
     method: 'get',
     path: '/auth/me',
-    summary: 'The current operator',
+    summary: 'Get the current operator',
+    description: 'Returns the operator that the session belongs to.',
     response: z.object({ operator: Operator }),
 
     async handle({ operator: { operatorID, email, operatorTitle } }) {

@@ -8,9 +8,11 @@ import { Changed, DataQueryID } from './schemas.ts';
 import { targetAccess } from './target.ts';
 
 export const cloneDataQuery = tenantRoute({
+  name: 'cloneQuery',
   method: 'post',
   path: '/queries/:dataQueryID/clone',
-  summary: 'Copy a data query',
+  summary: 'Clone a data query',
+  description: 'Copies a data query.',
   access: ({ params }) => [
     { permission: 'dataquery.read', object: `dataquery:${params.dataQueryID}` },
     { permission: 'dataquery.create', object: 'dataquery:*' },

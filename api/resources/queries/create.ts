@@ -13,9 +13,11 @@ import { checkTarget, type Target, targetAccess } from './target.ts';
 const creating = { permission: 'dataquery.create', object: 'dataquery:*' } as const;
 
 export const createDataQuery = tenantRoute({
+  name: 'createQuery',
   method: 'post',
   path: '/queries',
-  summary: 'Create a data query; without a datasource it asks the database of the tenant',
+  summary: 'Create a data query',
+  description: "Stores a query of a datasource. Without a datasource it is asked of the tenant's database.",
   status: 201,
   access: ({ body }) => [creating, ...targetAccess(body)],
   body: DataQueryCreate,
@@ -31,9 +33,11 @@ export const createDataQuery = tenantRoute({
 });
 
 export const createDataQueries = tenantRoute({
+  name: 'createQueries',
   method: 'post',
   path: '/queries/bulk',
-  summary: 'Create data queries, all of them or none; what is wrong is named by the place in the list',
+  summary: 'Create data queries',
+  description: 'Creates all of the data queries or none. An error names the position in the list.',
   status: 201,
   access: ({ body }) => [creating, ...body.flatMap(targetAccess)],
   body: DataQueriesCreate,

@@ -8,9 +8,11 @@ import { tenantRoute } from '../../http/route.ts';
 import { DataQuerySchemas, SchemasQuery } from './schemas.ts';
 
 export const describeDataQueries = tenantRoute({
+  name: 'getDataQuerySchemas',
   method: 'get',
   path: '/queries/schemas',
-  summary: 'What can be asked of each type of datasource, with the form of the options',
+  summary: 'Get the query options of each type',
+  description: 'Returns, for each type of datasource, a JSON Schema and a form of the options of its queries.',
   permission: 'dataquery.list',
   filter: true,
   query: SchemasQuery,

@@ -17,9 +17,11 @@ import { updateDataQuery } from './update.ts';
 /** Fixed words before `:dataQueryID`, which would take them for an id. */
 export const dataQueryRoutes = [
   tenantRoute({
+    name: 'listQueries',
     method: 'get',
     path: '/queries',
-    summary: 'The data queries the caller may read, newest first',
+    summary: 'List data queries',
+    description: 'Returns the data queries the caller may read, newest first.',
     permission: 'dataquery.list',
     filter: true,
     query: DataQueryList,
@@ -44,9 +46,11 @@ export const dataQueryRoutes = [
   describeDataQueries,
 
   tenantRoute({
+    name: 'getQuery',
     method: 'get',
     path: '/queries/:dataQueryID',
-    summary: 'A data query',
+    summary: 'Get a data query',
+    description: 'Returns a data query with its options.',
     permission: 'dataquery.read',
     object: ({ params }) => `dataquery:${params.dataQueryID}`,
     params: DataQueryID,
@@ -60,9 +64,11 @@ export const dataQueryRoutes = [
   updateDataQuery,
 
   tenantRoute({
+    name: 'deleteQuery',
     method: 'delete',
     path: '/queries/:dataQueryID',
     summary: 'Delete a data query',
+    description: 'Deletes a data query.',
     permission: 'dataquery.delete',
     object: ({ params }) => `dataquery:${params.dataQueryID}`,
     params: DataQueryID,
@@ -79,9 +85,12 @@ export const dataQueryRoutes = [
   runDataQuery,
 
   tenantRoute({
+    name: 'listQueryRuns',
     method: 'get',
     path: '/queries/:dataQueryID/runs',
-    summary: 'When a data query ran of late: for whom, how long, and what went wrong; newest first',
+    summary: 'List the runs of a data query',
+    description:
+      'Returns the recent runs of a data query, newest first: the caller, the duration, the number of rows and the error.',
     permission: 'dataquery.read',
     object: ({ params }) => `dataquery:${params.dataQueryID}`,
     params: DataQueryID,

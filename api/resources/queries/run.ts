@@ -17,10 +17,12 @@ import { DataQueryID, DataQueryInputs, DataQueryRun, DataQueryTest, RunQuery } f
 import { checkTarget, type Target, targetAccess } from './target.ts';
 
 export const runDataQuery = tenantRoute({
+  name: 'runQuery',
   method: 'post',
   path: '/queries/:dataQueryID/run',
-  summary:
-    'Run a data query, or get a further page of its answer; with `explain`, ask its server how it would go about it',
+  summary: 'Run a data query',
+  description:
+    'Runs a stored data query and returns the first page of its result. With `cursor`, it returns the next page and runs nothing. With `explain`, it returns how the server would execute the query.',
   permission: 'dataquery.execute',
   object: ({ params }) => `dataquery:${params.dataQueryID}`,
   params: DataQueryID,
@@ -48,9 +50,11 @@ export const runDataQuery = tenantRoute({
 });
 
 export const testStoredDataQuery = tenantRoute({
+  name: 'testQuery',
   method: 'post',
   path: '/queries/:dataQueryID/queryTest',
-  summary: 'Run a stored data query to see whether it works; what is cached is not asked',
+  summary: 'Test a data query',
+  description: 'Runs a stored data query and returns its result. The cache is not used.',
   permission: 'dataquery.test',
   object: ({ params }) => `dataquery:${params.dataQueryID}`,
   params: DataQueryID,
@@ -69,9 +73,11 @@ export const testStoredDataQuery = tenantRoute({
 });
 
 export const testGivenDataQuery = tenantRoute({
+  name: 'testQueryByData',
   method: 'patch',
   path: '/queries/queryTest',
   summary: 'Run a data query that is not stored',
+  description: 'Runs the given definition and returns its result. Nothing is stored.',
   access: ({ body: { dataQuery } }) => [
     { permission: 'dataquery.test', object: 'dataquery:*' },
     ...targetAccess(dataQuery),

@@ -7,9 +7,11 @@ import { Changed, DataQueryID, DataQueryUpdate } from './schemas.ts';
 import { checkTarget, targetAccess } from './target.ts';
 
 export const updateDataQuery = tenantRoute({
+  name: 'updateQuery',
   method: 'patch',
   path: '/queries/:dataQueryID',
-  summary: 'Change a data query; what is left out stays, options are given as a whole',
+  summary: 'Update a data query',
+  description: 'Fields that are left out stay as they are. Options are given as a whole.',
   permission: 'dataquery.update',
   object: ({ params }) => `dataquery:${params.dataQueryID}`,
   params: DataQueryID,

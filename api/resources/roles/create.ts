@@ -10,9 +10,11 @@ import { presentRole } from './present.ts';
 import { Role, RoleCreate } from './schemas.ts';
 
 export const createRole = tenantRoute({
+  name: 'createRole',
   method: 'post',
   path: '/roles',
-  summary: 'Create a role; of what its creator holds',
+  summary: 'Create a role',
+  description: 'The caller must hold every permission of the role.',
   status: 201,
   permission: 'role.create',
   body: RoleCreate,

@@ -8,9 +8,11 @@ import { findOwnRole } from './find.ts';
 import { RoleID } from './schemas.ts';
 
 export const deleteRole = tenantRoute({
+  name: 'deleteRole',
   method: 'delete',
   path: '/roles/:roleID',
-  summary: 'Delete a role: whoever has it loses what it granted',
+  summary: 'Delete a role',
+  description: 'Deletes a role. Its members lose what it granted.',
   permission: 'role.delete',
   object: ({ params }) => `role:${params.roleID}`,
   params: RoleID,

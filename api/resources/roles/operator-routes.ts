@@ -6,18 +6,22 @@ import { AllRolesList, Role, RoleCreate, RoleID, Roles, RoleUpdate } from './sch
 
 export const operatorRoleRoutes = [
   operatorRoute({
+    name: 'listAllRoles',
     method: 'get',
     path: '/roles',
-    summary: 'The roles of the deployment and of every tenant, newest first',
+    summary: 'List the roles of all tenants',
+    description: 'Returns the roles of the deployment and of every tenant, newest first.',
     query: AllRolesList,
     response: Roles,
     handle: listAllRoles,
   }),
 
   operatorRoute({
+    name: 'createGlobalRole',
     method: 'post',
     path: '/roles',
-    summary: 'Create a role that every tenant may assign',
+    summary: 'Create a role of the deployment',
+    description: 'Every tenant can assign the role.',
     status: 201,
     body: RoleCreate,
     idempotent: 'transaction',
@@ -26,9 +30,12 @@ export const operatorRoleRoutes = [
   }),
 
   operatorRoute({
+    name: 'updateAnyRole',
     method: 'patch',
     path: '/roles/:roleID',
-    summary: 'Change a role, in every tenant that has it; what is left out stays',
+    summary: 'Update any role',
+    description:
+      'Changes a role of the deployment, in every tenant that assigned it, or a role of one tenant. Fields that are left out stay as they are.',
     params: RoleID,
     body: RoleUpdate,
     response: z.object({ role: Role, message: z.string() }),
@@ -37,9 +44,11 @@ export const operatorRoleRoutes = [
   }),
 
   operatorRoute({
+    name: 'deleteAnyRole',
     method: 'delete',
     path: '/roles/:roleID',
-    summary: 'Delete a role, in every tenant that has it',
+    summary: 'Delete any role',
+    description: 'Deletes a role of the deployment, in every tenant that assigned it, or a role of one tenant.',
     params: RoleID,
     response: z.object({ message: z.string() }),
     errors: ['404'],
@@ -47,9 +56,11 @@ export const operatorRoleRoutes = [
   }),
 
   operatorRoute({
+    name: 'listAllPermissions',
     method: 'get',
     path: '/permissions',
-    summary: 'Every permission there is',
+    summary: 'List permissions as an operator',
+    description: 'Returns every permission of the catalogue.',
     response: z.object({ permissions: z.array(z.string()) }),
 
     async handle() {

@@ -16,9 +16,12 @@ import { updateRole } from './update.ts';
 /** Fixed words before `:roleID`, which would take them for an id. */
 export const roleRoutes = [
   tenantRoute({
+    name: 'listRoles',
     method: 'get',
     path: '/roles',
-    summary: "The roles the caller may read, the tenant's own and those of the whole deployment, newest first",
+    summary: 'List roles',
+    description:
+      "Returns the roles the caller may read, newest first: the tenant's own and those of the whole deployment.",
     permission: 'role.list',
     filter: true,
     query: RoleList,
@@ -38,9 +41,11 @@ export const roleRoutes = [
   createRole,
 
   tenantRoute({
+    name: 'listPermissions',
     method: 'get',
     path: '/roles/permissions',
-    summary: 'Every permission there is',
+    summary: 'List permissions',
+    description: 'Returns every permission of the catalogue.',
     permission: 'permission.list',
     response: z.object({ permissions: z.array(z.string()) }),
 
@@ -50,9 +55,11 @@ export const roleRoutes = [
   }),
 
   tenantRoute({
+    name: 'syncRolePolicies',
     method: 'post',
     path: '/roles/sync-policies',
-    summary: 'Repair the rules that differ from the stored roles, and tell which did',
+    summary: 'Repair policy rules',
+    description: 'Makes the policy rules agree with the stored roles again, and returns which roles differed.',
     permission: 'role.update',
     response: z.object({
       added: z.int(),
@@ -72,9 +79,11 @@ export const roleRoutes = [
   }),
 
   tenantRoute({
+    name: 'getRole',
     method: 'get',
     path: '/roles/:roleID',
-    summary: 'A role',
+    summary: 'Get a role',
+    description: 'Returns a role with its permissions.',
     permission: 'role.read',
     object: ({ params }) => `role:${params.roleID}`,
     params: RoleID,

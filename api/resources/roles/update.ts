@@ -12,9 +12,11 @@ import { presentRole } from './present.ts';
 import { Role, RoleID, RoleUpdate } from './schemas.ts';
 
 export const updateRole = tenantRoute({
+  name: 'updateRole',
   method: 'patch',
   path: '/roles/:roleID',
-  summary: 'Change a role; what is left out stays, and what is added the caller must hold',
+  summary: 'Update a role',
+  description: 'Fields that are left out stay as they are. The caller must hold every permission that is added.',
   permission: 'role.update',
   object: ({ params }) => `role:${params.roleID}`,
   params: RoleID,

@@ -11,9 +11,12 @@ import { presentTenant } from './present.ts';
 import { DatabaseConnection, Tenant, TenantCreate } from './schemas.ts';
 
 export const createTenant = userRoute({
+  name: 'createTenant',
   method: 'post',
   path: '/api/v1/tenants',
-  summary: 'Create a tenant; its creator may do everything in it',
+  summary: 'Create a tenant',
+  description:
+    'The creator becomes its administrator. With `tenantDBURL`, a worker tries to connect to that database; the tenant is created whether or not the connection works.',
   status: 201,
   body: TenantCreate,
   idempotent: 'transaction',

@@ -8,9 +8,12 @@ import { TenantID } from './schemas.ts';
 const ANSWER_AFTER_MS = 10_000;
 
 export const deleteTenant = tenantRoute({
+  name: 'deleteTenant',
   method: 'delete',
   path: '',
-  summary: 'Delete a tenant with everything it owns',
+  summary: 'Delete a tenant',
+  description:
+    'Deletes a tenant and everything it owns. Runs in flight are cancelled. A large tenant is deleted in the background after the answer.',
   permission: 'tenant.delete',
   object: ({ params }) => `tenant:${params.tenantID}`,
   params: TenantID,

@@ -5,9 +5,11 @@ import { ID } from '../../http/id.ts';
 import { publicRoute } from '../../http/route.ts';
 
 export const readLogo = publicRoute({
+  name: 'getTenantLogo',
   method: 'get',
   path: '/api/v1/tenant-logos/:logoID',
-  summary: 'The image of a logo',
+  summary: "Get a tenant's logo",
+  description: 'Returns the image. It needs no credential, so that a page can show it.',
   params: z.object({ logoID: ID }),
   produces: 'image/*',
   response: z.object({}),

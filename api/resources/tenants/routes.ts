@@ -17,9 +17,11 @@ import { uploadLogo } from './upload-logo.ts';
 
 export const tenantRoutes = [
   userRoute({
+    name: 'listTenants',
     method: 'get',
     path: '/api/v1/tenants',
-    summary: 'The tenants the current user belongs to, newest first',
+    summary: 'List tenants',
+    description: 'Returns the tenants the current user is a member of, newest first.',
     query: TenantList,
     response: OwnTenants,
 
@@ -47,9 +49,11 @@ export const tenantRoutes = [
   testDatabase,
 
   tenantRoute({
+    name: 'getTenant',
     method: 'get',
     path: '',
-    summary: 'A tenant, with what it has of each kind',
+    summary: 'Get a tenant',
+    description: 'Returns a tenant, the role of the caller in it, and how many assets of each kind it has.',
     permission: 'tenant.read',
     object: ({ params }) => `tenant:${params.tenantID}`,
     params: TenantID,

@@ -4,9 +4,11 @@ import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { userRoute } from '../../http/route.ts';
 
 export const testDatabase = userRoute({
+  name: 'testTenantDatabase',
   method: 'patch',
   path: '/api/v1/tenants/dbtest',
-  summary: 'Try to connect to a database, which is not stored',
+  summary: 'Test a database URL',
+  description: 'A worker connects to a database. The URL is not stored.',
   body: z.object({ tenantDBURL: DatabaseURL }),
   response: z.object({ connectionResult: z.boolean() }),
   errors: ['429', '502', '504'],

@@ -9,9 +9,12 @@ import { presentTenant } from './present.ts';
 import { Tenant, TenantID, TenantUpdate } from './schemas.ts';
 
 export const updateTenant = tenantRoute({
+  name: 'updateTenant',
   method: 'patch',
   path: '',
-  summary: 'Rename or describe a tenant, or give it a logo from elsewhere',
+  summary: 'Update a tenant',
+  description:
+    'Changes the title, the description or the address of the logo. Fields that are left out stay as they are, `null` clears a field.',
   permission: 'tenant.update',
   object: ({ params }) => `tenant:${params.tenantID}`,
   params: TenantID,

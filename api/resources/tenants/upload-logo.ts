@@ -16,9 +16,11 @@ import { TenantID } from './schemas.ts';
 const mostPixels = 8192;
 
 export const uploadLogo = tenantRoute({
+  name: 'uploadTenantLogo',
   method: 'post',
   path: '/upload-logo',
-  summary: "Replace the tenant's logo: a PNG, JPEG, GIF or WebP image of at most 10 MB",
+  summary: "Upload a tenant's logo",
+  description: 'Replaces the logo by a PNG, JPEG, GIF or WebP image of at most 10 MB.',
   permission: 'tenant.update',
   object: ({ params }) => `tenant:${params.tenantID}`,
   params: TenantID,

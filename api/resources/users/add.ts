@@ -13,9 +13,12 @@ import { describeUser } from './find.ts';
 import { TenantUser, UserAdd } from './schemas.ts';
 
 export const addUser = tenantRoute({
+  name: 'addTenantUser',
   method: 'post',
   path: '/users',
-  summary: 'Add a person by their address: at once if they have signed in with it before, else when they do',
+  summary: 'Add a user',
+  description:
+    'Adds a person by their email address. A person who has not signed in yet is invited, and becomes a member when they do.',
   status: 201,
   permission: 'user.create',
   body: UserAdd,

@@ -12,9 +12,11 @@ import { People, Person, UserBlock, UserID, UserList } from './schemas.ts';
 
 export const operatorUserRoutes = [
   operatorRoute({
+    name: 'listAllUsers',
     method: 'get',
     path: '/users',
-    summary: 'Everybody who has ever signed in, newest first',
+    summary: 'List the users of all tenants',
+    description: 'Returns everyone who has ever signed in, newest first.',
     query: UserList,
     response: People,
 
@@ -27,9 +29,11 @@ export const operatorUserRoutes = [
   }),
 
   operatorRoute({
+    name: 'updateUser',
     method: 'patch',
     path: '/users/:userID',
-    summary: 'Block a person everywhere, or let them in again: tokens, sockets and API keys of theirs stop at once',
+    summary: 'Block or unblock a user',
+    description: 'A blocked user is rejected everywhere: tokens, connected sockets and API keys they created.',
     params: UserID,
     body: UserBlock,
     response: z.object({ user: Person, message: z.string() }),

@@ -10,9 +10,12 @@ import { requireOtherAdmin } from './last-admin.ts';
 import { TenantUserID } from './schemas.ts';
 
 export const removeUser = tenantRoute({
+  name: 'removeTenantUser',
   method: 'delete',
   path: '/users/:tenantUserID',
-  summary: "End a membership, also one's own, or withdraw an invitation",
+  summary: 'Remove a user',
+  description:
+    'Ends a membership, which may be the one of the caller, or withdraws an invitation. The last administrator cannot be removed.',
   permission: 'user.delete',
   object: ({ params }) => `user:${params.tenantUserID}`,
   params: TenantUserID,

@@ -11,9 +11,11 @@ import { setUserRoles } from './set-roles.ts';
 
 export const userRoutes = [
   tenantRoute({
+    name: 'listTenantUsers',
     method: 'get',
     path: '/users',
-    summary: 'The members and the invited that the caller may read, newest first',
+    summary: 'List users',
+    description: 'Returns the members and invitations of the tenant that the caller may read, newest first.',
     permission: 'user.list',
     filter: true,
     query: TenantUserList,
@@ -34,9 +36,11 @@ export const userRoutes = [
   addUser,
 
   tenantRoute({
+    name: 'getTenantUser',
     method: 'get',
     path: '/users/:tenantUserID',
-    summary: 'A member or somebody invited, with their roles',
+    summary: 'Get a user',
+    description: 'Returns a member or an invitation, with their roles.',
     permission: 'user.read',
     object: ({ params }) => `user:${params.tenantUserID}`,
     params: TenantUserID,

@@ -16,9 +16,11 @@ import { requireOtherAdmin } from './last-admin.ts';
 import { TenantUser, TenantUserID, UserRoles } from './schemas.ts';
 
 export const setUserRoles = tenantRoute({
+  name: 'setTenantUserRoles',
   method: 'patch',
   path: '/users/:tenantUserID/roles',
-  summary: 'Replace the roles of a member or an invitation; what is added the caller must hold',
+  summary: "Replace a user's roles",
+  description: 'The caller must hold every permission of the roles that are added.',
   permission: 'user.update',
   object: ({ params }) => `user:${params.tenantUserID}`,
   params: TenantUserID,

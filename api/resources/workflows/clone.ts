@@ -10,9 +10,11 @@ import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowID } from './schemas.ts';
 
 export const cloneWorkflow = tenantRoute({
+  name: 'cloneWorkflow',
   method: 'post',
   path: '/workflows/:workflowID/clone',
-  summary: 'Copy a workflow with its graph',
+  summary: 'Clone a workflow',
+  description: 'Copies a workflow with its graph.',
   status: 201,
   access: ({ params }) => [
     { permission: 'workflow.read', object: `workflow:${params.workflowID}` },

@@ -9,9 +9,11 @@ import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowCreate } from './schemas.ts';
 
 export const createWorkflow = tenantRoute({
+  name: 'createWorkflow',
   method: 'post',
   path: '/workflows',
-  summary: 'Create a workflow; without nodes it is a draft, which can be saved and not executed',
+  summary: 'Create a workflow',
+  description: 'Stores a graph of nodes and edges. Without nodes it is a draft, which cannot be executed.',
   status: 201,
   access: ({ body }) => [{ permission: 'workflow.create', object: 'workflow:*' }, ...boundAccess(body.nodes)],
   body: WorkflowCreate,

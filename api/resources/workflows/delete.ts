@@ -9,9 +9,11 @@ import { tenantRoute } from '../../http/route.ts';
 import { WorkflowID } from './schemas.ts';
 
 export const deleteWorkflow = tenantRoute({
+  name: 'deleteWorkflow',
   method: 'delete',
   path: '/workflows/:workflowID',
-  summary: 'Delete a workflow and cancel its runs in flight; what its past runs recorded stays',
+  summary: 'Delete a workflow',
+  description: 'Deletes a workflow and cancels its runs in flight. The records of past runs stay.',
   permission: 'workflow.delete',
   object: ({ params }) => `workflow:${params.workflowID}`,
   params: WorkflowID,

@@ -15,9 +15,11 @@ const NodeDescription = z.object({
 });
 
 export const describeNodes = tenantRoute({
+  name: 'getWorkflowSchema',
   method: 'get',
   path: '/workflows/schemas',
-  summary: 'The node kinds, each with the schema of its config',
+  summary: 'Get the node kinds',
+  description: 'Returns the kinds of nodes, each with a JSON Schema and a form of its config.',
   permission: 'workflow.list',
   filter: true,
   query: SchemasQuery,

@@ -12,9 +12,12 @@ import { childAccess, graphOf, isDraft } from './graph.ts';
 import { ExecuteQuery, Execution, WorkflowExecute, WorkflowID } from './schemas.ts';
 
 export const executeWorkflow = tenantRoute({
+  name: 'executeWorkflow',
   method: 'post',
   path: '/workflows/:workflowID/execute',
-  summary: 'Start a run; with `wait`, answer with its outcome if it ends within so many seconds',
+  summary: 'Execute a workflow',
+  description:
+    'Starts a run and returns its `instanceID`. With `wait`, the answer has the result too if the run ends within that many seconds.',
   permission: 'workflow.execute',
   object: ({ params }) => `workflow:${params.workflowID}`,
   params: WorkflowID,

@@ -7,9 +7,11 @@ import { presentInstanceSummary } from './present.ts';
 import { InstanceList, Instances } from './schemas.ts';
 
 export const listInstances = tenantRoute({
+  name: 'listWorkflowInstances',
   method: 'get',
   path: '/workflows/instances',
-  summary: 'Runs of the workflows the caller may read, newest first',
+  summary: 'List runs',
+  description: 'Returns the runs of the workflows the caller may read, newest first.',
   permission: 'workflow.read',
   filter: true,
   query: InstanceList,

@@ -8,9 +8,12 @@ import { presentSummary, presentWorkflow } from './present.ts';
 import { WorkflowList, Workflows } from './schemas.ts';
 
 export const listWorkflows = tenantRoute({
+  name: 'listWorkflows',
   method: 'get',
   path: '/workflows',
-  summary: 'The workflows the caller may read, newest first',
+  summary: 'List workflows',
+  description:
+    'Returns the workflows the caller may read, newest first. With `fields=summary`, the graphs are left out.',
   permission: 'workflow.list',
   filter: true,
   query: WorkflowList,

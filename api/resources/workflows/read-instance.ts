@@ -13,9 +13,11 @@ import { Instance, InstanceID, InstanceQuery } from './schemas.ts';
 import { findWaiting } from './waiting.ts';
 
 export const readInstance = tenantRoute({
+  name: 'getWorkflowInstance',
   method: 'get',
   path: '/workflows/instances/:instanceID',
-  summary: 'A run: its outcome, or why it waits, and what its nodes did',
+  summary: 'Get a run',
+  description: 'Returns the status and the result of a run, the reason why it waits, and what its nodes did.',
   permission: 'workflow.read',
   filter: true,
   params: InstanceID,

@@ -25,9 +25,11 @@ export const workflowRoutes = [
   readInstance,
 
   tenantRoute({
+    name: 'stopWorkflowInstance',
     method: 'delete',
     path: '/workflows/instances/:instanceID/stop',
-    summary: 'Cancel a run and the runs it has started',
+    summary: 'Stop a run',
+    description: 'Cancels a run and the runs it started.',
     permission: 'workflow.execute',
     filter: true,
     params: InstanceID,
@@ -44,9 +46,11 @@ export const workflowRoutes = [
   describeNodes,
 
   tenantRoute({
+    name: 'getCollectionRequest',
     method: 'get',
     path: '/workflows/data-collection/:collectionRequestID',
-    summary: 'What a run asks a person',
+    summary: 'Get a data collection request',
+    description: 'Returns what a run asks a person for.',
     permission: 'workflow.read',
     filter: true,
     params: CollectionRequestID,
@@ -62,9 +66,11 @@ export const workflowRoutes = [
   submitCollection,
 
   tenantRoute({
+    name: 'getWorkflow',
     method: 'get',
     path: '/workflows/:workflowID',
-    summary: 'A workflow with its graph',
+    summary: 'Get a workflow',
+    description: 'Returns a workflow with its graph.',
     permission: 'workflow.read',
     object: ({ params }) => `workflow:${params.workflowID}`,
     params: WorkflowID,

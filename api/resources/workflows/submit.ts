@@ -9,9 +9,11 @@ import { findRequest } from './find-run.ts';
 import { CollectionRequestID, Submission } from './schemas.ts';
 
 export const submitCollection = tenantRoute({
+  name: 'submitCollectionRequest',
   method: 'post',
   path: '/workflows/data-collection/:collectionRequestID/submit',
-  summary: 'Answer what a run asks; the first answer counts',
+  summary: 'Answer a data collection request',
+  description: 'Sends the data a run waits for. The first answer counts.',
   permission: 'workflow.execute',
   filter: true,
   params: CollectionRequestID,

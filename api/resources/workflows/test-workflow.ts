@@ -8,9 +8,11 @@ import { boundAccess, checkGraph, writeVersion } from './graph.ts';
 import { WorkflowTest } from './schemas.ts';
 
 export const testWorkflow = tenantRoute({
+  name: 'testWorkflow',
   method: 'post',
   path: '/workflows/test',
-  summary: 'Run a graph that is not saved',
+  summary: 'Run a graph that is not stored',
+  description: 'Starts a test run of the given graph.',
   access: ({ body }) => [
     { permission: 'workflow.test', object: `workflow:${body.workflowID ?? '*'}` },
     ...boundAccess(body.nodes),

@@ -10,9 +10,11 @@ import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';
 
 export const updateWorkflow = tenantRoute({
+  name: 'updateWorkflow',
   method: 'patch',
   path: '/workflows/:workflowID',
-  summary: 'Change a workflow; what is left out stays, and its runs in flight keep the graph they began with',
+  summary: 'Update a workflow',
+  description: 'Fields that are left out stay as they are. Runs in flight continue with the graph they began with.',
   access: ({ params, body }) => [
     { permission: 'workflow.update', object: `workflow:${params.workflowID}` },
     ...boundAccess(body.nodes),

@@ -13,9 +13,11 @@ let beforeAnswer = async () => {};
 
 const routes = [
   tenantRoute({
+    name: 'createWorkflow',
     method: 'post',
     path: '/workflows',
     summary: 'Create',
+    description: 'Create.',
     status: 201,
     permission: 'workflow.create',
     body: z.object({ title: z.string() }),
@@ -30,9 +32,11 @@ const routes = [
     },
   }),
   tenantRoute({
+    name: 'touchWorkflow',
     method: 'post',
     path: '/workflows/:workflowID/touch',
     summary: 'Has ids in its path and no body',
+    description: 'Has ids in its path and no body.',
     permission: 'workflow.create',
     onWholeType: true,
     params: z.object({ workflowID: z.uuid() }),
@@ -41,9 +45,11 @@ const routes = [
     handle: async ({ params }) => ({ touched: params.workflowID }),
   }),
   tenantRoute({
+    name: 'startRun',
     method: 'post',
     path: '/runs',
     summary: 'Opens its own transaction',
+    description: 'Opens its own transaction.',
     permission: 'workflow.create',
     body: z.object({ n: z.number() }),
     response: z.object({ instanceID: z.uuid() }),
@@ -54,9 +60,11 @@ const routes = [
     },
   }),
   tenantRoute({
+    name: 'reachOutside',
     method: 'post',
     path: '/outside',
     summary: 'Does something elsewhere',
+    description: 'Does something elsewhere.',
     permission: 'workflow.create',
     body: z.object({ size: z.number() }),
     response: z.object({ text: z.string() }),
@@ -68,9 +76,11 @@ const routes = [
     },
   }),
   userRoute({
+    name: 'createTenant',
     method: 'post',
     path: '/api/v1/tenants',
     summary: 'Create outside every tenant',
+    description: 'Create outside every tenant.',
     status: 201,
     body: z.object({ tenantTitle: z.string() }),
     response: z.object({ id: z.uuid() }),

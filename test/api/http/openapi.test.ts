@@ -4,7 +4,7 @@ import { ID } from '#api/http/id.ts';
 import { describeRoutes } from '#api/http/openapi.ts';
 import type { OpenAPI } from '#api/http/openapi-types.ts';
 import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
-import { routes as ownRoutes } from '#api/resources/index.ts';
+import { routeGroups } from '#api/resources/index.ts';
 import { Json, JsonObject } from '#shared/json.ts';
 import { type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
@@ -16,9 +16,11 @@ const Tree: z.ZodType<Tree> = z.object({ name: z.string(), children: z.lazy(() =
 
 const routes = [
   tenantRoute({
+    name: 'getThing',
     method: 'get',
     path: '/things/:thingID',
     summary: 'A thing <b>& more</b>',
+    description: 'A thing <b>& more</b>.',
     permission: 'workflow.read',
     object: ({ params }) => `workflow:${params.thingID}`,
     params: z.object({ thingID: ID }),
@@ -27,9 +29,11 @@ const routes = [
     handle: () => Promise.reject(new Error('not called')),
   }),
   tenantRoute({
+    name: 'createThing',
     method: 'post',
     path: '/things',
     summary: 'Create',
+    description: 'Create.',
     status: 201,
     permission: 'workflow.create',
     body: z
@@ -40,18 +44,22 @@ const routes = [
     handle: () => Promise.reject(new Error('not called')),
   }),
   userRoute({
+    name: 'sendMaybe',
     method: 'post',
     path: '/api/v1/maybe',
     summary: 'Optional body',
+    description: 'Optional body.',
     body: z.object({ n: z.number() }).optional(),
     response: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
     idempotent: false,
     handle: () => Promise.reject(new Error('not called')),
   }),
   tenantRoute({
+    name: 'uploadThing',
     method: 'post',
     path: '/things/upload',
     summary: 'Upload',
+    description: 'Upload.',
     permission: 'workflow.update',
     upload: { maxBytes: 1 },
     response: z.object({ url: z.string() }),
@@ -59,31 +67,37 @@ const routes = [
     handle: () => Promise.reject(new Error('not called')),
   }),
   publicRoute({
+    name: 'getImage',
     method: 'get',
     path: '/webhooks/v1/image',
     summary: 'Image',
+    description: 'Image.',
     produces: 'image/*',
     response: z.object({}),
     handle: () => Promise.reject(new Error('not called')),
   }),
   publicRoute({
+    name: 'getOpen',
     method: 'get',
     path: '/webhooks/v1/open',
     summary: 'Open',
+    description: 'Open.',
     response: z.object({}),
     handle: () => Promise.reject(new Error('not called')),
   }),
 ];
 
 describe('the OpenAPI document', () => {
-  const document = describeRoutes(routes);
+  const document = describeRoutes([{ tag: 'Things', description: 'What the test serves.', routes }]);
   const things = document.paths['/api/v1/tenants/{tenantID}/things'];
   const thing = document.paths['/api/v1/tenants/{tenantID}/things/{thingID}'];
 
   test('says what a request needs', () => {
     expect(thing?.get).toMatchObject({
-      operationId: 'getThingsByThingID',
-      tags: ['things'],
+      operationId: 'getThing',
+      tags: ['Things'],
+      summary: 'A thing <b>& more</b>',
+      description: 'A thing <b>& more</b>.',
       'x-permission': 'workflow.read',
       security: [{ idToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
       parameters: [
@@ -135,7 +149,7 @@ describe('the OpenAPI document', () => {
 
   test.each([
     ['of these routes', document],
-    ['of the service', describeRoutes(ownRoutes)],
+    ['of the service', describeRoutes(routeGroups)],
   ])('%s is whole: references lead somewhere, names are unique, path parameters are declared', (_whose, whole) => {
     for (const [reference = ''] of JSON.stringify(whole).matchAll(/(?<="\$ref":")[^"]+/g))
       expect(follow(whole, reference), reference).toBeDefined();
@@ -146,12 +160,26 @@ describe('the OpenAPI document', () => {
     );
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
+    const tags = whole.tags.map(({ name }) => name);
+    expect(new Set(tags).size).toBe(tags.length);
+    expect(tags).toEqual(expect.arrayContaining(operations.flatMap(({ operation }) => operation.tags)));
     for (const { path, operation } of operations) {
       const declared = operation.parameters
         .filter((parameter) => parameter.in === 'path')
         .map(({ name }) => `{${name}}`);
       expect(declared).toEqual(path.match(/\{\w+\}/g) ?? []);
     }
+  });
+
+  test('has operations that a person would call so: words in camelCase, of which other cases can be made', () => {
+    const { paths } = describeRoutes(routeGroups);
+    for (const { operationId } of Object.values(paths).flatMap((methods) => Object.values(methods)))
+      expect(operationId).toMatch(/^[a-z]+([A-Z][a-z]+)+$/);
+  });
+
+  test('refuses two routes of one name', () => {
+    const group = { tag: 'Things', description: 'What the test serves.', routes };
+    expect(() => describeRoutes([group, { ...group, tag: 'Others' }])).toThrow('Two routes are called getThing');
   });
 
   function follow(whole: OpenAPI, reference: string): unknown {
@@ -196,8 +224,7 @@ describe('the reference', () => {
   test('shows each endpoint with its fields and an example', async () => {
     const { body } = await api.send('GET', '/docs');
 
-    for (const id of ['getThingsByThingID', 'postThings', 'postMaybe', 'getHealth'])
-      expect(body).toContain(`id="${id}"`);
+    for (const id of ['getThing', 'createThing', 'sendMaybe', 'getHealth']) expect(body).toContain(`id="${id}"`);
     expect(body).toContain('A thing &#60;b&#62;');
     expect(body).not.toContain('<b>& more');
     expect(body).toContain('workflow.create');

@@ -11,9 +11,11 @@ const WorkflowID = z.object({ workflowID: ID });
 
 const routes = [
   tenantRoute({
+    name: 'listWorkflows',
     method: 'get',
     path: '/workflows',
     summary: 'List',
+    description: 'List.',
     permission: 'workflow.list',
     filter: true,
     response: z.object({ ids: z.array(z.string()) }),
@@ -23,9 +25,11 @@ const routes = [
     },
   }),
   tenantRoute({
+    name: 'renameWorkflow',
     method: 'patch',
     path: '/workflows/:workflowID',
     summary: 'Rename',
+    description: 'Rename.',
     permission: 'workflow.update',
     object: ({ params }) => `workflow:${params.workflowID}`,
     params: WorkflowID,
@@ -39,9 +43,11 @@ const routes = [
     },
   }),
   tenantRoute({
+    name: 'createPair',
     method: 'post',
     path: '/pairs',
     summary: 'Needs two permissions',
+    description: 'Needs two permissions.',
     access: ({ body }) => [
       { permission: 'workflow.create', object: 'workflow:*' },
       { permission: 'dataquery.execute', object: `dataquery:${body.dataQueryID}` },
@@ -52,9 +58,11 @@ const routes = [
     handle: async () => ({}),
   }),
   userRoute({
+    name: 'getCurrentUser',
     method: 'get',
     path: '/api/v1/whoami',
     summary: 'Who',
+    description: 'Who.',
     response: z.object({ userID: z.string(), email: z.string().nullable() }),
     handle: async ({ identity }) => identity,
   }),

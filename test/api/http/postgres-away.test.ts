@@ -15,16 +15,20 @@ import { startSmallApi } from '#test/support/small-api.ts';
 
 const routes = [
   userRoute({
+    name: 'getCurrentUser',
     method: 'get',
     path: '/api/v1/whoami',
     summary: 'Who',
+    description: 'Who.',
     response: z.object({}),
     handle: async () => ({}),
   }),
   tenantRoute({
+    name: 'countWorkflows',
     method: 'get',
     path: '/workflows',
     summary: 'Count',
+    description: 'Count.',
     permission: 'workflow.list',
     response: z.object({ n: z.int() }),
     handle: async ({ em }) => ({ n: await em.count(Workflow, {}) }),

@@ -7,18 +7,22 @@ import { type Client, type SmallApi, startSmallApi } from '#test/support/small-a
 
 const routes = [
   publicRoute({
+    name: 'echo',
     method: 'post',
     path: '/webhooks/v1/echo',
     summary: 'Echo',
+    description: 'Echo.',
     body: z.object({ text: z.string() }),
     response: z.object({ text: z.string() }),
     idempotent: false,
     handle: async ({ body }) => ({ text: body.text }),
   }),
   userRoute({
+    name: 'takeAnything',
     method: 'post',
     path: '/api/v1/anything',
     summary: 'Takes any JSON',
+    description: 'Takes any JSON.',
     status: 201,
     body: z.json().optional(),
     response: z.object({ received: z.json().optional() }),
@@ -26,24 +30,30 @@ const routes = [
     handle: async ({ body }) => ({ received: body }),
   }),
   userRoute({
+    name: 'fail',
     method: 'get',
     path: '/api/v1/broken',
     summary: 'Throws',
+    description: 'Throws.',
     response: z.object({}),
     handle: () => Promise.reject(new Error('password=hunter2')),
   }),
   userRoute({
+    name: 'answerUndeclared',
     method: 'get',
     path: '/api/v1/undeclared',
     summary: 'Answers something else than it declares',
+    description: 'Answers something else than it declares.',
     response: z.object({ n: z.number() }),
     // @ts-expect-error a handler's answer is what the route declares
     handle: async () => ({ n: 'one' }),
   }),
   tenantRoute({
+    name: 'wait',
     method: 'get',
     path: '/wait',
     summary: 'Ends when the client goes away',
+    description: 'Ends when the client goes away.',
     permission: 'workflow.list',
     response: z.object({}),
     async handle({ signal }) {
