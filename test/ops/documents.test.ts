@@ -1,0 +1,123 @@
+/** README, decisions and guides against the tree and the code they describe. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { EmbeddedEnvironment, Environment } from '#shared/config.ts';
+
+const root = join(import.meta.dirname, '../..');
+const decisions = globSync('ops/decisions/[0-9]*.md', { cwd: root }).sort();
+const guides = globSync('ops/guides/*.md', { cwd: root }).sort();
+const documents = ['README.md', 'ops/decisions/README.md', ...decisions, ...guides];
+
+describe.each(documents)('%s', (document) => {
+  const text = read(document);
+
+  test('names only files and folders that exist', () => {
+    expect(pathsIn(text).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test('links only to documents and headings that exist', () => {
+    expect(linksIn(text).filter((link) => !isReachable(document, link))).toEqual([]);
+  });
+
+  test('names the subject of its sentences', () => {
+    expect(text.match(/\b(who|what)ever\b|\b(some|no)body\b|\bsomeone\b|\b(none|one) of ours\b/gi) ?? []).toEqual([]);
+  });
+});
+
+describe.each(decisions)('%s', (decision) => {
+  const text = read(decision);
+
+  test('is a decision and no more: context, decision, consequences, at most 320 words', () => {
+    const [, context, , consequences, figures, ...others] = headingsIn(text);
+
+    expect(headingsIn(text).slice(1, 4)).toEqual(['Context', 'Decision', 'Consequences']);
+    expect([context, consequences, others]).toEqual(['Context', 'Consequences', []]);
+    expect(['Figures', undefined]).toContain(figures);
+    expect(text.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(320);
+  });
+
+  test('is in the index, under its title', () => {
+    const [number] = basename(decision).split('-');
+    const [title] = headingsIn(text);
+
+    expect(read('ops/decisions/README.md')).toContain(`| [${number}](${basename(decision)}) | ${title} |`);
+  });
+});
+
+test('every guide is in the index', () => {
+  const linked = linksIn(read('ops/guides/README.md'));
+
+  expect(guides.map((guide) => basename(guide)).filter((name) => !linked.includes(name))).toEqual(['README.md']);
+});
+
+test('the glossary is in alphabetical order, each word once', () => {
+  const words = [...read('ops/guides/glossary.md').matchAll(/^\*\*(.+?)\*\*/gm)].map(([, word = '']) =>
+    word.toLowerCase(),
+  );
+
+  expect(words).toEqual([...new Set(words)].sort());
+  expect(words.length).toBeGreaterThan(50);
+});
+
+describe('the settings in the README', () => {
+  const rows = [...read('README.md').matchAll(/^\| `([A-Z_]+)` \| (?:.+) \| (.+) \| .*\|$/gm)];
+  const defaults: Record<string, unknown> = {
+    ...EmbeddedEnvironment.parse({}),
+    ...Environment.parse({ DATABASE_URL: 'postgres://db/gantry' }),
+  };
+
+  test('are those that the code reads, each once', () => {
+    const read = new Set([...Object.keys(Environment.shape), ...Object.keys(EmbeddedEnvironment.shape)]);
+
+    expect(rows.map(([, name]) => name).sort()).toEqual([...read].sort());
+  });
+
+  test.each(rows.map(([, name = '', stated = '']) => ({ name, stated })))('$name has the default it says', (row) => {
+    const value = defaults[row.name];
+    const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    const [, code] = /^`(.+?)`/.exec(row.stated) ?? [];
+
+    // Required ones are given above, and the number of cores is the machine's.
+    if (row.name === 'DATABASE_URL' || row.name === 'SANDBOX_PROCESSES') expect(code).toBeUndefined();
+    else expect(code).toBe(isPlain ? String(value) : undefined);
+  });
+});
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, '');
+}
+
+function headingsIn(text: string): string[] {
+  return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+}
+
+/** Words of inline code that begin with a folder of the project; one with `<…>` or `*` stands for several files. */
+function pathsIn(text: string): string[] {
+  const spans = [...withoutCode(text).matchAll(/`([^`\n]+)`/g)].flatMap(([, span = '']) => span.split(/\s+/));
+  return spans.filter((word) => /^(?:api|workers|shared|ops|test)\/[\w./-]*$/.test(word));
+}
+
+function linksIn(text: string): string[] {
+  const targets = [...withoutCode(text).matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = '']) => target);
+  return targets.filter((target) => !/^https?:/.test(target));
+}
+
+function isReachable(from: string, link: string): boolean {
+  const [file = '', anchor] = link.split('#');
+  const path = file === '' ? from : join(dirname(from), file);
+  if (!existsSync(join(root, path))) return false;
+  return anchor === undefined || headingsIn(read(path)).map(anchorOf).includes(anchor);
+}
+
+/** As GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
