@@ -1,6 +1,8 @@
 import type { Dialect } from '../datasources/define-datasource.ts';
+import { AppError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { type Expression, evaluate, findTemplate, written } from '../workflow/templates.ts';
+import { type SqlToken, tokenize } from './sql-tokens.ts';
 
 /** SQL and the values that are bound between its texts: there is one text more than values. */
 export interface Statement {
@@ -55,176 +57,122 @@ export function renderStatement(
 
 const ROOT = 'inputs';
 
-/** What the scanner is inside of; the end is a text or, for `--`, the end of the line. */
-interface Inside {
-  kind: 'string' | 'identifier' | 'comment' | 'dollar';
-  end: string;
-  /** A doubled end is the character itself. */
-  doubles: boolean;
-  /** A backslash takes the next character's meaning away. */
-  backslash: boolean;
-  depth: number;
-}
-
 function cut(sql: string, dialect: Dialect): Cut {
   const parts = findTemplate(sql)?.parts ?? [sql];
-  return new Scanner(dialect).scan(parts);
+  const hole = unusedCharacter(sql);
+  const expressions = parts.filter((part) => typeof part === 'object');
+  const joined = parts.map((part) => (typeof part === 'string' ? part : hole)).join('');
+  const cutting = new Cutting(dialect, hole, expressions);
+  for (const token of tokenize(joined, dialect)) cutting.see(token);
+  return cutting;
 }
 
-class Scanner {
-  readonly #dialect: Dialect;
-  readonly #texts: string[] = [''];
-  readonly #slots: Slot[] = [];
+/** Stands for a template while the SQL is read: a character that is no part of a word and that the SQL does not have. */
+function unusedCharacter(sql: string): string {
+  for (let code = 1; code < 32; code += 1) {
+    const character = String.fromCharCode(code);
+    if (!/\s/.test(character) && !sql.includes(character)) return character;
+  }
+  throw new AppError('VALIDATION_ERROR', 'query: has too many different control characters');
+}
+
+class Cutting implements Cut {
+  readonly texts: string[] = [''];
+  readonly slots: Slot[] = [];
   readonly #faults = new Set<string>();
-  /** The last characters, enough to tell a prefix from the end of a name: looking at the long text would copy it each time. */
-  #tail = '';
-  #inside: Inside | null = null;
-  /** The quoted text under way: where it begins in the last text, and its pieces without quotes. */
-  #quoted: { from: number; parts: (string | Expression)[]; hasEscapes: boolean } | null = null;
+  readonly #dialect: Dialect;
+  readonly #hole: string;
+  /** Those that have not been seen yet, in their order. */
+  readonly #expressions: Expression[];
+  #before: SqlToken | undefined;
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, hole: string, expressions: readonly Expression[]) {
     this.#dialect = dialect;
+    this.#hole = hole;
+    this.#expressions = [...expressions];
   }
 
-  scan(parts: readonly (string | Expression)[]): Cut {
-    for (const part of parts) {
-      if (typeof part === 'string') this.#text(part);
-      else this.#template(part);
+  get faults(): readonly string[] {
+    return [...this.#faults];
+  }
+
+  see(token: SqlToken): void {
+    if (token.kind === 'string' && !token.isClosed) this.#faults.add('a quoted text is not closed');
+    if (token.text === this.#hole) this.#bind({ kind: 'value', expression: this.#nextExpression() });
+    else if (token.text.includes(this.#hole)) this.#seeTemplateIn(token);
+    else {
+      const own = this.#placeholderIn(token);
+      if (own) this.#faults.add(`write {{inputs.name}} where ${own} stands: placeholders are ours`);
+      this.#write(token.text);
     }
-    if (this.#inside?.kind === 'string') this.#faults.add('a quoted text is not closed');
-    return { texts: this.#texts, slots: this.#slots, faults: [...this.#faults] };
+    this.#before = token;
   }
 
-  #template(expression: Expression): void {
-    const { source } = expression;
-    if (!this.#inside) {
-      this.#slots.push({ kind: 'value', expression });
-      this.#texts.push('');
-      this.#tail = '';
-    } else if (this.#inside.kind === 'string' && this.#quoted) this.#quoted.parts.push(expression);
-    // A comment is nobody's business.
-    else if (this.#inside.kind === 'comment') this.#write(`{{${source}}}`.replaceAll(/[\r\n]|\*\//g, ' '));
-    else
+  /** Undefined for what is no placeholder of the server's own: `$1`, `?`. */
+  #placeholderIn({ kind, text }: SqlToken): string | undefined {
+    if (this.#dialect === 'mysql' || this.#dialect === 'sqlite')
+      return kind === 'mark' && text === '?' ? '?' : undefined;
+    const isNumbered = kind === 'word' && this.#before?.text === '$' && this.#before.kind === 'mark';
+    const digits = isNumbered ? /^\d+/.exec(text)?.[0] : undefined;
+    return digits && `$${digits}`;
+  }
+
+  #seeTemplateIn(token: SqlToken): void {
+    const [first = '', ...rest] = token.text.split(this.#hole);
+    const expressions = rest.map(() => this.#nextExpression());
+    if (token.kind === 'string') return this.#bindString(token, expressions);
+    // A comment is not executed: its templates stay as they are written, but cannot end it.
+    const written = expressions.map(({ source }) => `{{${source}}}`.replaceAll(/[\r\n]|\*\//g, ' '));
+    this.#write(first + rest.map((text, index) => `${written[index]}${text}`).join(''));
+    if (token.kind === 'comment') return;
+    for (const { source } of expressions)
       this.#faults.add(
-        this.#inside.kind === 'identifier'
+        token.kind === 'name'
           ? `{{${source}}} stands inside a quoted name: a value cannot be a name`
           : `{{${source}}} stands inside a dollar-quoted text: put it outside`,
       );
   }
 
-  #text(text: string): void {
-    let at = 0;
-    while (at < text.length) at += this.#inside ? this.#within(text, at, this.#inside) : this.#outside(text, at);
-  }
-
-  /** Answers how many characters were taken. */
-  #outside(text: string, at: number): number {
-    const opened = this.#opens(text, at);
-    if (opened) {
-      const [inside, length] = opened;
-      this.#inside = inside;
-      if (inside.kind === 'string') this.#quoted = { from: this.#last().length, parts: [], hasEscapes: false };
-      this.#write(text.slice(at, at + length));
-      return length;
-    }
-    const rest = text.slice(at, at + 12);
-    const own = this.#hasDollars() ? /^\$\d+/ : /^\?/;
-    const found = own.exec(rest)?.[0];
-    if (found) this.#faults.add(`write {{inputs.name}} where ${found} stands: placeholders are ours`);
-    this.#write(text[at] ?? '');
-    return 1;
-  }
-
-  #opens(text: string, at: number): [Inside, number] | undefined {
-    return (
-      this.#opensQuote(text[at] ?? '') ?? this.#opensComment(text.slice(at, at + 2)) ?? this.#opensDollar(text, at)
-    );
-  }
-
-  #opensQuote(mark: string): [Inside, number] | undefined {
-    const isMySQL = this.#dialect === 'mysql';
-    if (mark === "'") return [quote(mark, 'string', isMySQL || this.#isEscapeString()), 1];
-    if (mark === '"') return [quote(mark, isMySQL ? 'string' : 'identifier', isMySQL), 1];
-    if (mark === '`' && (isMySQL || this.#dialect === 'sqlite')) return [quote(mark, 'identifier', false), 1];
-    if (mark === '[' && this.#dialect === 'sqlite') return [{ ...quote(']', 'identifier', false), doubles: false }, 1];
-    return undefined;
-  }
-
-  #opensComment(marks: string): [Inside, number] | undefined {
-    if (marks === '/*') return [{ ...comment, end: '*/', depth: 1 }, 2];
-    if (marks === '--') return [{ ...comment, end: '\n' }, 2];
-    if (marks.startsWith('#') && this.#dialect === 'mysql') return [{ ...comment, end: '\n' }, 1];
-    return undefined;
-  }
-
-  #opensDollar(text: string, at: number): [Inside, number] | undefined {
-    if (text[at] !== '$' || !this.#hasDollars()) return undefined;
-    const tag = /^\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/u.exec(text.slice(at, at + 66))?.[0];
-    // Inside of a name a dollar is a letter.
-    if (!tag || /[\p{L}\p{N}_$]$/u.test(this.#tail)) return undefined;
-    return [{ kind: 'dollar', end: tag, doubles: false, backslash: false, depth: 0 }, tag.length];
-  }
-
-  #hasDollars(): boolean {
-    return this.#dialect === 'postgresql' || this.#dialect === 'duckdb';
-  }
-
-  /** `E'…'` of PostgreSQL. */
-  #isEscapeString(): boolean {
-    return this.#dialect === 'postgresql' && /(?:^|[^\p{L}\p{N}_$"])[eE]$/u.test(this.#tail);
-  }
-
-  #within(text: string, at: number, inside: Inside): number {
-    const { end } = inside;
-    if (inside.backslash && text[at] === '\\') {
-      if (this.#quoted) this.#quoted.hasEscapes = true;
-      return this.#keep(text.slice(at, at + 2), '');
-    }
-    if (inside.depth > 0 && this.#dialect === 'postgresql' && text.startsWith('/*', at)) {
-      inside.depth += 1;
-      return this.#keep('/*', '');
-    }
-    if (!text.startsWith(end, at)) return this.#keep(text[at] ?? '', text[at] ?? '');
-    if (inside.doubles && text.startsWith(end, at + 1)) return this.#keep(end + end, end);
-    this.#write(end);
-    inside.depth -= 1;
-    if (inside.depth > 0) return end.length;
-    this.#inside = null;
-    this.#closeQuoted();
-    return end.length;
-  }
-
-  #keep(written: string, meant: string): number {
-    this.#write(written);
-    this.#quoted?.parts.push(meant);
-    return written.length;
-  }
-
   /** A quoted text with templates is one value: it leaves the SQL with its quotes. */
-  #closeQuoted(): void {
-    const quoted = this.#quoted;
-    this.#quoted = null;
-    if (!quoted?.parts.some((part) => typeof part === 'object')) return;
-    if (quoted.hasEscapes)
+  #bindString({ text, isClosed }: SqlToken, expressions: readonly Expression[]): void {
+    const [, prefix = '', mark = ''] = /^([^'"]*)(['"])/.exec(text) ?? [];
+    const inside = text.slice(prefix.length + 1, isClosed ? -1 : undefined);
+    const isEscaping = this.#dialect === 'mysql' || /^e$/i.test(prefix);
+    if (isEscaping && inside.includes('\\'))
       this.#faults.add('a quoted text with a template cannot have backslash escapes: put them into the value');
-    const last = this.#texts.length - 1;
-    const before = this.#last().slice(0, quoted.from);
+    const before = this.#last() + prefix;
     const fault = literalFault(before.slice(-40), this.#dialect);
     if (fault) this.#faults.add(fault);
     // The prefix of `E'…'` and `N'…'` goes with the quotes.
-    this.#texts[last] = /(?:^|[^\p{L}\p{N}_$"])[eEnN]$/u.test(before.slice(-3)) ? before.slice(0, -1) : before;
-    this.#slots.push({ kind: 'text', parts: quoted.parts });
-    this.#texts.push('');
-    this.#tail = '';
+    this.texts[this.texts.length - 1] = /(?:^|[^\p{L}\p{N}_$"])[eEnN]$/u.test(before.slice(-3))
+      ? before.slice(0, -1)
+      : before;
+    const parts = inside
+      .split(this.#hole)
+      .flatMap((piece, index) => [
+        ...(index > 0 ? expressions.slice(index - 1, index) : []),
+        piece.replaceAll(mark + mark, mark),
+      ]);
+    this.#bind({ kind: 'text', parts });
+  }
+
+  #bind(slot: Slot): void {
+    this.slots.push(slot);
+    this.texts.push('');
+  }
+
+  #nextExpression(): Expression {
+    const expression = this.#expressions.shift();
+    if (!expression) throw new Error('A statement has more places for templates than templates');
+    return expression;
   }
 
   #last(): string {
-    return this.#texts.at(-1) ?? '';
+    return this.texts.at(-1) ?? '';
   }
 
   #write(text: string): void {
-    this.#texts[this.#texts.length - 1] += text;
-    this.#tail = (this.#tail + text).slice(-3);
+    this.texts[this.texts.length - 1] += text;
   }
 }
 
@@ -237,10 +185,4 @@ function literalFault(before: string, dialect: Dialect): string | undefined {
   // MySQL has no literal of this kind: there it is a word before any value.
   if (!type || (dialect === 'mysql' && type.toLowerCase() === 'interval')) return undefined;
   return `a value cannot stand in ${type} '…': write cast('…' as ${type}) with the same text`;
-}
-
-const comment: Inside = { kind: 'comment', end: '', doubles: false, backslash: false, depth: 0 };
-
-function quote(end: string, kind: 'string' | 'identifier', backslash: boolean): Inside {
-  return { kind, end, doubles: true, backslash, depth: 0 };
 }

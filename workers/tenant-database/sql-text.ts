@@ -1,49 +1,5 @@
 import { AppError } from '#shared/errors.ts';
-
-interface Token {
-  /** `word`: a name or keyword. `mark`: one character that is none of the others. */
-  kind: 'word' | 'mark' | 'quoted' | 'comment' | 'space';
-  text: string;
-}
-
-/**
- * As the server's own scanner reads it, with `standard_conforming_strings` on. Every text has a reading: what is not closed
- * goes on to its end, and the server says so.
- */
-const scanner =
-  /(?<space>\s+)|(?<comment>--[^\n\r]*)|(?<quoted>[eE]'(?:[^'\\]+|\\[\s\S]|'')*(?:'|$)|(?:[uU]&)?'(?:[^']+|'')*(?:'|$)|(?:[uU]&)?"(?:[^"]+|"")*(?:"|$)|\$(?<tag>(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?)\$[\s\S]*?(?:\$\k<tag>\$|$))|(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\d[\w.]*)|(?<mark>[\s\S])/y;
-
-function* scan(sql: string): Generator<Token> {
-  for (let at = 0; at < sql.length; ) {
-    const end = sql.startsWith('/*', at) ? endOfComment(sql, at) : undefined;
-    if (end !== undefined) {
-      yield { kind: 'comment', text: sql.slice(at, end) };
-      at = end;
-      continue;
-    }
-    scanner.lastIndex = at;
-    const { groups, 0: text } = scanner.exec(sql) as RegExpExecArray;
-    const kind = (['word', 'quoted', 'space', 'comment', 'mark'] as const).find((name) => groups?.[name] !== undefined);
-    yield { kind: kind ?? 'mark', text };
-    at += text.length;
-  }
-}
-
-/** Comments are nested. */
-function endOfComment(sql: string, start: number): number {
-  let depth = 0;
-  for (let at = start; at < sql.length; at += 1) {
-    if (sql.startsWith('/*', at)) {
-      depth += 1;
-      at += 1;
-    } else if (sql.startsWith('*/', at)) {
-      depth -= 1;
-      at += 1;
-      if (depth === 0) return at + 1;
-    }
-  }
-  return sql.length;
-}
+import { type SqlToken, tokenize } from '#shared/queries/sql-tokens.ts';
 
 interface Statement {
   text: string;
@@ -65,7 +21,7 @@ export function splitStatements(sql: string): Statement[] {
     depth.reset();
   };
   let hasMore = false;
-  for (const token of scan(sql)) {
+  for (const token of tokenize(sql, 'postgresql')) {
     if (token.text === ';' && token.kind === 'mark' && depth.isOutermost()) {
       end();
       continue;
@@ -95,7 +51,7 @@ function createDepth() {
       blocks = 0;
       earlier = '';
     },
-    see(token: Token, words: readonly string[]) {
+    see(token: SqlToken, words: readonly string[]) {
       if (token.kind === 'mark') parentheses = Math.max(parentheses + (nesting[token.text] ?? 0), 0);
       const word = token.kind === 'word' ? token.text.toUpperCase() : '';
       if (words[0] === 'CREATE' && earlier === 'BEGIN' && word === 'ATOMIC') blocks += 1;
@@ -111,7 +67,7 @@ function createDepth() {
  */
 export function requireExpression(text: string, field: string): string {
   const open: string[] = [];
-  for (const token of scan(text)) {
+  for (const token of tokenize(text, 'postgresql')) {
     const fault = faultOf(token, open);
     if (fault) throw new AppError('VALIDATION_ERROR', `${field}: ${fault}`);
   }
@@ -123,26 +79,13 @@ export function requireExpression(text: string, field: string): string {
 const closing: Record<string, string> = { '(': ')', '[': ']' };
 
 /** `open` holds what closes the parentheses that are open. */
-function faultOf({ kind, text }: Token, open: string[]): string | undefined {
+function faultOf({ kind, text, isClosed }: SqlToken, open: string[]): string | undefined {
   if (kind === 'comment') return 'may hold no comment';
-  if (kind === 'quoted' && !isClosed(text)) return 'has a quotation that is not closed';
+  if (!isClosed) return 'has a quotation that is not closed';
   if (kind !== 'mark') return undefined;
   if (text === ';') return 'must be one expression';
   const closes = closing[text];
   if (closes) open.push(closes);
   if ((text === ')' || text === ']') && open.pop() !== text) return 'has a parenthesis that was not opened';
   return undefined;
-}
-
-function isClosed(quoted: string): boolean {
-  if (quoted.startsWith('$')) {
-    const tag = /^\$[^$]*\$/.exec(quoted)?.[0] ?? '$';
-    return quoted.length >= 2 * tag.length && quoted.endsWith(tag);
-  }
-  const [, mark = "'", body = ''] = /^(?:[eE]|[uU]&)?(['"])([\s\S]*)$/.exec(quoted) ?? [];
-  if (!body.endsWith(mark)) return false;
-  const inside = body.slice(0, -1);
-  const isEscaping = /^[eE]/.test(quoted);
-  const plain = isEscaping ? inside.replace(/\\[\s\S]/g, '') : inside;
-  return (plain.split(mark).length - 1) % 2 === 0 && !(isEscaping && plain.endsWith('\\'));
 }
