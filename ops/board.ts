@@ -1,6 +1,6 @@
 /**
  * bull-board: every queue, for people on call. Operators sign in. With `npm start` it is open instead, on loopback only and
- * only to a browser that asked for it by a loopback name, so that a page elsewhere can neither read it nor press its buttons.
+ * only to a browser that asked for it by a loopback name, so that a page of another site can neither read it nor press its buttons.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -79,7 +79,7 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
   };
 }
 
-/** Nothing comes from elsewhere, bull-board's fonts from Google included, and nobody puts a page of ours in a frame. */
+/** Pages load nothing from other hosts, bull-board's fonts from Google included, and cannot be put in a frame. */
 const securityHeaders = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
@@ -93,14 +93,14 @@ const securityHeaders = helmet({
       frameAncestors: ["'none'"],
     },
   },
-  // Without a referrer a browser does not say either that a form is of our own pages.
+  // With `no-referrer` a browser also leaves out the Origin by which a form is known to be the board's own.
   referrerPolicy: { policy: 'same-origin' },
 });
 
 function onlyLoopback(request: Request, response: Response, next: NextFunction): void {
   const { host = '', origin } = request.headers;
   const local = /^(::1|127\.|::ffff:127\.)/.test(request.socket.remoteAddress ?? '');
-  // A proxy on this machine may ask by any name for anybody, and says so.
+  // A proxy on this machine forwards requests of other machines under any name, and says so in its headers.
   const isForwarded = 'x-forwarded-for' in request.headers || 'forwarded' in request.headers;
   if (
     local &&

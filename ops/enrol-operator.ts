@@ -1,8 +1,8 @@
 /**
- * Operators are enrolled here and nowhere else:
+ * Enrols operators; no endpoint can:
  *   npm run enrol-operator -- create <email> [--title <title>] | reset-password <email> | disable <email> | enable <email>
  * A password comes from standard input, or is made up and printed once; never from an argument, which others can see.
- * Without DATABASE_URL it is the embedded Gantry of this folder that is meant, while it runs.
+ * Without DATABASE_URL it works on the embedded Gantry of this folder, while that runs.
  */
 import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
@@ -75,7 +75,7 @@ async function createOperator({ email, title, em }: Order): Promise<void> {
   const passwordHash = await createPasswords().hash(password);
   em.create(Operator, { id, email, operatorTitle: title ?? null, passwordHash });
   em.create(OperatorAudit, { operatorID: id, action: 'CREATED' });
-  // Two may have asked at once.
+  // Two commands may run at once.
   await em.flush().catch((error: unknown) => {
     throw error instanceof UniqueConstraintViolationException ? taken : error;
   });
@@ -94,7 +94,7 @@ async function resetPassword(order: Order): Promise<void> {
   show(password, isMadeUp);
 }
 
-/** Every session ends with it. A login waits for the lock, and finds the operator changed. */
+/** Ends every session of the operator. A login waits for the lock, and then finds the operator changed. */
 async function changeOperator(
   { email, em }: Order,
   action: OperatorAction,

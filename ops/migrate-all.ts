@@ -5,7 +5,7 @@ import { createPool } from '#shared/db/pool.ts';
 import { migrate } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
 
-/** The tables of ours, then what the queues need; names of the migrations that ran. */
+/** Migrates our own tables, then the storage of the queues; answers with the names of the migrations that ran. */
 export async function migrateAll(config: Config, backplane: Backplane, logger: Logger): Promise<string[]> {
   const orm = await createOrm({ ...config.db, poolSize: 2 }, logger);
   const pool = createPool(config.db, logger, { max: 1, name: 'gantry.migrate' });

@@ -1,7 +1,7 @@
 /**
  * `npm run rotate-secrets`: seals every stored secret with the first key of SECRETS_KEYS. Every process must know that key
  * before (`ops/guides/secrets.md`). It may be broken off and run again. When it ends with code 0, nothing stored needs
- * the other keys any more. Without DATABASE_URL it is the embedded Gantry of this folder that is meant, while it runs.
+ * the other keys any more. Without DATABASE_URL it works on the embedded Gantry of this folder, while that runs.
  */
 import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/crypto.ts';

@@ -17,7 +17,7 @@ const QUESTIONS = 1_000;
 const WARM = 50;
 const HANGING = 100;
 
-/** What it costs to ask a worker: `select 1` in a tenant's database, alone, and while another tenant's database hangs. */
+/** Cost of asking a worker: `select 1` in a tenant's database, alone, and while another tenant's database hangs. */
 export const ask: Row = async (environment) => {
   await using resources = new AsyncDisposableStack();
   const keys = `k1:${randomBytes(32).toString('base64')}`;
@@ -85,7 +85,7 @@ async function times(work: () => Promise<unknown>): Promise<number[]> {
   return all;
 }
 
-/** A tenant whose database takes connections and never says a word, with many who ask it. Answers with what ends that. */
+/** A tenant whose database accepts connections and never answers, with many requests to it. Answers with the function that ends them. */
 async function hang(
   { pool }: BenchEnvironment,
   secrets: ReturnType<typeof createKeyRing>,

@@ -18,7 +18,7 @@ export const p10: Row = async (environment) => {
   const keyFile = join(tmpdir(), `gantry-bench-${newID()}.json`);
   const ours = await start(environment, 'api/main.ts', {
     DEV_ISSUER_KEY_FILE: keyFile,
-    // Counted all the same: what is measured is what a customer gets.
+    // Requests are counted against the limit all the same, as they are in production.
     API_KEY_REQUESTS_PER_MINUTE: '100000000',
   });
   const bare = await start(environment, 'ops/bench/p10-bare.ts', {});
@@ -29,7 +29,7 @@ export const p10: Row = async (environment) => {
       ours: { url: `${ours.url}${path}`, credential },
       bare: { url: `${bare.url}/workflows/${workflow.id}`, credential },
     };
-    // By turns, so that a slow minute of the machine is one for both.
+    // In turn, so that a slow minute of the machine slows both.
     const rounds = [];
     for (const seconds of [WARM_SECONDS, SECONDS, SECONDS])
       rounds.push({ bare: await load(get.bare, seconds), ours: await load(get.ours, seconds) });
@@ -76,7 +76,7 @@ async function prepare({ pool, tenantID, saveGraph }: BenchEnvironment): Promise
   return { id, tenantID };
 }
 
-/** Who asks: an API key that may read workflows, made by a member who may do everything. */
+/** The caller: an API key that may read workflows, made by a member who may do everything. */
 async function credentialFor({ pool, tenantID }: BenchEnvironment, url: string): Promise<Record<string, string>> {
   const { token } = await post<{ token: string }>(`${url}/dev/token`, {}, { email: 'bench@example.com' });
   const user = { authorization: `Bearer ${token}` };

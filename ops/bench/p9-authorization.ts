@@ -114,7 +114,7 @@ async function plainCheck({ pool }: BenchEnvironment, tenantID: string, asked: A
   return Math.round(percentile(times, 50));
 }
 
-/** In a process of its own, because what is left after a collection is what counts. */
+/** In a process of its own, because only memory that survives a garbage collection counts. */
 function measureMemory({ env }: BenchEnvironment): unknown {
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--expose-gc', 'ops/bench/p9-memory.ts'], {
     env: { ...env, PATH: process.env.PATH ?? '' },

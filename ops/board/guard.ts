@@ -7,8 +7,8 @@ import type { Logger } from '#shared/logger.ts';
 import { loginPage, logoutPage, pagePolicy, problemPage } from './pages.ts';
 
 /**
- * Nobody gets past it without an operator's session, which the browser keeps in a cookie. Whatever may change something must
- * come from a page of the board itself, and is written down before it is done.
+ * Admits operators only, by a session that the browser keeps in a cookie. A request that may change something must come from a
+ * page of the board itself, and is recorded before it is done.
  */
 export function operatorsOnly(operators: Operators): Router {
   const router = Router();
@@ -41,7 +41,7 @@ export function operatorsOnly(operators: Operators): Router {
   return router;
 }
 
-/** What is thrown on the way: JSON for scripts, a page for people. */
+/** Answers an error: JSON for scripts, a page for people. */
 export function answerBoardErrors(logger: Logger) {
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const known = isClientError(error)
@@ -57,7 +57,7 @@ export function answerBoardErrors(logger: Logger) {
   };
 }
 
-/** Browsers say where a request comes from; one that changes something and does not say is refused. */
+/** Refuses changing requests that come from another site, or that do not say where they come from. */
 function fromOurOwnPages(request: Request, _response: Response, next: NextFunction): void {
   if (isReading(request) || isSameOrigin(request)) return next();
   throw new AppError('PERMISSION_DENIED', 'This may be asked by the pages of the board only');
@@ -66,7 +66,7 @@ function fromOurOwnPages(request: Request, _response: Response, next: NextFuncti
 function isSameOrigin(request: Request): boolean {
   const site = request.get('sec-fetch-site');
   if (site !== undefined) return site === 'same-origin';
-  // Over plain http browsers send only this.
+  // Over plain http browsers send only the Origin.
   const origin = request.get('origin') ?? '';
   return URL.canParse(origin) && new URL(origin).host === request.host;
 }
@@ -101,7 +101,7 @@ async function login(operators: Operators, request: Request, response: Response)
   }
 }
 
-/** The form's token is also in a cookie, which a page elsewhere can neither read nor set. */
+/** The form's token is also in a cookie, which a page of another site can neither read nor set. */
 function showLogin(request: Request, response: Response, status: number, problem?: string): void {
   const known = readCookie(request, 'form');
   const formToken = known && tokenFormat.test(known) ? known : randomBytes(32).toString('hex');
@@ -127,12 +127,12 @@ async function findSession(operators: Operators, request: Request): Promise<Oper
   }
 }
 
-/** Set by the middleware that lets nobody else through. */
+/** Set by the middleware, which admits operators only. */
 function operatorOf(response: Response): OperatorSession {
   return response.locals.operator as OperatorSession;
 }
 
-/** With the prefix a browser takes it over https from this very host only. */
+/** With the prefix `__Host-` a browser accepts the cookie over https from this very host only. */
 function cookieName(request: Request, name: 'session' | 'form'): string {
   return `${request.secure ? '__Host-' : ''}gantry-board-${name}`;
 }

@@ -1,4 +1,4 @@
-/** The board's own pages: plain HTML, nothing on them needs a script. */
+/** The board's own pages: plain HTML without scripts. */
 
 export const pagePolicy =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";

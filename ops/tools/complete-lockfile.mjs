@@ -32,7 +32,7 @@ function isLocked(parent, name) {
   return `${parent}/node_modules/${name}` in lock.packages || `node_modules/${name}` in lock.packages;
 }
 
-/** npm skips a package by these fields alone, so one whose name does not say is given a platform nobody has. */
+/** npm skips a package by these fields alone, so a package whose name does not say its platform is given one that does not exist. */
 function platformOf(name) {
   const words = name.replace('windows', 'win32').split(/[/.-]/);
   const os = systems.find((system) => words.includes(system)) ?? (words.includes('wasm32') ? undefined : 'unknown');

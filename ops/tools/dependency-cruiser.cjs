@@ -1,4 +1,4 @@
-/** Who may import whom: the layers of the tree, checked on the import graph. */
+/** Layers of the tree, checked on the import graph: which folder may import which. */
 const only = (name, packages, allowed) => ({
   name,
   severity: 'error',

@@ -120,7 +120,7 @@ async function provideRedis(servers: AsyncDisposableStack, dir: string): Promise
   return { url: servers.use(await startRedis({ dir: join(dir, 'redis') })).url };
 }
 
-/** A developer's own DATABASE_URL or REDIS_URL must never be what a test empties. */
+/** Tests must never empty a developer's own DATABASE_URL or REDIS_URL. */
 function testEnvironment(backplane: Backplane, databaseURL: string, redisURL: string | undefined): NodeJS.ProcessEnv {
   const { DATABASE_URL, REDIS_URL, TEST_REDIS_URL, ...inherited } = process.env;
   return {

@@ -32,7 +32,7 @@ function summarize(modules: readonly TestModule[], unhandledErrors: readonly Ser
   const tests = modules.flatMap((module) => [...module.children.allTests()]);
   const skipped = tests.flatMap((test) => {
     const result = test.result();
-    // A name pattern skips all other tests, which nobody wants to read about.
+    // A name pattern skips all other tests; a report would be mostly about them.
     return result.state === 'skipped' && !(narrowed && result.note === undefined)
       ? [{ name: nameOf(test), reason: result.note ?? reasonFor(test) }]
       : [];
@@ -48,7 +48,7 @@ function summarize(modules: readonly TestModule[], unhandledErrors: readonly Ser
   };
 }
 
-/** What failed without a test to blame: a file that does not load or whose process died, a hook around a whole suite. */
+/** Failures outside of tests: a file that does not load, a process that died, a hook around a whole suite. */
 function brokenParts(module: TestModule): string[] {
   const unfinished = ['pending', 'queued'].includes(module.state());
   const suites = [...module.children.allSuites()].filter((suite) => suite.errors().length > 0);

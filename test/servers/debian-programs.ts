@@ -35,7 +35,7 @@ export async function findProgram(
   return { path: null, reason: `there is no ${names.join(' or ')} on the PATH, and ${found.reason}` };
 }
 
-/** A program with what the package has for it: out of the package, or Debian's own where that is installed. */
+/** A program with the files of its package: out of the unpacked package, or the installed one. */
 export async function unpackProgram(program: string, debianPackage: string, tryOut: TryOut): Promise<Found> {
   const unpacked = join(cache, debianPackage, 'run', program);
   try {
@@ -95,11 +95,11 @@ async function download(debianPackage: string, dir: string): Promise<void> {
   await exec('apt-get', [...options, ...install], { env });
 }
 
-/** A script in front of the program, because what came with it is where neither the loader nor Python looks. */
+/** A wrapper script, because neither the loader nor Python looks into the folder of the unpacked package. */
 async function writeLauncher(dir: string, program: string): Promise<void> {
   const folders = '{usr/bin,usr/sbin,usr/lib/erlang/erts-*/bin}';
   const [found] = await Array.fromAsync(glob(`${folders}/${program}`, { cwd: join(dir, 'root') }));
-  // What is installed was not fetched again.
+  // apt does not fetch packages that are installed.
   const path = found === undefined ? `/usr/bin/${program}` : `$root/${found}`;
   if (found === undefined && !(await isExecutable(path))) throw new Error(`the package holds no ${program}`);
   const libraries = await Array.fromAsync(glob('{usr/lib,lib}/*-linux-gnu*', { cwd: join(dir, 'root') }));

@@ -1,4 +1,4 @@
-/** A MariaDB for tests: loopback, its files in a folder of the test's, gone with whoever started it. */
+/** A MariaDB for tests: loopback, its files in a folder of the test's, ended with the process that started it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readFile, realpath, stat, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { type Found, findProgram } from './debian-programs.ts';
 
 export interface EmbeddedMariaDB extends AsyncDisposable {
   readonly port: number;
-  /** May do everything, from loopback. */
+  /** A superuser, from loopback. */
   readonly user: string;
   readonly password: string;
   /** `kill -9`, and it stays down until `restart`. */
@@ -54,7 +54,7 @@ export async function startMariaDB({ dir, settings = {} }: MariaDBOptions): Prom
 
 interface Server {
   program: string;
-  /** Where the package has its messages and the SQL of its own tables. */
+  /** Folder of the package's messages and of the SQL of its system tables. */
   share: string;
   dir: string;
   log: string;
@@ -74,7 +74,7 @@ async function shareOf(program: string): Promise<string> {
   throw new Error(`There are no files of MariaDB beside ${program}.`);
 }
 
-/** What `mariadb-install-db` does, which is a script with the paths of an installed server in it. */
+/** Does the work of `mariadb-install-db`, a script that contains the paths of an installed server. */
 async function createTables(server: Server): Promise<void> {
   const files = ['system_tables', 'performance_tables', 'system_tables_data'];
   const texts = await Promise.all(files.map((name) => readSQL(server.share, name)));
@@ -108,7 +108,7 @@ async function launch(server: Server, settings: Readonly<Record<string, string>>
   return child;
 }
 
-/** Nothing has to reach the disk, and root is told that it is meant. */
+/** Durability is off; running as root needs an explicit option. */
 async function spawnServer(
   { program, share, dir, log }: Server,
   options: readonly string[],

@@ -1,4 +1,4 @@
-/** An MQTT broker for tests: loopback, nothing kept, gone with whoever started it. */
+/** An MQTT broker for tests: loopback, nothing kept, ended with the process that started it. */
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ export function findMosquitto(): Promise<Found> {
   return findProgram(['mosquitto'], 'mosquitto', printsHelp);
 }
 
-/** It tells its version among its help only, and ends with an error after that. */
+/** Mosquitto prints its version only with its help, and exits with an error after that. */
 async function printsHelp(path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   execFile(path, ['-h'], (error, stdout) => (stdout.startsWith('mosquitto version') ? resolve() : reject(error)));
@@ -28,7 +28,7 @@ export async function startMosquitto(options: {
   const port = await freePort();
   const file = join(options.dir, `mosquitto-${port}.conf`);
   await mkdir(options.dir, { recursive: true });
-  // As root it would become another user, who cannot read the folder.
+  // As root Mosquitto changes to another user, who cannot read the folder.
   const lines = ['user root', options.config, `listener ${port} 127.0.0.1`, options.listener, ''];
   await writeFile(file, lines.filter((line) => line !== undefined).join('\n'));
   const log = join(options.dir, `mosquitto-${port}.log`);

@@ -1,4 +1,4 @@
-/** A NATS server for tests: loopback, nothing kept, gone with whoever started it. */
+/** A NATS server for tests: loopback, nothing kept, ended with the process that started it. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '#ops/embedded/ports.ts';

@@ -1,4 +1,4 @@
-/** A RabbitMQ for tests: loopback, its files in a folder of the test's, gone with whoever started it. */
+/** A RabbitMQ for tests: loopback, its files in a folder of the test's, ended with the process that started it. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { glob, mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ const exec = promisify(execFile);
 
 export interface EmbeddedRabbitMQ extends AsyncDisposable {
   readonly port: number;
-  /** Of the listener with TLS; 0 without certificates. */
+  /** Port of the listener with TLS; 0 without certificates. */
   readonly tlsPort: number;
   kill9(): Promise<void>;
   /** Starts it again on the same ports with the same files. */
@@ -27,7 +27,7 @@ export interface RabbitMQOptions {
   certificates?: { certificate: string; key: string };
 }
 
-/** What is looked for is the runtime of Erlang that comes with it: RabbitMQ itself is no program. */
+/** Finds the Erlang runtime that comes with RabbitMQ, which is itself no program. */
 export function findRabbitMQ(): Promise<Found> {
   return findProgram(['erlexec'], 'rabbitmq-server', async (path) => {
     const place = await placeOf(path);
@@ -41,7 +41,7 @@ export async function startRabbitMQ(options: RabbitMQOptions): Promise<EmbeddedR
   const [port, tlsPort, nodePort, namesPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const server: Server = { ...(await placeOf(found.path)), ...options, port, tlsPort, nodePort, namesPort };
   await configure(server);
-  // Nodes find one another through it. One of our own keeps the node from starting one that stays.
+  // Nodes find one another through epmd. Our own one keeps the node from starting one that outlives it.
   const names = await spawnTied([join(server.runtime, 'bin', 'epmd'), '-port', String(namesPort)], server);
   const stop = (child: ChildProcess) => endChild(child, ['SIGTERM', 'SIGKILL']);
   let child = await launch(server);
@@ -62,7 +62,7 @@ export async function startRabbitMQ(options: RabbitMQOptions): Promise<EmbeddedR
 
 interface Place {
   program: string;
-  /** Of Erlang: programs and libraries. */
+  /** Folders of Erlang's programs and libraries. */
   root: string;
   runtime: string;
   home: string;
@@ -84,7 +84,7 @@ async function placeOf(program: string): Promise<Place> {
   return { program, root, runtime: join(root, runtime), home: join(folder, home) };
 }
 
-/** What the scripts of an installed Erlang set, which have its paths in them. */
+/** Variables that the scripts of an installed Erlang set. */
 function environmentOf({ root, runtime }: Place): NodeJS.ProcessEnv {
   return { ...process.env, ROOTDIR: root, BINDIR: join(runtime, 'bin'), EMU: 'beam', PROGNAME: 'erl' };
 }
@@ -115,7 +115,7 @@ async function launch(server: Server): Promise<ChildProcess> {
   return child;
 }
 
-/** Everything it would look for in the folders of an installed one is said here. */
+/** Settings that an installed RabbitMQ would read from its folders. */
 async function spawnTied(line: string[], server: Server): Promise<ChildProcess> {
   const { dir, home, port, nodePort, namesPort } = server;
   const env = {

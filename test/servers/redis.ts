@@ -1,4 +1,4 @@
-/** A Redis for tests: loopback, nothing written to disk, empty after each start, gone with whoever started it. */
+/** A Redis for tests: loopback, nothing written to disk, empty after each start, ended with the process that started it. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '#ops/embedded/ports.ts';

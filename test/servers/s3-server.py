@@ -70,7 +70,7 @@ user_{account}_{user} = {secret_key} .admin
 
 
 class Cache:
-    """In the place of memcached, which tempauth insists on. Whoever changes a bucket forgets what is kept of it."""
+    """Replaces memcached, which tempauth requires. A change of a bucket drops its entries."""
 
     def __init__(self):
         self.kept = {}

@@ -1,4 +1,4 @@
-/** An S3 server for tests, OpenStack Swift: loopback, its files in a folder of the test's, gone with whoever started it. */
+/** An S3 server for tests, OpenStack Swift: loopback, its files in a folder of the test's, ended with the process that started it. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ export interface EmbeddedS3 extends AsyncDisposable {
   readonly port: number;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Keys of objects of one byte in the list of a bucket; nothing can be read of them. */
+  /** Adds keys to the listing of a bucket; the objects cannot be read. */
   fill(bucket: string, keys: readonly string[]): Promise<void>;
   /** `kill -9`, and it stays down until `restart`. */
   kill9(): Promise<void>;

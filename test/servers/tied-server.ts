@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endChild, hasExited, tiedToParent } from '#ops/embedded/processes.ts';
 
-/** A server that is one process on one port of loopback, and gone with whoever started it. */
+/** A server that is one process on one port of loopback, and ended with the process that started it. */
 export interface TiedServer extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
@@ -16,14 +16,14 @@ export interface TiedServer extends AsyncDisposable {
 }
 
 interface TiedServerOptions {
-  /** For people. */
+  /** Name of the server in error messages. */
   name: string;
   program: string;
   args: readonly string[];
   port: number;
   /** Where its output goes. */
   log: string;
-  /** What it says when it is ready, to whoever connects and says this. */
+  /** Reply that shows it is ready, and the request that asks for it. */
   greeting?: { say?: string; hear: string };
 }
 

@@ -1,8 +1,8 @@
-/** What a browser does on its way through redirects: keeps cookies by host and path, and says who it is where it is asked. */
+/** A browser following redirects: keeps cookies by host and path, and signs in where a page asks for it. */
 export interface Browser {
-  /** Where the way ends: the first answer that is no redirect, or the first that asks for `until`. */
+  /** The last answer: the first that is no redirect, or the first whose address begins with `until`. */
   visit(url: string, options?: { as?: string; until?: string; headers?: Record<string, string> }): Promise<Visit>;
-  /** Takes the cookies of an answer that came to a page by fetch. */
+  /** Keeps the cookies of an answer to a fetch of a page. */
   take(url: string, headers: Headers): void;
 }
 
@@ -20,7 +20,7 @@ interface Cookie {
   value: string;
 }
 
-/** `hosts`: where names are really found, which no other resolver knows. */
+/** `hosts`: addresses of host names that no resolver knows. */
 export function createBrowser(hosts: Readonly<Record<string, string>> = {}): Browser {
   const cookies: Cookie[] = [];
 
@@ -67,13 +67,13 @@ async function arrived({ href }: URL, response: Response): Promise<Visit> {
   return { url: href, status: response.status, text: await response.text(), headers: response.headers };
 }
 
-/** Who it is, where a provider of ours asks. */
+/** Chooses the account, where the tests' provider asks who signs in. */
 function answering(url: URL, as: string | undefined): URL {
   if (as !== undefined && url.pathname.startsWith('/interaction/')) url.searchParams.set('as', as);
   return url;
 }
 
-/** Where nobody has asked. */
+/** A visit that no server has answered. */
 function nowhere({ href }: URL): Visit {
   return { url: href, status: 0, text: '', headers: new Headers() };
 }

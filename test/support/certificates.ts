@@ -1,6 +1,6 @@
-/** For servers of tests that speak TLS: valid for a hundred years, for `localhost` only, and nowhere trusted. */
+/** Certificates for test servers that speak TLS: valid for a hundred years, for `localhost` only, trusted by no system. */
 export const certificates = {
-  /** Of the authority that signed the server's. */
+  /** Certificate of the authority that signed the server's. */
   authority: `-----BEGIN CERTIFICATE-----
 MIIBiTCCAS+gAwIBAgIUYsqIxcm9EG5t70EcpsRB+8tNRdMwCgYIKoZIzj0EAwIw
 GTEXMBUGA1UEAwwOR2FudHJ5IHRlc3QgY2EwIBcNMjYxMTIxMTIwNzA5WhgPMjEy

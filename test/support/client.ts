@@ -1,4 +1,4 @@
-/** An answer as a client sees it. The body is whatever the service sent, so tests read it freely. */
+/** An answer as a client sees it. The body has the shape that the service sent, so it is typed `any`. */
 export interface Answer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
@@ -19,7 +19,7 @@ export interface Client {
   in(tenant: { id: string }): Client;
 }
 
-/** `credential` is asked for with every request: the headers that say who it is. */
+/** `credential` makes the authentication headers of each request. */
 export function createClient(
   baseURL: string,
   credential: () => Promise<Record<string, string>>,
@@ -36,7 +36,7 @@ export function createClient(
       redirect: 'manual',
       headers: {
         ...(await credential()),
-        // Of a form, fetch knows the boundary.
+        // fetch sets the content type of a form, with its boundary.
         ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
         ...headers,
       },

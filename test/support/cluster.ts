@@ -18,7 +18,7 @@ export interface Cluster extends Deployment {
   readonly context: ApiContext;
   /** Every API process, the first included. */
   readonly apis: readonly { baseURL: string; context: ApiContext }[];
-  /** Undefined: somebody without a token. */
+  /** Undefined: a client without a token. */
   as(user: { email: string } | undefined, options?: { baseURL?: string }): Client;
   asOperator(operator: { token: string }, options?: { baseURL?: string }): Client;
   withKey(apiKey: { key: string }, options?: { baseURL?: string }): Client;
@@ -31,7 +31,7 @@ export interface ClusterOptions {
   workers?: boolean | number | readonly QueueName[];
   apis?: number;
   settings?: Record<string, string>;
-  /** For a test that reads what is logged. */
+  /** For tests that read the log. */
   logger?: Logger;
 }
 

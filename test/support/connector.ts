@@ -12,7 +12,7 @@ import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
 import type { TenantDatabases } from '#workers/tenant-database/databases.ts';
 import { testLogger } from './environment.ts';
 
-/** Loopback is where tests have their servers. */
+/** Allows loopback, where the servers of tests listen. */
 export const openOutbound: Outbound = createOutbound({
   allow: [
     { address: '127.0.0.0', prefix: 8, family: 'ipv4' },
@@ -20,7 +20,7 @@ export const openOutbound: Outbound = createOutbound({
   ],
 });
 
-/** A datasource as a worker opens it, with what a person would have typed in. */
+/** A datasource as a worker opens it, from options as a person would write them. */
 export interface OpenedDatasource extends AsyncDisposable {
   readonly connection: Connection<AnyDatasource>;
   test(): Promise<void>;
@@ -63,14 +63,14 @@ export async function openDatasource(
   };
 }
 
-/** For types that read none. */
+/** For types that read no files. */
 export const noFiles: Files = {
   folder: '',
   read: () => Promise.reject(new Error('This datasource was opened without files')),
   [Symbol.asyncDispose]: async () => undefined,
 };
 
-/** For datasources without an account. */
+/** For datasources without an OAuth connection. */
 export const noOAuthConnections: OAuthConnections = {
   exchange: () => Promise.reject(new Error('This datasource was opened without OAuth connections')),
   accessToken: () => Promise.reject(new Error('This datasource was opened without OAuth connections')),

@@ -152,7 +152,7 @@ export async function startDeployment(
   };
 }
 
-/** They are the server's and would stay when the database that knows of them is gone. */
+/** Drops the databases and roles of tenants, which belong to the server and outlive the test's own database. */
 async function dropTenantDatabases(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ tenant_id: string }>('select tenant_id from tenant_database');
   for (const { tenant_id } of rows) await dropDatabase(pool, tenant_id).catch(() => undefined);

@@ -8,16 +8,16 @@ export const testServers = {
 
 export const testLogger = createLogger({ level: (process.env.TEST_LOG_LEVEL as 'warn' | undefined) ?? 'silent' });
 
-/** What a deployment of a test keeps secrets with, and may reach. */
+/** Settings of a test's deployment: key ring, and addresses that may be reached. */
 export const testSecurity = {
   SECRETS_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
   OUTBOUND_ALLOW: '127.0.0.0/8,::1',
 };
 
-/** Where browsers reach the deployment of a test; only the test's own browser can find it. */
+/** Public address of a test's deployment; only the test's own browser resolves it. */
 export const publicURL = 'https://api.gantry.test';
 
-/** A provider of OAuth, for whoever goes no further than to its address. */
+/** An OAuth provider for tests that read its address and never call it. */
 export const testOAuth = {
   PUBLIC_URL: publicURL,
   OAUTH_PROVIDERS: JSON.stringify({

@@ -29,7 +29,7 @@ import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { testServers } from './environment.ts';
 import { graph } from './graphs.ts';
 
-/** What factories need of a cluster. */
+/** The parts of a cluster that factories need. */
 interface Place {
   context: Pick<ApiContext, 'orm' | 'authenticator' | 'devIssuer'>;
 }
@@ -187,7 +187,7 @@ interface DataQuerySettings {
   tenant: TestTenant;
   datasource?: TestDatasource;
   title?: string;
-  /** SQL, or whatever the options are. */
+  /** SQL, or all options of the query. */
   query?: string | JsonObject;
   isDisabled?: boolean;
 }
@@ -208,7 +208,7 @@ export async function aDataQuery(place: SealingPlace, settings: DataQuerySetting
   return { id };
 }
 
-/** A connection whose tokens nobody has asked a provider for. */
+/** An OAuth connection whose tokens were never requested from a provider. */
 export async function anOAuthConnection(
   place: SealingPlace,
   { tenant }: { tenant: TestTenant },
@@ -255,11 +255,11 @@ export interface TestOperator {
   id: string;
   email: string;
   password: string;
-  /** Of a session that is open. */
+  /** Token of an open session. */
   token: string;
 }
 
-/** Signed in, from nowhere in particular. */
+/** A signed-in operator. */
 export async function anOperator(
   place: { context: Pick<ApiContext, 'orm'> },
   settings: { email?: string; password?: string; isDisabled?: boolean; session?: Partial<OperatorSession> } = {},

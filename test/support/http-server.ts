@@ -15,13 +15,13 @@ export interface HTTPServer extends AsyncDisposable {
   origin: string;
   /** Every request, in the order in which their bodies were complete. */
   seen: SeenRequest[];
-  /** Requests whose client went away before it was answered. */
+  /** Requests whose client disconnected before the answer. */
   abandoned(): number;
 }
 
 type Answer = (request: SeenRequest, response: ServerResponse) => void | Promise<void>;
 
-/** An API of the outside world. Without an answer of its own it says what it was asked. */
+/** An external API on loopback. By default it answers with the request that it received. */
 export async function startHTTP(
   answer: Answer = echo,
   { tls, port = 0 }: { tls?: { key: string; cert: string }; port?: number } = {},

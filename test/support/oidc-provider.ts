@@ -10,7 +10,7 @@ import { publicURL } from './environment.ts';
 /** The deployment as a client that connects accounts. */
 export const connecting = { clientID: 'connecting', clientSecret: 'the secret of the deployment itself' };
 
-/** A real OpenID Connect provider on this machine, at which people sign in as they do in a browser. */
+/** A real OpenID Connect provider on this machine; users sign in as in a browser. */
 export interface OidcProvider extends AsyncDisposable {
   readonly issuer: string;
   /** How often its keys were asked for, answered or not. */
@@ -19,19 +19,19 @@ export interface OidcProvider extends AsyncDisposable {
   signIn(person: { email: string }, options?: { client?: ClientID }): Promise<string>;
   /** A new signing key, published beside those before it, or instead of them. */
   rotate(options?: { withdraw?: boolean }): Promise<void>;
-  /** Its keys cannot be had; everything else goes on. */
+  /** Its keys cannot be fetched; everything else works. */
   setKeysAway(isAway: boolean): void;
-  /** Nothing of it answers. */
+  /** Every request to it fails. */
   setAway(isAway: boolean): void;
   /** How often tokens were asked for with a refresh token. */
   readonly refreshes: number;
-  /** Lets in nobody with this access token any more; the refresh token beside it is still good. */
+  /** Revokes this access token; its refresh token stays valid. */
   forget(accessToken: string): Promise<void>;
-  /** With the tokens that were given beside it, to the client that connects accounts. */
+  /** Revokes the whole grant, the other tokens of the client included. */
   revoke(token: string): Promise<void>;
 }
 
-/** Ours, somebody else's, and one whose tokens are signed with a secret. */
+/** The deployment's client, a foreign one, and one whose tokens are signed with a secret. */
 export type ClientID = 'gantry' | 'elsewhere' | 'shared-secret';
 
 const redirectURI = 'https://admin.example.com/callback';
@@ -127,7 +127,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
   };
 }
 
-/** Says no when asked who it is. */
+/** An account that denies the sign-in. */
 export const nobody = 'nobody';
 
 let made = 0;
@@ -163,7 +163,7 @@ function createProvider(issuer: string, keys: JWK[]): Provider {
       claims: () => ({ sub, email: sub, email_verified: true, given_name: sub.split('@')[0] }),
     }),
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
-    // Whoever signs in agrees.
+    // Each account that signs in consents.
     async loadExistingGrant({ oidc }) {
       const grant = new oidc.provider.Grant({
         clientId: oidc.client?.clientId ?? '',

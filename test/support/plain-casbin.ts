@@ -10,7 +10,7 @@ export interface PlainCasbin {
 
 const tenant = 'tenant';
 
-/** casbin as its manual has it, asked with every rule there is. */
+/** casbin as its manual describes it, with all rules of the tenant. */
 export async function plainCasbin(): Promise<PlainCasbin> {
   const make = () => newEnforcer(newModelFromString(MODEL));
   const [full, onlyAllowed, onlyDenied] = [await make(), await make(), await make()];

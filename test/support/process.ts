@@ -8,7 +8,7 @@ export interface Spawned extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** A process of ours as it runs in production: its own memory, its own connections, and it can be killed. */
+/** A Gantry process as in production: its own memory, its own connections, and it can be killed. */
 export function spawnNode(args: string[], env: Record<string, string>): Spawned {
   const child = spawn(process.execPath, args, {
     env: { ...env, PATH: process.env.PATH ?? '' },

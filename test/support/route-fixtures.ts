@@ -14,7 +14,7 @@ import {
   type TestTenant,
 } from './factories.ts';
 
-/** The smallest there is: one pixel. */
+/** A PNG of one pixel. */
 export function aPNG(): Buffer {
   return Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -29,14 +29,14 @@ export function aFile(bytes: Buffer = aPNG(), { field = 'file', name = 'logo.png
   return form;
 }
 
-/** A file that will do: an image, but where tables are wanted. */
+/** A file that the route accepts: an image, or a table where the route wants one. */
 export function fileFixture(routeName: string): FormData {
   return routeName.endsWith('/datasources/upload') ? aFile(Buffer.from('a,b\n1,2\n'), { name: 'a.csv' }) : aFile();
 }
 
 type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 
-/** For every parameter of every path: something of this tenant that it can name. */
+/** An existing asset of this tenant for every parameter of every path. */
 const params: Record<string, MakeParam> = {
   tenantID: async (_cluster, tenant) => tenant.id,
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
@@ -91,13 +91,13 @@ async function aSchema(cluster: Cluster, tenant: TestTenant): Promise<string> {
   return schema;
 }
 
-/** What is no value of a parameter: most are ids, and almost anything is a name. */
+/** A malformed value for a parameter: most are ids, and almost any text is a name. */
 export function malformedFixture(name: string): string {
   if (name === 'provider') return 'Not A Name';
   return name.startsWith('database') ? 'x'.repeat(64) : 'not-an-id';
 }
 
-/** Whoever the body of a login means. */
+/** The operator that the body of a login names. */
 export const loginFixture = { email: 'operator@example.test', password: 'correct horse battery' };
 
 /** A text that is a name in braces is an id, made for the tenant as the parameter of that name is. */
@@ -109,7 +109,7 @@ const aQuery = {
 
 const theServer = { connectionOption: 'connectionString', connectionString: testServers.databaseURL };
 
-/** A body that will do, for every route that does not take an empty one. */
+/** An accepted body for every route that does not accept an empty one. */
 const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
   'patch /api/v1/tenants/dbtest': { tenantDBURL: testServers.databaseURL },
@@ -157,7 +157,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/roles': { roleName: 'A role', rolePermissions: ['workflow.read'] },
 };
 
-/** What stands in the address where the route would refuse to work without. */
+/** Query strings that routes require. */
 const queries: Record<string, string> = {
   'delete /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName': '?cascade=true',
 };
@@ -180,7 +180,7 @@ export function paramsInBody(name: string): string[] {
 
 const IN_BRACES = /"\{(\w+)\}"/g;
 
-/** What is not among the parameters names nothing. */
+/** A name that is not among the parameters names no asset. */
 export function bodyFixture(
   route: { name: string; takes(body: unknown): boolean },
   params: Record<string, string> = {},

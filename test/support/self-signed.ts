@@ -1,4 +1,4 @@
-/** A certificate that nobody vouches for, made for localhost and for tests alone. */
+/** A self-signed certificate for localhost, for tests only. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgbswH+NptHvEJugYt

@@ -7,7 +7,7 @@ interface Unsettled {
   n: number;
 }
 
-/** Returns when nothing is ready, held, due or waiting for a child; after ten seconds fails and says what is left. */
+/** Returns when no run is ready, held, due or waiting for a child; fails after ten seconds, naming what is left. */
 export async function settle(pool: Pool, patienceMs = PATIENCE_MS): Promise<void> {
   await eventually(async () => {
     const { rows } = await pool.query<Unsettled>(LEFT);
@@ -16,7 +16,7 @@ export async function settle(pool: Pool, patienceMs = PATIENCE_MS): Promise<void
   }, patienceMs);
 }
 
-/** Tries again until `check` no longer throws; then, or when patience ends, so does the wait. */
+/** Repeats `check` until it does not throw; throws its last error when patience ends. */
 export async function eventually(check: () => Promise<void> | void, patienceMs = PATIENCE_MS): Promise<void> {
   const end = Date.now() + patienceMs;
   for (;;) {

@@ -32,7 +32,7 @@ export interface SmallApi extends AsyncDisposable {
   server: Server;
   context: OwnedApiContext;
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** Signs somebody in. */
+  /** Signs a user in. */
   as(email: string): Promise<Client>;
   /** A tenant with these members; the path of its routes. */
   tenant(...members: Client[]): Promise<{ tenantID: string; path: string }>;

@@ -3,12 +3,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 export interface TCPServer extends AsyncDisposable {
   port: number;
-  /** Resolves when somebody has connected. */
+  /** Resolves when a client has connected. */
   connected: Promise<void>;
   connections(): number;
 }
 
-/** Something that listens and is no database. */
+/** A TCP server that is no database. */
 export async function startTCP(onConnection: (socket: Socket) => void = () => {}): Promise<TCPServer> {
   const sockets = new Set<Socket>();
   const { promise: connected, resolve } = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ export interface TestDatabases extends AsyncDisposable {
   use<T>(work: (client: PostgresClient) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** What a worker has to reach the databases of tenants, without the worker. */
+/** A worker's access to the databases of tenants, without the worker. */
 export async function aTenantDatabases(settings: Record<string, string> = {}): Promise<TestDatabases> {
   const deployment = await startDeployment(settings);
   const databases = databasesOf(deployment);

@@ -6,7 +6,7 @@ import { testLogger } from './environment.ts';
 import { aTenant, type TestTenant } from './factories.ts';
 import { aFile } from './route-fixtures.ts';
 
-/** Somewhere to upload files to, and a worker's side of them. */
+/** An API to upload files to, and a worker's access to them. */
 export interface FileWorld extends AsyncDisposable {
   readonly cluster: Cluster;
   readonly tenant: TestTenant;
