@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A template or a value; templates are resolved before an executor sees the config. */
+/** A name that templates and code can write behind a dot: `ctx.queryResult`. */
 export const Identifier = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must start with a letter or underscore, then letters, digits or underscores');

@@ -94,7 +94,7 @@ export interface HeldRun {
   readonly claimedAt: number;
   seq: number;
   seen: number;
-  /** Set when others wait for a place and this run has had its quantum. */
+  /** Nodes begun since the claim. After its quantum of them a run gives way to others that wait. */
   nodesRun: number;
   outputBytes: number;
   readonly failures: Map<number, number>;
