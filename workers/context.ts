@@ -85,7 +85,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     rights,
     runs,
     publisher,
-    nodes: { ...reach, sandbox, queries, rights },
+    nodes: { ...reach, sandbox, queries },
     config: config.worker,
     leaseID: () => lease.id,
     logger,

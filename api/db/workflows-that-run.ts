@@ -1,4 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
+import { fieldsNaming } from '#shared/nodes/named-assets.ts';
 
 /** The workflows whose graph names a data query of this datasource. An id that a template makes is in no graph. */
 export async function findWorkflowsThatRun(
@@ -6,13 +7,19 @@ export async function findWorkflowsThatRun(
   tenantID: string,
   { datasourceID }: { datasourceID: string },
 ): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string }>(NAMING, [tenantID, datasourceID]);
+  const { rows } = await pool.query<{ id: string }>(NAMING, [tenantID, datasourceID, queryPaths]);
   return rows.map(({ id }) => id);
 }
+
+/** As JSON paths into the nodes of a version: `$[*] ? (@.type == "…")."data"."dataQueryID"`. */
+const queryPaths = fieldsNaming('dataquery').map(({ kind, keys }) => {
+  const steps = ['data', ...keys].map((key) => (key === '*' ? '[*]' : `.${JSON.stringify(key)}`));
+  return `$[*] ? (@.type == ${JSON.stringify(kind)})${steps.join('')}`;
+});
 
 const NAMING = `
 select w.id from workflow w join workflow_version v on v.id = w.version_id and v.tenant_id = w.tenant_id
 where w.tenant_id = $1 and exists (
-  select from jsonb_array_elements(v.nodes) node
-  join data_query q on q.id::text = lower(node->'data'->>'dataQueryID')
-  where node->>'type' = 'dataQuery' and q.tenant_id = $1 and q.datasource_id = $2)`;
+  select from unnest($3::text[]) path, jsonb_path_query(v.nodes, path::jsonpath) named
+  join data_query q on q.id::text = lower(named #>> '{}')
+  where q.tenant_id = $1 and q.datasource_id = $2)`;

@@ -3,7 +3,8 @@ import { Json } from '../json.ts';
 import { working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
-export const Operator = z.enum([
+/** Operators that only compare values. */
+export const PlainOperator = z.enum([
   'equals',
   'not_equals',
   'contains',
@@ -16,9 +17,11 @@ export const Operator = z.enum([
   'less_or_equal',
   'is_empty',
   'is_not_empty',
-  'matches_regex',
-  'expression',
 ]);
+export type PlainOperator = z.infer<typeof PlainOperator>;
+
+/** The last two run what a user wrote, in the sandbox. */
+export const Operator = z.enum([...PlainOperator.options, 'matches_regex', 'expression']);
 export type Operator = z.infer<typeof Operator>;
 
 export const Comparison = z.object({ operator: Operator, leftValue: Json, rightValue: Json.optional() });
@@ -48,7 +51,12 @@ export const condition = defineNode({
       path: ['branches'],
       message: 'branch ids must be unique',
     }),
+  names: {},
   exits: (config) => [...config.branches.map((branch) => branch.id), config.defaultBranch, 'error'],
+  usualExit: ({ defaultBranch }) => defaultBranch,
+  elseExit: ({ defaultBranch }) => defaultBranch,
+  pure: ({ branches }) => branches.every(({ conditions }) => conditions.every(({ operator }) => isPlain(operator))),
+  clocked: false,
   timeoutSeconds: 60,
   defaultValue: {
     title: 'Condition',
@@ -57,3 +65,7 @@ export const condition = defineNode({
     ],
   },
 });
+
+function isPlain(operator: Operator): boolean {
+  return PlainOperator.safeParse(operator).success;
+}

@@ -28,7 +28,11 @@ export const dataCollection = defineNode({
     expiryMinutes: z.number().min(0).max(10_080).default(60),
     timeoutHandle: z.string().min(1).optional(),
   }),
+  names: {},
   exits: (config) => ['output', 'error', ...(config.timeoutHandle ? [config.timeoutHandle] : [])],
+  usualExit: 'output',
+  pure: false,
+  clocked: false,
   timeoutSeconds: 60,
   defaultValue: { title: 'Ask', fields: [{ key: 'answer', label: 'Answer', required: true }], expiryMinutes: 60 },
 });

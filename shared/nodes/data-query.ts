@@ -13,7 +13,12 @@ export const dataQuery = defineNode({
     inputValues: JsonObject.default({}),
     outputVariable: Identifier.default('queryResult'),
   }),
+  names: { dataQueryID: { permission: 'dataquery.execute', neededBy: 'author' } },
   exits: ['success', 'error'],
+  usualExit: 'success',
+  pure: false,
+  clocked: true,
+  templated: ['inputValues.*'],
   timeoutSeconds: 120,
   defaultValue: { title: 'Data query', dataQueryID: '00000000-0000-4000-8000-000000000000' },
 });

@@ -1,28 +1,74 @@
 import type { z } from 'zod';
+import type { Naming, NamingPath } from './names.ts';
+
+/** A property that is the same for every node of a kind, or follows from a node's config. */
+export type PerConfig<T, Config extends z.ZodType> = T | ((config: z.output<Config>) => T);
 
 /**
- * What a node kind is, without what it does. `exits` are the handles a node may leave by: an array when they are the same
- * for every node of the kind (another word then does not compile in its executor), a function when the config names them.
+ * What a node kind is, without what it does. Code outside the kind's contract and executor asks for these properties and never
+ * for the name of a kind, so that a new kind is two files and two lines of tables.
  */
 export interface NodeDefinition<
   Kind extends string = string,
   Config extends z.ZodType = z.ZodType,
   Exit extends string = string,
+  Names extends object = object,
+  Ends extends boolean = boolean,
 > {
   readonly kind: Kind;
   readonly label: string;
   readonly config: Config;
+  /**
+   * The assets that a config names by id: for each field called `…ID` or `…IDs`, at any depth, the permission that is needed
+   * and the person who needs it. Routes that save or start a graph check it, the engine checks it again before the executor.
+   */
+  readonly names: Names;
+  /**
+   * The handles a node may leave by: a list when they are the same for every node of the kind (another word then does not
+   * compile in its executor), a function when the config names them.
+   */
   readonly exits: readonly Exit[] | ((config: z.output<Config>) => readonly string[]);
+  /**
+   * The exit of a node that is disabled, and of one that failed and goes on while no edge leaves its `error` exit. Where it is
+   * the same for every node of the kind, it is also what an edge without a handle means. Null when there is none.
+   */
+  readonly usualExit: PerConfig<NoInfer<Exit> | null, Config>;
+  /** The exit whose edges are taken when the node left by one that has no edges, but for `error`; editors call it `else`. */
+  readonly elseExit?: (config: z.output<Config>) => string;
+  /** Runs begin here: a graph has exactly one such node, and no edge leads to it. */
+  readonly begins?: true;
+  /** A branch ends here: no edge leaves the node, and its output is a part of the run's. */
+  readonly ends?: Ends;
+  /**
+   * Whether the node has no effect, does no I/O and always gives the same outcome for the same config and `ctx`, so that it may
+   * be computed again at will. A function answers for one config, and has to answer no where a template still stands.
+   */
+  readonly pure: PerConfig<boolean, Config>;
+  /**
+   * Whether the time limit is measured from when the executor is called. False for kinds that neither wait nor reach out, and
+   * for those whose time the sandbox measures: code that waits for its turn there has not begun yet.
+   */
+  readonly clocked: boolean;
+  /** Whether the keys of the node's value become keys of `ctx`, beside the value itself under `outputVariable`. */
+  readonly spreads?: (config: z.output<Config>) => boolean;
   /** Fields of the config that are code or evaluated later: templates inside them are left alone. */
-  readonly raw?: readonly string[];
+  readonly raw?: readonly FieldOf<Config>[];
+  /** Fields, or paths into them, that are nearly always a template: a path without braces is refused there. */
+  readonly templated?: readonly (FieldOf<Config> | `${FieldOf<Config>}.${string}`)[];
   /** Platform defaults, overridden by `workflowOptions` and by the node. */
   readonly timeoutSeconds: number;
   /** What the editor starts a new node with. */
   readonly defaultValue: z.input<Config>;
 }
 
-export function defineNode<const Kind extends string, Config extends z.ZodType, const Exit extends string>(
-  definition: NodeDefinition<Kind, Config, Exit>,
-): NodeDefinition<Kind, Config, Exit> {
+type FieldOf<Config extends z.ZodType> = keyof z.input<Config> & string;
+
+export function defineNode<
+  const Kind extends string,
+  Config extends z.ZodType,
+  const Exit extends string,
+  const Names extends { readonly [Path in NamingPath<z.input<Config>>]: Naming },
+  const Ends extends boolean = false,
+>(definition: NodeDefinition<Kind, Config, Exit, Names, Ends>): NodeDefinition<Kind, Config, Exit, Names, Ends> {
   return definition;
 }

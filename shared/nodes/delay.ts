@@ -28,7 +28,12 @@ export const delay = defineNode({
       path: ['untilTime'],
       message: 'is required when delayType is "until"',
     }),
+  names: {},
   exits: ['output', 'error'],
+  usualExit: 'output',
+  pure: false,
+  clocked: false,
+  templated: ['delayVariable', 'untilTime'],
   timeoutSeconds: 60,
   defaultValue: { title: 'Delay', delayType: 'fixed', delaySeconds: 5 },
 });

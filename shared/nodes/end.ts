@@ -4,6 +4,7 @@ import { described } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 export const EndStatus = z.enum(['success', 'failure', 'cancelled']);
+export type EndStatus = z.infer<typeof EndStatus>;
 
 /** Ends a branch and says what the run answers. The run ends when every branch has. */
 export const end = defineNode({
@@ -23,7 +24,14 @@ export const end = defineNode({
       )
       .default([]),
   }),
+  names: {},
   exits: [],
+  usualExit: null,
+  ends: true,
+  // But for `completedAt`, which nothing after it reads.
+  pure: true,
+  clocked: false,
+  templated: ['outputParameters.*.sourceVariable'],
   timeoutSeconds: 60,
   defaultValue: { title: 'End', status: 'success', outputParameters: [] },
 });

@@ -33,7 +33,11 @@ export const http = defineNode({
     failOnStatus: z.boolean().default(true),
     outputVariable: Identifier.default('httpResponse'),
   }),
+  names: {},
   exits: ['success', 'error'],
+  usualExit: 'success',
+  pure: false,
+  clocked: true,
   // Resolved by the executor, which knows what may stand where in a URL.
   raw: ['url'],
   timeoutSeconds: 60,

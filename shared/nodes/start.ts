@@ -7,7 +7,12 @@ export const start = defineNode({
   kind: 'start',
   label: 'Start',
   config: z.object({ ...described }),
+  names: {},
   exits: ['output'],
+  usualExit: 'output',
+  begins: true,
+  pure: true,
+  clocked: false,
   timeoutSeconds: 60,
   defaultValue: { title: 'Start' },
 });

@@ -16,7 +16,13 @@ export const subWorkflow = defineNode({
     maxDepth: z.int().min(1).max(10).default(5),
     ctxMode: z.literal('isolated').default('isolated'),
   }),
+  names: { childWorkflowID: { permission: 'workflow.execute', neededBy: 'caller' } },
   exits: ['success', 'error'],
+  usualExit: 'success',
+  pure: false,
+  clocked: false,
+  spreads: ({ mergeOutputs }) => mergeOutputs,
+  templated: ['inputMapping.*'],
   timeoutSeconds: 300,
   defaultValue: { title: 'Sub-workflow', childWorkflowID: '00000000-0000-4000-8000-000000000000' },
 });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import { isSpread } from '../nodes/properties.ts';
 import type { GraphNode } from './graph.ts';
 import { fromZod, invalid } from './issues.ts';
 import { isReservedKey } from './reserved.ts';
@@ -87,7 +88,7 @@ export function contextPatch(node: GraphNode, config: unknown, output: JsonObjec
 
   const value = output[name] ?? null;
   const patch: JsonObject = {};
-  if (node.kind === 'subWorkflow' && isJsonObject(config) && config.mergeOutputs === true && isJsonObject(value)) {
+  if (isJsonObject(value) && isSpread(node.definition, config)) {
     for (const key of Object.keys(value)) if (!isReservedKey(key)) patch[key] = value[key] ?? null;
   }
   if (!isReservedKey(name)) patch[name] = value;

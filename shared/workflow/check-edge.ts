@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json.ts';
+import { elseExitOf } from '../nodes/properties.ts';
 import type { CheckedNode } from './check-node.ts';
 import type { Issue } from './issues.ts';
 
@@ -29,9 +29,8 @@ export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedE
   const issues: Issue[] = [];
   if (!from) issues.push({ path: ['source'], message: `there is no node "${edge.source}"` });
   if (!to) issues.push({ path: ['target'], message: `there is no node "${edge.target}"` });
-  if (from?.definition?.kind === 'end') issues.push({ path: ['source'], message: 'nothing can follow an end node' });
-  if (to?.definition?.kind === 'start')
-    issues.push({ path: ['target'], message: 'nothing can lead to the start node' });
+  if (from?.definition?.ends) issues.push({ path: ['source'], message: 'nothing can follow an end node' });
+  if (to?.definition?.begins) issues.push({ path: ['target'], message: 'nothing can lead to the start node' });
 
   const exit = from && findExit(from, edge.sourceHandle);
   if (exit === undefined && from?.exits?.length) issues.push(undeclared(from.exits, edge.sourceHandle));
@@ -42,19 +41,12 @@ export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedE
  * The exit an edge means, undefined when the node has none of that name. Editors leave the handle out or call it `output`
  * where there is one plain way on, and call a condition's default branch `else`.
  */
-function findExit(
-  { definition, config, exits = [] }: CheckedNode,
-  handle: string | null | undefined,
-): string | undefined {
+function findExit({ definition, config, exits }: CheckedNode, handle: string | null | undefined): string | undefined {
+  if (!definition || !exits) return undefined;
   const wanted = handle || 'output';
   if (exits.includes(wanted)) return wanted;
-  if (wanted === 'output' && typeof definition?.exits !== 'function') return exits[0];
-  return wanted === 'else' ? defaultBranchOf(config) : undefined;
-}
-
-/** The exit for whatever no other exit is for. */
-export function defaultBranchOf(config: unknown): string | undefined {
-  return isJsonObject(config) && typeof config.defaultBranch === 'string' ? config.defaultBranch : undefined;
+  if (wanted === 'output' && typeof definition.usualExit === 'string') return definition.usualExit;
+  return wanted === 'else' ? elseExitOf(definition, config) : undefined;
 }
 
 const mostNamed = 20;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json.ts';
-import { type AnyNode, exitsOf, findNodeKind, type NodeKind } from '../nodes/index.ts';
+import { type AnyNode, findNodeKind } from '../nodes/index.ts';
+import { exitsOf } from '../nodes/properties.ts';
 import { type Issue, within } from './issues.ts';
 import { isTemplate, parseAround } from './parse-around.ts';
 import { isReservedKey } from './reserved.ts';
@@ -32,7 +33,7 @@ export function checkNode({ id, type, data }: { id: string; type: string; data: 
     configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, texts);
   const issues = [
     ...templateIssues(texts),
-    ...bracelessIssues(definition.kind, texts),
+    ...bracelessIssues(definition, texts),
     ...fixedIssues(data),
     ...configIssues,
     ...exitIssues,
@@ -45,16 +46,8 @@ function templateIssues(texts: readonly Text[]): Issue[] {
   return texts.flatMap(({ path, text }) => faultsOf(text, 'ctx').map((message) => ({ path, message })));
 }
 
-/** Fields that are nearly always a template, where a path without braces would quietly be taken as text. */
-const templated: { readonly [Kind in NodeKind]?: readonly (readonly string[])[] } = {
-  dataQuery: [['inputValues', '*']],
-  delay: [['delayVariable'], ['untilTime']],
-  subWorkflow: [['inputMapping', '*']],
-  end: [['outputParameters', '*', 'sourceVariable']],
-};
-
-function bracelessIssues(kind: NodeKind, texts: readonly Text[]): Issue[] {
-  const fields = templated[kind] ?? [];
+function bracelessIssues({ templated = [] }: AnyNode, texts: readonly Text[]): Issue[] {
+  const fields = templated.map((field) => field.split('.'));
   return texts
     .filter(({ path, text }) => isBarePath(text, 'ctx') && fields.some((field) => isWithin(path, field)))
     .map(({ path, text }) => ({ path, message: `a path needs braces: write {{${text.trim()}}}` }));

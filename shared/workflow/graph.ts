@@ -6,8 +6,9 @@
  */
 import { z } from 'zod';
 import { isJsonObject, JsonObject } from '../json.ts';
-import type { AnyNode, NodeKind } from '../nodes/index.ts';
-import { checkEdge, defaultBranchOf } from './check-edge.ts';
+import type { AnyNode } from '../nodes/index.ts';
+import { elseExitOf } from '../nodes/properties.ts';
+import { checkEdge } from './check-edge.ts';
 import { type CheckedNode, checkNode } from './check-node.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import { type Issue, invalid, within } from './issues.ts';
@@ -30,7 +31,6 @@ export type WorkflowEdge = z.infer<typeof WorkflowEdge>;
 export interface GraphNode {
   readonly index: number;
   readonly id: string;
-  readonly kind: NodeKind;
   readonly definition: AnyNode;
   /** As saved. */
   readonly data: JsonObject;
@@ -77,7 +77,7 @@ export function checkGraph(
   const checkedNodes = nodes.map((node) => checkNode(node));
   const checkedEdges = edges.map((edge) => checkEdge(edge, { nodes: checkedNodes, indexOf }));
   const links = checkedEdges.flatMap(({ link }, index) => (link ? [{ index, ...link }] : []));
-  const starts = [...checkedNodes.keys()].filter((index) => checkedNodes[index]?.definition?.kind === 'start');
+  const starts = [...checkedNodes.keys()].filter((index) => checkedNodes[index]?.definition?.begins);
 
   const issues = [
     ...startIssues(starts),
@@ -124,7 +124,6 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[]):
     const node: GraphNode = {
       index,
       id,
-      kind: definition.kind,
       definition,
       data,
       config,
@@ -195,7 +194,7 @@ export function settle(graph: Graph, progress: Progress, nodeIndex: number, exit
 function takenEdges(node: GraphNode, exit: string): readonly number[] | undefined {
   const edges = node.exits.get(exit);
   if (edges || exit === 'error') return edges;
-  return node.exits.get(defaultBranchOf(node.config) ?? exit);
+  return node.exits.get(elseExitOf(node.definition, node.config) ?? exit);
 }
 
 /** What one settled node sets in motion. */

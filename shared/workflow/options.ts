@@ -97,7 +97,8 @@ export interface NodePolicy {
 /** How long, how often, and what an error does: the node says, else the workflow for its kind, else for all, else the platform. */
 export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolicy {
   const own = isJsonObject(node.config) ? node.config : {};
-  const kind = Object.hasOwn(options.nodeDefaults, node.kind) ? options.nodeDefaults[node.kind] : undefined;
+  const { kind: name } = node.definition;
+  const kind = Object.hasOwn(options.nodeDefaults, name) ? options.nodeDefaults[name] : undefined;
   const timeout = numeric(own.timeoutSeconds) ?? kind?.timeoutSeconds ?? options.defaultNodeTimeoutSeconds;
   const delay = numeric(own.retryDelaySeconds) ?? kind?.retryDelaySeconds ?? options.defaultRetryDelaySeconds;
   return {

@@ -12,7 +12,7 @@ import { processors } from '#workers/processors/index.ts';
 test('everything that is declared is done by something, and nothing else is', () => {
   expect(Object.keys(processors).sort()).toEqual(queues.map(({ name }) => name).sort());
   for (const definition of datasources) expect(connectorOf(definition), definition.type).toBeTypeOf('function');
-  for (const { kind } of nodes) expect(executorOf(kind), kind).toBeTypeOf('function');
+  for (const definition of nodes) expect(executorOf(definition), definition.kind).toBeTypeOf('function');
 });
 
 test('what the editor starts a new node with is a node of its kind', () => {

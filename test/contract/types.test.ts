@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { publicRoute, TENANT_PREFIX, type TenantRouteDefinition, tenantRoute } from '#api/http/route.ts';
+import { JsonObject } from '#shared/json.ts';
+import { defineNode } from '#shared/nodes/define-node.ts';
+import type { end } from '#shared/nodes/end.ts';
 import type { javascript } from '#shared/nodes/javascript.ts';
 import type { Producer } from '#shared/producer.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
@@ -30,6 +33,22 @@ const accepted: Route<'/things/:thingID/parts'>[] = [
   { ...byID, filter: true },
   { ...byID, onWholeType: true },
 ];
+
+const Title = z.object({ title: z.string().default('') });
+const Naming = z.object({ workflowID: z.uuid().optional() });
+const Call = Naming.extend({ dataQueryIDs: z.array(z.uuid()).optional() });
+const NamingDeeply = z.object({ calls: z.array(Call).default([]), free: JsonObject.default({}) });
+const executing = { permission: 'workflow.execute', neededBy: 'caller' } as const;
+const kind = {
+  kind: 'x',
+  label: '',
+  exits: ['success'],
+  usualExit: 'success',
+  pure: false,
+  clocked: true,
+  timeoutSeconds: 1,
+  defaultValue: {},
+} as const;
 
 /** What must not compile. Each line fails `npm run check` the day that the compiler no longer objects to it. */
 const refused = {
@@ -71,10 +90,39 @@ const refused = {
 
   // @ts-expect-error a node leaving by an exit its kind does not declare
   undeclaredExit: (): Executor<typeof javascript> => async () => ({ output: {}, exit: 'sideways' }),
+
+  // @ts-expect-error a node leaving by none though its kind ends no branch
+  noExit: (): Executor<typeof javascript> => async () => ({ output: {}, exit: null }),
+
+  // @ts-expect-error an end whose output does not say how the run ends
+  endWithoutStatus: (): Executor<typeof end> => async () => ({ output: { workflowOutput: {} }, exit: null }),
+
+  // @ts-expect-error a usual exit that is none of the kind's exits
+  unknownUsualExit: () => defineNode({ ...kind, config: Title, names: {}, usualExit: 'sideways' }),
+
+  // @ts-expect-error a kind that does not say which assets its config names
+  undeclaredAsset: () => defineNode({ ...kind, config: Naming, names: {} }),
+
+  // @ts-expect-error the same of ids in a list
+  undeclaredAssets: () => defineNode({ ...kind, config: NamingDeeply, names: { 'calls.*.workflowID': executing } }),
+
+  unknownAssetPermission: () =>
+    // @ts-expect-error an asset named with a permission that is not in the catalogue
+    defineNode({ ...kind, config: Naming, names: { workflowID: { ...executing, permission: 'workflow.fly' } } }),
+
+  // @ts-expect-error a field wanting templates that the config does not have
+  unknownTemplated: () => defineNode({ ...kind, config: Title, names: {}, templated: ['titel'] }),
 };
 
+test('a kind that declares the assets of its config compiles', () => {
+  const names = { 'calls.*.workflowID': executing, 'calls.*.dataQueryIDs.*': executing };
+  expect(defineNode({ ...kind, config: NamingDeeply, names }).names).toBe(names);
+  expect(defineNode({ ...kind, config: Naming, names: { workflowID: executing } }).kind).toBe('x');
+  expect(defineNode({ ...kind, config: Title, names: {} }).kind).toBe('x');
+});
+
 test('what must not compile is a list that the compiler has read', () => {
-  expect(Object.keys(refused)).toHaveLength(13);
+  expect(Object.keys(refused)).toHaveLength(20);
   expect(tenantRoute({ ...shapes, permission: 'workflow.read', handle }).realm).toBe('tenant');
   expect(accepted.map((route) => tenantRoute(route).path)).toEqual(accepted.map(() => TENANT_PREFIX + byID.path));
 });

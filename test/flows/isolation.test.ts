@@ -104,9 +104,7 @@ describe('an id of another tenant', () => {
       const planted = await aWorkflow(cluster, { tenant: mine, ...graph });
       const { body } = await me.post(`T/workflows/${planted.id}/execute?wait=20`, {});
       expect(body).toMatchObject({ status: 'FAILED', error: { code: 'NODE_FAILED', nodeID: 'call' } });
-      expect(body.error.message).toBe(
-        'The sub-workflow does not exist, or whoever started this run may not execute it',
-      );
+      expect(body.error.message).toBe('There is no such workflow, or the caller of this run may not execute it');
     }
     const { rows } = await cluster.pool.query(
       'select 1 from workflow_instance where workflow_id = $1 and tenant_id = $2',

@@ -3,18 +3,21 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
-import { exitsOf } from '#shared/nodes/index.ts';
+import { namedAssets } from '#shared/nodes/named-assets.ts';
+import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
 import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
 import { begin, type GraphNode, isFinished, settle } from '#shared/workflow/graph.ts';
 import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
-import { executorOf, isUnclocked } from '../nodes/index.ts';
+import { executorOf } from '../nodes/index.ts';
+import { checkAssets } from './asset-rights.ts';
 import type { WaitRow } from './facts.ts';
 import { failRun, finishRun } from './finish.ts';
 import type { HeldRun } from './held-run.ts';
-import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError, usualExit } from './outcome.ts';
+import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
 import { outputText } from './outputs.ts';
 import { type ParkDependencies, parkNode } from './park.ts';
 import { type Restored, recordEnd } from './restore.ts';
+import type { Rights } from './rights.ts';
 import { createTask } from './task.ts';
 
 /** A holder gives way after this much, when others wait. */
@@ -31,6 +34,7 @@ export interface Advance {
 }
 
 export interface AdvanceDependencies extends ParkDependencies {
+  rights: Rights;
   /** Places for nodes that run in this process; tenants take turns. */
   slots: Lane;
   nodes: NodeContext;
@@ -66,8 +70,11 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     let resolved: unknown;
     try {
       resolved = resolveConfig(node, run.scope);
-      if (!isUnclocked(node.kind)) task.startClock();
-      const result = await executorOf(node.kind)(task.with(resolved), dependencies.nodes);
+      if (node.definition.clocked) task.startClock();
+      // A node that is asked again after its wait was checked before it parked.
+      const assets = fact ? [] : namedAssets(node.definition, resolved);
+      if (assets.length > 0) await checkAssets(dependencies.rights, run, { node, assets });
+      const result = await executorOf(node.definition)(task.with(resolved), dependencies.nodes);
       if (isOver(run)) return;
       if ('park' in result) await park(run, node, result);
       else succeed(run, node, resolved, result);
@@ -96,14 +103,14 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
       );
     const patch = contextPatch(node, resolved, output);
     if (patch) Object.assign(run.scope, patch);
-    if (node.kind === 'end') recordEnd(run, node.id, output);
+    if (node.definition.ends) recordEnd(run, node.id, output);
     record(run, node, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
     goOn(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
   }
 
   /** A disabled node is passed through: no output, and the exit that a node of its kind normally leaves by. */
   function skip(run: HeldRun, node: GraphNode): void {
-    const exit = usualExit(node);
+    const exit = usualExitOf(node.definition, node.config);
     record(run, node, { status: 'SKIPPED', exit, payload: null });
     goOn(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
   }
@@ -122,7 +129,7 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
       run.running.delete(node.index);
       return fail(run, error, { nodeID: node.id, attempt: run.attempts.get(node.index) ?? 1 });
     }
-    leaveByError(run, node, { resolved, error, exit: connected ? 'error' : usualExit(node) });
+    leaveByError(run, node, { resolved, error, exit: connected ? 'error' : usualExitOf(node.definition, node.config) });
   }
 
   function retryLater(run: HeldRun, node: GraphNode, error: AppError, ms: number): void {

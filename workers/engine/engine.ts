@@ -6,7 +6,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
-import type { NodeContext, Rights } from '../nodes/executor.ts';
+import type { NodeContext } from '../nodes/executor.ts';
 import { createAdvance } from './advance.ts';
 import { type ClaimedRow, createClaim } from './claim.ts';
 import { type Committed, createCommitter } from './commit.ts';
@@ -15,6 +15,7 @@ import { createGate } from './gate.ts';
 import { createHeldRun, emptyStep, type HeldRun, hasWork, type LoadedVersion } from './held-run.ts';
 import type { HeldRow } from './lease.ts';
 import { restore } from './restore.ts';
+import type { Rights } from './rights.ts';
 import { createVersions } from './versions.ts';
 
 export interface Engine {

@@ -1,15 +1,6 @@
 import type { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { NodePolicy } from '#shared/workflow/options.ts';
-
-/** The exit that a node of its kind normally leaves by. */
-export function usualExit(node: GraphNode): string | null {
-  const { exits } = node.definition;
-  if (Array.isArray(exits)) return exits[0] ?? null;
-  if (node.kind === 'dataCollection') return 'output';
-  return (node.config as { defaultBranch?: string }).defaultBranch ?? null;
-}
 
 export function shownError({ code, message }: AppError): { code: string; message: string } {
   return { code, message };

@@ -4,12 +4,12 @@ import { newID } from '#shared/ids.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import type { Park, Rights } from '../nodes/executor.ts';
+import type { Park } from '../nodes/executor.ts';
+import { noSuchAsset } from './asset-rights.ts';
 import type { HeldRun } from './held-run.ts';
 
 export interface ParkDependencies {
   pool: Pool;
-  rights: Rights;
 }
 
 interface Parked {
@@ -50,7 +50,7 @@ function suspended(payload: object): Parked['event'] {
 }
 
 async function addChild(
-  { pool, rights }: ParkDependencies,
+  { pool }: ParkDependencies,
   run: HeldRun,
   node: GraphNode,
   { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
@@ -62,9 +62,7 @@ async function addChild(
     [workflowID, run.tenantID],
   );
   const child = rows[0];
-  // A template may have named it, which nobody could check when the graph was saved; and rights change meanwhile.
-  if (!child || !(await rights.mayExecute(run, `workflow:${workflowID}`)))
-    throw refusal('The sub-workflow does not exist, or whoever started this run may not execute it');
+  if (!child) throw noSuchAsset({ type: 'workflow', permission: 'workflow.execute' });
   const options = WorkflowOptions.parse(child.workflow_options);
   run.step.children.push({
     id,

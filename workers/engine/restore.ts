@@ -61,7 +61,7 @@ function replay(run: HeldRun, index: number, row: EventRow): void {
   run.outputBytes += JSON.stringify(output).length;
   const patch = contextPatch(node, node.config, output);
   if (patch) Object.assign(run.scope, patch);
-  if (node.kind === 'end') recordEnd(run, node.id, output);
+  if (node.definition.ends) recordEnd(run, node.id, output);
 }
 
 /** Several ends may be reached: outputs are merged, a later one winning, and the worst status counts. */

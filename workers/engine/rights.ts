@@ -1,16 +1,22 @@
-import { subjectsOf } from '#shared/caller.ts';
+import { type Caller, subjectsOf } from '#shared/caller.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { readActingVersion } from '#shared/db/standing.ts';
 import type { Policy } from '#shared/policy/enforcer.ts';
-import type { Rights } from '../nodes/executor.ts';
+import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+
+/** Re-checks the caller's permissions during a run: rules change, and members leave. */
+export interface Rights {
+  may(who: { tenantID: string; caller: Caller }, what: { permission: Permission; object: string }): Promise<boolean>;
+}
 
 export function createRights({ pool, policy }: { pool: Pool; policy: Policy }): Rights {
   return {
-    async mayExecute({ tenantID, caller }, object) {
+    async may({ tenantID, caller }, { permission, object }) {
       if (caller.type === 'system') return true;
       const version = await readActingVersion(pool, tenantID, caller);
       if (version === null) return false;
-      return policy.can({ tenantID, version, subjects: subjectsOf(caller), object, action: 'execute' });
+      const [, action] = splitPermission(permission);
+      return policy.can({ tenantID, version, subjects: subjectsOf(caller), object, action });
     },
   };
 }

@@ -41,9 +41,6 @@ export class AttemptTask implements NodeRun {
   get workflowID(): string | null {
     return this.#run.workflowID;
   }
-  get saved(): JsonObject {
-    return this.#node.data;
-  }
   get nodeID(): string {
     return this.#node.id;
   }

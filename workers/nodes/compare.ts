@@ -1,9 +1,5 @@
 import type { Json } from '#shared/json.ts';
-import type { Operator } from '#shared/nodes/condition.ts';
-
-/** Operators that run what a user wrote; they belong in the sandbox. */
-type SandboxedOperator = 'matches_regex' | 'expression';
-export type PlainOperator = Exclude<Operator, SandboxedOperator>;
+import type { PlainOperator } from '#shared/nodes/condition.ts';
 
 /** Equality and search compare texts, order compares numbers, whatever the types. What cannot be compared does not match. */
 export function compare(operator: PlainOperator, left: Json, right: Json | undefined): boolean {

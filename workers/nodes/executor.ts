@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { EndStatus } from '#shared/nodes/end.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Queries } from '../queries/queries.ts';
@@ -14,8 +15,6 @@ export interface NodeRun {
   /** Null where there is none: a test of a graph that was never saved. */
   readonly workflowID: string | null;
   readonly nodeID: string;
-  /** The node's config as it was saved, templates and all. */
-  readonly saved: JsonObject;
   readonly iteration: number;
   readonly attempt: number;
   readonly caller: Caller;
@@ -49,7 +48,6 @@ type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];
 export interface NodeContext extends Pick<Reach, 'fetch'> {
   sandbox: Sandbox;
   queries: Queries;
-  rights: Rights;
 }
 
 export interface Task<D extends AnyNode> {
@@ -61,13 +59,9 @@ export interface Task<D extends AnyNode> {
   signal: AbortSignal;
 }
 
-/** What a node kind does: answers with an output and the exit it leaves by, or parks. Throws an AppError to fail. */
-export type Executor<D extends AnyNode> = (
-  task: Task<D>,
-  context: NodeContext,
-) => Promise<{ output: JsonObject; exit: ExitOf<D> | (D['kind'] extends 'end' ? null : never) } | Park>;
+type Outcome<D extends AnyNode> = true extends D['ends']
+  ? { output: { status: EndStatus; workflowOutput: JsonObject; [more: string]: Json }; exit: null }
+  : { output: JsonObject; exit: ExitOf<D> };
 
-/** Re-checks the caller's permissions while a run goes on: rights change, and members leave. */
-export interface Rights {
-  mayExecute(who: { tenantID: string; caller: Caller }, object: string): Promise<boolean>;
-}
+/** What a node kind does: answers with an output and the exit it leaves by, or parks. Throws an AppError to fail. */
+export type Executor<D extends AnyNode> = (task: Task<D>, context: NodeContext) => Promise<Outcome<D> | Park>;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json.ts';
-import type { AnyNode, NodeKind } from '#shared/nodes/index.ts';
+import type { AnyNode } from '#shared/nodes/index.ts';
 import { runCondition } from './condition.ts';
 import { runDataCollection } from './data-collection.ts';
 import { runDataQuery } from './data-query.ts';
@@ -32,25 +32,7 @@ type ErasedExecutor = (
 ) => Promise<{ output: JsonObject; exit: string | null } | Park>;
 
 /** What a node of this kind does. */
-export function executorOf(kind: NodeKind): ErasedExecutor {
+export function executorOf({ kind }: AnyNode): ErasedExecutor {
   // The engine has parsed the config with the kind's own schema, which is what the executor's type asks for.
   return executors[kind] as unknown as ErasedExecutor;
-}
-
-const unclocked: ReadonlySet<NodeKind> = new Set([
-  'start',
-  'condition',
-  'javascript',
-  'delay',
-  'dataCollection',
-  'subWorkflow',
-  'end',
-]);
-
-/**
- * Kinds that neither wait nor reach out while they run, and those whose time the sandbox measures, from when their code begins:
- * code that waits for its turn has not had its time yet.
- */
-export function isUnclocked(kind: NodeKind): boolean {
-  return unclocked.has(kind);
 }

@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { boundAccess, checkGraph, graphOf, isDraft, writeVersion } from './graph.ts';
+import { authorAccess, checkGraph, graphOf, isDraft, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowID } from './schemas.ts';
 
@@ -28,7 +28,7 @@ export const cloneWorkflow = tenantRoute({
     const original = await em.findOne(WorkflowEntity, { id: params.workflowID });
     if (!original) throw new AppError('NOT_FOUND', 'Workflow not found');
     const graph = graphOf(await em.findOneOrFail(WorkflowVersion, { id: original.versionID }));
-    await require(boundAccess(graph.nodes));
+    await require(authorAccess(graph.nodes));
     if (!isDraft(graph)) await checkGraph(em, graph);
 
     const id = newID();

@@ -4,7 +4,7 @@ import { newID } from '#shared/ids.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { asStored, boundAccess, checkGraph, isDraft, writeVersion } from './graph.ts';
+import { asStored, authorAccess, checkGraph, isDraft, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowCreate } from './schemas.ts';
 
@@ -15,7 +15,7 @@ export const createWorkflow = tenantRoute({
   summary: 'Create a workflow',
   description: 'Stores a graph of nodes and edges. Without nodes it is a draft, which cannot be executed.',
   status: 201,
-  access: ({ body }) => [{ permission: 'workflow.create', object: 'workflow:*' }, ...boundAccess(body.nodes)],
+  access: ({ body }) => [{ permission: 'workflow.create', object: 'workflow:*' }, ...authorAccess(body.nodes)],
   body: WorkflowCreate,
   response: z.object({ workflow: Workflow }),
   idempotent: 'transaction',

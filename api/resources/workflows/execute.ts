@@ -8,7 +8,7 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs } from '#shared/workflow/options.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { childAccess, graphOf, isDraft } from './graph.ts';
+import { callerAccess, graphOf, isDraft } from './graph.ts';
 import { ExecuteQuery, Execution, WorkflowExecute, WorkflowID } from './schemas.ts';
 
 export const executeWorkflow = tenantRoute({
@@ -29,7 +29,7 @@ export const executeWorkflow = tenantRoute({
   async handle({ params, query, body, caller, em, tenantID, require, idempotency }, { runs, waitForRun }) {
     const { workflow, graph } = await findExecutable(em, params.workflowID);
     // Its data queries are for the run to ask: whoever may execute a workflow may have it run those it was saved with.
-    await require(childAccess(graph.nodes));
+    await require(callerAccess(graph.nodes));
 
     const { instanceID } = await runs.accept(
       {

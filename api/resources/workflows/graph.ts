@@ -5,10 +5,11 @@ import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { findNodeKind } from '#shared/nodes/index.ts';
+import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
 import { compileGraph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
-import { ID } from '../../http/id.ts';
 import type { Access } from '../../http/route.ts';
 
 export interface Graph {
@@ -17,25 +18,23 @@ export interface Graph {
   options: WorkflowOptions;
 }
 
-/** What a node names that is executed with it, by kind. */
-const bindings = {
-  subWorkflow: { field: 'childWorkflowID', permission: 'workflow.execute', type: 'workflow', words: 'workflow' },
-  dataQuery: { field: 'dataQueryID', permission: 'dataquery.execute', type: 'dataquery', words: 'data query' },
-} as const;
-
-/** What writing or running a graph asks for beside the route's own permission. Ids that come from a template are checked when it runs. */
-export function boundAccess(nodes: readonly WorkflowNode[] = []): Access[] {
-  const objects = new Map<string, Access>();
-  for (const { permission, type, id } of boundIDs(nodes)) {
-    const object = `${type}:${id}`;
-    objects.set(object, { permission, object });
-  }
-  return [...objects.values()];
+/** The permissions that saving or testing a graph needs beside the route's own. Ids that come from a template are checked when it runs. */
+export function authorAccess(nodes: readonly WorkflowNode[] = []): Access[] {
+  return accessTo(assetsIn(nodes));
 }
 
-/** The same for the workflows alone. */
-export function childAccess(nodes: readonly WorkflowNode[]): Access[] {
-  return boundAccess(nodes.filter(({ type }) => type === 'subWorkflow'));
+/** The permissions that starting a saved graph needs: for the rest, the right to execute the workflow is enough. */
+export function callerAccess(nodes: readonly WorkflowNode[]): Access[] {
+  return accessTo(assetsIn(nodes).filter(({ neededBy }) => neededBy === 'caller'));
+}
+
+function accessTo(assets: readonly NamedAsset[]): Access[] {
+  const demands = new Map<string, Access>();
+  for (const { permission, type, id } of assets) {
+    const object = `${type}:${id}`;
+    demands.set(`${permission} ${object}`, { permission, object });
+  }
+  return [...demands.values()];
 }
 
 /** Refuses a graph that could not run, or that names what the tenant has not. `self` is the workflow it belongs to. */
@@ -46,28 +45,35 @@ export async function checkGraph(
 ): Promise<void> {
   compileGraph(nodes, edges);
 
-  const bound = boundIDs(nodes);
-  if (bound.length === 0) return;
-  const found = await findBound(em, bound);
-  const issues = bound.flatMap(({ id, path, words }) => {
+  const assets = assetsIn(nodes);
+  const found = await findExisting(em, assets);
+  const issues = assets.flatMap(({ id, type, path }) => {
     if (id === self) return [{ path, message: 'a workflow cannot call itself' }];
-    return found.has(id) ? [] : [{ path, message: `there is no such ${words}` }];
+    return found.has(id) ? [] : [{ path, message: `there is no such ${assetWords[type]}` }];
   });
   if (issues.length > 0) throw invalid(issues);
 }
 
-async function findBound(em: EntityManager, bound: ReturnType<typeof boundIDs>): Promise<ReadonlySet<string>> {
-  const idsOf = (wanted: string) => [...new Set(bound.filter(({ type }) => type === wanted).map(({ id }) => id))];
-  const workflows = await em.find(Workflow, { id: { $in: idsOf('workflow') } }, { fields: ['id'] });
-  const queries = await em.find(DataQuery, { id: { $in: idsOf('dataquery') } }, { fields: ['id'] });
-  return new Set([...workflows, ...queries].map(({ id }) => id));
+const finders: Record<NamedResource, (em: EntityManager, ids: string[]) => Promise<{ id: string }[]>> = {
+  dataquery: (em, ids) => em.find(DataQuery, { id: { $in: ids } }, { fields: ['id'] }),
+  workflow: (em, ids) => em.find(Workflow, { id: { $in: ids } }, { fields: ['id'] }),
+};
+
+async function findExisting(em: EntityManager, assets: readonly NamedAsset[]): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const [type, ofType] of Map.groupBy(assets, (asset) => asset.type)) {
+    const rows = await finders[type](em, [...new Set(ofType.map(({ id }) => id))]);
+    for (const { id } of rows) found.add(id);
+  }
+  return found;
 }
 
-function boundIDs(nodes: readonly WorkflowNode[]) {
+/** What the nodes name, with paths inside the body. */
+function assetsIn(nodes: readonly WorkflowNode[]): (NamedAsset & { path: (string | number)[] })[] {
   return nodes.flatMap(({ type, data }, index) => {
-    const binding = Object.hasOwn(bindings, type) ? bindings[type as keyof typeof bindings] : undefined;
-    const id = binding && ID.safeParse(data[binding.field]).data;
-    return id ? [{ ...binding, id, path: ['workflowNodes', index, 'data', binding.field] }] : [];
+    const definition = findNodeKind(type);
+    const assets = definition ? namedAssets(definition, data) : [];
+    return assets.map((asset) => ({ ...asset, path: ['workflowNodes', index, 'data', ...asset.path] }));
   });
 }
 

@@ -4,7 +4,7 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { boundAccess, checkGraph, writeVersion } from './graph.ts';
+import { authorAccess, checkGraph, writeVersion } from './graph.ts';
 import { WorkflowTest } from './schemas.ts';
 
 export const testWorkflow = tenantRoute({
@@ -15,7 +15,7 @@ export const testWorkflow = tenantRoute({
   description: 'Starts a test run of the given graph.',
   access: ({ body }) => [
     { permission: 'workflow.test', object: `workflow:${body.workflowID ?? '*'}` },
-    ...boundAccess(body.nodes),
+    ...authorAccess(body.nodes),
   ],
   body: WorkflowTest,
   response: z.object({ instanceID: z.uuid(), isTest: z.literal(true) }),

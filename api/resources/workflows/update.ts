@@ -5,7 +5,16 @@ import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import { AppError } from '#shared/errors.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { asStored, boundAccess, checkGraph, type Graph, graphOf, isDraft, isSameGraph, writeVersion } from './graph.ts';
+import {
+  asStored,
+  authorAccess,
+  checkGraph,
+  type Graph,
+  graphOf,
+  isDraft,
+  isSameGraph,
+  writeVersion,
+} from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';
 
@@ -17,7 +26,7 @@ export const updateWorkflow = tenantRoute({
   description: 'Fields that are left out stay as they are. Runs in flight continue with the graph they began with.',
   access: ({ params, body }) => [
     { permission: 'workflow.update', object: `workflow:${params.workflowID}` },
-    ...boundAccess(body.nodes),
+    ...authorAccess(body.nodes),
   ],
   params: WorkflowID,
   body: WorkflowUpdate,

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { end } from '#shared/nodes/end.ts';
 import { checkGraph, compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 
 function node(id: string, type: string, data: JsonObject = {}): WorkflowNode {
@@ -75,7 +76,7 @@ describe('a sound graph', () => {
         ['default', [2]],
       ]),
     );
-    expect(graph.nodes[3]).toMatchObject({ index: 3, id: 'e', kind: 'end', incoming: [2, 3], joinMode: 'all' });
+    expect(graph.nodes[3]).toMatchObject({ index: 3, id: 'e', definition: end, incoming: [2, 3], joinMode: 'all' });
     expect(graph.nodes[2]).toMatchObject({ joinMode: 'any', isDisabled: false, incoming: [1] });
     expect(graph.nodes[2]?.config).toMatchObject({ code: 'return 1;', outputVariable: 'scriptResult' });
     expect(graph.nodes[2]?.data).toEqual({ code: 'return 1;', joinMode: 'any' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Json } from '#shared/json.ts';
-import { Operator } from '#shared/nodes/condition.ts';
-import { compare, type PlainOperator } from '#workers/nodes/compare.ts';
+import { Operator, type PlainOperator } from '#shared/nodes/condition.ts';
+import { compare } from '#workers/nodes/compare.ts';
 
 const cases: [PlainOperator, Json, Json | undefined, boolean][] = [
   ['equals', 'a', 'a', true],

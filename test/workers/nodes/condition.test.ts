@@ -25,7 +25,6 @@ function run(branches: BranchInput[], options: Options = {}) {
     instanceID: 'instance',
     tenantID: 'tenant',
     workflowID: null,
-    saved: {},
     nodeID: 'node',
     iteration: 0,
     attempt: 1,

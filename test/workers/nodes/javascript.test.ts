@@ -22,7 +22,6 @@ function run(config: { code: string; outputVariable?: string }, options: Options
     instanceID: 'instance',
     tenantID: 'tenant',
     workflowID: null,
-    saved: {},
     nodeID: 'node',
     iteration: 0,
     attempt: 1,

@@ -1,0 +1,40 @@
+import type { AnyNode } from './index.ts';
+
+/** The handles a node of this kind and config may leave by. */
+export function exitsOf(definition: AnyNode, config: unknown): readonly string[] {
+  return forConfig(definition.exits, config);
+}
+
+/** See `usualExit` of a definition. */
+export function usualExitOf(definition: AnyNode, config: unknown): string | null {
+  return forConfig<string | null>(definition.usualExit, config);
+}
+
+/** See `elseExit` of a definition; undefined for kinds that have none. */
+export function elseExitOf({ elseExit }: AnyNode, config: unknown): string | undefined {
+  return elseExit && forConfig(elseExit, config);
+}
+
+/** See `spreads` of a definition. */
+export function isSpread({ spreads = () => false }: AnyNode, config: unknown): boolean {
+  // A config as it was saved may hold the text of a template here.
+  return forConfig(spreads, config) === true;
+}
+
+/**
+ * Whether a node of this kind and config is pure, for a config with its templates resolved or as it was saved. A template may
+ * stand anywhere in the latter, also where the function of the kind walks through a list: that is not known to be pure.
+ */
+export function isPure({ pure }: AnyNode, config: unknown): boolean {
+  try {
+    return forConfig(pure, config);
+  } catch {
+    return false;
+  }
+}
+
+/** A property that a kind states for all its nodes, or computes from the config of each. */
+function forConfig<T>(property: T | ((config: never) => T), config: unknown): T {
+  // The config was parsed by this definition's own schema, so the correlation the compiler cannot see holds.
+  return typeof property === 'function' ? (property as (config: unknown) => T)(config) : property;
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '#shared/json.ts';
+import { createLogger } from '#shared/logger.ts';
+import { condition, Operator } from '#shared/nodes/condition.ts';
+import { type AnyNode, nodes } from '#shared/nodes/index.ts';
+import { isPure } from '#shared/nodes/properties.ts';
+import type { NodeContext, NodeRun } from '#workers/nodes/executor.ts';
+import { executorOf } from '#workers/nodes/index.ts';
+
+/** A config for every answer that a kind gives to whether it is pure. */
+const configs: [AnyNode, JsonObject][] = [
+  ...nodes.map((definition): [AnyNode, JsonObject] => [definition, definition.defaultValue as JsonObject]),
+  ...Operator.options.map((operator): [AnyNode, JsonObject] => [
+    condition,
+    { branches: [{ id: 'a', conditions: [{ operator, leftValue: 'a', rightValue: 'b' }] }] },
+  ]),
+];
+
+test.each(configs.map(([definition, data]) => [definition.kind, JSON.stringify(data), definition, data] as const))(
+  '%s %s is pure if it needs nothing of the worker and does not wait',
+  async (_kind, _text, definition, data) => {
+    const config = definition.config.parse(data);
+    const first = await execute(definition, config);
+
+    expect(first !== 'more').toBe(isPure(definition, config));
+    expect(await execute(definition, config)).toEqual(first);
+  },
+);
+
+/** The outcome, or that the executor parked or asked for a part of its context. */
+async function execute(definition: AnyNode, config: unknown): Promise<JsonObject | 'more'> {
+  let used = false;
+  const context = new Proxy({} as NodeContext, {
+    get: () => {
+      used = true;
+      return () => Promise.reject(new Error('out of reach'));
+    },
+  });
+  const run: NodeRun = {
+    instanceID: 'instance',
+    tenantID: 'tenant',
+    workflowID: null,
+    nodeID: 'node',
+    iteration: 0,
+    attempt: 1,
+    caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
+    scope: Object.freeze({ input: Object.freeze({ a: 1 }) }),
+    idempotencyKey: 'instance.node.0',
+    timeoutMs: 60_000,
+    log: createLogger({ level: 'silent' }),
+  };
+  const task = { config, run, signal: new AbortController().signal };
+  const outcome = await executorOf(definition)(task, context).catch((error: unknown) => {
+    if (!used) throw error;
+  });
+  if (used || outcome === undefined || 'park' in outcome) return 'more';
+  // The moment of an end is the only value that differs, and no node follows to read it.
+  const { completedAt: _moment, ...output } = outcome.output;
+  return { exit: outcome.exit, output };
+}
