@@ -1,0 +1,70 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { nodes } from '#shared/nodes/index.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** The contracts and the two tables: only they may know which kinds there are. */
+const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$/;
+
+/** Words that mean something else, and graphs that are data. */
+const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
+  ['api/http/openapi-parts.ts', ['http'], 'a type of security scheme in OpenAPI'],
+  ['api/resources/queries/run.ts', ['dataQuery'], 'a field of a body'],
+  ['api/resources/workflows/schemas.ts', ['delay'], 'a reason why a run waits'],
+  ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
+  ['ops/bench/environment.ts', ['start', 'condition'], 'a graph'],
+  ['ops/sample.ts', ['start', 'javascript', 'condition', 'delay', 'end'], 'a graph'],
+  ['shared/tenants.ts', ['end'], 'a method'],
+  ['workers/sandbox/isolates.ts', ['start'], 'a function in the isolate'],
+];
+
+const kinds = nodes.map(({ kind }) => kind).join('|');
+const mentions = [
+  new RegExp(`(?<!\\.(?:on|once|off|emit)\\()(['"\`])(${kinds})\\1`, 'g'),
+  // A table by kind. Other names of kinds are also names of ordinary fields.
+  /(?<=^|[\s{,(])()(dataCollection|javascript|subWorkflow)\??:/g,
+  new RegExp(`(?<=^import \\{[^}]*)()\\b(${kinds})\\b(?=[^}]*\\} from '[^']*nodes/)`, 'g'),
+];
+
+function mentionsIn(source: string): string[] {
+  const lines = source.split('\n').filter((line) => !/^\s*(?:\/[/*]|\*)/.test(line));
+  return lines.flatMap((line) =>
+    mentions.flatMap((mention) => [...line.matchAll(mention)].map(([, , kind]) => kind ?? '')),
+  );
+}
+
+test('the ways to name a kind are found', () => {
+  for (const line of [
+    `if (node.definition.kind === 'end') return;`,
+    `case "delay":`,
+    `  where node->>'type' = 'dataQuery' and q.tenant_id = $1`,
+    `  subWorkflow: ['inputMapping'],`,
+    `import { condition } from '#shared/nodes/condition.ts';`,
+    `type Last = D['kind'] extends 'end' ? null : never;`,
+  ])
+    expect(mentionsIn(line), line).toHaveLength(1);
+  for (const line of [
+    `stream.on('end', done);`,
+    `/** As 'end' does. */`,
+    `import { CollectionField } from '#shared/nodes/data-collection.ts';`,
+    `const end = start + 1;`,
+  ])
+    expect(mentionsIn(line), line).toEqual([]);
+});
+
+test('a kind is named in its contract and the two tables, and nowhere else', () => {
+  const paths = globSync('{api,ops,shared,workers}/**/*.{ts,mjs}', { cwd: root }).filter((path) => !allowed.test(path));
+  const found = paths.flatMap((path) => {
+    // An executor takes the type of its own kind.
+    const own = /^workers\/nodes\//.test(path) ? /^import type .*\n/gm : /$^/;
+    const words = mentionsIn(readFileSync(join(root, path), 'utf8').replace(own, ''));
+    return words.length > 0 ? [[path, [...new Set(words)].sort()]] : [];
+  });
+
+  expect(paths.length).toBeGreaterThan(300);
+  expect(Object.fromEntries(found)).toEqual(
+    Object.fromEntries(otherMeanings.map(([path, words]) => [path, [...words].sort()])),
+  );
+});
