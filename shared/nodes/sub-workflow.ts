@@ -9,7 +9,7 @@ export const subWorkflow = defineNode({
   label: 'Sub-workflow',
   config: z.object({
     ...working,
-    childWorkflowID: z.uuid(),
+    childWorkflowID: z.uuid().toLowerCase(),
     inputMapping: JsonObject.default({}),
     outputVariable: Identifier.default('subResult'),
     mergeOutputs: z.boolean().default(false),

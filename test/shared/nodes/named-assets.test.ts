@@ -50,6 +50,20 @@ test.each(nodes.map(({ kind, config, names }) => [kind, config, names] as const)
   },
 );
 
+test.each(nodes.map((definition) => [definition.kind, definition] as const))(
+  '%s gives its executor ids as rows and rules have them',
+  (_kind, definition) => {
+    const id = newID();
+    const written = JSON.stringify(definition.defaultValue).replaceAll(placeholder, id.toUpperCase());
+    const config = definition.config.parse(JSON.parse(written));
+
+    expect(JSON.stringify(config)).not.toContain(id.toUpperCase());
+    expect(namedAssets(definition, config)).toHaveLength(Object.keys(definition.names).length);
+  },
+);
+
+const placeholder = '00000000-0000-4000-8000-000000000000';
+
 function kind(name: string): AnyNode {
   return findNodeKind(name) ?? expect.fail(name);
 }
