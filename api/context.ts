@@ -39,14 +39,14 @@ export interface ApiContext {
   readonly draining: AbortSignal;
 }
 
-/** The context with what only the process around it may touch. */
+/** The context, with the parts that only the process around it uses. */
 export interface OwnedApiContext extends ApiContext, AsyncDisposable {
   readonly watch: RunWatch;
-  /** No longer ready, and nobody waits any more: what comes before the listening ends. */
+  /** Ends readiness and all waits, before the server stops listening. */
   drain(): void;
 }
 
-/** What a test may bring along; the rest is built around it. */
+/** Parts that a test may replace. */
 export type ApiOverrides = Partial<Pick<ApiContext, 'backplane' | 'policy' | 'runs' | 'authenticator' | 'waitForRun'>>;
 
 /** Opens everything from config alone; disposing it closes in reverse. */
@@ -108,7 +108,7 @@ async function openDevIssuer({ auth, production }: Config): Promise<DevIssuer | 
   return createDevIssuer({ keyFile: auth.devIssuerKeyFile, production, issuer: auth.issuer });
 }
 
-/** Waits for the one or the other, and leaves nothing behind at the signal. */
+/** Waits for the promise or the signal, and removes its listener. */
 async function unless(signal: AbortSignal, waiting: Promise<void>): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -22,7 +22,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   answerUnreadable(server);
   server.listen(config.http.port, config.http.host);
   await once(server, 'listening');
-  // Some of the time to stop is kept for closing what the requests were using.
+  // Part of the shutdown time is kept for closing the resources of the requests.
   resources.defer(() => close(server, config.shutdownMs * 0.75));
   resources.use(createGateway({ server, context, watch: context.watch }));
   resources.defer(() => context.drain());

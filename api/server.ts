@@ -21,7 +21,7 @@ export function createServer(context: ApiContext, groups: readonly RouteGroup[])
 
   const app = express();
   app.disable('x-powered-by');
-  // Answers are private and change; a digest of each would cost more than it saves.
+  // Answers are private and change often; an ETag would cost more than it saves.
   app.disable('etag');
   app.set('trust proxy', [...http.trustedProxies]);
   app.use(helmet());
@@ -39,6 +39,6 @@ export function createServer(context: ApiContext, groups: readonly RouteGroup[])
   app.use(unknownPath);
   app.use(answerErrors(context.logger));
 
-  // Longer than a load balancer keeps an idle connection: it must never send a request into one that we close.
+  // Longer than a load balancer keeps an idle connection, so that it never sends a request into a closed one.
   return createHTTPServer({ keepAliveTimeout: 75_000, headersTimeout: 80_000 }, app);
 }

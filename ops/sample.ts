@@ -4,7 +4,7 @@ const EMAIL = 'you@example.com';
 const TENANT = 'Sample';
 const WORKFLOW = 'Greet';
 
-/** The sample workflow: greets by name; without a name it waits a moment first. */
+/** The sample workflow: greets by name, after half a second when the name contains "world". */
 const sampleGraph = {
   workflowNodes: [
     { id: 'start', type: 'start', data: { title: 'Start' }, position: { x: 0, y: 0 } },

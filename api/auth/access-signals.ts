@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Channel on which whoever takes something from a user tells the processes to which that user is connected. */
+/** Channel that tells every API process when a user has lost access, so that it checks the user's sockets. */
 export const ACCESS_CHANNEL = 'access';
 
-/** Without a tenant: in all of them. */
+/** Absent: access to all tenants. */
 export const AccessSignal = z.object({ tenantID: z.uuid().optional(), userID: z.uuid() });
 export type AccessSignal = z.infer<typeof AccessSignal>;

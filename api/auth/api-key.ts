@@ -9,7 +9,7 @@ import { createNotes } from './notes.ts';
 const prefixLength = 8;
 const format = /^[0-9a-f]{64}$/;
 
-/** A new key, shown once, and what is stored of it. */
+/** A new key, which is shown once, and its stored parts. */
 export function createKey(): { key: string; prefix: string; hash: Buffer } {
   const key = randomBytes(32).toString('hex');
   return { key, ...storedPartOf(key) };
@@ -19,7 +19,7 @@ function storedPartOf(key: string): { prefix: string; hash: Buffer } {
   return { prefix: key.slice(0, prefixLength), hash: hash('sha256', key, 'buffer') };
 }
 
-/** Answers what a key stands for now; throws INVALID_API_KEY for one that is unknown, disabled, expired, or whose creator may no longer act. */
+/** Answers with the identity of a key; throws INVALID_API_KEY for one that is unknown, disabled, expired, or whose creator may no longer act. */
 export type VerifyKey = (key: string) => Promise<KeyStanding & { membership: NonNullable<KeyStanding['membership']> }>;
 
 export function createKeyVerifier(pool: Pool, logger: Logger): VerifyKey {

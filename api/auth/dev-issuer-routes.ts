@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import { publicRoute, type RouteGroup } from '../http/route.ts';
 import type { DevIssuer } from './dev-issuer.ts';
 
-/** Tokens for anybody who asks on this machine. */
+/** Issues tokens to every client on this machine. */
 export function devIssuerRoutes(devIssuer: DevIssuer): RouteGroup {
   const routes = [
     publicRoute({
@@ -42,7 +42,7 @@ export function devIssuerRoutes(devIssuer: DevIssuer): RouteGroup {
   return { tag: 'Development', description: 'ID tokens without an identity provider, on this machine only.', routes };
 }
 
-/** The address decides. The rest refuses what comes through a proxy, or from a page whose name was pointed at this machine. */
+/** The client's address decides. The other checks refuse requests through a proxy, and pages whose host name resolves to this machine. */
 function isFromThisMachine({ socket, headers }: Request): boolean {
   const isLoopback = /^(::1$|127\.|::ffff:127\.)/.test(socket.remoteAddress ?? '');
   const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;

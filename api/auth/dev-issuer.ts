@@ -12,14 +12,14 @@ import {
 } from 'jose';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 
-/** An identity provider for one's own machine, which believes whatever address it is told. */
+/** An identity provider for development: it issues a token for any e-mail address. */
 export interface DevIssuer extends TrustedIssuer {
   jwks: { keys: JWK[] };
   issue(email: string): Promise<{ token: string; expiresAt: Date }>;
 }
 
 interface DevIssuerOptions {
-  /** Made when missing; with the same key, tokens survive a restart. */
+  /** File of the signing key, made when missing; with the same key, tokens survive a restart. */
   keyFile: string;
   production: boolean;
   issuer: string | undefined;
@@ -60,7 +60,7 @@ export async function createDevIssuer(options: DevIssuerOptions): Promise<DevIss
   };
 }
 
-/** The same person for the same address, whatever its capitals. */
+/** The same subject for an address in any capitals. */
 function subjectOf(email: string): string {
   return createHash('sha256').update(email.toLowerCase()).digest('hex').slice(0, 32);
 }
@@ -81,7 +81,7 @@ async function readOrMakeKey(file: string): Promise<JWK> {
   }
 }
 
-/** Linked into place whole: of two processes that start at once both end up with the key of one. */
+/** Linked into place as a whole: two processes that start at once end up with the same key. */
 async function makeKey(file: string): Promise<void> {
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   const draft = `${file}.${randomUUID()}`;

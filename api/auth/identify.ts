@@ -23,25 +23,25 @@ export interface AuthConfig {
   issuer: string | undefined;
   audience: string | undefined;
   jwksURL: string | undefined;
-  /** For tests only: people are who they say. */
+  /** For tests only: tokens that name their user are accepted. */
   testBypass?: boolean;
 }
 
 export interface Identified extends Identity {
-  /** In the tenant that was asked for; null for a stranger to it. */
+  /** Membership in the tenant of the request; null for a caller who is not a member. */
   membership: Membership | null;
 }
 
-/** Finds out who is there. A blocked user is nobody from the next request on: nothing about users is remembered here. */
+/** Authenticates callers. Users are not cached: a blocked user is rejected on the next request. */
 export interface Authenticator {
-  /** By the headers of a request, and in the same query what the user is in the tenant. */
+  /** Identifies by the headers of a request, and reads the membership in the same query. */
   identify(
     authorization: string | undefined,
     more?: { apiKey?: string | undefined; tenantID?: string | undefined },
   ): Promise<Identified>;
-  /** By the bare token, as sockets bring it. */
+  /** Identifies by a bare token, as sockets send it. */
   identifyToken(token: unknown): Promise<Identity>;
-  /** What somebody who has been identified is in a tenant now. */
+  /** The present membership of an identified caller in a tenant. */
   findMembership(userID: string, tenantID: string): Promise<Membership | null>;
 }
 
@@ -65,7 +65,7 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
   async function identifyPerson(person: Person, tenantID: string | null): Promise<Identified> {
     const question = { issuer: person.issuer, subject: person.subject, tenantID };
     let standing = await findStanding(question);
-    if (!standing || isNews(person, standing)) {
+    if (!standing || hasNewAddress(person, standing)) {
       await savePerson(pool, newID(), person);
       standing = await findStanding(question);
     }
@@ -79,7 +79,7 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
       const credential = credentialOf(authorization, apiKey);
       if ('token' in credential) return identifyPerson(await verify(credential.token), tenantID ?? null);
       const { keyID, userID, email, ...key } = await verifyKey(credential.apiKey);
-      // Elsewhere than in its own tenant a key is a stranger.
+      // Outside its own tenant a key has no membership.
       return { userID, email, apiKeyID: keyID, membership: key.tenantID === tenantID ? key.membership : null };
     },
     async identifyToken(token) {
@@ -97,7 +97,7 @@ function createVerifier(
 ): VerifyToken {
   if (devIssuer) return createTokenVerifier(devIssuer);
   if (issuer && audience) return createTokenVerifier(createRemoteIssuer({ issuer, audience, jwksURL }, logger));
-  logger.warn('neither AUTH_ISSUER nor DEV_ISSUER_KEY_FILE is set: nobody can sign in');
+  logger.warn('neither AUTH_ISSUER nor DEV_ISSUER_KEY_FILE is set: no user can sign in');
   return () => Promise.reject(notFound('No identity provider is configured'));
 }
 
@@ -113,8 +113,8 @@ function credentialOf(
   throw notFound('A bearer token is required: Authorization: Bearer <token>');
 }
 
-/** Of somebody who is blocked nothing is news. */
-function isNews({ email, isEmailVerified }: Person, standing: Standing): boolean {
+/** Whether the token brings a new or newly verified address. Nothing of a blocked user is stored. */
+function hasNewAddress({ email, isEmailVerified }: Person, standing: Standing): boolean {
   if (email === null || standing.isDisabled) return false;
   return email !== standing.email || (isEmailVerified && !standing.isEmailVerified);
 }

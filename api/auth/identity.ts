@@ -1,4 +1,4 @@
-/** Who is behind a request: a person, or a program with an API key that acts for the person who made it. */
+/** The caller of a request: a user, or a program with an API key that acts for the user who made the key. */
 export interface Identity {
   userID: string;
   email: string | null;

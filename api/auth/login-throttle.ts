@@ -3,11 +3,11 @@ import type { Backplane, Limiter } from '#shared/backplane/index.ts';
 import { AppError } from '#shared/errors.ts';
 
 export interface LoginThrottle {
-  /** One network, whatever account it tries. */
+  /** By one network, on all accounts together. */
   admitNetwork(network: string): Promise<void>;
-  /** One account: by one network, and by all from which nobody has ever signed in to it. */
+  /** On one account: by one network, and by all networks without an earlier sign-in to it. */
   admitAccount(attempt: Attempt): Promise<void>;
-  /** The password was right: what was mistyped before no longer counts. */
+  /** Forgets the failed attempts after a right password. */
   forgive(attempt: Pick<Attempt, 'email' | 'network'>): Promise<void>;
 }
 
@@ -18,8 +18,8 @@ interface Attempt {
 }
 
 /**
- * Counted before the password is looked at, so that many attempts at once do not slip through. Whoever floods an account from
- * many networks shuts it for new networks only: where its owner has signed in before, the account's own limit is not asked.
+ * Counts before the password is checked, so that many attempts at once do not slip through. A flood from many networks locks an
+ * account for new networks only: on a network where its owner has signed in before, the account's own limit does not apply.
  */
 export function createLoginThrottle(backplane: Backplane): LoginThrottle {
   const whenAway = 'refuse';
@@ -47,7 +47,7 @@ function pairOf(email: string, network: string): string {
   return `${digest(email)}.${network}`;
 }
 
-/** Of a fixed length, and no address of anybody in the store. */
+/** A digest: of fixed length, and the store holds no e-mail address. */
 function digest(email: string): string {
   return hash('sha256', email).slice(0, 32);
 }

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * The address as throttling counts it: an IPv4 address, or the /64 of an IPv6 address, which is what one subscriber has and
- * may choose freely from.
+ * The unit that throttling counts: an IPv4 address, or the /64 of an IPv6 address, within which one subscriber chooses
+ * addresses freely.
  */
 export function networkOf(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
@@ -12,7 +12,7 @@ export function networkOf(address: string): string {
   const [head = '', tail] = plain.split('::');
   const first = head.split(':').filter(Boolean);
   const last = tail?.split(':').filter(Boolean) ?? [];
-  // A dotted end stands for two groups.
+  // A dotted IPv4 end takes the place of two groups.
   const given = first.length + last.length + (plain.includes('.') ? 1 : 0);
   const groups = [...first, ...Array<string>(tail === undefined ? 0 : 8 - given).fill('0'), ...last];
   return `${groups

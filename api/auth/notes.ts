@@ -2,7 +2,7 @@ import type { Logger } from '#shared/logger.ts';
 
 const writeAfterMs = 1_000;
 
-/** Writes down that something was used, behind the requests' backs: many in one statement, and nobody waits for it. */
+/** Records last uses in the background: many in one statement, and no request waits for it. */
 export function createNotes(write: (ids: readonly string[]) => Promise<void>, logger: Logger): (id: string) => void {
   const used = new Set<string>();
 

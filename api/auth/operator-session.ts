@@ -30,22 +30,22 @@ export interface OperatorIdentity {
   operatorTitle: string | null;
 }
 
-/** An operator as one request presents them. */
+/** An operator, as one request is authenticated. */
 export interface OperatorSession extends OperatorIdentity {
   sessionID: string;
 }
 
 export interface Login {
   operator: OperatorIdentity;
-  /** Shown once; only its hash is stored. */
+  /** The token, shown once; only its hash is stored. */
   token: string;
   expiresAt: Date;
 }
 
-/** Beside those that the session itself writes down. */
+/** Actions other than those that the session itself records. */
 type RecordedAction = Extract<OperatorAction, 'REQUEST' | 'BOARD' | 'USER_BLOCKED' | 'USER_UNBLOCKED'>;
 
-/** What a request was, for the record. */
+/** A request, as the audit records it. */
 export interface RequestOrigin {
   method: string;
   path: string;
@@ -53,15 +53,17 @@ export interface RequestOrigin {
   userAgent: string | null;
 }
 
-/** The third realm. Nothing about sessions is remembered here: one that is revoked is nobody's from the next request on. */
+/** The operators' realm. Sessions are not cached: a revoked session is rejected on the next request. */
 export interface Operators {
-  /** INVALID_LOGIN for whatever is wrong, after the same time; RATE_LIMITED; UNAVAILABLE when attempts cannot be counted. */
+  /** Throws INVALID_LOGIN for a wrong address and a wrong password alike, after the same time; RATE_LIMITED; UNAVAILABLE when
+   * attempts cannot be counted. */
   login(credentials: { email: string; password: string }, origin: RequestOrigin): Promise<Login>;
-  /** By the header of a request. */
+  /** Authenticates by the header of a request. */
   identify(authorization: string | undefined): Promise<OperatorSession>;
   identifyToken(token: string): Promise<OperatorSession>;
   logout(session: OperatorSession, origin: RequestOrigin): Promise<void>;
-  /** Writes down what is about to be done, and answers with what notes how it ended. Nothing is done that cannot be written down. */
+  /** Records an action before it is done, and answers with the function that records its outcome. An action that cannot be
+   * recorded is not done. */
   record(session: OperatorSession, action: RecordedAction, origin: RequestOrigin): Promise<NoteOutcome>;
 }
 
@@ -104,7 +106,7 @@ export function createOperators({
       const { token, tokenHash } = createToken();
       const session = account && mayEnter ? await open(account, { tokenHash, network, origin }) : undefined;
       if (!account || !session) {
-        // Also when there is no such account, without what was typed: it may be a password, and the answer takes as long.
+        // Recorded for an unknown account as well, so that the answer takes as long; without the address, which may be a password.
         const operatorID = account?.operatorID ?? null;
         await write({ operatorID, sessionID: null }, { ...origin, action: 'LOGIN_FAILED', status: 401 });
         throw new AppError('INVALID_LOGIN', 'The e-mail address or the password is wrong');
@@ -157,7 +159,7 @@ export function createOperators({
   }
 }
 
-/** What the record says of a request, bounded: it is the client who writes it. */
+/** Fields of a request for the record, cut to a length: the client chooses them. */
 export function originOf(request: Request): RequestOrigin {
   return {
     method: request.method,

@@ -4,12 +4,12 @@ import { AppError } from '#shared/errors.ts';
 import { createLane, IN_ORDER } from '#shared/lanes.ts';
 
 /**
- * Argon2id with 46 MiB and one pass, the larger of the equal settings that OWASP recommends. To raise them is to change them
- * here: a hash says what it was made with, and is made anew at the next login.
+ * Argon2id with 46 MiB and one pass, the larger of the equal settings that OWASP recommends. Change them here
+ * to raise them: a hash contains its settings, and is made anew at the next login.
  */
 const current: Cost = { memory: 47_104, passes: 1, parallelism: 1 };
 const hashBytes = 32;
-/** Each takes a thread of the few that files and names are also looked up with, and its memory. */
+/** Each hashing takes a thread of libuv's pool, which also serves files and DNS, and its memory. */
 const maxAtOnce = 2;
 const maxWaiting = 64;
 
@@ -22,7 +22,7 @@ interface Cost {
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Without a stored hash it takes as long, and is wrong. */
+  /** Takes as long without a stored hash, and is then wrong. */
   verify(password: string, stored: string | undefined): Promise<{ isRight: boolean; isOutdated: boolean }>;
 }
 
@@ -31,7 +31,7 @@ export function createPasswords(): Passwords {
   const hashing = createLane({
     places: maxAtOnce,
     maxWaiting,
-    tooMany: () => new AppError('UNAVAILABLE', 'Too many people are signing in', { retryAfter: 5 }),
+    tooMany: () => new AppError('UNAVAILABLE', 'Too many sign-ins at this moment', { retryAfter: 5 }),
   });
   return {
     async hash(password) {
@@ -50,13 +50,13 @@ export function createPasswords(): Passwords {
 
 const argon2Async = promisify(argon2);
 
-/** The same characters, however a keyboard composes them, are the same password. */
+/** Normalizes the password, since keyboards compose the same characters differently. */
 function derive(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFKC'));
   return argon2Async('argon2id', { message, nonce, tagLength: hashBytes, ...cost });
 }
 
-/** The usual notation: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
+/** The PHC string format: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 function format({ memory, passes, parallelism }: Cost, salt: Buffer, hash: Buffer): string {
   const [saltText, hashText] = [salt, hash].map((bytes) => bytes.toString('base64').replaceAll('=', ''));
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${saltText}$${hashText}`;

@@ -3,13 +3,13 @@ import type { Logger } from '#shared/logger.ts';
 import { notFound, type VerifyToken } from './user-token.ts';
 
 const prefix = 'test:';
-/** Its people are nobody else's, whatever address they give. */
+/** Issuer of the bypass's users, so that none of them is a user of a real issuer. */
 const issuer = 'urn:gantry:test-bypass';
 const everyMs = 60_000;
 
 const Email = z.email().max(320);
 
-/** Believes whoever writes `test:<email>` in the place of a token. For tests only; other tokens are checked as ever. */
+/** Accepts `test:<email>` in the place of a token. For tests only; other tokens are verified as usual. */
 export function bypassing(verify: VerifyToken): VerifyToken {
   return async (token) => {
     if (!token.startsWith(prefix)) return verify(token);
@@ -26,10 +26,12 @@ export function bypassing(verify: VerifyToken): VerifyToken {
   };
 }
 
-/** At once and every minute: whoever reads the log must not be able to overlook it. */
+/** Warns at once and every minute, so that a reader of the log cannot overlook it. */
 export function warnOfBypass(logger: Logger): Disposable {
   const warn = () =>
-    logger.warn('AUTH_TEST_BYPASS IS ON: anybody is signed in as whoever they say. This must never run in production');
+    logger.warn(
+      'AUTH_TEST_BYPASS IS ON: every client is signed in as the user it names. This must never run in production',
+    );
   warn();
   const timer = setInterval(warn, everyMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 
-/** Whose tokens are taken, for whom they must be meant, and where their keys come from. */
+/** An issuer whose tokens are accepted, the audience they must name, and the address of its keys. */
 export interface TrustedIssuer {
   issuer: string;
   audience: string;
@@ -13,20 +13,20 @@ export interface TrustedIssuer {
 interface Provider {
   issuer: string;
   audience: string;
-  /** Absent: the issuer's own discovery document says. */
+  /** Absent: taken from the issuer's discovery document. */
   jwksURL?: string | undefined;
 }
 
 type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
 
 const patienceMs = 5_000;
-/** A token with an unknown key makes us ask again, but not more often than this. */
+/** A token with an unknown key causes a new fetch of the keys, at most once in this time. */
 const cooldownMs = 30_000;
 const refreshMs = 600_000;
-/** A provider that did not answer is left alone for so long, as far as we have keys of it. */
+/** After a failed fetch the next one waits this long, if there are keys from an earlier one. */
 const restMs = 5_000;
 
-/** An OpenID Connect provider. Its keys are fetched when the first token comes and refreshed behind the requests' backs. */
+/** An OpenID Connect provider. Its keys are fetched with the first token and refreshed in the background. */
 export function createRemoteIssuer(provider: Provider, logger: Logger): TrustedIssuer {
   const { issuer, audience } = provider;
   let opening: Promise<RemoteKeys> | undefined;
@@ -41,7 +41,7 @@ export function createRemoteIssuer(provider: Provider, logger: Logger): TrustedI
     return opening;
   }
 
-  /** While the provider does not answer, the keys it gave last are good; a key it has withdrawn is gone after the next refresh. */
+  /** While the provider does not answer, its last keys stay valid; a withdrawn key is rejected after the next refresh. */
   function refresh(keys: RemoteKeys): void {
     const now = Date.now();
     if (refreshAt === 0) refreshAt = now + refreshMs;
@@ -60,7 +60,7 @@ export function createRemoteIssuer(provider: Provider, logger: Logger): TrustedI
       try {
         const keys = await open();
         const known = Date.now() < restUntil ? keys.jwks() : undefined;
-        // Of a key that is not among them nobody can tell now whether it is new or made up.
+        // While the provider is away, a new key cannot be told from a forged one.
         if (known) return await createLocalJWKSet(known)(header, token).catch(unavailable);
         const key = await keys(header, token);
         refresh(keys);

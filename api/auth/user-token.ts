@@ -5,10 +5,10 @@ import type { Person } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 
-/** Answers whom a token names; throws the contract's 401 for one that is expired or anything but right. */
+/** Answers with the user that a token names; throws the contract's 401 for an expired or invalid token. */
 export type VerifyToken = (token: string) => Promise<Person>;
 
-/** Asymmetric only: with a shared secret, whoever checks tokens could make them. */
+/** Asymmetric algorithms only: with a shared secret, a service that verifies tokens could also sign them. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -23,7 +23,7 @@ const algorithms = [
   'Ed25519',
 ];
 const clockSkewSeconds = 30;
-/** How long a signature once found good is not computed again; the times in the token are checked on every request. */
+/** How long the verification of a signature is cached; the times in the token are checked on every request. */
 const trustMs = 60_000;
 const mostRemembered = 10_000;
 
@@ -75,7 +75,7 @@ function expired(cause?: unknown): AppError {
   return new AppError('USER_AUTH_TOKEN_EXPIRED', 'The token has expired', { cause });
 }
 
-/** Postgres keeps no zero bytes, and one such claim would fail the query it shares with other requests. */
+/** Postgres stores no NUL characters, and such a claim would fail the query that it shares with other requests. */
 const Text = z
   .string()
   .min(1)
@@ -98,7 +98,7 @@ function readPerson(payload: JWTPayload): Person {
   const claims = Claims.safeParse(payload);
   if (!claims.success) throw notFound('The token does not name a user', claims.error);
   const { iss, sub, email, email_verified, given_name, family_name } = claims.data;
-  // Members are added by address: one that nobody has checked could be anybody's. A provider that says nothing has not checked.
+  // Members are invited by address, so only a verified address counts. A provider that does not say so has not verified it.
   const isDoubtful = email_verified === false || email_verified === 'false';
   return {
     issuer: iss,

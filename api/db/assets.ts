@@ -5,7 +5,7 @@ import { changeRules } from '#shared/policy/change.ts';
 import type { Resource } from '#shared/policy/permissions.ts';
 import { forgetAsset } from '#shared/policy/roles.ts';
 
-/** What every asset of a tenant has: see `owned` in `db/base.ts`. */
+/** Columns of every asset of a tenant: see `owned` in `shared/db/base.ts`. */
 interface Asset {
   id: string;
   tenantID: string;
@@ -19,8 +19,8 @@ type NewAsset = { [K in keyof Asset]?: Asset[K] | null } & { id: string };
 type Owner = 'tenantID' | 'creatorID' | 'createdByApiKeyID';
 
 /**
- * Writes an asset of the entity manager's tenant, and whatever else is pending, and lets its creator do anything with it: the
- * user and, when there is one, the API key. All in one transaction, the caller's if there is one.
+ * Writes an asset of the entity manager's tenant, flushes other pending changes, and grants `*` on it to its creator: the user
+ * and, if there is one, the API key. All in one transaction, the caller's if there is one.
  */
 export async function createAsset<E extends NewAsset>(
   em: EntityManager,
@@ -32,7 +32,7 @@ export async function createAsset<E extends NewAsset>(
   const tenantID = tenantOf(em);
   const creatorID = caller.userID ?? caller.id;
   const createdByApiKeyID = caller.type === 'apiKey' ? caller.id : null;
-  // What `Omit` took out of the type is put back in.
+  // Adds the fields that `Omit` took out of the type.
   const asset = em.create(entity, { ...data, tenantID, creatorID, createdByApiKeyID } as RequiredEntityData<E>);
   em.persist(asset);
 
@@ -46,7 +46,7 @@ export async function createAsset<E extends NewAsset>(
   return asset;
 }
 
-/** Removes an asset, with whatever else is pending, every rule on it, and what roles grant on it. */
+/** Removes an asset, every rule on it and the grants of roles on it, and flushes other pending changes. */
 export async function deleteAsset<E extends Asset>(em: EntityManager, type: Resource, asset: E): Promise<void> {
   const { id, tenantID } = asset;
   em.remove(asset);

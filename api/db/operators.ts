@@ -2,7 +2,7 @@ import type { OperatorAction } from '#shared/db/entities/operator-audit.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 
-/** What a login needs to know of an account. */
+/** An account, as a login reads it. */
 export interface Account {
   operatorID: string;
   email: string;
@@ -10,7 +10,7 @@ export interface Account {
   passwordHash: string;
   passwordVersion: number;
   isDisabled: boolean;
-  /** Whether somebody has signed in from this network in the last 90 days. */
+  /** Whether this account was signed in to from this network in the last 90 days. */
   isKnownHere: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface SessionStanding {
   isExpired: boolean;
 }
 
-/** Of sessions that are not revoked, of operators who are not disabled. */
+/** Finds a session that is not revoked, of an operator who is not disabled. */
 export async function findSession(pool: Pool, tokenHash: Buffer): Promise<SessionStanding | undefined> {
   const { rows } = await pool.query<SessionStanding>(SESSION, [tokenHash]);
   return rows[0];

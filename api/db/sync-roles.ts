@@ -4,13 +4,13 @@ import { type Difference, rewriteRoles, roleSubject, type StoredRole } from '#sh
 
 export interface RepairedRole extends Difference {
   roleID: string;
-  /** Null for one that is not stored. */
+  /** Null for a role that is not stored. */
   roleName: string | null;
 }
 
 /**
- * Makes a tenant's rules agree with the stored roles: its own, and those of the deployment that somebody has here. What is left
- * of a role that is not stored goes. Answers with the roles whose rules were wrong.
+ * Makes a tenant's rules agree with the stored roles: its own, and those of the deployment that its members have. Rules of roles
+ * that are not stored are removed. Answers with the roles whose rules were wrong.
  */
 export async function syncRoles(query: Query, tenantID: string): Promise<RepairedRole[]> {
   await lockRules(query, tenantID);

@@ -2,12 +2,12 @@ import { type RawQueryFragment, raw } from '@mikro-orm/postgresql';
 import { plainArray, textArray } from '#shared/db/array.ts';
 import type { Reach, Sight } from '#shared/policy/rule-index.ts';
 
-/** A condition for the entity manager: spread it into the others. */
+/** A condition for the entity manager, to be spread into the others. */
 export type Condition = Record<symbol, never[]>;
 
 /**
- * Narrows a list to the rows that are in all of these. The number of parameters never depends on how many rows those are: few ids go
- * as one array, many are looked up in the rules themselves.
+ * Narrows a list to the rows that every given filter contains. The number of parameters does not depend on the number of rows: few
+ * ids go as one array, many are looked up in the rules.
  */
 export function visibleRows(sights: readonly Sight[], column = 'id'): Condition {
   const conditions = sights.flatMap((sight) => [allowed(sight), denied(sight)]).filter((sql) => sql !== null);
@@ -47,7 +47,7 @@ function reached(sight: Sight, effect: 'allow' | 'deny'): Sql[] {
   const { ids, prefixes }: Reach = sight[effect];
   const parts: Sql[] = [];
   if (ids === null) parts.push(ruled(sight, effect));
-  // A rule may name what is no id: no row has that.
+  // An object of a rule that is no id matches no row.
   const real = ids?.filter((id) => uuid.test(id)) ?? [];
   if (real.length > 0) parts.push({ sql: '%row = any(?::uuid[])', params: [plainArray(real)] });
   if (prefixes.length > 0) parts.push(begunWith(prefixes));

@@ -11,13 +11,13 @@ export async function readRunEvents(
   return rows;
 }
 
-/** From the next commit on whoever advances the run publishes. Answers whether the run is still going. */
+/** Marks the run as watched: the worker publishes from the next commit on. Answers whether the run is still going. */
 export async function beginWatching(pool: Pool, instanceID: string): Promise<boolean> {
   const { rowCount } = await pool.query(BEGIN, [instanceID]);
   return rowCount === 1;
 }
 
-/** Another minute for these runs. Answers those it was given to; what a commit holds at this moment is left for the next time. */
+/** Marks these runs as watched for another minute. Answers with the marked ones; rows that a commit holds are left for the next time. */
 export async function keepWatching(pool: Pool, ids: readonly string[]): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(KEEP, [ids]);
   return rows.map(({ id }) => id);
@@ -26,11 +26,11 @@ export async function keepWatching(pool: Pool, ids: readonly string[]): Promise<
 export interface MovedRun {
   id: string;
   seq: number;
-  /** Terminal, or no longer there. */
+  /** The run is terminal, or its row is gone. */
   isOver: boolean;
 }
 
-/** Those runs that have ended or have events after the `head` that is known of them, in one query. */
+/** Finds, in one query, the runs that have ended or have events after their known `head`. */
 export async function findMoved(pool: Pool, ids: readonly string[], heads: readonly number[]): Promise<MovedRun[]> {
   const { rows } = await pool.query<MovedRun>(MOVED, [ids, heads]);
   return rows;

@@ -1,7 +1,7 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { fieldsNaming } from '#shared/nodes/named-assets.ts';
 
-/** The workflows whose graph names a data query of this datasource. An id that a template makes is in no graph. */
+/** The workflows whose graph names a data query of this datasource. Ids that come from templates are not found. */
 export async function findWorkflowsThatRun(
   pool: Pool,
   tenantID: string,

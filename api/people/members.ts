@@ -11,7 +11,7 @@ export interface NewMember {
 
 /**
  * Makes a user a member with these roles, in the transaction of `query`, which has locked the tenant's rules. Roles that are
- * gone are passed over. Answers whether they were none before.
+ * deleted are passed over. Answers whether the user was not a member before.
  */
 export async function addMember(query: Query, { tenantID, userID, roleIDs, folderID }: NewMember): Promise<boolean> {
   const { rowCount } = await query(
@@ -24,7 +24,7 @@ export async function addMember(query: Query, { tenantID, userID, roleIDs, folde
   return true;
 }
 
-/** Takes a member out of a tenant, with every rule of theirs and on them, and for good with what their API keys may do. */
+/** Removes a member from a tenant, with all rules of and on the member, and all rights of the member's API keys. */
 export async function removeMember(
   query: Query,
   { tenantID, userID }: { tenantID: string; userID: string },
@@ -36,7 +36,7 @@ export async function removeMember(
   await forgetAsset(query, tenantID, { type: 'user', id: userID });
 }
 
-/** The column says what the rules do: an admin may do everything. */
+/** Sets the legacy role column and the rules that it stands for: an admin may do everything. */
 export async function setRelationship(
   query: Query,
   { tenantID, userID, role }: { tenantID: string; userID: string; role: 'ADMIN' | 'MEMBER' },
@@ -47,7 +47,7 @@ export async function setRelationship(
   else await writeRules(query, tenantID, { remove: [{ ...everything, effect: 'allow' }], add: ownRules(userID) });
 }
 
-/** Whether somebody else could still do everything; a blocked admin could not. */
+/** Whether the tenant has another admin who is not blocked. */
 export async function hasOtherAdmin(
   query: Query,
   { tenantID, userID }: { tenantID: string; userID: string },
@@ -61,12 +61,12 @@ export async function hasOtherAdmin(
   return rows[0]?.found ?? false;
 }
 
-// What a key was given goes too, so that its row says what it may do: nothing.
+// The permissions of the key's row are emptied too, so that it shows what the key may do.
 const DISABLE_KEYS = `
 update api_key set is_disabled = true, permissions = '[]', updated_at = now()
 where tenant_id = $1 and creator_id = $2 returning id`;
 
-/** Everybody may look at their own membership and end it. */
+/** Each member may read and end their own membership. */
 function ownRules(userID: string): RuleSpec[] {
   return ['read', 'delete'].map((action) => ({ subject: userID, object: `user:${userID}`, action }));
 }

@@ -4,12 +4,12 @@ import type { Person } from '#shared/db/standing.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { addMember } from './members.ts';
 
-/** How many invitations one request waits for; the next goes on. */
+/** How many invitations one request accepts; the next request goes on. */
 const mostAtOnce = 50;
 
 /**
- * Stores a person seen for the first time, and the email address they have now. One that is verified makes them a member
- * wherever it is invited, and counts as verified once no invitation is left.
+ * Stores a user who signs in for the first time, and the user's present e-mail address. A verified address makes the user a member
+ * of every tenant that has invited it, and is stored as verified once no invitation is left.
  */
 export async function savePerson(pool: Pool, id: string, person: Person): Promise<void> {
   const { issuer, subject, email, isEmailVerified, firstName, lastName } = person;
@@ -31,14 +31,14 @@ export function normalAddress(email: string): string {
 }
 
 /**
- * Until the transaction ends, nobody is invited by this address and nobody signs in with it for the first time: of the two,
- * the later sees what the earlier did. Comes before a tenant's rules are locked.
+ * Locks an address until the transaction ends, so that an invitation and a first sign-in with it do not miss one another: the later
+ * one sees what the earlier did. Taken before a tenant's rules are locked.
  */
 export async function lockAddress(query: Query, address: string): Promise<void> {
   await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`address ${address}`]);
 }
 
-/** Whose address it is: of several accounts that of whoever proved it last. */
+/** Finds the user of an address: of several accounts the one that verified it last. */
 export async function findByAddress(query: Query, address: string): Promise<string | null> {
   const { rows } = await query<{ id: string }>(
     `select id from app_user where lower(email collate "C") = $1 and email_verified_at is not null
@@ -57,7 +57,7 @@ async function isUnverified(query: Query, userID: string, email: string): Promis
   return rowCount === 1;
 }
 
-/** Tenants in the order of their ids, as everybody locks them. Answers whether that was all. */
+/** Takes tenants in the order of their ids, the order in which all code locks them. Answers whether that was all. */
 async function acceptInvitations(query: Query, userID: string, address: string): Promise<boolean> {
   const { rows: found } = await query<{ tenantID: string }>(INVITED, [address, mostAtOnce]);
   for (const { tenantID } of found) {

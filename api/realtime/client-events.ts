@@ -14,7 +14,7 @@ export interface EventContext extends Pick<ApiContext, 'authenticator' | 'policy
 
 const mostRooms = 500;
 
-/** Each answers by its acknowledgement: `{ success: true, … }`, or the error as over HTTP. */
+/** Events of clients. Each answers by its acknowledgement: `{ success: true, … }`, or the error as over HTTP. */
 export function attachClientEvents(socket: ClientSocket, context: EventContext): void {
   socket.on(
     'workflow_run_join',
@@ -45,11 +45,11 @@ const Room = z.string().min(1).max(255);
 
 interface Joined {
   answer: { instanceID: string; status: RunStatus; seq: number };
-  /** After the answer, so that a client knows what it is about to be sent. */
+  /** Called after the answer, so that the client knows what the messages belong to. */
   begin(): void;
 }
 
-/** Everything after `lastSeq`, then what happens. Joining again begins again. */
+/** Sends every event after `lastSeq`, then live events. A second join starts over. */
 async function joinRun(
   socket: ClientSocket,
   context: EventContext,
@@ -61,7 +61,7 @@ async function joinRun(
   return {
     answer: { instanceID, status, seq },
     begin() {
-      // Beyond the end of the run nothing would ever come.
+      // No event would ever come after the end of the run.
       const after = Math.min(lastSeq, seq);
       enter(socket, rooms.run(instanceID), grant, () => context.watch.watch(instanceID, after, sendTo(socket)));
     },

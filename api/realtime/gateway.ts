@@ -15,11 +15,11 @@ interface Dependencies {
   watch: RunWatch;
 }
 
-/** How long after it has lost its right to a room a socket may at most stay in it. */
+/** Longest time that a socket stays in a room after its user has lost the permission. */
 const RECHECK_MS = 10_000;
 const mostBytes = 64 * 1024;
 
-/** Socket.IO on the API's own server. It brings what `watch` delivers to those who may have it; it remembers nothing. */
+/** Socket.IO on the API's own server. Sends what `watch` delivers to sockets that may receive it; keeps no state of runs. */
 export function createGateway({ server, context, watch }: Dependencies): AsyncDisposable {
   const { backplane, logger } = context;
   const origins = context.config.http.corsOrigins;
@@ -54,7 +54,7 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
     });
   }
   const timer = setInterval(() => void recheckAll(), RECHECK_MS).unref();
-  // The next round would find out too; who is removed should not see another event.
+  // The next round would find out too; but a removed user should not see another event.
   const unsubscribe = backplane.messages.subscribe(ACCESS_CHANNEL, (message) => {
     const userID = AccessSignal.safeParse(message).data?.userID;
     for (const socket of io.of('/').sockets.values()) if (socket.data.userID === userID) void recheck(socket, context);
@@ -64,7 +64,7 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       unsubscribe();
-      // Not `io.close()`: the HTTP server is not ours, and the other processes' sockets are not either.
+      // Not `io.close()`: that closes the HTTP server, which has another owner, and the sockets of other processes.
       io.local.disconnectSockets(true);
       io.engine.close();
       await io.of('/').adapter.close();
@@ -74,9 +74,9 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
 }
 
 /**
- * Whoever is no longer signed in is disconnected. Of somebody who has left a tenant the connection is closed: a client opens
- * another by itself, and is let into what is still theirs. A room that is no longer theirs is left. While nobody can tell, all
- * stay.
+ * Re-checks every socket. A user who is no longer signed in is disconnected. The connection of a user who has left a tenant is
+ * closed: the client reconnects by itself and joins the rooms it still may. A socket leaves a room that it may no longer be in.
+ * While the check fails, sockets stay.
  */
 async function recheck(socket: ClientSocket, context: ApiContext): Promise<void> {
   if (await isRefused(stillSignedIn(socket, context))) {

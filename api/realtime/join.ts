@@ -5,7 +5,7 @@ import { splitPermission } from '#shared/policy/permissions.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 
-/** What a socket was let into, and so what is asked again while it stays: membership, and a permission if one is named. */
+/** The right by which a socket is in a room, re-checked while it stays: membership, and a permission if one is named. */
 export interface Grant {
   tenantID: string;
   access?: { permission: Permission; object: string };
@@ -19,12 +19,12 @@ export interface JoinableRun {
 
 type Asking = Pick<ApiContext, 'authenticator' | 'policy' | 'orm'>;
 
-/** A run that the user may watch. One that is not there is refused as one that is somebody else's: nothing is learnt. */
+/** A run that the user may watch. A missing run is refused like another tenant's, so that the client learns nothing. */
 export async function findJoinable(context: Asking, userID: string, instanceID: string): Promise<JoinableRun> {
   const run = await context.orm.em.fork().findOne(
     WorkflowInstance,
     { id: instanceID },
-    // The one place that looks across tenants: the client names no tenant, so the run has to.
+    // Looks across tenants, because the client names no tenant: the run does.
     { filters: { tenant: false }, fields: ['tenantID', 'workflowID', 'status', 'seq'] },
   );
   if (!run) throw refused();

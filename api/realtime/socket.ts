@@ -10,7 +10,7 @@ type Interserver = { [RUN_BROADCAST]: (broadcast: RunBroadcast) => void };
 
 interface SocketState {
   userID: string;
-  /** By room: what has to hold for the socket to stay in it, and how it leaves. */
+  /** By room: the right that the socket needs to stay, and the function by which it leaves. */
   rooms: Map<string, { grant: Grant; leave(): void }>;
 }
 
@@ -19,7 +19,7 @@ export type ClientSocket = Socket<DefaultEventsMap, ServerToClient, Interserver,
 
 const mostQueued = 500;
 
-/** Sends in order; a client that reads slowly is waited for, so that what it has not read stays in Postgres. */
+/** Sends in order, and waits for a slow client, so that unread messages stay in Postgres. */
 export function sendTo(socket: ClientSocket): Deliver {
   const emit = socket.emit.bind(socket) as (event: string, payload: unknown) => boolean;
   return (messages: ServerMessage[]) => {
@@ -33,7 +33,7 @@ async function drained(socket: ClientSocket): Promise<void> {
   while (socket.connected && queuedFor(socket) > 0) await sleep(20);
 }
 
-/** The engine says how much it holds back in a field that it does not declare. */
+/** engine.io has the number of its buffered messages in an undeclared field. */
 function queuedFor({ conn }: ClientSocket): number {
   return (conn as unknown as { writeBuffer: unknown[] }).writeBuffer.length;
 }

@@ -8,9 +8,9 @@ import { beginWatching, findMoved, keepWatching, readRunEvents } from '../db/wat
 import { type Deliver, WatchedRun } from './watched-run.ts';
 
 export interface RunWatch extends AsyncDisposable {
-  /** Everything after `lastSeq`, in order and once, then what comes, until the run's end. Answers with what stops it. */
+  /** Sends every event after `lastSeq`, in order and once, then live events until the run's end. Answers with the function that stops it. */
   watch(instanceID: string, lastSeq: number, deliver: Deliver): () => void;
-  /** What another process has published. */
+  /** Takes a message that another process has published. */
   receive(broadcast: RunBroadcast): void;
   /** Answers when the run is terminal or `ms` have passed, whichever is first. */
   waitForRun(instanceID: string, ms: number): Promise<void>;
@@ -18,7 +18,7 @@ export interface RunWatch extends AsyncDisposable {
 
 interface Dependencies {
   pool: Pool;
-  /** Makes the end of a run that nobody held known at once; without it the comparison finds it within a second. */
+  /** Makes the end of a run without a holder known at once; otherwise the comparison finds it within a second. */
   backplane?: Pick<Backplane, 'messages'>;
   logger: Logger;
 }
@@ -26,7 +26,7 @@ interface Dependencies {
 const COMPARE_MS = 1_000;
 const RENEW_MS = 30_000;
 
-/** The runs somebody in this process watches. Messages wake, Postgres remembers: what is lost is missed within a second. */
+/** Runs that are watched in this process. Messages wake, Postgres remembers: a lost message is noticed within a second. */
 export function createRunWatch({ pool, backplane, logger }: Dependencies): RunWatch {
   const runs = new Map<string, WatchedRun>();
   const onFailure = (error: unknown) => logger.warn({ err: error }, 'watched runs not read; the next comparison will');
@@ -44,7 +44,7 @@ export function createRunWatch({ pool, backplane, logger }: Dependencies): RunWa
     return run;
   }
 
-  /** Marked first and read second: any later commit publishes, any earlier one is seen. */
+  /** Sets `watched_until` first and reads second: any later commit publishes, any earlier one is read. */
   async function begin(instanceID: string, run: WatchedRun): Promise<void> {
     const isGoing = await beginWatching(pool, instanceID);
     run.isOpen = true;

@@ -1,13 +1,13 @@
 import { presentRunEvent, type RunEventRow, type ServerMessage } from '#shared/realtime/events.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 
-/** Takes messages in order, each once. Whoever answers with a promise is given the next ones when it has resolved. */
+/** Takes messages in order, each once. A watcher that answers with a promise gets the next messages when it has resolved. */
 export type Deliver = (messages: ServerMessage[]) => void | Promise<void>;
 
 interface Watcher {
-  /** The `seq` it is given next. */
+  /** The next `seq` to send to it. */
   next: number;
-  /** Has not yet read to the end of what was there when it came. */
+  /** Is still being sent the events from before it joined. */
   isFresh: boolean;
   isBusy: boolean;
   readonly deliver: Deliver;
@@ -23,13 +23,13 @@ export const pageSize = 500;
 const mostRemembered = 2_000;
 
 /**
- * One run that somebody in this process watches. Live messages come in any order, twice, or not at all; each watcher gets
- * them in order of `seq`, once, and what is missing comes from Postgres. Pages are read once for all watchers.
+ * A run that is watched in this process. Live messages come in any order, twice, or not at all; each watcher gets them in
+ * order of `seq`, once, and missing ones come from Postgres. Pages are read once for all watchers.
  */
 export class WatchedRun {
-  /** Set once `watched_until` is: from then on what is not read here will be published. */
+  /** Set once `watched_until` is set: commits after that are published. */
   isOpen = false;
-  /** When `watched_until` is to be moved on, by this process's clock. */
+  /** When `watched_until` is renewed next, by this process's clock. */
   renewAt = 0;
   readonly #sources: Sources;
   readonly #watchers = new Set<Watcher>();
@@ -43,12 +43,12 @@ export class WatchedRun {
     this.#sources = sources;
   }
 
-  /** The run has ended; nothing comes after what is in Postgres. */
+  /** The run has ended: its last event is in Postgres. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** What every watcher has. */
+  /** The `seq` up to which every watcher has the messages. */
   get head(): number {
     let head = Number.MAX_SAFE_INTEGER;
     for (const { next } of this.#watchers) head = Math.min(head, next - 1);
@@ -73,7 +73,7 @@ export class WatchedRun {
 
   receive(messages: readonly ServerMessage[]): void {
     const bySeq = Map.groupBy(messages, ({ payload }) => payload.seq);
-    // What is forgotten here is read from Postgres.
+    // Dropped messages are read from Postgres.
     if (this.#live.size > mostRemembered) this.#live.clear();
     for (const [seq, group] of bySeq) {
       this.#known = Math.max(this.#known, seq);
@@ -84,14 +84,14 @@ export class WatchedRun {
     this.fill();
   }
 
-  /** What Postgres said of the run. */
+  /** Takes the state of the run as Postgres has it. */
   moved({ seq, isOver }: { seq: number; isOver: boolean }): void {
     this.#known = Math.max(this.#known, seq);
     if (isOver) this.#end();
     this.fill();
   }
 
-  /** Reads what some watcher lacks, if any does; a failure is made up for at the next call. */
+  /** Reads the events that a watcher lacks; the next call repeats a failed read. */
   fill(): void {
     if (!this.isOpen || this.#isFilling) return;
     this.#isFilling = true;
@@ -110,7 +110,7 @@ export class WatchedRun {
         const after = behind.reduce((least, { next }) => Math.min(least, next), Number.MAX_SAFE_INTEGER) - 1;
         const rows = await this.#sources.read(after, pageSize);
         this.#handPage(behind, rows, wasOver);
-        // Said to be there and not to be seen: the next comparison asks again.
+        // Announced but not visible yet: the next comparison reads again.
         if (rows.length === 0) this.#known = after;
       }
     } finally {
@@ -123,7 +123,7 @@ export class WatchedRun {
     const messages = rows.flatMap(presentRunEvent);
     const isLast = rows.length < pageSize;
     for (const watcher of behind) {
-      // A live message may have come first and be under way.
+      // A live message may have come first, and is being sent.
       if (watcher.isBusy) continue;
       if (isLast) watcher.isFresh = false;
       this.#hand(
@@ -139,7 +139,7 @@ export class WatchedRun {
     return [...this.#watchers].filter(({ isFresh, isBusy, next }) => !isBusy && (isFresh || next <= this.#known));
   }
 
-  /** Hands on the live messages that follow what each watcher has. */
+  /** Sends each watcher the live messages that follow its last one. */
   #advance(): void {
     for (const watcher of this.#watchers) {
       if (watcher.isBusy) continue;
@@ -169,7 +169,7 @@ export class WatchedRun {
 
   #end(): void {
     this.#isOver = true;
-    // One more read lets everybody go, also those who have it all.
+    // One more read releases every watcher, also those that are up to date.
     for (const watcher of this.#watchers) watcher.isFresh = true;
     this.#callEndings();
   }
