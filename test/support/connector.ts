@@ -79,6 +79,6 @@ export const noOAuthConnections: OAuthConnections = {
 
 /** For types that have servers of their own. */
 export const noTenantDatabases: TenantDatabases = {
-  use: () => Promise.reject(new Error('This datasource was opened without databases of tenants')),
+  lend: () => Promise.reject(new Error('This datasource was opened without databases of tenants')),
   [Symbol.asyncDispose]: async () => undefined,
 };

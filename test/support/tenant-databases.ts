@@ -1,6 +1,6 @@
 import { createKeyRing } from '#shared/crypto.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
-import type { PostgresClient } from '#workers/postgresql/session.ts';
+import type { PostgresConnection } from '#workers/postgresql/connection.ts';
 import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
 
@@ -8,7 +8,7 @@ export interface TestDatabases extends AsyncDisposable {
   deployment: Deployment;
   databases: TenantDatabases;
   /** In the database of the deployment's one tenant. */
-  use<T>(work: (client: PostgresClient) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  use<T>(work: (client: PostgresConnection) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 /** A worker's access to the databases of tenants, without the worker. */
@@ -18,7 +18,7 @@ export async function aTenantDatabases(settings: Record<string, string> = {}): P
   return {
     deployment,
     databases,
-    use: (work, signal = AbortSignal.timeout(60_000)) => databases.use(deployment.tenantID, signal, work),
+    use: (work, signal = AbortSignal.timeout(60_000)) => databases.lend(deployment.tenantID, signal, work),
     async [Symbol.asyncDispose]() {
       await databases[Symbol.asyncDispose]();
       await deployment[Symbol.asyncDispose]();

@@ -6,8 +6,8 @@ import type { nats } from '#shared/datasources/nats.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { QueryResult } from '../connections/connection.ts';
-import { createLink } from '../connections/link.ts';
 import { bytesOf, writtenBytes } from '../connections/payload.ts';
+import { createSharedConnection } from '../connections/shared-connection.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { tlsOptions } from '../outbound/stream.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../outbound/upstream-error.ts';
@@ -21,7 +21,7 @@ interface Server {
   port: number;
 }
 
-interface Session {
+interface WatchedConnection {
   connection: NatsConnection;
   /** Subjects the server has refused to take a message for; it says so apart from the message. */
   refused: Set<string>;
@@ -31,7 +31,7 @@ interface Session {
 export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
   const servers = serversOf(options.servers);
   const where = servers.map(({ host, port }) => placeOf(host, port)).join(', ');
-  const link = createLink<Session>({
+  const shared = createSharedConnection<WatchedConnection>({
     where,
     open: (signal) => openFirst(servers, options, outbound, signal),
     isOpen: ({ connection }) => !connection.isClosed(),
@@ -39,25 +39,29 @@ export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
   });
 
   return {
-    test: (signal) => link.use(signal, ({ connection }) => connection.flush()),
+    test: (signal) => shared.use(signal, ({ connection }) => connection.flush()),
     async run({ query }, { signal }) {
       const subject = subjectOf(query.subject);
       const payload = bytesOf('payload', query.payload, query.encoding);
-      return await link.use(signal, async (session) => {
+      return await shared.use(signal, async (watched) => {
         try {
-          if (query.operation === 'publish') return await publish(session, subject, payload);
-          return await request(session, query, payload);
+          if (query.operation === 'publish') return await publish(watched, subject, payload);
+          return await request(watched, query, payload);
         } catch (error) {
           throw known(error, where);
         }
       });
     },
-    [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
   };
 };
 
 /** What is published is only known to have arrived when the server has answered to what was sent after it. */
-async function publish({ connection, refused }: Session, subject: string, payload: Uint8Array): Promise<QueryResult> {
+async function publish(
+  { connection, refused }: WatchedConnection,
+  subject: string,
+  payload: Uint8Array,
+): Promise<QueryResult> {
   connection.publish(subject, payload);
   await connection.flush();
   // A refusal comes before that answer, but those who watch for it are told a moment later.
@@ -67,7 +71,7 @@ async function publish({ connection, refused }: Session, subject: string, payloa
 }
 
 async function request(
-  { connection }: Session,
+  { connection }: WatchedConnection,
   { subject, encoding, replyTimeoutMs }: Extract<Query, { operation: 'request' }>,
   payload: Uint8Array,
 ): Promise<QueryResult> {
@@ -97,7 +101,7 @@ async function openFirst(
   options: Options,
   outbound: Outbound,
   signal: AbortSignal,
-): Promise<Session> {
+): Promise<WatchedConnection> {
   let failure: unknown;
   for (const server of servers) {
     try {
@@ -115,7 +119,7 @@ async function openOne(
   options: Options,
   outbound: Outbound,
   signal: AbortSignal,
-): Promise<Session> {
+): Promise<WatchedConnection> {
   const [address = ''] = await outbound.resolve(host, signal);
   const { token, user, pass, useTLS } = options;
   try {
@@ -131,16 +135,16 @@ async function openOne(
       ...(user !== '' && { user, pass }),
       tls: useTLS ? tlsOptions(host, options) : null,
     });
-    const session = { connection, refused: new Set<string>() };
-    void watch(session);
-    return session;
+    const watched = { connection, refused: new Set<string>() };
+    void watch(watched);
+    return watched;
   } catch (error) {
     throw upstreamError(reasonFor(error, options), placeOf(host, port), error);
   }
 }
 
 /** Ends with the connection. */
-async function watch({ connection, refused }: Session): Promise<void> {
+async function watch({ connection, refused }: WatchedConnection): Promise<void> {
   for await (const status of connection.status())
     if (status.type === 'error' && status.error instanceof errors.PermissionViolationError)
       if (status.error.operation === 'publish') refused.add(status.error.subject);

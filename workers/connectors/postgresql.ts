@@ -2,24 +2,24 @@ import type { z } from 'zod';
 import { readConnectionURL } from '#shared/connection-url.ts';
 import type { postgresql } from '#shared/datasources/postgresql.ts';
 import { AppError } from '#shared/errors.ts';
-import { createSessions } from '../connections/sessions.ts';
+import { createConnectionPool } from '../connections/connection-pool.ts';
 import { placeOf } from '../outbound/upstream-error.ts';
-import { createConnection } from '../postgresql/connection.ts';
+import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';
+import { createDatasourceConnection } from '../postgresql/datasource-connection.ts';
 import { readably } from '../postgresql/errors.ts';
-import { openSession, type PostgresClient } from '../postgresql/session.ts';
 import { securityOf, type Target } from '../postgresql/target.ts';
 import type { Connector } from './connector.ts';
 
 export const connectPostgresql: Connector<typeof postgresql> = (options, { outbound }) => {
   const target = targetOf(options);
-  const sessions = createSessions<PostgresClient>({
+  const pool = createConnectionPool<PostgresConnection>({
     where: target.where,
-    places: 4,
-    find: async () => ({ key: '', open: (signal) => openSession(target, outbound.connect, signal) }),
+    maxConnections: 4,
+    find: async () => ({ key: '', open: (signal) => openPostgresConnection(target, outbound.connect, signal) }),
   });
   return {
-    ...createConnection({ where: target.where, use: (signal, work) => sessions.use(signal, readably(work)) }),
-    [Symbol.asyncDispose]: () => sessions[Symbol.asyncDispose](),
+    ...createDatasourceConnection({ where: target.where, lend: (signal, work) => pool.lend(signal, readably(work)) }),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 };
 

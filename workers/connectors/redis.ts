@@ -5,8 +5,8 @@ import type { redis } from '#shared/datasources/redis.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { QueryResult } from '../connections/connection.ts';
-import { createLink } from '../connections/link.ts';
 import { bytesOf } from '../connections/payload.ts';
+import { createSharedConnection } from '../connections/shared-connection.ts';
 import { type Certificates, openStream } from '../outbound/stream.ts';
 import { placeOf, upstreamError } from '../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
@@ -24,7 +24,7 @@ const PAGE = 1_000;
 export const connectRedis: Connector<typeof redis> = (options, { outbound }) => {
   const target = targetOf(options);
   const where = placeOf(target.host, target.port);
-  const link = createLink<Redis>({
+  const shared = createSharedConnection<Redis>({
     where,
     async open(signal) {
       const client = clientOn(await openStream(target, outbound, signal));
@@ -43,12 +43,12 @@ export const connectRedis: Connector<typeof redis> = (options, { outbound }) => 
 
   return {
     test: (signal) =>
-      link.use(signal, async (client) => {
+      shared.use(signal, async (client) => {
         await callOn(client, where)('PING');
       }),
     run: ({ query }, { signal, maxRows }) =>
-      link.use(signal, (client) => answer(query, callOn(client, where), { signal, maxRows })),
-    [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
+      shared.use(signal, (client) => answer(query, callOn(client, where), { signal, maxRows })),
+    [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
   };
 };
 

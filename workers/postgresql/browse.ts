@@ -1,14 +1,14 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatasourceItem } from '../connections/connection.ts';
-import type { PostgresClient } from './session.ts';
+import type { PostgresConnection } from './connection.ts';
 
 /** Schemas, the tables and views of one, the columns of one of these. */
-export async function browse(client: PostgresClient, path: readonly string[]): Promise<DatasourceItem[]> {
+export async function browse(connection: PostgresConnection, path: readonly string[]): Promise<DatasourceItem[]> {
   const question = questions[path.length];
   if (!question) throw new AppError('NOT_FOUND', 'There is nothing below a column');
-  const { rows } = await client.query<Row>(question, [...path]);
-  if (rows.length === 0 && path.length > 0) await mustExist(client, path);
+  const { rows } = await connection.query<Row>(question, [...path]);
+  if (rows.length === 0 && path.length > 0) await mustExist(connection, path);
   return rows.map(({ name, kind, type, details }) => ({
     name,
     kind,
@@ -26,12 +26,12 @@ interface Row {
 }
 
 /** An empty schema is empty; one that is not there is an error. */
-async function mustExist(client: PostgresClient, path: readonly string[]): Promise<void> {
+async function mustExist(connection: PostgresConnection, path: readonly string[]): Promise<void> {
   const [schema, table] = path;
   const { rowCount } =
     table === undefined
-      ? await client.query('select from pg_catalog.pg_namespace where nspname = $1', [schema])
-      : await client.query(
+      ? await connection.query('select from pg_catalog.pg_namespace where nspname = $1', [schema])
+      : await connection.query(
           `select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
             where n.nspname = $1 and c.relname = $2 and c.relkind = any('{r,p,v,m,f}')`,
           [schema, table],

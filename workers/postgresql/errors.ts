@@ -3,34 +3,36 @@ import { AppError } from '#shared/errors.ts';
 import { type Reason, reasonOf, upstreamError, withDetails } from '../outbound/upstream-error.ts';
 import type { Target } from './target.ts';
 
-interface Client {
+interface LentConnection {
   readonly isOpen: boolean;
   readonly where: string;
 }
 
 /** The work, with errors that a tenant can read. What a server says is the tenant's own; nothing of the connection is in it. */
-export function readably<C extends Client, T>(work: (client: C) => Promise<T>): (client: C) => Promise<T> {
-  return async (client) => {
+export function readably<C extends LentConnection, T>(
+  work: (connection: C) => Promise<T>,
+): (connection: C) => Promise<T> {
+  return async (connection) => {
     try {
-      return await work(client);
+      return await work(connection);
     } catch (error) {
-      throw usableError(error, client);
+      throw usableError(error, connection);
     }
   };
 }
 
-function usableError(error: unknown, client: Client): unknown {
+function usableError(error: unknown, connection: LentConnection): unknown {
   if (error instanceof AppError) return error;
   const refusal = refusalOf(error);
   if (refusal) return refusal;
   // With the connection whole, the fault is ours.
-  if (client.isOpen && !(error instanceof pg.DatabaseError)) return error;
-  return withDetails(upstreamError(reasonOf(error) ?? 'lost', client.where, error), { sent: true });
+  if (connection.isOpen && !(error instanceof pg.DatabaseError)) return error;
+  return withDetails(upstreamError(reasonOf(error) ?? 'lost', connection.where, error), { sent: true });
 }
 
 /** What the server has against a statement; undefined when it is about the connection, or no word of the server's. */
 export function refusalOf(error: unknown, sql?: string): AppError | undefined {
-  if (!(error instanceof pg.DatabaseError) || endsSession(error)) return undefined;
+  if (!(error instanceof pg.DatabaseError) || endsConnection(error)) return undefined;
   const { code, detail, hint, position, schema, table, column, constraint } = error;
   const at = position === undefined ? undefined : Number(position);
   const line = at === undefined ? undefined : sql?.slice(0, at).split('\n').length;
@@ -45,8 +47,8 @@ export function refusalOf(error: unknown, sql?: string): AppError | undefined {
   return new AppError('DB_ERROR', error.message, { cause: error, details });
 }
 
-/** The server goes down, somebody there has enough of us, or nothing was said for too long. */
-function endsSession({ severity, code = '' }: pg.DatabaseError): boolean {
+/** Server shutdown, administrator termination or idle timeout. */
+function endsConnection({ severity, code = '' }: pg.DatabaseError): boolean {
   return severity === 'FATAL' || severity === 'PANIC' || /^57P|^25P0[34]$/.test(code);
 }
 

@@ -1,6 +1,6 @@
 import type { Connection, FieldDef, Submittable } from 'pg';
 import { AppError } from '#shared/errors.ts';
-import type { PostgresClient } from './session.ts';
+import type { PostgresConnection } from './connection.ts';
 
 export type RawRow = (string | null)[];
 
@@ -51,7 +51,7 @@ const LARGEST_PORTION = 10_000;
  * Runs one statement by the extended protocol, which takes no second one, and reads no more rows than the budget allows: a
  * million cost no more than the first few.
  */
-export function ask({ driver }: PostgresClient, asked: Asked): Promise<RawResult> {
+export function ask({ driver }: PostgresConnection, asked: Asked): Promise<RawResult> {
   return driver.query(new Portal(asked)).answer;
 }
 
@@ -62,7 +62,7 @@ export interface Description {
   fields: readonly FieldDef[];
 }
 
-export function describe({ driver }: PostgresClient, sql: string): Promise<Description> {
+export function describe({ driver }: PostgresConnection, sql: string): Promise<Description> {
   return driver.query(new Preparation(sql)).answer;
 }
 

@@ -1,8 +1,8 @@
 import type { FieldDef } from 'pg';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { columnKeys, rowOf } from '../connections/rows.ts';
+import type { PostgresConnection } from './connection.ts';
 import { type Asked, ask, describe, type RawResult, type RawRow } from './portal.ts';
-import type { PostgresClient } from './session.ts';
 import type { Types } from './values.ts';
 
 export interface Typed {
@@ -14,19 +14,19 @@ export interface Typed {
  * Rows as JSON has them. What a number of JSON would not hold exactly stays text (bigint, numeric), as do moments, in ISO 8601
  * with their zone; bytes are base64.
  */
-export async function typeRows(client: PostgresClient, results: readonly RawResult[]): Promise<Typed[]> {
+export async function typeRows(connection: PostgresConnection, results: readonly RawResult[]): Promise<Typed[]> {
   await learn(
-    client,
+    connection,
     results.flatMap(({ fields }) => fields ?? []),
   );
   return results.map(({ fields, rows }) => ({
-    columns: columnsOf(fields ?? [], client.types),
-    rows: rowsOf(rows, fields ?? [], client.types),
+    columns: columnsOf(fields ?? [], connection.types),
+    rows: rowsOf(rows, fields ?? [], connection.types),
   }));
 }
 
-export async function learn(client: PostgresClient, fields: readonly FieldDef[]): Promise<void> {
-  await client.types.learn(client.query, fields);
+export async function learn(connection: PostgresConnection, fields: readonly FieldDef[]): Promise<void> {
+  await connection.types.learn(connection.query, fields);
 }
 
 export function columnsOf(fields: readonly FieldDef[], types: Types): Typed['columns'] {
@@ -51,25 +51,25 @@ export function rowsOf(rows: readonly RawRow[], fields: readonly FieldDef[], typ
  * nothing else.
  */
 export async function streamRows(
-  client: PostgresClient,
+  connection: PostgresConnection,
   asked: Omit<Asked, 'take'>,
   onRows: (rows: JsonObject[]) => Promise<void>,
 ): Promise<RawResult> {
-  await learn(client, (await describe(client, asked.sql)).fields);
-  return await ask(client, { ...asked, take: (rows, fields) => onRows(rowsOf(rows, fields, client.types)) });
+  await learn(connection, (await describe(connection, asked.sql)).fields);
+  return await ask(connection, { ...asked, take: (rows, fields) => onRows(rowsOf(rows, fields, connection.types)) });
 }
 
 /** Values as parameters. Only lists and objects are written in a way that depends on what the server expects. */
 export async function writeParams(
-  client: PostgresClient,
+  connection: PostgresConnection,
   { sql, params }: { sql: string; params: readonly Json[] },
 ): Promise<(string | null)[]> {
-  const { types } = client;
+  const { types } = connection;
   if (!params.some((value) => typeof value === 'object' && value !== null))
     return params.map((value) => types.write(value, undefined));
-  const { parameters } = await describe(client, sql);
+  const { parameters } = await describe(connection, sql);
   await types.learn(
-    client.query,
+    connection.query,
     parameters.map((dataTypeID) => ({ dataTypeID, dataTypeModifier: -1 })),
   );
   return params.map((value, index) => types.write(value, parameters[index]));

@@ -34,7 +34,7 @@ interface TypeRow extends PostgresType {
   name: string | null;
 }
 
-/** A type may be given another name, and the session that knows the old one be kept for long. */
+/** A type may be given another name, and a connection that knows the old one be kept for long. */
 const FRESH_MS = 60_000;
 
 export function createTypes(): Types {

@@ -1,5 +1,5 @@
 import type { datasourceTests } from '#shared/queues/datasource-tests.ts';
-import { openSession } from '../postgresql/session.ts';
+import { openPostgresConnection } from '../postgresql/connection.ts';
 import { targetOfURL } from '../tenant-database/targets.ts';
 import type { Answerer } from './answers.ts';
 
@@ -9,8 +9,8 @@ export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (
   { outbound, datasources },
 ) => {
   if (question.kind === 'url') {
-    const client = await openSession(targetOfURL(question.url), outbound.connect, signal);
-    client.close();
+    const connection = await openPostgresConnection(targetOfURL(question.url), outbound.connect, signal);
+    connection.close();
     return { reachable: true };
   }
   const ref = question.kind === 'stored' ? question : { ...question, datasourceID: null };

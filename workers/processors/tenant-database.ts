@@ -5,4 +5,4 @@ import type { Answerer } from './answers.ts';
 export const answerTenantDatabase: Answerer<typeof tenantDatabase> = (
   { question: { tenantID, operation }, signal },
   { tenantDatabases, pool, secrets },
-) => tenantDatabases.use(tenantID, signal, (client) => operate(client, operation, { tenantID, pool, secrets }));
+) => tenantDatabases.lend(tenantID, signal, (client) => operate(client, operation, { tenantID, pool, secrets }));

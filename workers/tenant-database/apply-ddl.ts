@@ -1,7 +1,7 @@
 import { AppError } from '#shared/errors.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { refusalOf } from '../postgresql/errors.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
-import { inTenantTransaction } from './session.ts';
+import { inTenantTransaction } from './transaction.ts';
 
 interface Means {
   preview: boolean;
@@ -13,17 +13,21 @@ interface Means {
 type Applied = { message: string; sql: string[]; preview: boolean };
 
 /** All in one transaction. With `preview` it is shown, and nothing is done. */
-export async function applyDDL(client: PostgresClient, sql: string[], { preview, done }: Means): Promise<Applied> {
+export async function applyDDL(
+  connection: PostgresConnection,
+  sql: string[],
+  { preview, done }: Means,
+): Promise<Applied> {
   if (preview) return { message: 'This would be done; nothing was', sql, preview };
-  if (sql.length > 0) await inTenantTransaction(client, () => runAll(client, sql));
+  if (sql.length > 0) await inTenantTransaction(connection, () => runAll(connection, sql));
   return { message: done, sql, preview };
 }
 
-async function runAll(client: PostgresClient, sql: readonly string[]): Promise<void> {
+async function runAll(connection: PostgresConnection, sql: readonly string[]): Promise<void> {
   // A table that is in use for long is left alone rather than kept from everybody else meanwhile.
-  await client.query("set local lock_timeout = '10s'");
+  await connection.query("set local lock_timeout = '10s'");
   try {
-    for (const statement of sql) await client.query(statement);
+    for (const statement of sql) await connection.query(statement);
   } catch (error) {
     throw conflictOf(error) ?? error;
   }

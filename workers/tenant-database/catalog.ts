@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { quoteName } from './quote.ts';
 
 export interface TableName {
@@ -30,26 +30,26 @@ export interface Table extends TableName {
 /** What belongs to the server is not a tenant's to manage. */
 export const isOwnSchema = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
 
-export async function requireSchema(client: PostgresClient, schema: string): Promise<void> {
-  const { rowCount } = await client.query(
+export async function requireSchema(connection: PostgresConnection, schema: string): Promise<void> {
+  const { rowCount } = await connection.query(
     `select from pg_catalog.pg_namespace n where n.nspname = $1 and ${isOwnSchema}`,
     [schema],
   );
   if (rowCount === 0) throw new AppError('NOT_FOUND', 'Schema not found');
 }
 
-export async function findTable(client: PostgresClient, { schema, table }: TableName): Promise<Table> {
-  const [found] = await findTables(client, { schema, table });
+export async function findTable(connection: PostgresConnection, { schema, table }: TableName): Promise<Table> {
+  const [found] = await findTables(connection, { schema, table });
   if (!found) throw new AppError('NOT_FOUND', 'Table not found');
   return found;
 }
 
 /** All of a schema when none is named. */
 export async function findTables(
-  client: PostgresClient,
+  connection: PostgresConnection,
   { schema, table }: { schema: string; table: string | null },
 ): Promise<Table[]> {
-  const { rows } = await client.query<Table>(FIND_TABLES, [schema, table]);
+  const { rows } = await connection.query<Table>(FIND_TABLES, [schema, table]);
   return rows;
 }
 

@@ -1,6 +1,6 @@
 import type { DatabaseColumn, DatabaseConstraint } from '#shared/database-table.ts';
 import { AppError } from '#shared/errors.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { findTables, type TableName } from './catalog.ts';
 import { quoteName } from './quote.ts';
 import { requireExpression } from './sql-text.ts';
@@ -58,13 +58,13 @@ export function readConstraint(given: DatabaseConstraint, { schema }: TableName,
 
 /** The tables that constraints refer to must be there; the table itself may be about to be made. */
 export async function requireReferenced(
-  client: PostgresClient,
+  connection: PostgresConnection,
   { table, constraints, field }: { table: TableName; constraints: readonly Constraint[]; field: string },
 ): Promise<void> {
   for (const [at, { referencedSchema, referencedTable }] of constraints.entries()) {
     if (referencedSchema === null || referencedTable === null) continue;
     if (referencedSchema === table.schema && referencedTable === table.table) continue;
-    const [found] = await findTables(client, { schema: referencedSchema, table: referencedTable });
+    const [found] = await findTables(connection, { schema: referencedSchema, table: referencedTable });
     if (!found)
       throw new AppError(
         'VALIDATION_ERROR',

@@ -2,7 +2,7 @@ import type { DatabaseColumn } from '#shared/database-table.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { quoteTable, requireSchema } from './catalog.ts';
 import { findColumnType } from './column-type.ts';
@@ -11,23 +11,24 @@ import { defaultOf } from './default-value.ts';
 import { quoteName } from './quote.ts';
 
 export async function createTable(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperationOf<'createTable'>,
 ): Promise<JsonObject> {
   const { schema, columns, columnsField, constraintsField: field, ifNotExists, preview } = operation;
-  await requireSchema(client, schema);
+  await requireSchema(connection, schema);
   requireDistinct(columns, columnsField);
   const listed = operation.constraints.map((given, at) => readConstraint(given, operation, `${field}.${at}`));
-  await requireReferenced(client, { table: operation, constraints: listed, field });
+  await requireReferenced(connection, { table: operation, constraints: listed, field });
   const flags = constraintsOfFlags(columns, columnsField);
   const keyIsListed = listed.some(({ type }) => type === 'PRIMARY KEY');
   const constraints = [...flags.filter(({ type }) => !(keyIsListed && type === 'PRIMARY KEY')), ...listed];
   const parts = [];
-  for (const [at, column] of columns.entries()) parts.push(await definitionOf(client, column, `${columnsField}.${at}`));
+  for (const [at, column] of columns.entries())
+    parts.push(await definitionOf(connection, column, `${columnsField}.${at}`));
   parts.push(...constraints.map(constraintSQL));
   const body = parts.map((part) => `\n  ${part}`).join(',');
   const sql = [`create table ${ifNotExists ? 'if not exists ' : ''}${quoteTable(operation)} (${body}\n)`];
-  return await applyDDL(client, sql, { preview, done: 'Table created' });
+  return await applyDDL(connection, sql, { preview, done: 'Table created' });
 }
 
 export function requireDistinct(columns: readonly DatabaseColumn[], field: string): void {
@@ -40,7 +41,11 @@ export function requireDistinct(columns: readonly DatabaseColumn[], field: strin
 }
 
 /** The column itself; what its flags say of uniqueness is a constraint of the table. */
-export async function definitionOf(client: PostgresClient, column: DatabaseColumn, field: string): Promise<string> {
+export async function definitionOf(
+  connection: PostgresConnection,
+  column: DatabaseColumn,
+  field: string,
+): Promise<string> {
   const {
     databaseTableColumnName: name,
     databaseTableColumnType: type,
@@ -48,7 +53,7 @@ export async function definitionOf(client: PostgresClient, column: DatabaseColum
     defaultValue,
     notNull,
   } = column;
-  const found = await findColumnType(client, { type, isList, field: `${field}.databaseTableColumnType` });
+  const found = await findColumnType(connection, { type, isList, field: `${field}.databaseTableColumnType` });
   const standard =
     defaultValue === undefined || defaultValue === null
       ? ''

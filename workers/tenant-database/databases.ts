@@ -4,10 +4,10 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { createLane } from '#shared/lanes.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { createSessions, type Sessions, type Source } from '../connections/sessions.ts';
+import { type ConnectionPool, type ConnectionSource, createConnectionPool } from '../connections/connection-pool.ts';
 import type { Outbound } from '../outbound/gate.ts';
+import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';
 import { readably } from '../postgresql/errors.ts';
-import { openSession, type PostgresClient } from '../postgresql/session.ts';
 import { createProvisioner, type OwnDatabase } from './provision.ts';
 import { dialOwn, targetOfOwn, targetOfURL } from './targets.ts';
 
@@ -17,7 +17,7 @@ export interface TenantDatabases extends AsyncDisposable {
    * Lends a connection, clean and for this work alone. When the signal aborts, the server is told to stop; what the server says
    * no to is thrown as DB_ERROR, and a lost connection as UPSTREAM_FAILED.
    */
-  use<T>(tenantID: string, signal: AbortSignal, work: (client: PostgresClient) => Promise<T>): Promise<T>;
+  lend<T>(tenantID: string, signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
 }
 
 interface Needs {
@@ -43,23 +43,23 @@ interface Row {
 export function createTenantDatabases({ pool, secrets, outbound, config }: Needs): TenantDatabases {
   const provisioner = createProvisioner({ pool, secrets, config });
   const provisioning = createLane({ places: MOST_PROVISIONED, maxWaiting: MOST_PROVISIONED * LINE });
-  const byTenant = new Map<string, Sessions<PostgresClient>>();
+  const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
 
-  function sessionsOf(tenantID: string): Sessions<PostgresClient> {
+  function connectionsOf(tenantID: string): ConnectionPool<PostgresConnection> {
     const known = byTenant.get(tenantID);
     if (known) return known;
-    const sessions = createSessions<PostgresClient>({
+    const connections = createConnectionPool<PostgresConnection>({
       where: "the tenant's database",
       find: (signal) => findSource(tenantID, signal),
-      places: MOST_CONNECTIONS,
-      line: LINE,
+      maxConnections: MOST_CONNECTIONS,
+      maxWaitingPerConnection: LINE,
       onEmpty: () => byTenant.delete(tenantID),
     });
-    byTenant.set(tenantID, sessions);
-    return sessions;
+    byTenant.set(tenantID, connections);
+    return connections;
   }
 
-  async function findSource(tenantID: string, signal: AbortSignal): Promise<Source<PostgresClient>> {
+  async function findSource(tenantID: string, signal: AbortSignal): Promise<ConnectionSource<PostgresConnection>> {
     const { rows } = await pool.query<Row>(FIND_SOURCE, [tenantID]);
     const [row] = rows;
     if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
@@ -67,9 +67,9 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
     return ownSource(row.id === null ? await provide(tenantID, signal) : openRow({ ...row, id: row.id }));
   }
 
-  function broughtSource(tenantID: string, sealed: string): Source<PostgresClient> {
+  function broughtSource(tenantID: string, sealed: string): ConnectionSource<PostgresConnection> {
     const url = () => secrets.open(sealed, sealedColumns.tenantDBURL.context(tenantID));
-    return { key: sealed, open: (signal) => openSession(targetOfURL(url()), outbound.connect, signal) };
+    return { key: sealed, open: (signal) => openPostgresConnection(targetOfURL(url()), outbound.connect, signal) };
   }
 
   /** A few at a time: each holds one of the worker's own connections while it waits for the server. */
@@ -96,8 +96,9 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
     };
   }
 
-  function ownSource(database: OwnDatabase): Source<PostgresClient> {
-    const open = (signal: AbortSignal) => openSession(targetOfOwn(config.serverURL, database), dialOwn, signal);
+  function ownSource(database: OwnDatabase): ConnectionSource<PostgresConnection> {
+    const open = (signal: AbortSignal) =>
+      openPostgresConnection(targetOfOwn(config.serverURL, database), dialOwn, signal);
     return {
       key: database.id,
       open: (signal) =>
@@ -110,9 +111,9 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
   }
 
   return {
-    use: (tenantID, signal, work) => sessionsOf(tenantID).use(signal, readably(work)),
+    lend: (tenantID, signal, work) => connectionsOf(tenantID).lend(signal, readably(work)),
     async [Symbol.asyncDispose]() {
-      await Promise.all([...byTenant.values()].map((sessions) => sessions[Symbol.asyncDispose]()));
+      await Promise.all([...byTenant.values()].map((connections) => connections[Symbol.asyncDispose]()));
     },
   };
 }

@@ -1,11 +1,11 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { Notice, PostgresConnection } from '../postgresql/connection.ts';
 import { ask, type Budget, type RawResult, readTag } from '../postgresql/portal.ts';
 import { typeRows, writeParams } from '../postgresql/rows.ts';
-import type { Notice, PostgresClient } from '../postgresql/session.ts';
-import { limitStatements, withinLimit } from './session.ts';
 import { splitStatements } from './sql-text.ts';
+import { limitStatements, withinLimit } from './transaction.ts';
 
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
 
@@ -17,7 +17,7 @@ const MOST_STATEMENTS = 200;
  * What somebody has written, as it is. One statement stands for itself; several are one transaction, unless they say
  * themselves where transactions begin and end.
  */
-export async function executeSQL(client: PostgresClient, operation: ExecuteSQL): Promise<JsonObject> {
+export async function executeSQL(connection: PostgresConnection, operation: ExecuteSQL): Promise<JsonObject> {
   const statements = splitStatements(operation.sql);
   if (statements.length === 0) throw new AppError('VALIDATION_ERROR', 'sql: holds no statement');
   if (statements.length > MOST_STATEMENTS)
@@ -30,23 +30,23 @@ export async function executeSQL(client: PostgresClient, operation: ExecuteSQL):
 
   const limitMs = operation.timeoutSeconds * 1000;
   const isWrapped = operation.readOnly || (statements.length > 1 && !isOwnTransaction);
-  await limitStatements(client, limitMs);
-  return await withinLimit(client, limitMs, () => execute(client, { ...operation, statements, isWrapped }));
+  await limitStatements(connection, limitMs);
+  return await withinLimit(connection, limitMs, () => execute(connection, { ...operation, statements, isWrapped }));
 }
 
 type Execution = ExecuteSQL & { statements: readonly { text: string }[]; isWrapped: boolean };
 
-async function execute(client: PostgresClient, operation: Execution): Promise<JsonObject> {
+async function execute(connection: PostgresConnection, operation: Execution): Promise<JsonObject> {
   const { statements, isWrapped } = operation;
-  if (isWrapped) await client.query(operation.readOnly ? 'begin read only' : 'begin');
+  if (isWrapped) await connection.query(operation.readOnly ? 'begin read only' : 'begin');
   // Until something was read, a transaction can still be made one that writes.
-  if (operation.readOnly) await client.query('select 1');
-  const answers = await runAll(client, statements, operation);
+  if (operation.readOnly) await connection.query('select 1');
+  const answers = await runAll(connection, statements, operation);
   const typed = await typeRows(
-    client,
+    connection,
     answers.map(({ result }) => result),
   );
-  if (isWrapped) await client.query('commit');
+  if (isWrapped) await connection.query('commit');
 
   const results = answers.map(({ result, notices }, at) => ({
     ...summaryOf(result),
@@ -72,29 +72,29 @@ interface Answer {
 }
 
 async function runAll(
-  client: PostgresClient,
+  connection: PostgresConnection,
   statements: readonly { text: string }[],
   { params, maxRows }: ExecuteSQL,
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
   let bytes = MOST_BYTES;
-  client.takeNotices();
+  connection.takeNotices();
   for (const [at, { text: sql }] of statements.entries()) {
-    const result = await runOne(client, { sql, params, budget: { rows: maxRows, bytes } }).catch((error) => {
+    const result = await runOne(connection, { sql, params, budget: { rows: maxRows, bytes } }).catch((error) => {
       throw inStatement(error, statements.length > 1 ? at : null);
     });
     bytes -= result.bytes;
-    answers.push({ result, notices: client.takeNotices() });
+    answers.push({ result, notices: connection.takeNotices() });
   }
   return answers;
 }
 
 async function runOne(
-  client: PostgresClient,
+  connection: PostgresConnection,
   { params, ...asked }: { sql: string; params: readonly Json[]; budget: Budget },
 ): Promise<RawResult> {
-  const values = await writeParams(client, { sql: asked.sql, params });
-  return await ask(client, { ...asked, values, field: 'sql' });
+  const values = await writeParams(connection, { sql: asked.sql, params });
+  return await ask(connection, { ...asked, values, field: 'sql' });
 }
 
 /** Which of several it was, for people; the server knows only the one it was given. */

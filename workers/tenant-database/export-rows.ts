@@ -2,8 +2,8 @@ import { toAppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { DATABASE_EXPORT, type DatabaseExport, type DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import { createResultPages } from '../connections/result-pages.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { streamRows } from '../postgresql/rows.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
 import { findTable, quoteTable } from './catalog.ts';
 import type { OperationContext } from './context.ts';
 import { conditionOf } from './filter.ts';
@@ -16,11 +16,11 @@ const ROWS_PER_PAGE = 10_000;
 
 /** What the filter finds at one moment, laid aside in pages: whole or not at all. */
 export async function exportRows(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperationOf<'exportRows'>,
   { tenantID, pool, secrets }: OperationContext,
 ): Promise<DatabaseExport> {
-  const table = await findTable(client, operation);
+  const table = await findTable(connection, operation);
   const values: Value[] = [];
   const where = conditionOf(operation, table, values);
   const columns = table.columns.map(({ name, type }) => ({ name, type }));
@@ -30,7 +30,7 @@ export async function exportRows(
   const owner = { tenantID, source: DATABASE_EXPORT, callerID: operation.callerID };
   await using paged = createResultPages({ pool, secrets }, owner, ROWS_PER_PAGE);
   await withValues(values, (texts) =>
-    streamRows(client, { sql, values: texts, budget: NO_LIMIT }, (rows) => paged.add(rows).catch(rethrow)),
+    streamRows(connection, { sql, values: texts, budget: NO_LIMIT }, (rows) => paged.add(rows).catch(rethrow)),
   );
   const { firstPage, ...rest } = await paged.finish();
   return { columns, rows: firstPage as JsonObject[], ...rest };

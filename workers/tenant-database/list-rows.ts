@@ -1,9 +1,9 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { ask } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
 import { columnOf, findTable, hasPlaces, quoteTable, type Table } from './catalog.ts';
 import { conditionOf, type Filtered } from './filter.ts';
 import { quoteName } from './quote.ts';
@@ -14,33 +14,33 @@ const MOST_BYTES = 8 * 1024 * 1024;
 type ListRows = DatabaseOperationOf<'listRows'>;
 
 /** A page of a table, each row with its `ctid` where it has one. */
-export async function listRows(client: PostgresClient, operation: ListRows): Promise<JsonObject> {
+export async function listRows(connection: PostgresConnection, operation: ListRows): Promise<JsonObject> {
   const { page, pageSize } = operation;
-  const table = await findTable(client, operation);
+  const table = await findTable(connection, operation);
   const values: Value[] = [];
   const where = conditionOf(operation, table, values);
   const sql = `select ${selection(table)} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation)}`;
   const text = `${sql} limit ${pageSize + 1} offset ${(page - 1) * pageSize}`;
   const budget = { rows: pageSize + 1, bytes: MOST_BYTES };
-  const result = await withValues(values, (texts) => ask(client, { sql: text, values: texts, budget }));
+  const result = await withValues(values, (texts) => ask(connection, { sql: text, values: texts, budget }));
   if (result.isCut)
     throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MOST_BYTES} bytes: ask for a smaller pageSize`);
-  const [typed] = await typeRows(client, [result]);
+  const [typed] = await typeRows(connection, [result]);
   const rows = typed?.rows ?? [];
   return {
     databaseTableRows: rows.slice(0, pageSize),
     page,
     pageSize,
     nextPage: rows.length > pageSize ? page + 1 : null,
-    ...(operation.count && { totalCount: await countRows(client, table, operation) }),
+    ...(operation.count && { totalCount: await countRows(connection, table, operation) }),
   };
 }
 
-export async function countRows(client: PostgresClient, table: Table, filtered: Filtered): Promise<number> {
+export async function countRows(connection: PostgresConnection, table: Table, filtered: Filtered): Promise<number> {
   const values: Value[] = [];
   const where = conditionOf(filtered, table, values);
   const sql = `select count(*)::text as n from ${quoteTable(table)} where ${where}`;
-  const { rows } = await withValues(values, (texts) => client.query<{ n: string }>(sql, texts));
+  const { rows } = await withValues(values, (texts) => connection.query<{ n: string }>(sql, texts));
   return Number(rows[0]?.n);
 }
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from '#shared/json.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { isOwnSchema } from './catalog.ts';
 
 /** Everything there is, by name: what an editor completes from. */
-export async function readMetadata(client: PostgresClient): Promise<JsonObject> {
-  const { rows } = await client.query<JsonObject>(METADATA);
+export async function readMetadata(connection: PostgresConnection): Promise<JsonObject> {
+  const { rows } = await connection.query<JsonObject>(METADATA);
   return { databaseMetadata: { metadata: rows } };
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperation } from '#shared/queues/tenant-database.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import type { OperationContext } from './context.ts';
 import { createTable } from './create-table.ts';
 import { executeSQL } from './execute-sql.ts';
@@ -8,15 +8,15 @@ import { exportRows } from './export-rows.ts';
 import { listRows } from './list-rows.ts';
 import { readMetadata } from './metadata.ts';
 import { createSchema, dropSchema, listSchemas } from './schemas.ts';
-import { limitStatements } from './session.ts';
 import { readStatistics } from './statistics.ts';
 import { dropTable, listTables, readTable } from './tables.ts';
+import { limitStatements } from './transaction.ts';
 import { createTrigger, dropTrigger, listTriggers, readTrigger } from './triggers.ts';
 import { updateTable } from './update-table.ts';
 import { addRows, deleteRows, updateRows } from './write-rows.ts';
 
 type Operate<Kind extends DatabaseOperation['kind']> = (
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: Extract<DatabaseOperation, { kind: Kind }>,
   context: OperationContext,
 ) => Promise<JsonObject>;
@@ -49,13 +49,13 @@ const STATEMENT_MS = 60_000;
 const EXPORT_MS = 300_000;
 
 export async function operate(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperation,
   context: OperationContext,
 ): Promise<JsonObject> {
   // Raw SQL brings a limit of its own.
   const limit = operation.kind === 'exportRows' ? EXPORT_MS : STATEMENT_MS;
-  if (operation.kind !== 'executeSQL') await limitStatements(client, limit);
+  if (operation.kind !== 'executeSQL') await limitStatements(connection, limit);
   // The table pairs every kind with what does it; picking by kind keeps the pair.
-  return await (operations[operation.kind] as Operate<DatabaseOperation['kind']>)(client, operation, context);
+  return await (operations[operation.kind] as Operate<DatabaseOperation['kind']>)(connection, operation, context);
 }

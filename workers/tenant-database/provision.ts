@@ -50,11 +50,11 @@ export function createProvisioner({ pool, secrets, config }: Needs): Provisioner
         'This tenant has no database: it was created without tenantDBURL, and this service gives none of its own (TENANT_DATABASES)',
       );
     await announce(tenantID);
-    return withTenantDatabaseLock(pool, tenantID, async (client) => {
-      const row = await find(client, tenantID);
+    return withTenantDatabaseLock(pool, tenantID, async (connection) => {
+      const row = await find(connection, tenantID);
       if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
       const database = open(row);
-      if (!row.ready) await make(client, database);
+      if (!row.ready) await make(connection, database);
       return database;
     });
   }
@@ -84,12 +84,12 @@ export function createProvisioner({ pool, secrets, config }: Needs): Provisioner
     };
   }
 
-  async function make(client: PoolClient, database: OwnDatabase): Promise<void> {
-    await requireRights(client);
-    await closeDeployment(client);
-    await makeRole(client, database);
-    await makeDatabase(client, database);
-    await client.query('update tenant_database set ready_at = now() where id = $1', [database.id]);
+  async function make(connection: PoolClient, database: OwnDatabase): Promise<void> {
+    await requireRights(connection);
+    await closeDeployment(connection);
+    await makeRole(connection, database);
+    await makeDatabase(connection, database);
+    await connection.query('update tenant_database set ready_at = now() where id = $1', [database.id]);
   }
 
   return {
@@ -102,16 +102,16 @@ export function createProvisioner({ pool, secrets, config }: Needs): Provisioner
   };
 }
 
-async function find(client: PoolClient, tenantID: string): Promise<Row | undefined> {
-  const { rows } = await client.query<Row>(
+async function find(connection: PoolClient, tenantID: string): Promise<Row | undefined> {
+  const { rows } = await connection.query<Row>(
     'select id, database_name, role_name, password, ready_at is not null as ready from tenant_database where tenant_id = $1',
     [tenantID],
   );
   return rows[0];
 }
 
-async function requireRights(client: PoolClient): Promise<void> {
-  const { rows } = await client.query<{ may: boolean }>(
+async function requireRights(connection: PoolClient): Promise<void> {
+  const { rows } = await connection.query<{ may: boolean }>(
     'select rolsuper or (rolcreatedb and rolcreaterole) as may from pg_roles where rolname = current_user',
   );
   if (!rows[0]?.may)
@@ -122,55 +122,56 @@ async function requireRights(client: PoolClient): Promise<void> {
 }
 
 /** Whoever may connect to a database sees the names of everything in it, so nobody may who was not told to. */
-async function closeDeployment(client: PoolClient): Promise<void> {
-  const before = await findDeployment(client);
+async function closeDeployment(connection: PoolClient): Promise<void> {
+  const before = await findDeployment(connection);
   if (!before.open) return;
-  await client.query('begin');
+  await connection.query('begin');
   try {
     // Two that change the rights of one database at the same moment fail.
-    await client.query('select pg_advisory_xact_lock($1)', [REVOKE_LOCK]);
-    await client.query(`revoke connect, temporary on database ${quoteName(before.name)} from public`);
-    await client.query('commit');
+    await connection.query('select pg_advisory_xact_lock($1)', [REVOKE_LOCK]);
+    await connection.query(`revoke connect, temporary on database ${quoteName(before.name)} from public`);
+    await connection.query('commit');
   } catch (error) {
-    await client.query('rollback');
+    await connection.query('rollback');
     throw error;
   }
   // To whoever may not, the server only gives a warning.
-  if ((await findDeployment(client)).open)
+  if ((await findDeployment(connection)).open)
     throw new AppError(
       'CONFLICT',
       "This tenant has no database: this service's own is open to every role of the server, and its role may not close it (REVOKE CONNECT … FROM PUBLIC)",
     );
 }
 
-async function findDeployment(client: PoolClient): Promise<{ name: string; open: boolean }> {
-  const { rows } = await client.query<{ name: string; open: boolean }>(
+async function findDeployment(connection: PoolClient): Promise<{ name: string; open: boolean }> {
+  const { rows } = await connection.query<{ name: string; open: boolean }>(
     `select current_database() as name, has_database_privilege('public', current_database(), 'CONNECT') as open`,
   );
   if (!rows[0]) throw new Error('The server does not say which database this is');
   return rows[0];
 }
 
-async function makeRole(client: PoolClient, { roleName, password }: OwnDatabase): Promise<void> {
+async function makeRole(connection: PoolClient, { roleName, password }: OwnDatabase): Promise<void> {
   const role = quoteName(roleName);
-  const { rowCount } = await client.query('select from pg_roles where rolname = $1', [roleName]);
+  const { rowCount } = await connection.query('select from pg_roles where rolname = $1', [roleName]);
   const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit ${CONNECTIONS}`;
   if (rowCount === 0)
     // The verifier and not the password: a server may log what it is told.
-    await client.query(`create role ${role} ${attributes} password ${quoteLiteral(await scramVerifier(password))}`);
+    await connection.query(`create role ${role} ${attributes} password ${quoteLiteral(await scramVerifier(password))}`);
   // The owner of a database is made and dropped by its members only.
-  await client.query(`grant ${role} to current_user`);
+  await connection.query(`grant ${role} to current_user`);
   for (const setting of [`statement_timeout = '5min'`, `idle_in_transaction_session_timeout = '1min'`])
-    await client.query(`alter role ${role} set ${setting}`);
+    await connection.query(`alter role ${role} set ${setting}`);
   // Only a superuser may set this one, and a deployment's role rarely is one.
-  await client.query(`alter role ${role} set temp_file_limit = '1GB'`).catch(() => undefined);
+  await connection.query(`alter role ${role} set temp_file_limit = '1GB'`).catch(() => undefined);
 }
 
-async function makeDatabase(client: PoolClient, { databaseName, roleName }: OwnDatabase): Promise<void> {
+async function makeDatabase(connection: PoolClient, { databaseName, roleName }: OwnDatabase): Promise<void> {
   const database = quoteName(databaseName);
-  const { rowCount } = await client.query('select from pg_database where datname = $1', [databaseName]);
-  if (rowCount === 0) await client.query(`create database ${database} owner ${quoteName(roleName)} template template0`);
-  await client.query(`revoke all on database ${database} from public`);
+  const { rowCount } = await connection.query('select from pg_database where datname = $1', [databaseName]);
+  if (rowCount === 0)
+    await connection.query(`create database ${database} owner ${quoteName(roleName)} template template0`);
+  await connection.query(`revoke all on database ${database} from public`);
 }
 
 const derive = promisify(pbkdf2);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import {
   type Column,
@@ -14,29 +14,29 @@ import {
 import type { Constraint } from './constraints.ts';
 
 export async function listTables(
-  client: PostgresClient,
+  connection: PostgresConnection,
   { schema }: DatabaseOperationOf<'listTables'>,
 ): Promise<JsonObject> {
-  await requireSchema(client, schema);
-  const tables = await describe(client, await findTables(client, { schema, table: null }));
+  await requireSchema(connection, schema);
+  const tables = await describe(connection, await findTables(connection, { schema, table: null }));
   return { databaseTables: tables.map(presentTable) };
 }
 
 export async function readTable(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperationOf<'readTable'>,
 ): Promise<JsonObject> {
-  return { databaseTable: presentTable(await describeTable(client, operation)) };
+  return { databaseTable: presentTable(await describeTable(connection, operation)) };
 }
 
 export async function dropTable(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperationOf<'dropTable'>,
 ): Promise<JsonObject> {
-  const table = await findTable(client, operation);
+  const table = await findTable(connection, operation);
   const what = kinds[table.kind] ?? 'table';
   const sql = [`drop ${what} ${quoteTable(table)}${operation.cascade ? ' cascade' : ''}`];
-  return await applyDDL(client, sql, { ...operation, done: 'Table dropped' });
+  return await applyDDL(connection, sql, { ...operation, done: 'Table dropped' });
 }
 
 const kinds: Record<string, string> = { v: 'view', m: 'materialized view', f: 'foreign table' };
@@ -45,15 +45,15 @@ export interface TableDescription extends Table {
   constraints: Constraint[];
 }
 
-export async function describeTable(client: PostgresClient, name: TableName): Promise<TableDescription> {
-  const table = await findTable(client, name);
-  const [described] = await describe(client, [table]);
+export async function describeTable(connection: PostgresConnection, name: TableName): Promise<TableDescription> {
+  const table = await findTable(connection, name);
+  const [described] = await describe(connection, [table]);
   return described ?? { ...table, constraints: [] };
 }
 
-async function describe(client: PostgresClient, tables: readonly Table[]): Promise<TableDescription[]> {
+async function describe(connection: PostgresConnection, tables: readonly Table[]): Promise<TableDescription[]> {
   const ids = tables.map(({ id }) => id);
-  const { rows } = await client.query<Constraint & { tableID: number }>(CONSTRAINTS, [ids]);
+  const { rows } = await connection.query<Constraint & { tableID: number }>(CONSTRAINTS, [ids]);
   const byTable = Map.groupBy(rows, ({ tableID }) => tableID);
   return tables.map((table) => ({ ...table, constraints: byTable.get(table.id) ?? [] }));
 }

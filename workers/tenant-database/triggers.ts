@@ -1,34 +1,35 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { findTable, isOwnSchema, quoteTable, requireSchema, type Table } from './catalog.ts';
 import { quoteName } from './quote.ts';
 import { requireExpression } from './sql-text.ts';
 
 export async function listTriggers(
-  client: PostgresClient,
+  connection: PostgresConnection,
   { schema }: DatabaseOperationOf<'listTriggers'>,
 ): Promise<JsonObject> {
-  await requireSchema(client, schema);
-  const { rows } = await client.query<JsonObject>(`${TRIGGERS} where n.nspname = $1 and ${isVisible} order by 2, 3`, [
-    schema,
-  ]);
+  await requireSchema(connection, schema);
+  const { rows } = await connection.query<JsonObject>(
+    `${TRIGGERS} where n.nspname = $1 and ${isVisible} order by 2, 3`,
+    [schema],
+  );
   return { databaseTriggers: rows };
 }
 
 export async function readTrigger(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperationOf<'readTrigger'>,
 ): Promise<JsonObject> {
-  return { databaseTrigger: await findTrigger(client, operation) };
+  return { databaseTrigger: await findTrigger(connection, operation) };
 }
 
 type Name = Pick<DatabaseOperationOf<'readTrigger'>, 'schema' | 'table' | 'trigger'>;
 
-async function findTrigger(client: PostgresClient, { schema, table, trigger }: Name): Promise<JsonObject> {
-  const { rows } = await client.query<JsonObject>(
+async function findTrigger(connection: PostgresConnection, { schema, table, trigger }: Name): Promise<JsonObject> {
+  const { rows } = await connection.query<JsonObject>(
     `${TRIGGERS} where n.nspname = $1 and c.relname = $2 and t.tgname = $3 and ${isVisible}`,
     [schema, table, trigger],
   );
@@ -57,26 +58,26 @@ join pg_catalog.pg_namespace n on n.oid = c.relnamespace`;
 
 type CreateTrigger = DatabaseOperationOf<'createTrigger'>;
 
-export async function createTrigger(client: PostgresClient, operation: CreateTrigger): Promise<JsonObject> {
-  const table = await findTable(client, operation);
+export async function createTrigger(connection: PostgresConnection, operation: CreateTrigger): Promise<JsonObject> {
+  const table = await findTable(connection, operation);
   const fault = faultOf(operation, table);
   if (fault) throw new AppError('VALIDATION_ERROR', fault);
-  const routine = await findRoutine(client, operation);
+  const routine = await findRoutine(connection, operation);
   const { trigger, timing, events, forEach, condition, preview } = operation;
   const when = condition === null ? '' : ` when (${requireExpression(condition, 'triggerCondition')})`;
   const sql = [
     `create trigger ${quoteName(trigger)} ${timing.toLowerCase()} ${events.join(' or ').toLowerCase()} on ${quoteTable(table)} for each ${forEach.toLowerCase()}${when} execute function ${routine}()`,
   ];
-  return await applyDDL(client, sql, { preview, done: 'Trigger created' });
+  return await applyDDL(connection, sql, { preview, done: 'Trigger created' });
 }
 
 export async function dropTrigger(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperationOf<'dropTrigger'>,
 ): Promise<JsonObject> {
-  await findTrigger(client, operation);
+  await findTrigger(connection, operation);
   const sql = [`drop trigger ${quoteName(operation.trigger)} on ${quoteTable(operation)}`];
-  return await applyDDL(client, sql, { ...operation, done: 'Trigger dropped' });
+  return await applyDDL(connection, sql, { ...operation, done: 'Trigger dropped' });
 }
 
 function faultOf({ timing, events, forEach, condition }: CreateTrigger, { kind }: Table): string | undefined {
@@ -91,8 +92,8 @@ function faultOf({ timing, events, forEach, condition }: CreateTrigger, { kind }
 }
 
 /** In its own schema, else in that of the table, else wherever names without a schema are looked for. */
-async function findRoutine(client: PostgresClient, { schema, routine }: CreateTrigger): Promise<string> {
-  const { rows } = await client.query<{ schema: string; isTrigger: boolean }>(
+async function findRoutine(connection: PostgresConnection, { schema, routine }: CreateTrigger): Promise<string> {
+  const { rows } = await connection.query<{ schema: string; isTrigger: boolean }>(
     `select n.nspname as schema, p.prorettype = 'trigger'::regtype and p.pronargs = 0 as "isTrigger"
      from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
      where p.proname = $1 and case when $2::text is null then n.nspname = $3 or pg_function_is_visible(p.oid) else n.nspname = $2 end

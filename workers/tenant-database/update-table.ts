@@ -2,7 +2,7 @@ import type { DatabaseColumn } from '#shared/database-table.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { type Column, quoteTable } from './catalog.ts';
 import { findColumnType } from './column-type.ts';
@@ -25,8 +25,8 @@ type UpdateTable = DatabaseOperationOf<'updateTable'>;
  * From what is there to what is wanted, in one transaction. A column that is not among `columns` is dropped, so leaving
  * `columns` out changes none; the same holds for `constraints`.
  */
-export async function updateTable(client: PostgresClient, operation: UpdateTable): Promise<JsonObject> {
-  const current = await describeTable(client, operation);
+export async function updateTable(connection: PostgresConnection, operation: UpdateTable): Promise<JsonObject> {
+  const current = await describeTable(connection, operation);
   if (current.kind !== 'r' && current.kind !== 'p')
     throw new AppError(
       'VALIDATION_ERROR',
@@ -36,18 +36,18 @@ export async function updateTable(client: PostgresClient, operation: UpdateTable
   if (columns) requireDistinct(columns, columnsField);
   const listed = listedConstraints(operation);
   if (listed)
-    await requireReferenced(client, { table: operation, constraints: listed, field: operation.constraintsField });
+    await requireReferenced(connection, { table: operation, constraints: listed, field: operation.constraintsField });
   const wanted = wantedConstraints(current, operation, listed);
   const [dropped, added] = difference(current.constraints, wanted);
   const actions = [
     ...dropped.map(({ name = '' }) => `drop constraint ${quoteName(name)}`),
-    ...(columns ? await columnActions(client, current, operation) : []),
+    ...(columns ? await columnActions(connection, current, operation) : []),
     // What others may refer to comes first.
     ...added.filter(isKey).map((constraint) => `add ${constraintSQL(constraint)}`),
     ...added.filter((constraint) => !isKey(constraint)).map((constraint) => `add ${constraintSQL(constraint)}`),
   ];
   const sql = actions.map((action) => `alter table ${quoteTable(current)} ${action}`);
-  return await applyDDL(client, sql, { ...operation, done: 'Table updated' });
+  return await applyDDL(connection, sql, { ...operation, done: 'Table updated' });
 }
 
 function listedConstraints({ constraints, constraintsField, ...name }: UpdateTable): Constraint[] | null {
@@ -59,7 +59,7 @@ function isKey({ type }: Constraint): boolean {
 }
 
 async function columnActions(
-  client: PostgresClient,
+  connection: PostgresConnection,
   current: TableDescription,
   { columns, columnsField }: UpdateTable,
 ): Promise<string[]> {
@@ -70,8 +70,8 @@ async function columnActions(
   for (const [at, column] of wanted.entries()) {
     const field = `${columnsField}.${at}`;
     const existing = current.columns.find(({ name }) => name === column.databaseTableColumnName);
-    if (existing) actions.push(...(await changesOf(client, { existing, column, field, current })));
-    else actions.push(`add column ${await definitionOf(client, column, field)}`);
+    if (existing) actions.push(...(await changesOf(connection, { existing, column, field, current })));
+    else actions.push(`add column ${await definitionOf(connection, column, field)}`);
   }
   return actions;
 }
@@ -84,9 +84,12 @@ interface Change {
   current: TableDescription;
 }
 
-async function changesOf(client: PostgresClient, { existing, column, field, current }: Change): Promise<string[]> {
+async function changesOf(
+  connection: PostgresConnection,
+  { existing, column, field, current }: Change,
+): Promise<string[]> {
   const { databaseTableColumnType: type, isList = false, defaultValue, notNull } = column;
-  const wanted = await findColumnType(client, { type, isList, field: `${field}.databaseTableColumnType` });
+  const wanted = await findColumnType(connection, { type, isList, field: `${field}.databaseTableColumnType` });
   const name = quoteName(existing.name);
   const isOther = wanted.name !== existing.type;
   const standard =

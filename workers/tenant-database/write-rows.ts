@@ -2,16 +2,16 @@ import { isEmptyFilter } from '#shared/database-filter.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import type { PostgresConnection } from '../postgresql/connection.ts';
 import { refusalOf } from '../postgresql/errors.ts';
 import { ask, type RawResult, readTag } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
-import type { PostgresClient } from '../postgresql/session.ts';
 import { type Column, columnOf, findTable, quoteTable, type Table } from './catalog.ts';
 import { encode } from './encode.ts';
 import { conditionOf } from './filter.ts';
 import { selection } from './list-rows.ts';
 import { quoteName } from './quote.ts';
-import { inTenantTransaction } from './session.ts';
+import { inTenantTransaction } from './transaction.ts';
 import { type Value, withValues } from './values.ts';
 
 const BUDGET = { rows: 10_000, bytes: 8 * 1024 * 1024 };
@@ -23,38 +23,41 @@ interface Statement {
 }
 
 /** All of them or none, and every row that will not do is named. */
-export async function addRows(client: PostgresClient, operation: DatabaseOperationOf<'addRows'>): Promise<JsonObject> {
-  const table = await findTable(client, operation);
-  return inTenantTransaction(client, async () => {
-    const results = await allOrNothing(client, operation.rows, (row) => insertionOf(table, row));
-    const typed = await typeRows(client, results);
+export async function addRows(
+  connection: PostgresConnection,
+  operation: DatabaseOperationOf<'addRows'>,
+): Promise<JsonObject> {
+  const table = await findTable(connection, operation);
+  return inTenantTransaction(connection, async () => {
+    const results = await allOrNothing(connection, operation.rows, (row) => insertionOf(table, row));
+    const typed = await typeRows(connection, results);
     const rows = typed.flatMap((one) => one.rows);
     return { message: 'Rows added', updatedRowCount: operation.rows.length, databaseTableRows: rows };
   });
 }
 
 export async function updateRows(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperationOf<'updateRows'>,
 ): Promise<JsonObject> {
-  const table = await findTable(client, operation);
-  const results = await inTenantTransaction(client, () =>
-    allOrNothing(client, operation.changes, (change) => updateOf(table, change)),
+  const table = await findTable(connection, operation);
+  const results = await inTenantTransaction(connection, () =>
+    allOrNothing(connection, operation.changes, (change) => updateOf(table, change)),
   );
   const updatedRowCount = results.reduce((sum, { tag }) => sum + (readTag(tag ?? '').count ?? 0), 0);
   return { message: 'Rows updated', updatedRowCount };
 }
 
 export async function deleteRows(
-  client: PostgresClient,
+  connection: PostgresConnection,
   operation: DatabaseOperationOf<'deleteRows'>,
 ): Promise<JsonObject> {
-  const table = await findTable(client, operation);
+  const table = await findTable(connection, operation);
   if (isEmptyFilter(operation.filter) && !operation.all) throw everything(operation.filterField);
   const values: Value[] = [];
   const where = conditionOf(operation, table, values);
   const sql = `delete from ${quoteTable(table)} where ${where}`;
-  const { rowCount } = await withValues(values, (texts) => client.query(sql, texts));
+  const { rowCount } = await withValues(values, (texts) => connection.query(sql, texts));
   return { message: 'Rows deleted', deletedRowCount: rowCount ?? 0 };
 }
 
@@ -103,30 +106,30 @@ function updateOf(table: Table, { data, where: filter, whereField: filterField, 
  * something is, all is undone and done again one by one, to find whatever else is wrong as well.
  */
 async function allOrNothing<T>(
-  client: PostgresClient,
+  connection: PostgresConnection,
   items: readonly T[],
   statementOf: (item: T) => Statement,
 ): Promise<RawResult[]> {
-  await client.query('savepoint before_all');
+  await connection.query('savepoint before_all');
   try {
     const results: RawResult[] = [];
-    for (const item of items) results.push(await run(client, statementOf(item)));
+    for (const item of items) results.push(await run(connection, statementOf(item)));
     return results;
   } catch (error) {
     if (!refused(error)) throw error;
   }
-  await client.query('rollback to savepoint before_all');
+  await connection.query('rollback to savepoint before_all');
   const results: RawResult[] = [];
   const refusals: { index: number; error: AppError }[] = [];
   for (const [index, item] of items.entries()) {
-    await client.query('savepoint before_one');
+    await connection.query('savepoint before_one');
     try {
-      results.push(await run(client, statementOf(item)));
+      results.push(await run(connection, statementOf(item)));
     } catch (thrown) {
       const error = refused(thrown);
       if (!error) throw thrown;
       refusals.push({ index, error });
-      await client.query('rollback to savepoint before_one');
+      await connection.query('rollback to savepoint before_one');
     }
     if (refusals.length === MOST_ERRORS) break;
   }
@@ -134,8 +137,8 @@ async function allOrNothing<T>(
   return results;
 }
 
-function run(client: PostgresClient, { text, values }: Statement): Promise<RawResult> {
-  return withValues(values, (texts) => ask(client, { sql: text, values: texts, budget: BUDGET }));
+function run(connection: PostgresConnection, { text, values }: Statement): Promise<RawResult> {
+  return withValues(values, (texts) => ask(connection, { sql: text, values: texts, budget: BUDGET }));
 }
 
 /** What is wrong with a row; a time limit and a lost connection are about none. */

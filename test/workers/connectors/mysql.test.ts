@@ -343,7 +343,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
   });
 
-  test('nothing that a query leaves in its session reaches the next', async () => {
+  test('nothing that a query leaves on its connection reaches the next', async () => {
     const poisons = [
       'start transaction',
       "set time_zone = '+09:00'",
@@ -357,7 +357,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     ];
     for (const query of poisons) {
       await datasource.run({ query }).catch((error: unknown) => expect(error).toMatchObject({ code: 'DB_ERROR' }));
-      // The answer does not wait for the session to be tidied, and another one sees its locks until then.
+      // The answer does not wait for the reset of the connection, and another one sees its locks until then.
       await eventually(async () => {
         const { data } = await datasource.run({
           query: `select from_unixtime(0) as epoch, @left_behind as variable, is_free_lock('left_behind') as free,

@@ -347,7 +347,7 @@ describe('statements', () => {
   });
 });
 
-test('nothing that a query leaves in its session reaches the next', async () => {
+test('nothing that a query leaves on its connection reaches the next', async () => {
   const poisons = [
     'begin',
     "set timezone = 'Asia/Tokyo'",

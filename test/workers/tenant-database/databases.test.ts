@@ -31,7 +31,7 @@ async function aTenant(url?: string): Promise<string> {
 }
 
 async function nameOf(tenantID: string, databases = place.databases): Promise<string> {
-  return databases.use(tenantID, never, async (client) => {
+  return databases.lend(tenantID, never, async (client) => {
     const { rows } = await client.query<{ name: string }>('select current_database() as name');
     return rows[0]?.name ?? '';
   });
@@ -164,7 +164,7 @@ test('no tenant has more than five connections of one process, and nobody is ref
 
   await Promise.all(
     Array.from({ length: 20 }, () =>
-      place.databases.use(tenantID, never, async (client) => {
+      place.databases.lend(tenantID, never, async (client) => {
         await client.query('select pg_sleep(0.05)');
         const { rows } = await client.query('select count(*)::int as n from pg_stat_activity where datname = $1', [
           name,
@@ -189,7 +189,7 @@ test('an abort reaches the server', async () => {
     return rows[0].n;
   };
 
-  const work = place.databases.use(tenantID, controller.signal, (client) => client.query('select pg_sleep(60)'));
+  const work = place.databases.lend(tenantID, controller.signal, (client) => client.query('select pg_sleep(60)'));
   work.catch(() => undefined);
   await eventually(async () => expect(await active()).toBe(1));
   controller.abort(new Error('nobody waits'));
@@ -205,7 +205,7 @@ test('a server that goes away in the middle is an error that says so, and the ne
   const end = () =>
     place.deployment.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
 
-  const work = place.databases.use(tenantID, never, (client) => client.query('select pg_sleep(60)'));
+  const work = place.databases.lend(tenantID, never, (client) => client.query('select pg_sleep(60)'));
   work.catch(() => undefined);
   await eventually(async () => {
     const { rows } = await place.deployment.pool.query(
@@ -224,14 +224,14 @@ test('a server that goes away in the middle is an error that says so, and the ne
 
 test('what one leaves behind the next does not find', async () => {
   const tenantID = await aTenant();
-  await place.databases.use(tenantID, never, async (client) => {
+  await place.databases.lend(tenantID, never, async (client) => {
     await client.query('create table kept (id int)');
     await client.query(
       `set timezone to 'Asia/Kolkata'; set standard_conforming_strings to off; listen somebody; begin; insert into kept values (1)`,
     );
   });
 
-  await place.databases.use(tenantID, never, async (client) => {
+  await place.databases.lend(tenantID, never, async (client) => {
     const { rows } = await client.query(
       `select current_setting('timezone') as zone, current_setting('standard_conforming_strings') as strings, (select count(*)::int from kept) as kept, (select count(*)::int from pg_listening_channels()) as heard`,
     );

@@ -9,7 +9,7 @@ import type { EmbeddedPostgres } from '#ops/embedded/postgres.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTLSPostgres } from '#test/support/tls-postgres.ts';
-import { openSession } from '#workers/postgresql/session.ts';
+import { openPostgresConnection } from '#workers/postgresql/connection.ts';
 import { dialOwn, targetOfOwn } from '#workers/tenant-database/targets.ts';
 
 let dir: string;
@@ -32,7 +32,7 @@ afterAll(async () => {
 function open(url: string) {
   const { database, user, password } = server.connection;
   const target = targetOfOwn(url, { databaseName: database, roleName: user, password });
-  return openSession(target, dialOwn, AbortSignal.timeout(5_000));
+  return openPostgresConnection(target, dialOwn, AbortSignal.timeout(5_000));
 }
 
 async function sleeping(): Promise<number> {

@@ -6,12 +6,12 @@ import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
-import { createLink } from '../../connections/link.ts';
 import { bytesOf, writtenBytes } from '../../connections/payload.ts';
+import { createSharedConnection } from '../../connections/shared-connection.ts';
 import { type Certificates, openStream } from '../../outbound/stream.ts';
 import { placeOf } from '../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
-import { type Greeting, type MqttMessage, type MqttSession, openMqtt } from './session.ts';
+import { type Greeting, type MqttConnection, type MqttMessage, openMqttConnection } from './connection.ts';
 
 type Options = z.output<(typeof mqtt)['options']>;
 type Query = z.output<(typeof mqtt)['query']>;
@@ -21,33 +21,33 @@ type Reading = Extract<Query, { operation: 'read' }>;
 export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
   const target = targetOf(options);
   const where = placeOf(target.host, target.port);
-  const createLinkAs = (clientId: string) =>
-    createLink<MqttSession>({
+  const createConnectionAs = (clientId: string) =>
+    createSharedConnection<MqttConnection>({
       where,
       async open(signal) {
         const socket = await openStream(target, outbound, signal);
-        return await openMqtt(socket, { where, greeting: greetingOf(options, clientId) }, signal);
+        return await openMqttConnection(socket, { where, greeting: greetingOf(options, clientId) }, signal);
       },
       isOpen: ({ gone }) => !gone.aborted,
-      close: (session) => session.close(),
+      close: (connection) => connection.close(),
     });
-  const link = createLinkAs(options.clientId || randomID());
+  const shared = createConnectionAs(options.clientId || randomID());
 
   return {
-    test: (signal) => link.use(signal, (session) => session.ping()),
+    test: (signal) => shared.use(signal, (connection) => connection.ping()),
     async run({ query }, { signal, maxRows }) {
       if (query.operation === 'read') {
-        await using own = createLinkAs(options.clientId ? `${options.clientId}-${randomID()}` : randomID());
-        return await own.use(signal, (session) => unlessAborted(session.gone, read(session, query, maxRows)));
+        await using own = createConnectionAs(options.clientId ? `${options.clientId}-${randomID()}` : randomID());
+        return await own.use(signal, (connection) => unlessAborted(connection.gone, read(connection, query, maxRows)));
       }
       const { topic, qos, retain } = query;
       const payload = bytesOf('message', query.message, query.encoding);
       if (payload.length > MOST_PAYLOAD)
         throw new AppError('VALIDATION_ERROR', `message: must have at most ${MOST_PAYLOAD} bytes`);
-      await link.use(signal, (session) => session.publish({ topic, payload, qos, retain }));
+      await shared.use(signal, (connection) => connection.publish({ topic, payload, qos, retain }));
       return { data: { topic, bytes: payload.length }, affectedRows: 1 };
     },
-    [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
   };
 };
 
@@ -93,7 +93,7 @@ function greetingOf({ protocolVersion, username, password, keepAlive }: Options,
   return { protocolVersion: protocolVersion === '5' ? 5 : 4, clientId, username, password, keepAlive };
 }
 
-async function read(session: MqttSession, query: Reading, maxRows: number): Promise<QueryResult> {
+async function read(connection: MqttConnection, query: Reading, maxRows: number): Promise<QueryResult> {
   const { topic, qos, encoding, waitSeconds, messageCount } = query;
   const batch = createBatch();
   const wanted = Math.min(messageCount, maxRows);
@@ -114,10 +114,10 @@ async function read(session: MqttSession, query: Reading, maxRows: number): Prom
     if (isFull) enough.resolve();
   }
 
-  await session.subscribe({ topic, qos }, take);
+  await connection.subscribe({ topic, qos }, take);
   const over = new AbortController();
   // What is retained comes before the answer to this, and then the time begins.
-  const waited = session.ping().then(() => sleep(waitSeconds * 1_000, undefined, { signal: over.signal }));
+  const waited = connection.ping().then(() => sleep(waitSeconds * 1_000, undefined, { signal: over.signal }));
   waited.catch(() => undefined);
   try {
     await Promise.race([enough.promise, waited]);

@@ -1,27 +1,27 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { DatasourceItem } from '../../connections/connection.ts';
+import type { MySQLConnection } from './connection.ts';
 import { ask } from './query.ts';
-import type { MySQLSession } from './session.ts';
 
 const MAX_ITEMS = 10_000;
 
 /** Databases, the tables and views of one, the columns of one of these. */
-export async function browse(session: MySQLSession, path: readonly string[]): Promise<DatasourceItem[]> {
+export async function browse(connection: MySQLConnection, path: readonly string[]): Promise<DatasourceItem[]> {
   const level = levels[path.length];
   if (!level) throw new AppError('NOT_FOUND', 'There is nothing below a column');
-  const { rows } = await ask(session, { sql: level.sql, params: path, maxRows: MAX_ITEMS });
-  if (rows.length === 0 && path.length > 0) await mustExist(session, path);
+  const { rows } = await ask(connection, { sql: level.sql, params: path, maxRows: MAX_ITEMS });
+  if (rows.length === 0 && path.length > 0) await mustExist(connection, path);
   return rows.map((row) => level.present(row.map(String), row));
 }
 
 /** An empty database is empty; one that is not there is an error. */
-async function mustExist(session: MySQLSession, path: readonly string[]): Promise<void> {
+async function mustExist(connection: MySQLConnection, path: readonly string[]): Promise<void> {
   const sql =
     path.length === 1
       ? 'select 1 from information_schema.schemata where schema_name = ?'
       : 'select 1 from information_schema.tables where table_schema = ? and table_name = ?';
-  const { rows } = await ask(session, { sql, params: path, maxRows: 1 });
+  const { rows } = await ask(connection, { sql, params: path, maxRows: 1 });
   if (rows.length === 0)
     throw new AppError('NOT_FOUND', `There is no ${path.length === 1 ? 'database' : 'table'} ${path.join('.')}`);
 }

@@ -4,27 +4,27 @@ import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
 import type { QueryResult } from '../../connections/connection.ts';
+import { createConnectionPool } from '../../connections/connection-pool.ts';
 import { columnKeys, convertInParts, parseJson, rowOf } from '../../connections/rows.ts';
-import { createSessions } from '../../connections/sessions.ts';
 import { placeOf, reasonOf, upstreamError, withDetails } from '../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { browse } from './browse.ts';
+import { type MySQLConnection, openMySQLConnection } from './connection.ts';
 import { ask, type RawResult } from './query.ts';
-import { type MySQLSession, openSession } from './session.ts';
 import { type Target, targetOf } from './target.ts';
 import { readerOf, typeName } from './values.ts';
 
 export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
   const target = targetOf(options);
-  const sessions = createSessions<MySQLSession>({
+  const pool = createConnectionPool<MySQLConnection>({
     where: placeOf(target.host, target.port),
-    places: 4,
-    find: async () => ({ key: '', open: (signal) => openSession(target, outbound, signal) }),
+    maxConnections: 4,
+    find: async () => ({ key: '', open: (signal) => openMySQLConnection(target, outbound, signal) }),
   });
 
-  async function use<T>(signal: AbortSignal, work: (session: MySQLSession) => Promise<T>): Promise<T> {
+  async function lend<T>(signal: AbortSignal, work: (connection: MySQLConnection) => Promise<T>): Promise<T> {
     try {
-      return await sessions.use(signal, work);
+      return await pool.lend(signal, work);
     } catch (error) {
       throw usableError(error, target, signal);
     }
@@ -32,20 +32,20 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
 
   return {
     test: (signal) =>
-      use(signal, async (session) => void (await ask(session, { sql: 'select 1', params: [], maxRows: 1 }))),
+      lend(signal, async (connection) => void (await ask(connection, { sql: 'select 1', params: [], maxRows: 1 }))),
     async run({ statement }, { maxRows, signal, onRows }) {
       const taken = onRows && ((fields: FieldPacket[], rows: unknown[][]) => onRows(rowsOf(fields, rows)));
       const asked = { ...render(statement), maxRows, onRows: taken };
-      return await presented(await use(signal, (session) => ask(session, asked)));
+      return await presented(await lend(signal, (connection) => ask(connection, asked)));
     },
-    browse: (path, signal) => use(signal, (session) => browse(session, path)),
+    browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
     async explain({ statement }, { signal }) {
       const { sql, params } = render(statement);
       const explained = { sql: `EXPLAIN FORMAT=JSON ${sql}`, params, maxRows: 1 };
-      const { rows } = await use(signal, (session) => ask(session, explained));
+      const { rows } = await lend(signal, (connection) => ask(connection, explained));
       return parseJson(String(rows[0]?.[0] ?? 'null'));
     },
-    [Symbol.asyncDispose]: () => sessions[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 };
 

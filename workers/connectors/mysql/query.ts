@@ -1,7 +1,7 @@
 import mysql, { type FieldPacket, type ResultSetHeader } from 'mysql2';
 import type { Json } from '#shared/json.ts';
 import { MAX_BYTES } from '../../connections/rows.ts';
-import type { MySQLSession } from './session.ts';
+import type { MySQLConnection } from './connection.ts';
 
 /** What the server said, values as the driver makes them. */
 export interface RawResult {
@@ -26,19 +26,22 @@ interface Asked {
 /** ER_UNSUPPORTED_PS: a few statements, such as those that create triggers, cannot be prepared. */
 const NOT_PREPARED = 1295;
 
-export async function ask(session: MySQLSession, asked: Asked): Promise<RawResult> {
+export async function ask(connection: MySQLConnection, asked: Asked): Promise<RawResult> {
   try {
-    return await prepared(session, asked);
+    return await prepared(connection, asked);
   } catch (error) {
     const mayBeSent = error instanceof Error && 'errno' in error && error.errno === NOT_PREPARED;
     if (!mayBeSent || asked.params.length > 0) throw error;
-    return await Promise.race([read(session, session.driver.query({ sql: asked.sql }), asked), session.broken]);
+    return await Promise.race([
+      read(connection, connection.driver.query({ sql: asked.sql }), asked),
+      connection.broken,
+    ]);
   }
 }
 
-async function prepared(session: MySQLSession, asked: Asked): Promise<RawResult> {
-  const command = session.driver.execute({ sql: asked.sql, values: asked.params.map(bound) });
-  return await Promise.race([read(session, command, asked), session.broken]);
+async function prepared(connection: MySQLConnection, asked: Asked): Promise<RawResult> {
+  const command = connection.driver.execute({ sql: asked.sql, values: asked.params.map(bound) });
+  return await Promise.race([read(connection, command, asked), connection.broken]);
 }
 
 /** A number without a fraction is a whole one, as LIMIT wants it; lists and objects are JSON. */
@@ -48,7 +51,7 @@ function bound(value: Json): unknown {
   return value;
 }
 
-type Command = ReturnType<MySQLSession['driver']['query']>;
+type Command = ReturnType<MySQLConnection['driver']['query']>;
 
 /** Rows are handed over, or kept up to about this much. */
 const PORTION_BYTES = 1024 * 1024;
@@ -58,7 +61,7 @@ const PORTION_ROWS = 1_000;
  * Of a procedure with several answers the first with rows is taken. When there are more rows than wanted, the connection ends:
  * the server would go on sending all of them.
  */
-function read(session: MySQLSession, command: Command, { maxRows, onRows }: Asked): Promise<RawResult> {
+function read(connection: MySQLConnection, command: Command, { maxRows, onRows }: Asked): Promise<RawResult> {
   const result: RawResult = { fields: null, rows: [], rowCount: 0, affectedRows: undefined, isCut: false };
   const { promise, resolve, reject } = Promise.withResolvers<RawResult>();
   let bytes = 0;
@@ -81,24 +84,24 @@ function read(session: MySQLSession, command: Command, { maxRows, onRows }: Aske
 
   /** The server waits for as long as the rows are being taken. */
   async function handOver(): Promise<void> {
-    session.driver.pause();
+    connection.driver.pause();
     bytes = 0;
     try {
       await onRows?.(result.fields ?? [], result.rows.splice(0));
-      session.driver.resume();
+      connection.driver.resume();
     } catch (error) {
       reject(error);
-      session.drop();
+      connection.drop();
     }
   }
 
   function finish(): void {
-    if (result.isCut) session.driver.pause();
+    if (result.isCut) connection.driver.pause();
     // The loss of the connection is no news once everything is here.
     const taken = onRows && result.rows.length > 0 ? onRows(result.fields ?? [], result.rows.splice(0)) : undefined;
     Promise.resolve(taken)
       .then(() => resolve(result), reject)
-      .finally(() => result.isCut && session.drop());
+      .finally(() => result.isCut && connection.drop());
   }
 
   command.on('fields', onFields);

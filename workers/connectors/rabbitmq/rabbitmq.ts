@@ -8,11 +8,11 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
-import { createLink } from '../../connections/link.ts';
 import { bytesOf, type Encoding, writtenBytes } from '../../connections/payload.ts';
+import { createSharedConnection } from '../../connections/shared-connection.ts';
 import { placeOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
-import { openSession, type Session } from './session.ts';
+import { openRabbitMQConnection, type RabbitMQConnection } from './connection.ts';
 import { targetOf } from './target.ts';
 
 type Query = z.output<(typeof rabbitmq)['query']>;
@@ -25,49 +25,53 @@ const CLOSE_MS = 1_000;
 export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound }) => {
   const target = targetOf(options);
   const where = placeOf(target.host, target.port);
-  const createOwnLink = () =>
-    createLink<Session>({
+  const createOwnConnection = () =>
+    createSharedConnection<RabbitMQConnection>({
       where,
-      open: (signal) => openSession(target, outbound, signal),
+      open: (signal) => openRabbitMQConnection(target, outbound, signal),
       isOpen: ({ gone }) => !gone.aborted,
-      close: (session) => void close(session),
+      close: (connection) => void close(connection),
     });
-  const link = createOwnLink();
+  const shared = createOwnConnection();
 
   return {
-    test: (signal) => link.use(signal, (session) => onChannel(session, where, async () => undefined)),
+    test: (signal) => shared.use(signal, (connection) => onChannel(connection, where, async () => undefined)),
     async run({ query }, { signal, maxRows, idempotencyKey }) {
       if (query.operation === 'consume' || query.operation === 'peek') {
         // What was read and not acknowledged goes back with the connection, and a giant message holds up nobody else.
-        await using own = createOwnLink();
-        return await own.use(signal, (session) =>
-          onChannel(session, where, (channel) => read(channel, query, { session, maxRows })),
+        await using own = createOwnConnection();
+        return await own.use(signal, (connection) =>
+          onChannel(connection, where, (channel) => read(channel, query, { connection, maxRows })),
         );
       }
       if (query.operation !== 'publish')
-        return await link.use(signal, (session) => onChannel(session, where, (channel) => manage(channel, query)));
+        return await shared.use(signal, (connection) =>
+          onChannel(connection, where, (channel) => manage(channel, query)),
+        );
       const bytes = bytesOf('message', query.message, query.encoding);
       const message = { query, bytes, idempotencyKey, ...addressOf(query) };
-      return await link.use(signal, (session) => onChannel(session, where, (channel) => publish(channel, message)));
+      return await shared.use(signal, (connection) =>
+        onChannel(connection, where, (channel) => publish(channel, message)),
+      );
     },
-    [Symbol.asyncDispose]: () => link[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
   };
 };
 
-async function close({ model, destroy }: Session): Promise<void> {
+async function close({ model, destroy }: RabbitMQConnection): Promise<void> {
   await Promise.race([model.close().catch(() => undefined), sleep(CLOSE_MS, undefined, { ref: false })]);
   destroy();
 }
 
 /** A refusal ends the channel it was said on, and only that. */
 async function onChannel<T>(
-  session: Session,
+  connection: RabbitMQConnection,
   where: string,
   work: (channel: ConfirmChannel) => Promise<T>,
 ): Promise<T> {
   const refusals: Error[] = [];
-  const { gone, model } = session;
-  session.expect();
+  const { gone, model } = connection;
+  connection.expect();
   try {
     const channel = await unlessAborted(gone, model.createConfirmChannel());
     channel.on('error', (error) => void refusals.push(error));
@@ -81,16 +85,16 @@ async function onChannel<T>(
       throw error;
     }
   } catch (error) {
-    throw known(error, { refusals, session, where });
+    throw known(error, { refusals, connection, where });
   }
 }
 
 function known(
   error: unknown,
-  { refusals, session, where }: { refusals: Error[]; session: Session; where: string },
+  { refusals, connection, where }: { refusals: Error[]; connection: RabbitMQConnection; where: string },
 ): unknown {
   if (error instanceof AppError) return error;
-  const excess = session.excess();
+  const excess = connection.excess();
   if (excess) return excess;
   const [refusal] = refusals;
   if (!refusal || !('code' in refusal)) return upstreamError('lost', where, error);
@@ -180,14 +184,14 @@ async function manage(channel: Channel, query: Exclude<Query, Reading | Publishi
 async function read(
   channel: Channel,
   { operation, queue, messageCount, encoding }: Reading,
-  { session, maxRows }: { session: Session; maxRows: number },
+  { connection, maxRows }: { connection: RabbitMQConnection; maxRows: number },
 ): Promise<QueryResult> {
   const batch = createBatch();
   const wanted = Math.min(messageCount, maxRows);
   let last: GetMessage | undefined;
   let left = 0;
   while (batch.rows.length < wanted) {
-    session.expect();
+    connection.expect();
     const message = await channel.get(queue);
     if (!message) {
       left = 0;

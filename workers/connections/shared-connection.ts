@@ -2,40 +2,40 @@ import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import { reasonOf, upstreamError } from '../outbound/upstream-error.ts';
 
-interface Driver<Session> {
-  /** `host:port`, for the words of errors. */
+interface ConnectionSource<C> {
+  /** `host:port`, for error messages. */
   where: string;
-  open(signal: AbortSignal): Promise<Session>;
-  isOpen(session: Session): boolean;
-  close(session: Session): void;
+  open(signal: AbortSignal): Promise<C>;
+  isOpen(connection: C): boolean;
+  close(connection: C): void;
 }
 
-/** One connection that many calls share. It is opened when somebody needs it, and another one when it is gone. */
-export interface Link<Session> extends AsyncDisposable {
-  use<T>(signal: AbortSignal, work: (session: Session) => Promise<T>): Promise<T>;
+/** One connection that many calls share. It is opened by the first call, and again by the first call after it broke. */
+export interface SharedConnection<C> extends AsyncDisposable {
+  use<T>(signal: AbortSignal, work: (connection: C) => Promise<T>): Promise<T>;
 }
 
 const OPEN_MS = 10_000;
 
-interface Held<Session> {
-  opened: Promise<Session>;
-  session: Session | undefined;
+interface Held<C> {
+  opened: Promise<C>;
+  connection: C | undefined;
   users: number;
   isRetired: boolean;
 }
 
-export function createLink<Session>({ where, open, isOpen, close }: Driver<Session>): Link<Session> {
+export function createSharedConnection<C>({ where, open, isOpen, close }: ConnectionSource<C>): SharedConnection<C> {
   const ended = new AbortController();
-  let current: Held<Session> | undefined;
+  let current: Held<C> | undefined;
 
-  function enter(): Held<Session> {
-    if (current && (!current.session || isOpen(current.session))) return current;
-    const held: Held<Session> = { opened: begin(), session: undefined, users: 0, isRetired: false };
+  function enter(): Held<C> {
+    if (current && (!current.connection || isOpen(current.connection))) return current;
+    const held: Held<C> = { opened: openInTime(), connection: undefined, users: 0, isRetired: false };
     current = held;
     held.opened.then(
-      (session) => {
-        held.session = session;
-        if (held.isRetired && held.users === 0) close(session);
+      (connection) => {
+        held.connection = connection;
+        if (held.isRetired && held.users === 0) close(connection);
       },
       () => {
         if (current === held) current = undefined;
@@ -44,8 +44,8 @@ export function createLink<Session>({ where, open, isOpen, close }: Driver<Sessi
     return held;
   }
 
-  /** The time to connect is not that of the first who asks: others wait for the same. */
-  async function begin(): Promise<Session> {
+  /** Not bound to the signal of the first call: other calls wait for the same connection. */
+  async function openInTime(): Promise<C> {
     const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(OPEN_MS)]);
     try {
       return await unlessAborted(signal, open(signal));
@@ -59,10 +59,10 @@ export function createLink<Session>({ where, open, isOpen, close }: Driver<Sessi
     return upstreamError(signal.aborted ? 'timeout' : (reasonOf(error) ?? otherwise), where, error);
   }
 
-  function retire(held: Held<Session>): void {
+  function retire(held: Held<C>): void {
     held.isRetired = true;
     if (current === held) current = undefined;
-    if (held.users === 0 && held.session) close(held.session);
+    if (held.users === 0 && held.connection) close(held.connection);
   }
 
   return {
@@ -71,10 +71,10 @@ export function createLink<Session>({ where, open, isOpen, close }: Driver<Sessi
       const held = enter();
       held.users += 1;
       try {
-        const session = await unlessAborted(signal, held.opened);
-        return await unlessAborted(signal, work(session));
+        const connection = await unlessAborted(signal, held.opened);
+        return await unlessAborted(signal, work(connection));
       } catch (error) {
-        // A server that does not answer one may not answer anybody: the next one gets a connection of its own.
+        // A server that did not answer this call may not answer any: the next call opens another connection.
         if (signal.aborted) retire(held);
         throw known(error, signal, 'lost');
       } finally {

@@ -1,13 +1,13 @@
 import { createConnection, type Connection as Driver } from 'mysql2';
 import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import type { PooledConnection } from '../../connections/connection-pool.ts';
 import { guarded } from '../../connections/guarded.ts';
-import type { Session } from '../../connections/sessions.ts';
 import type { Outbound } from '../../outbound/gate.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Target } from './target.ts';
 
-export interface MySQLSession extends Session {
+export interface MySQLConnection extends PooledConnection {
   readonly driver: Driver;
   /** Rejects when the connection breaks; a query that is under way does not hear of it otherwise. */
   readonly broken: Promise<never>;
@@ -15,7 +15,11 @@ export interface MySQLSession extends Session {
   drop(): void;
 }
 
-export async function openSession(target: Target, outbound: Outbound, signal: AbortSignal): Promise<MySQLSession> {
+export async function openMySQLConnection(
+  target: Target,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<MySQLConnection> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(target.connectMs)]);
   try {
     return await open(target.host, { target, outbound }, limit);
@@ -30,7 +34,7 @@ interface Means {
 }
 
 /** The host may be an address of the target's. */
-async function open(host: string, means: Means, signal: AbortSignal): Promise<MySQLSession> {
+async function open(host: string, means: Means, signal: AbortSignal): Promise<MySQLConnection> {
   const { target, outbound } = means;
   const socket = await outbound.connect({ host, port: target.port }, signal);
   // A kill must come to the very server that is at work, and a name may stand for several.

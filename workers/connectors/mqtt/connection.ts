@@ -22,7 +22,7 @@ export interface MqttMessage {
 }
 
 /** A connection that has been let in. */
-export interface MqttSession {
+export interface MqttConnection {
   /** Aborted when the connection has ended. */
   readonly gone: AbortSignal;
   /** Fulfilled when the server has taken the message, as far as the quality of service says so. */
@@ -41,11 +41,11 @@ const MAX_UNDER_WAY = 1_000;
 type Reply = PromiseWithResolvers<Packet>;
 
 /** MQTT on a connected socket. It never connects again, keeps nothing to send later and believes no packet of the server. */
-export async function openMqtt(
+export async function openMqttConnection(
   socket: Socket,
   { where, greeting }: { where: string; greeting: Greeting },
   signal: AbortSignal,
-): Promise<MqttSession> {
+): Promise<MqttConnection> {
   const { protocolVersion, keepAlive } = greeting;
   const packets = parser({ protocolVersion });
   const gone = new AbortController();
@@ -138,7 +138,7 @@ export async function openMqtt(
     }
   });
 
-  const session: MqttSession = {
+  const connection: MqttConnection = {
     gone: gone.signal,
     ping,
     async publish({ topic, payload, qos, retain }) {
@@ -181,7 +181,7 @@ export async function openMqtt(
     letIn(answer, where);
     const maxByServer = (answer.cmd === 'connack' && answer.properties?.receiveMaximum) || MAX_UNDER_WAY;
     if (maxByServer < MAX_UNDER_WAY) publishing = createLane({ places: maxByServer });
-    return session;
+    return connection;
   } catch (error) {
     end(error);
     throw error;

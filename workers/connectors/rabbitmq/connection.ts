@@ -8,7 +8,7 @@ import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/up
 import type { Target } from './target.ts';
 
 /** A connection that has been let in. */
-export interface Session {
+export interface RabbitMQConnection {
   readonly model: ChannelModel;
   /** Aborted when the connection has ended. */
   readonly gone: AbortSignal;
@@ -24,7 +24,11 @@ const MOST_INFLOW = 32 * 1024 * 1024;
 const FRAME_BYTES = 131_072;
 
 /** The driver takes no socket, so it gets addresses that were checked; it does not connect again by itself. */
-export async function openSession(target: Target, outbound: Outbound, signal: AbortSignal): Promise<Session> {
+export async function openRabbitMQConnection(
+  target: Target,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<RabbitMQConnection> {
   let failure: unknown;
   for (const address of await outbound.resolve(target.host, signal)) {
     try {
@@ -42,7 +46,7 @@ function isUnreachable(error: unknown): boolean {
   return typeof details === 'object' && details !== null && 'reason' in details && details.reason === 'unreachable';
 }
 
-async function openAt(address: string, target: Target, signal: AbortSignal): Promise<Session> {
+async function openAt(address: string, target: Target, signal: AbortSignal): Promise<RabbitMQConnection> {
   const { host, port, certificates } = target;
   // The signal given ends with the time to connect, which must not end a connection that has come about.
   const opening = new AbortController();
@@ -70,7 +74,7 @@ async function openAt(address: string, target: Target, signal: AbortSignal): Pro
       },
       socketOptions,
     );
-    return sessionOf(model);
+    return connectionOn(model);
   } catch (error) {
     throw upstreamError(signal.aborted ? 'timeout' : reasonFor(error), placeOf(host, port), error);
   } finally {
@@ -78,7 +82,7 @@ async function openAt(address: string, target: Target, signal: AbortSignal): Pro
   }
 }
 
-function sessionOf(model: ChannelModel): Session {
+function connectionOn(model: ChannelModel): RabbitMQConnection {
   const gone = new AbortController();
   model.on('error', () => undefined);
   model.on('close', (error) => gone.abort(error ?? new Error('the connection has ended')));

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createSessions, type Session } from '#workers/connections/sessions.ts';
+import { createConnectionPool, type PooledConnection } from '#workers/connections/connection-pool.ts';
 
-interface Counted extends Session {
+interface Counted extends PooledConnection {
   source: string;
   calls: string[];
 }
@@ -22,7 +22,7 @@ const never = new AbortController().signal;
 function open(): Counted {
   const calls: string[] = [];
   let isOpen = true;
-  const session: Counted = {
+  const connection: Counted = {
     source,
     calls,
     get isOpen() {
@@ -35,16 +35,16 @@ function open(): Counted {
       calls.push('close');
     },
   };
-  opened.push(session);
-  return session;
+  opened.push(connection);
+  return connection;
 }
 
-function create({ places = 2, line = Number.POSITIVE_INFINITY } = {}) {
-  return createSessions<Counted>({
+function create({ maxConnections = 2, maxWaitingPerConnection = Number.POSITIVE_INFINITY } = {}) {
+  return createConnectionPool<Counted>({
     where: 'db.example:5432',
     find: async () => ({ key: source, open: async () => open() }),
-    places,
-    line,
+    maxConnections,
+    maxWaitingPerConnection,
     onEmpty: () => {
       emptied += 1;
     },
@@ -54,11 +54,11 @@ function create({ places = 2, line = Number.POSITIVE_INFINITY } = {}) {
 /** What follows an answer has been done. */
 const afterwards = () => sleep(5);
 
-test('a session is reset after its work and lent again', async () => {
-  await using sessions = create();
+test('a connection is reset after its work and lent again', async () => {
+  await using pool = create();
 
   for (const n of [1, 2, 3]) {
-    expect(await sessions.use(never, async () => n)).toBe(n);
+    expect(await pool.lend(never, async () => n)).toBe(n);
     await afterwards();
   }
 
@@ -67,22 +67,22 @@ test('a session is reset after its work and lent again', async () => {
   expect(emptied).toBe(0);
 });
 
-test('work that fails gives its session back as well', async () => {
-  await using sessions = create();
+test('work that fails gives its connection back as well', async () => {
+  await using pool = create();
 
-  await expect(sessions.use(never, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  await expect(pool.lend(never, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   await afterwards();
 
   expect(opened[0]?.calls).toEqual(['reset']);
 });
 
-test('more than there are places wait for their turn, and who finds the line too long is refused', async () => {
-  await using sessions = create({ places: 1, line: 1 });
+test('work beyond the limit waits for its turn, and is refused when too much waits', async () => {
+  await using pool = create({ maxConnections: 1, maxWaitingPerConnection: 1 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const first = sessions.use(never, () => over);
-  const second = sessions.use(never, async () => 2);
+  const first = pool.lend(never, () => over);
+  const second = pool.lend(never, async () => 2);
 
-  await expect(sessions.use(never, async () => 3)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  await expect(pool.lend(never, async () => 3)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
   resolve();
 
   await first;
@@ -90,13 +90,13 @@ test('more than there are places wait for their turn, and who finds the line too
   expect(opened).toHaveLength(1);
 });
 
-test('who waits until it is too late is told that nothing was done', async () => {
-  await using sessions = create({ places: 1 });
+test('work that waits too long is told that nothing was done', async () => {
+  await using pool = create({ maxConnections: 1 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const first = sessions.use(never, () => over);
+  const first = pool.lend(never, () => over);
   let isBegun = false;
 
-  const waiting = sessions.use(AbortSignal.timeout(20), async () => {
+  const waiting = pool.lend(AbortSignal.timeout(20), async () => {
     isBegun = true;
   });
 
@@ -110,10 +110,10 @@ test('who waits until it is too late is told that nothing was done', async () =>
   expect(isBegun).toBe(false);
 });
 
-test('work that is aborted is cancelled at the server, and its session lent to nobody else', async () => {
-  await using sessions = create({ places: 1 });
+test('work that is aborted is cancelled at the server, and its connection lent to nobody else', async () => {
+  await using pool = create({ maxConnections: 1 });
   const stop = new AbortController();
-  const work = sessions.use(stop.signal, () => new Promise(() => undefined));
+  const work = pool.lend(stop.signal, () => new Promise(() => undefined));
   await afterwards();
 
   stop.abort(new Error('enough'));
@@ -122,24 +122,24 @@ test('work that is aborted is cancelled at the server, and its session lent to n
   await afterwards();
   expect(opened[0]?.calls).toEqual(['cancel', 'close']);
   expect(emptied).toBe(1);
-  await sessions.use(never, async () => undefined);
+  await pool.lend(never, async () => undefined);
   expect(opened).toHaveLength(2);
 });
 
-test('sessions of another source are closed as soon as this one is asked for, also when they come back late', async () => {
-  await using sessions = create({ places: 3 });
+test('connections of another source are closed as soon as this one is asked for, also when they come back late', async () => {
+  await using pool = create({ maxConnections: 3 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const late = sessions.use(never, () => over);
-  await sessions.use(never, async () => undefined);
+  const late = pool.lend(never, () => over);
+  await pool.lend(never, async () => undefined);
   await afterwards();
   source = 'b';
 
-  await sessions.use(never, async (session) => expect(session.source).toBe('b'));
+  await pool.lend(never, async (connection) => expect(connection.source).toBe('b'));
   resolve();
   await late;
   await afterwards();
 
-  expect(opened.map((session) => [session.source, session.isOpen])).toEqual([
+  expect(opened.map((connection) => [connection.source, connection.isOpen])).toEqual([
     ['a', false],
     ['a', false],
     ['b', true],
@@ -147,19 +147,19 @@ test('sessions of another source are closed as soon as this one is asked for, al
 });
 
 test('one that broke while it was idle is not lent', async () => {
-  await using sessions = create();
-  await sessions.use(never, async () => undefined);
+  await using pool = create();
+  await pool.lend(never, async () => undefined);
   await afterwards();
   opened[0]?.close();
 
-  await sessions.use(never, async (session) => expect(session.isOpen).toBe(true));
+  await pool.lend(never, async (connection) => expect(connection.isOpen).toBe(true));
   expect(opened).toHaveLength(2);
 });
 
 test('idle ones are closed after half a minute, and then there is nothing left', async () => {
   vi.useFakeTimers();
-  await using sessions = create();
-  await sessions.use(never, async () => undefined);
+  await using pool = create();
+  await pool.lend(never, async () => undefined);
   await vi.advanceTimersByTimeAsync(29_000);
   expect(opened[0]?.isOpen).toBe(true);
 
@@ -170,12 +170,12 @@ test('idle ones are closed after half a minute, and then there is nothing left',
 });
 
 test('after the end what comes back is closed', async () => {
-  const sessions = create();
+  const pool = create();
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const work = sessions.use(never, () => over);
+  const work = pool.lend(never, () => over);
   await afterwards();
 
-  await sessions[Symbol.asyncDispose]();
+  await pool[Symbol.asyncDispose]();
   resolve();
   await work;
   await afterwards();

@@ -1,0 +1,126 @@
+import type { postgresql } from '#shared/datasources/postgresql.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import type { Connection, QueryResult, QueryRun } from '../connections/connection.ts';
+import { convertInParts, MAX_BYTES } from '../connections/rows.ts';
+import { upstreamError } from '../outbound/upstream-error.ts';
+import { browse } from './browse.ts';
+import type { PostgresConnection } from './connection.ts';
+import { refusalOf } from './errors.ts';
+import { ask, type RawResult, readTag } from './portal.ts';
+import { columnsOf, learn, rowsOf, streamRows, writeParams } from './rows.ts';
+
+/** Lends connections to one database. */
+export interface PostgresLender {
+  /** Name of the database in error messages. */
+  where: string;
+  lend<T>(signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
+}
+
+/** What can be asked of a PostgreSQL datasource: a tenant's own database, or another server. */
+export function createDatasourceConnection(
+  lender: PostgresLender,
+): Omit<Connection<typeof postgresql>, typeof Symbol.asyncDispose> {
+  async function lend<T>(signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    try {
+      return await lender.lend(signal, work);
+    } catch (error) {
+      throw isTimeout(error) ? upstreamError('timeout', lender.where, error) : error;
+    }
+  }
+
+  return {
+    test: (signal) => lend(signal, async (connection) => void (await connection.query('select 1'))),
+    async run({ statement }, { maxRows, signal, onRows }) {
+      const rendered = render(statement);
+      const question = { ...rendered, maxRows };
+      return await lend(signal, (connection) =>
+        onRows ? stream(connection, question, onRows) : answer(connection, question),
+      );
+    },
+    browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
+    async explain({ statement }, { signal }) {
+      const { sql, params } = render(statement);
+      // Never ANALYZE, which would run it; after the options it is a mistake in the syntax.
+      const explained = { sql: `EXPLAIN (FORMAT JSON) ${sql}`, params, maxRows: 1 };
+      const { data } = await lend(signal, (connection) => answer(connection, explained));
+      return (data as { 'QUERY PLAN': Json }[])[0]?.['QUERY PLAN'] ?? null;
+    },
+  };
+}
+
+interface Rendered {
+  sql: string;
+  params: Json[];
+}
+
+/** The protocol counts values in two bytes. */
+const MAX_PARAMS = 65_535;
+
+function render(statement: Statement | null): Rendered {
+  if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
+  const rendered = renderStatement(statement, (index) => `$${index}`);
+  if (rendered.sql.includes('\0')) throw new AppError('VALIDATION_ERROR', 'query: must not have a NUL character');
+  if (rendered.params.length > MAX_PARAMS)
+    throw new AppError('VALIDATION_ERROR', `query: has ${rendered.params.length} values, and can have ${MAX_PARAMS}`);
+  return rendered;
+}
+
+type Question = Rendered & { maxRows: number };
+
+function answer(connection: PostgresConnection, { maxRows, ...rendered }: Question): Promise<QueryResult> {
+  return located(rendered.sql, async () => {
+    const values = await writeParams(connection, rendered);
+    const budget = { rows: maxRows, bytes: MAX_BYTES };
+    const result = await ask(connection, { sql: rendered.sql, values, budget, field: 'query' });
+    await learn(connection, result.fields ?? []);
+    return await presented(result, connection);
+  });
+}
+
+type Take = NonNullable<QueryRun['onRows']>;
+
+function stream(
+  connection: PostgresConnection,
+  { maxRows, ...rendered }: Question,
+  onRows: Take,
+): Promise<QueryResult> {
+  return located(rendered.sql, async () => {
+    const values = await writeParams(connection, rendered);
+    const budget = { rows: maxRows, bytes: Number.POSITIVE_INFINITY };
+    const result = await streamRows(connection, { sql: rendered.sql, values, budget, field: 'query' }, onRows);
+    return await presented(result, connection);
+  });
+}
+
+/** A refusal with the line of the statement that it is about. */
+async function located<T>(sql: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw refusalOf(error, sql) ?? error;
+  }
+}
+
+async function presented(result: RawResult, connection: PostgresConnection): Promise<QueryResult> {
+  const { fields, rows, rowCount, isCut } = result;
+  const affectedRows = affectedRowsOf(result);
+  const notices = connection.takeNotices().map(({ message }) => message);
+  const written = { ...(affectedRows !== undefined && { affectedRows }), ...(notices.length > 0 && { notices }) };
+  if (!fields) return { data: [], ...written };
+  const data = await convertInParts(rows, (part) => rowsOf(part, fields, connection.types));
+  const columns = columnsOf(fields, connection.types);
+  return { data, columns, rowCount, ...written, ...(isCut && { truncated: true }) };
+}
+
+function affectedRowsOf({ tag }: RawResult): number | undefined {
+  const { command, count } = readTag(tag ?? '');
+  return count !== null && writing.has(command) ? count : undefined;
+}
+
+const writing: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE', 'COPY']);
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
+}
