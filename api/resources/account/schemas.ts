@@ -22,6 +22,6 @@ export const UserConfig = z.object({
   tenantID: z.uuid(),
   userID: z.uuid(),
   config: z.looseObject({}),
-  /** Null until something has been stored. */
+  /** Null before the first write. */
   updatedAt: z.iso.datetime().nullable(),
 });

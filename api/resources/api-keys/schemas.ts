@@ -32,7 +32,7 @@ export const ApiKeyCreate = z.object(settings).transform(({ apiKeyName, apiKeyTi
   apiKeyName: requireOne(check, 'apiKeyName', [apiKeyName, apiKeyTitle]),
 }));
 
-/** What is left out stays. */
+/** Absent fields stay. */
 export const ApiKeyUpdate = z
   .object({ ...settings, isDisabled: z.boolean().optional() })
   .transform(({ apiKeyTitle, ...body }) => ({ ...body, apiKeyName: body.apiKeyName ?? apiKeyTitle }));
@@ -61,7 +61,7 @@ export const ApiKey = z.object({
   updatedAt: z.iso.datetime(),
 });
 
-/** The one answer with the key itself. */
+/** The only answer that contains the key. */
 export const NewApiKey = ApiKey.extend({ key: z.string() });
 
 export const ApiKeys = z.object({ apiKeys: z.array(ApiKey), ...pageFields });

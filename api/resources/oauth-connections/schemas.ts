@@ -13,16 +13,16 @@ export const OAuthConnection = z.object({
   id: z.uuid(),
   oauthConnectionID: z.uuid(),
   tenantID: z.uuid(),
-  /** For people: the provider, and who signed in there. */
+  /** Title: the provider and the account. */
   name: z.string(),
   provider: z.string(),
-  /** Who signed in: null where the provider does not say. */
+  /** The account's e-mail address or name; null if the provider does not send one. */
   accountSubject: z.string().nullable(),
   accountEmail: z.string().nullable(),
   scopes: z.array(z.string()),
-  /** `broken`: the provider has ended it, and somebody must connect again. */
+  /** `broken`: the provider has ended the grant, and a user must connect again. */
   status: z.enum(['connected', 'broken']),
-  /** Of the access token, which is refreshed by itself where the provider lets us. */
+  /** Expiry of the access token, which is refreshed automatically if the provider allows it. */
   expiresAt: z.iso.datetime().nullable(),
   refreshedAt: z.iso.datetime().nullable(),
   creatorID: z.uuid(),
