@@ -83,7 +83,7 @@ async function changeInvitation(
   { roleIDs, userTenantRelationship, folderID }: Body,
 ): Promise<void> {
   if (userTenantRelationship === 'ADMIN')
-    throw new AppError('CONFLICT', 'Somebody who has not signed in yet cannot be an admin');
+    throw new AppError('CONFLICT', 'A user who has not signed in yet cannot be an admin');
   await em.nativeUpdate(
     Invitation,
     { id },
