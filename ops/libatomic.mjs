@@ -1,11 +1,13 @@
 /**
- * Node 26 needs libatomic, which a bare Debian lacks. For ops/bootstrap.mjs, so Node 20 has to read it.
+ * Node 26 needs libatomic, which a bare Debian lacks. For ops/install.mjs, so Node 20 has to read it.
  * Debian's package is unpacked, which needs no root and leaves the machine as it was.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+const nodePackage = `node-linux-${process.arch}`;
+const library = 'libatomic.so.1';
 const loaders = { x64: '/lib64/ld-linux-x86-64.so.2', arm64: '/lib/ld-linux-aarch64.so.1' };
 
 export function isLibatomicMissing() {
@@ -13,6 +15,14 @@ export function isLibatomicMissing() {
   if (known.status !== 0 || known.stdout.includes('libatomic.so.1 ')) return false;
   const folders = (process.env.LD_LIBRARY_PATH ?? '').split(delimiter);
   return !folders.some((folder) => existsSync(join(folder, 'libatomic.so.1')));
+}
+
+/** Copies the library that an earlier install fetched into the folder; false when there is none. */
+export function takeLibatomic(modules, dir) {
+  const earlier = join(cacheIn(modules), library);
+  if (!existsSync(earlier)) return false;
+  copyFileSync(earlier, join(dir, library));
+  return true;
 }
 
 /** Leaves libatomic.so.1 in the folder; false when Debian's tools or packages are out of reach. */
@@ -33,10 +43,10 @@ export function fetchLibatomic(dir) {
  * process.execPath the script, sees to those.
  */
 export function wrapNode(modules, libraryDir) {
-  const cache = join(modules, '.cache', 'libatomic');
+  const cache = cacheIn(modules);
   const node = join(modules, '.bin', 'node');
   mkdirSync(cache, { recursive: true });
-  copyFileSync(join(libraryDir, 'libatomic.so.1'), join(cache, 'libatomic.so.1'));
+  copyFileSync(join(libraryDir, library), join(cache, library));
   const execPath = "require('node:path').join(__dirname, '../../.bin/node')";
   writeFileSync(join(cache, 'exec-path.cjs'), `process.execPath = process.argv[0] = ${execPath};\n`);
   const script = [
@@ -44,8 +54,12 @@ export function wrapNode(modules, libraryDir) {
     'modules="$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)"',
     'cache="$modules/.cache/libatomic"',
     'unset PWD OLDPWD # which the shell itself has added to the environment',
-    `exec ${loaders[process.arch]} --argv0 "$0" --library-path "$cache" "$modules/node-linux-${process.arch}/bin/node" --require "$cache/exec-path.cjs" "$@"`,
+    `exec ${loaders[process.arch]} --argv0 "$0" --library-path "$cache" "$modules/${nodePackage}/bin/node" --require "$cache/exec-path.cjs" "$@"`,
   ];
   rmSync(node);
   writeFileSync(node, `${script.join('\n')}\n`, { mode: 0o755 });
+}
+
+function cacheIn(modules) {
+  return join(modules, '.cache', 'libatomic');
 }

@@ -76,6 +76,13 @@ module.exports = {
       from: { path: '^workers' },
       to: { circular: true },
     },
+    {
+      // `npm start` and the image install without them.
+      name: 'running-needs-no-development-package',
+      severity: 'error',
+      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/tools/' },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],

