@@ -17,7 +17,7 @@ export async function createOrm(config: DatabaseConfig, logger: Logger): Promise
     pool: { min: 0, max: config.poolSize },
     extensions: [Migrator],
     migrations: {
-      migrationsList: [...migrations],
+      migrationsList: migrations,
       snapshot: false,
       transactional: true,
       allOrNothing: true,

@@ -1,7 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { migrations, requiredMigration } from './migrations/index.ts';
+import { migrationNames } from './migrations/names.ts';
 import type { Pool } from './pool.ts';
 
 const MIGRATION_LOCK = 7_265_001;
@@ -29,10 +29,9 @@ export async function requireSchema(pool: Pool): Promise<void> {
       throw error;
     });
   const applied = new Set(rows.map(({ name }) => name));
-  const missing = migrations.filter(({ name }) => !applied.has(name));
-  if (missing.length > 0)
+  if (migrationNames.some((name) => !applied.has(name)))
     throw new AppError(
       'UNAVAILABLE',
-      `The database schema is older than this version needs (${requiredMigration}): run "npm run migrate"`,
+      `The database schema is older than this version needs (${migrationNames.at(-1)}): run "npm run migrate"`,
     );
 }

@@ -1,8 +1,10 @@
+import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { entities } from '#shared/db/entities/index.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import { migrationNames } from '#shared/db/migrations/names.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
@@ -33,6 +35,13 @@ test('every entity that belongs to a tenant is narrowed to it by default', () =>
     if (!('tenantID' in meta.properties)) continue;
     expect(meta.filters.tenant, meta.className).toMatchObject({ default: true });
   }
+});
+
+test('the names by which a process checks the schema are those of the migrations that ran, in their order', async () => {
+  const { rows } = await deployment.pool.query<{ name: string }>('select name from schema_migration order by id');
+  expect(rows.map(({ name }) => name)).toEqual(migrationNames);
+  const files = await readdir('shared/db/migrations');
+  expect(files.sort()).toEqual([...migrationNames.map((name) => `${name}.ts`), 'index.ts', 'names.ts']);
 });
 
 test('every mapped column exists under the name the migrations gave it', async () => {

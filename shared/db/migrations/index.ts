@@ -1,3 +1,4 @@
+import type { Migration } from '@mikro-orm/migrations';
 import { Migration20261121000000_Foundation } from './Migration20261121000000_Foundation.ts';
 import { Migration20261121120000_ApiKeys } from './Migration20261121120000_ApiKeys.ts';
 import { Migration20261121130000_Operators } from './Migration20261121130000_Operators.ts';
@@ -9,21 +10,21 @@ import { Migration20261121170000_Datasources } from './Migration20261121170000_D
 import { Migration20261121180000_TenantFiles } from './Migration20261121180000_TenantFiles.ts';
 import { Migration20261121190000_ResultPages } from './Migration20261121190000_ResultPages.ts';
 import { Migration20261121200000_OAuthConnections } from './Migration20261121200000_OAuthConnections.ts';
+import { migrationNames } from './names.ts';
 
-/** In order; only ever appended to. */
-export const migrations = [
-  { name: 'Migration20261121000000_Foundation', class: Migration20261121000000_Foundation },
-  { name: 'Migration20261121120000_ApiKeys', class: Migration20261121120000_ApiKeys },
-  { name: 'Migration20261121130000_Operators', class: Migration20261121130000_Operators },
-  { name: 'Migration20261121140000_Roles', class: Migration20261121140000_Roles },
-  { name: 'Migration20261121150000_TenantSecrets', class: Migration20261121150000_TenantSecrets },
-  { name: 'Migration20261121155000_People', class: Migration20261121155000_People },
-  { name: 'Migration20261121160000_TenantDatabases', class: Migration20261121160000_TenantDatabases },
-  { name: 'Migration20261121170000_Datasources', class: Migration20261121170000_Datasources },
-  { name: 'Migration20261121180000_TenantFiles', class: Migration20261121180000_TenantFiles },
-  { name: 'Migration20261121190000_ResultPages', class: Migration20261121190000_ResultPages },
-  { name: 'Migration20261121200000_OAuthConnections', class: Migration20261121200000_OAuthConnections },
-] as const;
+/** The class of every migration that is named, and of no other. */
+const classes = {
+  Migration20261121000000_Foundation,
+  Migration20261121120000_ApiKeys,
+  Migration20261121130000_Operators,
+  Migration20261121140000_Roles,
+  Migration20261121150000_TenantSecrets,
+  Migration20261121155000_People,
+  Migration20261121160000_TenantDatabases,
+  Migration20261121170000_Datasources,
+  Migration20261121180000_TenantFiles,
+  Migration20261121190000_ResultPages,
+  Migration20261121200000_OAuthConnections,
+} satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
-/** The schema this code needs: a process refuses to start on an older one. */
-export const requiredMigration = migrations[migrations.length - 1]?.name ?? '';
+export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

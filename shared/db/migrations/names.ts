@@ -1,0 +1,17 @@
+/**
+ * In order; only ever appended to. Without the classes, so that a process that only asks which migrations have run does not
+ * load the packages that run them.
+ */
+export const migrationNames = [
+  'Migration20261121000000_Foundation',
+  'Migration20261121120000_ApiKeys',
+  'Migration20261121130000_Operators',
+  'Migration20261121140000_Roles',
+  'Migration20261121150000_TenantSecrets',
+  'Migration20261121155000_People',
+  'Migration20261121160000_TenantDatabases',
+  'Migration20261121170000_Datasources',
+  'Migration20261121180000_TenantFiles',
+  'Migration20261121190000_ResultPages',
+  'Migration20261121200000_OAuthConnections',
+] as const;
