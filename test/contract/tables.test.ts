@@ -9,9 +9,9 @@ import { connectorOf } from '#workers/connectors/index.ts';
 import { executorOf } from '#workers/nodes/index.ts';
 import { processors } from '#workers/processors/index.ts';
 
-test('everything that is declared is done by something, and nothing else is', () => {
+test('everything that is declared is done by something, and nothing else is', async () => {
   expect(Object.keys(processors).sort()).toEqual(queues.map(({ name }) => name).sort());
-  for (const definition of datasources) expect(connectorOf(definition), definition.type).toBeTypeOf('function');
+  for (const definition of datasources) expect(await connectorOf(definition), definition.type).toBeTypeOf('function');
   for (const definition of nodes) expect(executorOf(definition), definition.kind).toBeTypeOf('function');
 });
 

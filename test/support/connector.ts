@@ -40,7 +40,8 @@ export async function openDatasource(
   } = {},
 ): Promise<OpenedDatasource> {
   const known = definition as AnyDatasource;
-  const connection = await connectorOf(known)(definition.options.parse(options), {
+  const connect = await connectorOf(known);
+  const connection = await connect(definition.options.parse(options), {
     tenantID,
     outbound,
     fetch: createOutboundFetch(outbound),

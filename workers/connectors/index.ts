@@ -1,5 +1,6 @@
 import type { AnyDatasource } from '#shared/datasources/index.ts';
 import { airtable } from '#shared/datasources/presets/airtable.ts';
+import type { presets } from '#shared/datasources/presets/index.ts';
 import { jira } from '#shared/datasources/presets/jira.ts';
 import { notion } from '#shared/datasources/presets/notion.ts';
 import { sendgrid } from '#shared/datasources/presets/sendgrid.ts';
@@ -8,48 +9,36 @@ import { stripe } from '#shared/datasources/presets/stripe.ts';
 import { twilio } from '#shared/datasources/presets/twilio.ts';
 import type { Connection } from '../connections/connection.ts';
 import type { Connector, ConnectorContext } from './connector.ts';
-import { connectDuckdb } from './duckdb.ts';
-import { connectExcelcsv } from './excelcsv.ts';
-import { connectGraphql } from './graphql.ts';
-import { connectMqtt } from './mqtt/mqtt.ts';
-import { connectMySQL } from './mysql/mysql.ts';
-import { connectNats } from './nats.ts';
-import { connectPostgresql } from './postgresql.ts';
-import { presetConnector } from './preset.ts';
-import { connectRabbitmq } from './rabbitmq/rabbitmq.ts';
-import { connectRedis } from './redis.ts';
-import { connectRestapi } from './restapi.ts';
-import { connectS3 } from './s3/s3.ts';
-import { connectSmtp } from './smtp/smtp.ts';
-import { connectSqlite } from './sqlite.ts';
-import { connectTenantdb } from './tenantdb.ts';
-import { connectWebsocket } from './websocket.ts';
 
-/** What each datasource type does. */
+/** What each datasource type does; loaded when the first datasource of the type is opened, and the driver with it. */
 const connectors = {
-  tenantdb: connectTenantdb,
-  nats: connectNats,
-  rabbitmq: connectRabbitmq,
-  mqtt: connectMqtt,
-  postgresql: connectPostgresql,
-  mysql: connectMySQL,
-  excelcsv: connectExcelcsv,
-  sqlite: connectSqlite,
-  duckdb: connectDuckdb,
-  redis: connectRedis,
-  smtp: connectSmtp,
-  restapi: connectRestapi,
-  graphql: connectGraphql,
-  websocket: connectWebsocket,
-  s3: connectS3,
-  airtable: presetConnector(airtable),
-  stripe: presetConnector(stripe),
-  twilio: presetConnector(twilio),
-  sendgrid: presetConnector(sendgrid),
-  slack: presetConnector(slack),
-  notion: presetConnector(notion),
-  jira: presetConnector(jira),
-} satisfies { [D in AnyDatasource as D['type']]: Connector<D> };
+  tenantdb: async () => (await import('./tenantdb.ts')).connectTenantdb,
+  nats: async () => (await import('./nats.ts')).connectNats,
+  rabbitmq: async () => (await import('./rabbitmq/rabbitmq.ts')).connectRabbitmq,
+  mqtt: async () => (await import('./mqtt/mqtt.ts')).connectMqtt,
+  postgresql: async () => (await import('./postgresql.ts')).connectPostgresql,
+  mysql: async () => (await import('./mysql/mysql.ts')).connectMySQL,
+  excelcsv: async () => (await import('./excelcsv.ts')).connectExcelcsv,
+  sqlite: async () => (await import('./sqlite.ts')).connectSqlite,
+  duckdb: async () => (await import('./duckdb.ts')).connectDuckdb,
+  redis: async () => (await import('./redis.ts')).connectRedis,
+  smtp: async () => (await import('./smtp/smtp.ts')).connectSmtp,
+  restapi: async () => (await import('./restapi.ts')).connectRestapi,
+  graphql: async () => (await import('./graphql.ts')).connectGraphql,
+  websocket: async () => (await import('./websocket.ts')).connectWebsocket,
+  s3: async () => (await import('./s3/s3.ts')).connectS3,
+  airtable: preset(airtable),
+  stripe: preset(stripe),
+  twilio: preset(twilio),
+  sendgrid: preset(sendgrid),
+  slack: preset(slack),
+  notion: preset(notion),
+  jira: preset(jira),
+} satisfies { [D in AnyDatasource as D['type']]: () => Promise<Connector<D>> };
+
+function preset<D extends (typeof presets)[number]>(definition: D): () => Promise<Connector<D>> {
+  return async () => (await import('./preset.ts')).presetConnector(definition);
+}
 
 type ErasedConnector = (
   options: unknown,
@@ -57,7 +46,7 @@ type ErasedConnector = (
 ) => Promise<Connection<AnyDatasource>> | Connection<AnyDatasource>;
 
 /** What opens a datasource of this type. */
-export function connectorOf({ type }: AnyDatasource): ErasedConnector {
+export async function connectorOf({ type }: AnyDatasource): Promise<ErasedConnector> {
   // The options have been parsed by the type's own schema, which is what the connector's type asks for.
-  return connectors[type] as unknown as ErasedConnector;
+  return (await connectors[type]()) as unknown as ErasedConnector;
 }

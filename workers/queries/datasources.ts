@@ -56,7 +56,8 @@ export function createDatasources({ pool, secrets, kept, reach, logger }: Dataso
       const open = async () => {
         const parsed = definition.options.safeParse(options);
         if (!parsed.success) throw invalid(within(['datasourceOptions'], fromZod(parsed.error)));
-        return await connectorOf(definition)(parsed.data, { ...reach, tenantID, logger });
+        const connect = await connectorOf(definition);
+        return await connect(parsed.data, { ...reach, tenantID, logger });
       };
       return await kept.use({ tenantID, datasourceID, type, options }, open, (connection) =>
         work(connection, definition),

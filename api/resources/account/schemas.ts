@@ -22,6 +22,6 @@ export const UserConfig = z.object({
   tenantID: z.uuid(),
   userID: z.uuid(),
   config: z.looseObject({}),
-  /** Null before the first write. */
+  /** Null until something has been stored. */
   updatedAt: z.iso.datetime().nullable(),
 });

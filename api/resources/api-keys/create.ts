@@ -29,7 +29,7 @@ export const createApiKey = tenantRoute({
   body: ApiKeyCreate,
   response: z.object({ apiKey: NewApiKey }),
   isSecret: true,
-  // Not idempotent: to repeat the answer, the key would have to be stored.
+  // To answer a repeated request, the key would have to be stored.
   idempotent: false,
 
   async handle({ body, caller, em, tenantID, require, holds }, { config }) {
@@ -68,7 +68,7 @@ export const cloneApiKey = tenantRoute({
     const original = await em.findOne(ApiKeyEntity, { id: params.apiKeyID });
     if (!original) throw new AppError('NOT_FOUND', 'API key not found');
     const { apiKeyDescription, permissions, folderID } = original;
-    // An expired key is not copied: the copy would be unusable.
+    // A copy of what has expired would have to be given another expiry before it could be used.
     const isExpired = original.expiresAt && original.expiresAt.getTime() <= Date.now();
     const expiresAt = isExpired ? defaultExpiry(config) : original.expiresAt;
     const roleIDs = (await readRoleIDs(onEntities(em), tenantID, [original.id])).get(original.id) ?? [];
@@ -92,7 +92,7 @@ interface Settings {
   isDisabled?: boolean;
 }
 
-/** Writes the key, its rules and its roles in one transaction. */
+/** The key, its rules and its roles, together or not at all. */
 async function save(
   em: EntityManager,
   caller: Caller,

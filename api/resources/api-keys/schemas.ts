@@ -32,7 +32,7 @@ export const ApiKeyCreate = z.object(settings).transform(({ apiKeyName, apiKeyTi
   apiKeyName: requireOne(check, 'apiKeyName', [apiKeyName, apiKeyTitle]),
 }));
 
-/** Absent fields stay. */
+/** What is left out stays. */
 export const ApiKeyUpdate = z
   .object({ ...settings, isDisabled: z.boolean().optional() })
   .transform(({ apiKeyTitle, ...body }) => ({ ...body, apiKeyName: body.apiKeyName ?? apiKeyTitle }));
@@ -61,7 +61,7 @@ export const ApiKey = z.object({
   updatedAt: z.iso.datetime(),
 });
 
-/** The only answer that contains the key. */
+/** The one answer with the key itself. */
 export const NewApiKey = ApiKey.extend({ key: z.string() });
 
 export const ApiKeys = z.object({ apiKeys: z.array(ApiKey), ...pageFields });

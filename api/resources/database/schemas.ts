@@ -24,7 +24,7 @@ export const Preview = z.object({
 });
 export const Drop = Preview.extend({ cascade: Flag });
 
-/** Merges two names of one field: the first that is present counts. */
+/** The first that is there, of two names for one thing. */
 function either<A extends object>(body: A, names: [keyof A, keyof A], check: z.RefinementCtx) {
   const value = body[names[0]] ?? body[names[1]];
   if (value === undefined || value === null)
@@ -46,10 +46,10 @@ export const RawSQL = z
     params: z.array(z.json()).max(1_000).default([]),
     readOnly: z.boolean().default(false),
     timeoutSeconds: z.number().min(0.1).max(300).default(30),
-    /** Rows of each result; further rows are not fetched, and `truncated` is true. */
+    /** Of each result; what is beyond is not fetched, and `truncated` says so. */
     maxRows: z.int().min(1).max(10_000).default(1_000),
   })
-  // The other name is left out of the document: new clients do not need it.
+  // Whoever writes a client anew has no need of the other name.
   .meta({ required: ['sql'] })
   .transform(({ query, ...body }, check) => ({
     ...body,
@@ -76,7 +76,7 @@ export const TableCreate = z
     ifNotExists: body.ifNotExists,
   }));
 
-/** The wanted state of each given list: a column or constraint that is not in its list is dropped. */
+/** The whole wanted state of what is mentioned: a column or constraint that is not in its list is dropped. */
 export const TableUpdate = z
   .object({
     columns: Columns.optional(),
@@ -100,7 +100,7 @@ function fieldsOf(body: { columns?: unknown; constraints?: unknown; [other: stri
   };
 }
 
-/** A filter in the query string is JSON. */
+/** A filter in the address is JSON. */
 const FilterText = z
   .string()
   .transform((text, check) => {
@@ -186,7 +186,7 @@ const RowChange = z
 
 export const RowsUpdate = z.object({ databaseTableRowData: z.array(RowChange).min(1).max(MOST_ROWS) });
 
-/** Without a filter the change concerns every row, which needs `all: true`. */
+/** Without a filter every row is meant, and `all` must say so. */
 export const RowsDelete = z
   .object({ where: Where, query: Where, all: z.boolean().default(false) })
   .transform(({ where, query, all }) => ({ ...filterOf({ where, query }), all }));
@@ -264,7 +264,7 @@ function readRoutine(text: string): { schema: string | null; name: string } | un
   return isFit ? routine : undefined;
 }
 
-/** Answer to a change of schema. */
+/** What a change of the database's form answers. */
 export const Changed = z.object({ message: z.string(), sql: z.array(z.string()), preview: z.boolean() });
 export const SchemaCreated = Changed.extend({ databaseSchema: z.object({ databaseSchemaName: z.string() }) });
 

@@ -6,12 +6,12 @@ export const FileID = z.object({ tenantID: ID, fileID: ID });
 
 export const FileList = z.object(pageQuery(standardPage));
 
-/** Has the fields of a datasource's `fileInfo`, so that the answer can be copied there. */
+/** With the words `fileInfo` of a datasource has: an answer of the upload can be put there as it is. */
 export const File = z.object({
   fileID: z.uuid(),
-  /** Address of the file, relative to the API. */
+  /** Where it can be read, relative to the API. */
   url: z.string(),
-  /** The value for a datasource's `filePath`. */
+  /** What a datasource names it by. */
   filePath: z.string(),
   fileName: z.string(),
   fileSize: z.int(),

@@ -18,7 +18,7 @@ export const deleteDatasource = tenantRoute({
 
   async handle({ params, em }) {
     return em.transactional(async (tx) => {
-      // Locked, so that no query is added meanwhile.
+      // Locked, so that nobody adds a query meanwhile.
       const datasource = await getDatasource(tx, params.datasourceID, { lock: true });
       const queries = await tx.find(DataQuery, { datasourceID: datasource.id });
       for (const query of queries) await deleteAsset(tx, 'dataquery', query);

@@ -35,7 +35,7 @@ export const DatasourceUpdate = z.object({
 export const DatasourceTest = z.object({
   datasourceType: Type,
   datasourceOptions: JsonObject,
-  /** The stored datasource whose secrets the masks in the options stand for. */
+  /** The stored one that a mask in the options stands for. */
   datasourceID: ID.nullish(),
 });
 
@@ -50,7 +50,7 @@ export const SchemasQuery = z.object({ datasourceType: z.string().max(64).option
 
 const Step = z.string().min(1).max(1_000);
 
-/** `?path=public&path=orders`: each a level deeper. */
+/** `?path=public&path=orders`: each a step further in. */
 export const MetadataQuery = z.object({
   path: z
     .union([Step.transform((step) => [step]), z.array(Step).max(20)])
@@ -68,7 +68,7 @@ export const Datasource = z.object({
   /** Secrets are masked. */
   datasourceOptions: z.looseObject({}),
   datasourceTags: z.array(z.string()),
-  /** Result of the last test of the stored options. */
+  /** What the last test of the stored options said. */
   connectionStatus: z.enum(['unknown', 'connected', 'failed']),
   testedAt: z.iso.datetime().nullable(),
   folderID: z.uuid().nullable(),
@@ -80,7 +80,7 @@ export const Datasource = z.object({
 
 export const Datasources = z.object({ datasources: z.array(Datasource), ...pageFields });
 
-/** Answer to a change: the datasource, and a message to show. */
+/** After a change: the datasource, and words for people. */
 export const Changed = z.object({ datasource: Datasource, message: z.string() });
 
 export const ConnectionResult = z.object({ connectionResult: z.literal(true), message: z.string() });
@@ -92,6 +92,6 @@ export const Metadata = z.object({ path: z.array(z.string()), items: z.array(Dat
 export const Usage = z.object({
   dataQueries: z.array(z.object({ dataQueryID: z.uuid(), dataQueryTitle: z.string() })),
   workflows: z.array(z.object({ workflowID: z.uuid(), workflowTitle: z.string() })),
-  /** Number of users of the datasource that are not listed: unreadable for the caller, or beyond the limit. */
+  /** How many there are that the caller may not read, or that are beyond the first of a long list. */
   others: z.object({ dataQueries: z.int(), workflows: z.int() }),
 });

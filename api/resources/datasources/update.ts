@@ -61,11 +61,11 @@ async function changeType(
       `${queries} data ${queries === 1 ? 'query is' : 'queries are'} written for ${datasource.datasourceType}: the type cannot change`,
     );
   datasource.datasourceType = datasourceType;
-  // A mask in options of a new type cannot stand for a secret of the old type.
+  // No mask of the new type stands for a secret of the old one.
   datasource.datasourceOptions = {};
 }
 
-/** Answers whether the options have changed. */
+/** Answers whether they are others than before. */
 function changeOptions(datasource: Datasource, { datasourceOptions: given }: Update, secrets: KeyRing): boolean {
   if (!given) return false;
   const before = openOptions(secrets, datasource);

@@ -5,7 +5,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID, Usage } from './schemas.ts';
 
-/** Further ones are only counted. */
+/** More are counted and not named. */
 const SHOWN = 200;
 
 export const readUsage = tenantRoute({

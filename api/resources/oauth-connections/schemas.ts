@@ -13,16 +13,16 @@ export const OAuthConnection = z.object({
   id: z.uuid(),
   oauthConnectionID: z.uuid(),
   tenantID: z.uuid(),
-  /** Title: the provider and the account. */
+  /** For people: the provider, and who signed in there. */
   name: z.string(),
   provider: z.string(),
-  /** The account's e-mail address or name; null if the provider does not send one. */
+  /** Who signed in: null where the provider does not say. */
   accountSubject: z.string().nullable(),
   accountEmail: z.string().nullable(),
   scopes: z.array(z.string()),
-  /** `broken`: the provider has ended the grant, and a user must connect again. */
+  /** `broken`: the provider has ended it, and somebody must connect again. */
   status: z.enum(['connected', 'broken']),
-  /** Expiry of the access token, which is refreshed automatically if the provider allows it. */
+  /** Of the access token, which is refreshed by itself where the provider lets us. */
   expiresAt: z.iso.datetime().nullable(),
   refreshedAt: z.iso.datetime().nullable(),
   creatorID: z.uuid(),

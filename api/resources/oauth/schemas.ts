@@ -13,7 +13,7 @@ export const StartQuery = z.object({
 
 export const AuthorizationURL = z.object({ url: z.url() });
 
-/** Query parameters with which a provider sends the browser back; others are ignored. */
+/** What a provider sends a browser back with. Whatever else it adds is nothing to us. */
 export const CallbackQuery = z.object({
   state: z.string().max(4_000).optional(),
   code: z.string().max(8_000).optional(),

@@ -97,12 +97,12 @@ export const testGivenDataQuery = tenantRoute({
   },
 });
 
-/** Explaining needs the right to read the query, because a plan shows its text. */
+/** How a server would go about a query tells what is in it. */
 function mayRead(dataQueryID: string): Access {
   return { permission: 'dataquery.read', object: `dataquery:${dataQueryID}` };
 }
 
-/** Idempotency key for the datasource, derived from the client's key, which is unique to that client only. */
+/** What the datasource gets in the place of the client's key, which is only one of its own. */
 function keyForOthers(tenantID: string, { principal, route, key }: IdempotencyClaim): string {
   return hash('sha256', JSON.stringify([tenantID, principal, route, key]), 'base64url');
 }

@@ -11,10 +11,10 @@ export const DataQueryID = z.object({ dataQueryID: ID });
 const Title = z.string().min(1).max(255);
 const Type = z.string().min(1).max(64);
 
-/** Fields of the type and of every query; the datasource may be named in here or beside it. */
+/** The type's own fields and those of every query; what is asked may be named in here or beside it. */
 const Options = z.object({ datasourceID: ID.nullish(), datasourceType: Type.nullish() }).catchall(Json);
 
-/** Null or absent when the type needs no datasource. */
+/** Null, or not there: the type needs no datasource. */
 const asked = { datasourceID: ID.nullish(), datasourceType: Type.nullish() };
 
 const described = {
@@ -46,13 +46,13 @@ export type DataQueryUpdate = z.output<typeof DataQueryUpdate>;
 
 const inputs = { args: JsonObject.optional(), inputValues: JsonObject.optional() };
 
-/** An empty body runs the query without inputs. */
+/** No body at all is a run without inputs. */
 export const DataQueryInputs = z
   .object(inputs)
   .optional()
   .transform((body) => ({ inputs: inputsOf(body) }));
 
-/** With `cursor` (the `nextCursor` of an answer): the rows that follow; the query is not run again. */
+/** With `cursor`, the `nextCursor` of an answer, the rows that follow; nothing is run then. */
 export const DataQueryRun = z
   .object({ ...inputs, cursor: ResultCursor.optional() })
   .optional()
@@ -68,9 +68,9 @@ const Flag = z
   .transform((text) => text === 'true');
 
 export const RunQuery = z.object({
-  /** True: answers with the server's plan instead of rows. */
+  /** How the server would go about it, in the place of its answer. */
   explain: Flag,
-  /** True: bypasses the cache. */
+  /** The cache is not asked. */
   fresh: Flag,
 });
 
@@ -105,7 +105,7 @@ export const DataQuery = z.object({
 
 export const DataQueries = z.object({ dataQueries: z.array(DataQuery), ...pageFields });
 
-/** Answer to a change: the query, and a message to show. */
+/** After a change: the query, and words for people. */
 export const Changed = z.object({ dataQuery: DataQuery, message: z.string() });
 
 export const Runs = z.object({
@@ -143,7 +143,7 @@ interface Spelled {
   datasourceType?: string | null | undefined;
 }
 
-/** Moves the datasource from the options to its place beside them. */
+/** One spelling: what is asked stands beside the options. */
 function split(body: Spelled) {
   const { datasourceID, datasourceType, ...own } = body.dataQueryOptions;
   return {

@@ -9,25 +9,25 @@ import { type Issue, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
 
-/** Target of a query as the client named it: a datasource, a type, or both. */
+/** What a query asks, as somebody has named it: a datasource, a type, or both. */
 interface Asked {
   datasourceID?: string | null | undefined;
   datasourceType?: string | undefined;
 }
 
-/** Target of a query: a datasource, or null where the type needs none. */
+/** What a query asks: a datasource, or null where the type is the whole address. */
 export interface Target {
   datasourceID: string | null;
   datasourceType: string;
 }
 
-/** Permissions to write or test a query, beside the route's own. */
+/** What writing or trying a query asks for beside the route's own permission. */
 export function targetAccess({ datasourceID, datasourceType }: Asked): Access[] {
   if (datasourceID) return [{ permission: 'datasource.read', object: `datasource:${datasourceID}` }];
   return typeAccess(datasourceType ?? ownDatabase?.type);
 }
 
-/** The query's target, or the issues of the query. Locks the datasource until the transaction, if there is one, ends. */
+/** The query's target, or what is wrong with the query. The datasource stays until the transaction, if there is one, ends. */
 export async function checkTarget(
   em: EntityManager,
   { datasourceID, datasourceType, dataQueryOptions }: Asked & { dataQueryOptions: JsonObject },
@@ -63,7 +63,7 @@ function findType(type: string): DatasourceDefinition | undefined {
   return findDatasourceType(type);
 }
 
-/** Default target of a query: the tenant's own database. */
+/** What is asked when a query names nothing: the database that is the tenant's own. */
 const ownDatabase = (datasources as readonly DatasourceDefinition[]).find(({ standsAlone }) => standsAlone);
 
 const unknownType: Issue = { path: ['datasourceType'], message: `must be one of ${datasourceTypes.join(', ')}` };

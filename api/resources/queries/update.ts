@@ -23,7 +23,7 @@ export const updateDataQuery = tenantRoute({
       const query = await getDataQuery(tx, params.dataQueryID, { lock: true });
       const asked = change(query, body);
       if (asked) {
-        // Needed even if the datasource stays: a changed statement may read anything in it.
+        // Also where the datasource stays: other words to it may ask for anything it has.
         await require(targetAccess(asked));
         const { target, issues } = await checkTarget(tx, asked);
         if (issues) throw invalid(issues);
@@ -38,7 +38,7 @@ export const updateDataQuery = tenantRoute({
   },
 });
 
-/** Target of the query after the change; undefined when the body does not change it. */
+/** What the query asks afterwards; undefined when nothing of that is mentioned. */
 function change(query: DataQuery, { datasourceID, datasourceType, dataQueryOptions }: DataQueryUpdate) {
   if (datasourceID === undefined && datasourceType === undefined && !dataQueryOptions) return undefined;
   const isElsewhere = datasourceID !== undefined || datasourceType !== undefined;

@@ -24,7 +24,7 @@ export const deleteRole = tenantRoute({
   },
 });
 
-/** Deletes a role of the entity manager's tenant, with its rules and assignments. */
+/** Deletes a role of the entity manager's tenant, with its rules and whoever has it. */
 export async function deleteOwnRole(
   em: EntityManager,
   { tenantID, roleID }: { tenantID: string; roleID: string },

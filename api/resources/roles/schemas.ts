@@ -13,7 +13,7 @@ export const RoleID = z.object({ roleID: ID });
 
 const mostPermissions = 500;
 
-/** A permission on one asset. Capitals in the type do not matter, as in the resource of a permission. */
+/** On one asset. The type may be written with any capitals, as the resource of a permission. */
 const AssetPermission = z
   .object({ resourceType: z.string(), resourceID: ID, action: z.string() })
   .transform(({ resourceType, resourceID, action }, check): AssetGrant => {
@@ -28,7 +28,7 @@ const AssetPermission = z
 
 const ASSET = /^tenant:asset:([^:]+):([^:]+):([^:]+)$/;
 
-/** `<resource>.<action>`, `<resource>.*`, `*`, or on one asset: `tenant:asset:<type>:<id>:<action>`. */
+/** `<resource>.<action>`, `<resource>.*`, `*`, or what concerns one asset: `tenant:asset:<type>:<id>:<action>`. */
 const PermissionText = z
   .string()
   .max(255)
@@ -57,7 +57,7 @@ export const RoleCreate = z
   .object({ ...settings, rolePermissions: RolePermissions })
   .transform((body, check) => ({ ...spelled(body), roleName: requireOne(check, 'roleName', named(body)) }));
 
-/** Absent fields stay. */
+/** What is left out stays. */
 export const RoleUpdate = z
   .object({ ...settings, rolePermissions: RolePermissions.optional() })
   .transform((body) => ({ ...spelled(body), roleName: named(body).find((name) => name !== undefined) }));
@@ -68,7 +68,7 @@ export const RoleList = z.object({
   folderID: ID.optional(),
 });
 
-/** Roles of every tenant; `tenantID` narrows the list to one. */
+/** Of every tenant; `tenantID` narrows it to one. */
 export const AllRolesList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
@@ -78,7 +78,7 @@ export const AllRolesList = z.object({
 export const Role = z.object({
   id: z.uuid(),
   roleID: z.uuid(),
-  /** Null for a role of the deployment. */
+  /** Null: of the whole deployment. */
   tenantID: z.uuid().nullable(),
   roleName: z.string(),
   roleDescription: z.string().nullable(),
@@ -96,7 +96,7 @@ export const Roles = z.object({ roles: z.array(Role), ...pageFields });
 
 export const RepairedRole = z.object({
   roleID: z.string(),
-  /** Null for a role that is not stored and had only rules. */
+  /** Null: there is no such role, only rules that said so. */
   roleName: z.string().nullable(),
   added: z.int(),
   removed: z.int(),
@@ -116,7 +116,7 @@ interface Spellings extends Named {
   assetPermissions?: AssetGrant[] | undefined;
 }
 
-/** Splits permissions into those on a whole type and those on single assets, without duplicates. */
+/** One list for what concerns everything of a type, one for single assets, and each permission once. */
 function spelled<S extends Spellings>({ rolePermissions, assetPermissions, roleName: _, roleTitle: __, ...rest }: S) {
   const general = rolePermissions?.filter((permission) => typeof permission === 'string');
   const assets = rolePermissions?.filter((permission) => typeof permission !== 'string') ?? [];

@@ -21,9 +21,9 @@ export const readLogo = publicRoute({
     response.set({
       'content-type': logo.contentType,
       etag: `"${logo.digest}"`,
-      // The image of an address never changes; after a day a cache checks whether it still exists.
+      // An address never shows another image; a day later a copy is asked whether the image is still there.
       'cache-control': 'public, max-age=86400',
-      // Pages of other origins may show it; opened directly, it runs no script.
+      // A page of another origin shows it; opened by itself, nothing in it runs.
       'cross-origin-resource-policy': 'cross-origin',
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
@@ -33,7 +33,7 @@ export const readLogo = publicRoute({
       return {};
     }
     const whole = await em.findOne(TenantLogo, { id: logoID }, { ...anyTenant, fields: ['bytes'], refresh: true });
-    // The logo was replaced after the row was read.
+    // Replaced since the line above.
     if (!whole) throw noLogo();
     response.send(whole.bytes);
     return {};

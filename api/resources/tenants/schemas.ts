@@ -22,7 +22,7 @@ export const TenantCreate = z.object({
 export const TenantUpdate = z.object({
   tenantTitle: Title.optional(),
   tenantDescription: Description,
-  /** An external address, or the address of an uploaded logo. */
+  /** Somewhere else, or what an upload has set. */
   tenantLogoURL: z
     .union([z.url({ protocol: /^https$/ }), z.string().startsWith(logoPath(''))], {
       error: 'must be an https URL, or what an upload has answered',
@@ -43,23 +43,23 @@ export const Tenant = z.object({
   tenantTitle: z.string(),
   tenantDescription: z.string().nullable(),
   tenantLogoURL: z.string().nullable(),
-  /** The mask if a URL is stored. */
+  /** The mask when there is one. */
   tenantDBURL: z.string().nullable(),
   creatorID: z.uuid(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 });
 
-/** For a tenant that is created with a database URL: whether a worker could connect. */
+/** Of a tenant that is created with a database: whether a worker got through to it. */
 export const DatabaseConnection = z.object({ connected: z.boolean(), message: z.string().optional() });
 
-/** A tenant in a member's list. */
+/** As its member sees it in the list. */
 export const OwnTenant = Tenant.extend({
   role: Relationship,
   roles: z.array(z.object({ roleID: z.uuid(), roleName: z.string() })),
 });
 
-/** With the caller's own role; other members need another permission. */
+/** With what the caller is in it; who else is there is another permission's matter. */
 export const CountedTenant = OwnTenant.extend({
   relationships: z.array(z.object({ tenantID: z.uuid(), userID: z.uuid(), role: Relationship })),
   ...AssetCounts.shape,

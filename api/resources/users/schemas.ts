@@ -14,7 +14,7 @@ const RoleIDs = z
 
 const Relationship = z.enum(['ADMIN', 'MEMBER']);
 
-/** Allows letters beyond ASCII before the @, as identity providers do. */
+/** Also with letters beyond ASCII before the @, as providers have them. */
 const Address = z.email({ pattern: z.regexes.unicodeEmail }).max(320).transform(normalAddress);
 
 /** Two names for the address. */
@@ -36,7 +36,7 @@ export const UserRoles = z.object({
   folderID: ID.nullish(),
 });
 
-/** Filter of a tenant's users. */
+/** Of a tenant's. */
 export const TenantUserList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
@@ -48,19 +48,19 @@ export const UserList = z.object({ ...pageQuery(standardPage), search: z.string(
 export const TenantUser = z.object({
   id: z.uuid(),
   tenantUserID: z.uuid(),
-  /** Null for an invitation. */
+  /** Null of an invitation. */
   userID: z.uuid().nullable(),
   email: z.string().nullable(),
   firstName: z.string().nullable(),
   lastName: z.string().nullable(),
   isDisabled: z.boolean(),
-  /** True until an invited user signs in. */
+  /** Invited, and not yet signed in. */
   isPending: z.boolean(),
   isTenantAdmin: z.boolean(),
   userTenantRelationship: Relationship,
   roles: z.array(z.object({ roleID: z.uuid(), roleName: z.string() })),
   folderID: z.uuid().nullable(),
-  /** Null before the first request; up to a minute late. */
+  /** Null until they have been here; at most a minute late. */
   lastSeen: z.iso.datetime().nullable(),
   tenantUserFrom: z.iso.datetime(),
   createdAt: z.iso.datetime(),
@@ -71,7 +71,7 @@ export const UserID = z.object({ userID: ID });
 
 export const UserBlock = z.object({ isDisabled: z.boolean() });
 
-/** A user of the deployment, as operators see it. */
+/** Somebody of the whole deployment, as operators see them. */
 export const Person = z.object({
   userID: z.uuid(),
   email: z.string().nullable(),

@@ -24,7 +24,7 @@ export const deleteWorkflow = tenantRoute({
     if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
 
     const which = { tenantID, workflowID: workflow.id };
-    // Runs are cancelled before, so that an interrupted request can be repeated, and after, for runs accepted meanwhile.
+    // Before, so that a request broken off here can be repeated; and after, for what was accepted meanwhile.
     await cancelRuns(em, runs, which);
     await deleteAsset(em, 'workflow', workflow);
     await cancelRuns(em, runs, which);

@@ -14,7 +14,7 @@ export const CollectionRequestID = z.object({ collectionRequestID: ID });
 const Nodes = z.array(WorkflowNode).max(5_000);
 const Edges = z.array(WorkflowEdge).max(20_000);
 
-/** The contract names fields differently on create and update; both spellings are accepted everywhere. */
+/** The contract names things differently from verb to verb: both spellings are accepted on all of them. */
 const spellings = {
   title: Title.optional(),
   workflowTitle: Title.optional(),
@@ -39,7 +39,7 @@ export const WorkflowCreate = z.object({ ...spellings, ...described }).transform
   return { ...settingsOf(body), ...graphOf(body), title };
 });
 
-/** Undefined leaves, null clears; an absent graph stays. */
+/** Undefined leaves, null clears; a graph that is not mentioned stays as it is. */
 export const WorkflowUpdate = z
   .object({ ...spellings, ...described, isDisabled: z.boolean().optional() })
   .transform((body) => ({
@@ -51,7 +51,7 @@ export const WorkflowUpdate = z
 
 const runInputs = { args: JsonObject.optional(), inputValues: JsonObject.optional() };
 
-/** An empty body starts a run without inputs. */
+/** No body at all is an execution without inputs. */
 export const WorkflowExecute = z
   .object(runInputs)
   .optional()
@@ -66,7 +66,7 @@ export const WorkflowTest = z
     edges: Edges.optional(),
     workflowEdges: Edges.optional(),
     workflowOptions: WorkflowOptions.nullish(),
-    /** The saved workflow that is tested. */
+    /** The saved workflow this is a test of. */
     workflowID: ID.nullish(),
     ...runInputs,
   })
@@ -111,7 +111,7 @@ export const SchemasQuery = z.object({ nodeType: z.string().max(255).optional() 
 
 export const Submission = z.object({ submittedData: JsonObject });
 
-/** Stored JSON is not validated again: it was when it came. */
+/** Stored JSON leaves as it is: it was checked when it came. */
 const Stored = z.looseObject({});
 
 export const WorkflowSummary = z.object({
@@ -166,7 +166,7 @@ export const Waiting = z.object({
 });
 
 export const Instance = InstanceSummary.extend({
-  /** `seq` of the last visible change: the `lastSeq` for `workflow_run_join`. */
+  /** Of the last visible change: the `lastSeq` for `workflow_run_join`. */
   seq: z.int(),
   input: Stored,
   output: z.unknown(),
@@ -200,7 +200,7 @@ export const Instance = InstanceSummary.extend({
   ),
 });
 
-/** With `wait`, the outcome too if the run ends in time. */
+/** With `wait`, and when the run has ended in time, its outcome as well. */
 export const Execution = z.object({
   instanceID: z.uuid(),
   status: RunStatus.optional(),

@@ -18,7 +18,7 @@ export const submitCollection = tenantRoute({
   filter: true,
   params: CollectionRequestID,
   body: Submission,
-  // No idempotency key is needed: the first submission to a request counts.
+  // Harmless without a key: the first answer to a request counts.
   idempotent: false,
   response: z.object({ collectionRequestID: z.uuid(), message: z.string() }),
 
@@ -28,7 +28,7 @@ export const submitCollection = tenantRoute({
     if (request.status !== 'PENDING' || isTerminal(run.status)) throw closed(request.status);
 
     const submittedData = checkSubmission(request.collectionConfig, body.submittedData);
-    // By the database's clock; the state of the row decides between two submissions.
+    // By the database's clock, and with the row's own state as the judge between two submissions.
     const inTime = { $or: [{ expiresAt: null }, { expiresAt: { $gt: raw<Date>('now()') } }] };
     const won = await em.nativeUpdate(
       CollectionRequest,
@@ -37,7 +37,7 @@ export const submitCollection = tenantRoute({
     );
     if (won === 0) throw closed('EXPIRED');
 
-    // Committed above: if this wake is lost, the sweep finds the submission.
+    // The fact has committed: if this wake is lost, the sweep finds the fact.
     await runs.wake([request.instanceID]);
     return { collectionRequestID: request.id, message: 'Answer received' };
   },
