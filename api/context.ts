@@ -63,7 +63,7 @@ export async function createApiContext(
   await requireSchema(pool);
   const orm = await createOrm(config.db, logger);
   resources.defer(() => orm.close());
-  const backplane = overrides.backplane ?? resources.use(createBackplane(config.backplane, logger));
+  const backplane = overrides.backplane ?? resources.use(await createBackplane(config.backplane, logger));
   const policy = overrides.policy ?? resources.use(createPolicy(pool, logger));
   const { messages } = backplane;
   const secrets = createKeyRing(config.secrets.keys);

@@ -29,7 +29,7 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
   const pool = createPool(config.db, logger, { max: 2, name: 'gantry.board' });
   resources.defer(() => pool.end());
   await requireSchema(pool);
-  const backplane = resources.use(createBackplane(config.backplane, logger));
+  const backplane = resources.use(await createBackplane(config.backplane, logger));
 
   const { openOnLoopback } = config.board;
   const app = express();

@@ -7,7 +7,7 @@ import { migrateAll } from './migrate-all.ts';
 try {
   const config = readConfig();
   const logger = createLogger(config.log, { process: 'migrate' });
-  await using backplane = createBackplane(config.backplane, logger);
+  await using backplane = await createBackplane(config.backplane, logger);
   const applied = await migrateAll(config, backplane, logger);
   logger.info(
     { applied: applied.length },

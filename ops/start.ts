@@ -112,7 +112,7 @@ function environment(
 }
 
 async function bringUpToDate(config: Config, logger: Logger): Promise<void> {
-  await using backplane = createBackplane(config.backplane, logger);
+  await using backplane = await createBackplane(config.backplane, logger);
   await migrateAll(config, backplane, logger);
 }
 

@@ -50,7 +50,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const dispatchPool = createDispatchPool(config.db, logger, 'gantry.worker');
   resources.defer(() => dispatchPool.end());
   await requireSchema(pool);
-  const backplane = resources.use(createBackplane(config.backplane, logger));
+  const backplane = resources.use(await createBackplane(config.backplane, logger));
   const producer = createProducer(backplane);
   const publisher = resources.use(createPublisher(backplane));
   const runs = createRuns({ pool, dispatchPool, producer, messages: backplane.messages, logger });

@@ -25,7 +25,7 @@ export const ask: Row = async (environment) => {
   const config = readConfig(env);
   const logger = createLogger({ level: 'warn' });
   const secrets = createKeyRing(config.secrets.keys);
-  const backplane = resources.use(createBackplane(config.backplane, logger));
+  const backplane = resources.use(await createBackplane(config.backplane, logger));
   const { pool, tenantID } = environment;
   const asking = resources.use(createAsking({ backplane, producer: createProducer(backplane), pool, secrets, logger }));
   await environment.startWorker({ SECRETS_KEYS: keys, OUTBOUND_ALLOW: '127.0.0.0/8' });

@@ -54,7 +54,7 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
   const logger = createLogger({ level: 'warn' });
   const pool = createPool(config.db, logger);
   resources.defer(() => pool.end());
-  const backplane = resources.use(createBackplane(config.backplane, logger));
+  const backplane = resources.use(await createBackplane(config.backplane, logger));
   const orm = await createOrm(config.db, logger);
   await migrate(orm, pool, logger);
   await backplane.migrate();

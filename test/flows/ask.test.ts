@@ -341,7 +341,7 @@ test('a question of another shape does not compile', () => {
 describe('two processes', () => {
   test('each gets the answers to its own questions', async () => {
     await using worker = startAnswering();
-    await using backplane = createBackplane(deployment.config.backplane, testLogger);
+    await using backplane = await createBackplane(deployment.config.backplane, testLogger);
     await using other = newAsking(backplane);
     await new Promise((resolve) => setTimeout(resolve, 200));
 

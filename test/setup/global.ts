@@ -15,7 +15,7 @@ export default async function setup(): Promise<void> {
   const pool = createPool(db, testLogger);
   const orm = await createOrm(db, testLogger);
   // Both passes share the template, so the queues' own schema is always in it.
-  const backplane = createBackplane({ prefix: 'gantry', databaseURL: url.href }, testLogger);
+  const backplane = await createBackplane({ prefix: 'gantry', databaseURL: url.href }, testLogger);
   await migrate(orm, pool, testLogger);
   await backplane.migrate();
   await backplane[Symbol.asyncDispose]();

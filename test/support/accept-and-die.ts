@@ -10,7 +10,7 @@ const [point, run] = process.argv.slice(2) as [string, string];
 const config = readConfig();
 const logger = createLogger({ level: 'silent' });
 const pool = createPool(config.db, logger);
-const backplane = createBackplane(config.backplane, logger);
+const backplane = await createBackplane(config.backplane, logger);
 const real = createProducer(backplane);
 
 const producer: Producer = {

@@ -81,7 +81,7 @@ export async function startDeployment(
   const pool = createPool(config.db, testLogger);
   resources.defer(() => pool.end());
   resources.defer(() => dropTenantDatabases(pool));
-  const backplane = resources.use(createBackplane(config.backplane, testLogger));
+  const backplane = resources.use(await createBackplane(config.backplane, testLogger));
   const producer = createProducer(backplane);
   const runs = createRuns({ pool, dispatchPool: pool, producer, messages: backplane.messages, logger: testLogger });
   const tenantID = newID();

@@ -49,7 +49,7 @@ test('while Postgres is away requests are told to come again, and served when it
     }),
   );
   const config = readConfig({ NODE_ENV: 'test', DATABASE_URL: postgres.url });
-  await using backplane = createBackplane(config.backplane, testLogger);
+  await using backplane = await createBackplane(config.backplane, testLogger);
   await migrateAll(config, backplane, testLogger);
   const api = resources.use(await startSmallApi(routes, { DATABASE_URL: postgres.url }));
   const ada = await api.as('ada@example.com');

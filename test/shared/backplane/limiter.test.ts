@@ -11,7 +11,7 @@ let deployment: Deployment;
 let other: Backplane;
 beforeAll(async () => {
   deployment = await startDeployment();
-  other = createBackplane(deployment.config.backplane, testLogger);
+  other = await createBackplane(deployment.config.backplane, testLogger);
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();
@@ -75,7 +75,7 @@ test.each(['is gone', 'is silent'])(
   async (how) => {
     await using store = await brokenStore({ isListening: how === 'is silent' });
     const { backplane: config } = deployment.config;
-    await using broken = createBackplane(
+    await using broken = await createBackplane(
       {
         ...config,
         databaseURL: `postgres://x:x@127.0.0.1:${store.port}/x`,
