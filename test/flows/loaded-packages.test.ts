@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '#ops/embedded/ports.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { testServers } from '#test/support/environment.ts';
+import { type Spawned, spawnNode } from '#test/support/process.ts';
+import { eventually } from '#test/support/settle.ts';
+
+let deployment: Deployment;
+beforeAll(async () => {
+  deployment = await startDeployment();
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+
+const backplane = testServers.redisURL
+  ? ['@socket.io/redis-adapter', 'bullmq', 'ioredis', 'rate-limiter-flexible', 'socket.io']
+  : ['@socket.io/postgres-adapter', 'bullmq', 'rate-limiter-flexible', 'socket.io'];
+
+// What reads a tenant's files, connects to its servers or runs migrations is loaded by the first request that needs it.
+test('a worker that has done nothing has loaded no driver, no parser and no entity manager', async () => {
+  await using worker = start('workers/main.ts');
+  await eventually(async () => {
+    const { rows } = await deployment.pool.query('select 1 from worker_session');
+    expect(rows).toHaveLength(1);
+  });
+  expect(await loadedBy(worker)).toEqual([...backplane, 'casbin', 'oauth4webapi', 'pg', 'pino', 'zod'].sort());
+});
+
+test('an API process that has answered nothing has loaded no writer of workbooks', async () => {
+  const port = await freePort();
+  await using api = start('api/main.ts', { PORT: String(port) });
+  await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200));
+  const loaded = ['@mikro-orm/core', '@mikro-orm/migrations', '@mikro-orm/postgresql', 'busboy', 'casbin', 'cors'];
+  expect(await loadedBy(api)).toEqual(
+    [...backplane, ...loaded, 'express', 'helmet', 'jose', 'pg', 'pino', 'zod'].sort(),
+  );
+});
+
+function start(entry: string, more: Record<string, string> = {}): Spawned {
+  return spawnNode(['--import', './test/support/report-packages.ts', entry], { ...deployment.env, ...more });
+}
+
+async function loadedBy({ child }: Spawned): Promise<string[]> {
+  // A moment more, for what begins to load only after the start.
+  await sleep(500);
+  const answered = once(child, 'message');
+  child.send('packages');
+  const [packages] = (await answered) as [string[]];
+  return packages;
+}
