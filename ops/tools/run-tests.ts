@@ -15,21 +15,13 @@ import { join } from 'node:path';
 import { findRedis, startRedis } from '#test/servers/redis.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 import { tiedToParent } from '../embedded/processes.ts';
-import type { PassResult } from './test-pass.ts';
+import type { TestResult } from './run-vitest.ts';
 
-/** Tests that never touch a backplane learn nothing from a second pass. */
-const backplaneFree = [
-  'test/ops/**',
-  'test/shared/workflow/**',
-  'test/shared/nodes/**',
-  'test/shared/datasources/**',
-  'test/shared/queries/**',
-  'test/workers/connectors/**',
-  'test/workers/files/**',
-  'test/workers/postgresql/**',
-  'test/workers/tenant-database/**',
-  'test/workers/sandbox/**',
-];
+/** All planned work included, the suite on both backplanes has to stay below this. */
+const BUDGET_SECONDS = 900;
+
+/** Continuous integration fails beyond this. A slow machine alone should not take as long; a suite out of hand does. */
+const LIMIT_SECONDS = 1500;
 
 const backplanes = ['postgres', 'redis'] as const;
 type Backplane = (typeof backplanes)[number];
@@ -38,7 +30,7 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
 
 const { wanted, watch, rest } = readArguments(process.argv.slice(2));
-const results: (PassResult & { backplane: Backplane })[] = [];
+let result: TestResult = { passed: 0, failed: [], skipped: [], files: [] };
 let missing: string | undefined;
 
 try {
@@ -48,14 +40,9 @@ try {
   const redis = wanted.includes('redis') ? await provideRedis(servers, dir) : undefined;
   missing = redis?.reason;
 
-  const passes = wanted.filter((backplane) => backplane === 'postgres' || redis?.url !== undefined);
-  for (const [index, backplane] of passes.entries()) {
-    if (stop.signal.aborted) break;
-    console.log(`\n── ${backplane} backplane (pass ${index + 1} of ${passes.length}) ──`);
-    const excluded = index > 0 ? backplaneFree.flatMap((glob) => ['--exclude', glob]) : [];
-    const env = testEnvironment(backplane, databaseURL, redis?.url);
-    results.push({ backplane, ...(await runPass([...(watch ? ['--watch'] : []), ...excluded, ...rest], env)) });
-  }
+  const available = wanted.filter((backplane) => backplane === 'postgres' || redis?.url !== undefined);
+  const env = testEnvironment(available, databaseURL, redis?.url);
+  if (!stop.signal.aborted) result = await runVitest([...(watch ? ['--watch'] : []), ...rest], env);
 } catch (error) {
   console.error(`\nThe tests could not be run: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
@@ -121,34 +108,39 @@ async function provideRedis(servers: AsyncDisposableStack, dir: string): Promise
 }
 
 /** Tests must never empty a developer's own DATABASE_URL or REDIS_URL. */
-function testEnvironment(backplane: Backplane, databaseURL: string, redisURL: string | undefined): NodeJS.ProcessEnv {
+function testEnvironment(
+  available: readonly Backplane[],
+  databaseURL: string,
+  redisURL: string | undefined,
+): NodeJS.ProcessEnv {
   const { DATABASE_URL, REDIS_URL, TEST_REDIS_URL, ...inherited } = process.env;
   return {
     ...inherited,
     NODE_ENV: 'test',
     ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
-    GANTRY_TEST_BACKPLANE: backplane,
+    GANTRY_TEST_BACKPLANES: available.join(','),
     TEST_DATABASE_URL: databaseURL,
-    ...(backplane === 'redis' && redisURL ? { TEST_REDIS_URL: redisURL } : {}),
+    ...(redisURL && { TEST_REDIS_URL: redisURL }),
   };
 }
 
-async function runPass(args: string[], env: NodeJS.ProcessEnv): Promise<PassResult> {
-  const script = join(import.meta.dirname, 'test-pass.ts');
+async function runVitest(args: string[], env: NodeJS.ProcessEnv): Promise<TestResult> {
+  const script = join(import.meta.dirname, 'run-vitest.ts');
   const [command = '', ...rest] = tiedToParent('KILL', [process.execPath, script, ...args]);
   const child = spawn(command, rest, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
-  let result: PassResult | undefined;
+  let received: TestResult | undefined;
   child.on('message', (message) => {
-    result = message as PassResult; // Only test-pass.ts writes to this channel.
+    received = message as TestResult; // Only run-vitest.ts writes to this channel.
   });
   const exit = endOf(child);
   stop.signal.addEventListener('abort', () => child.kill(stop.signal.reason));
 
   const how = await exit;
-  if (result === undefined) return { passed: 0, failed: [`vitest ended without a result (${how})`], skipped: [] };
-  if (how !== 'exit code 0' && result.failed.length === 0)
-    result.failed.push(`vitest failed outside the tests (${how})`);
-  return result;
+  if (received === undefined)
+    return { passed: 0, failed: [`vitest ended without a result (${how})`], skipped: [], files: [] };
+  if (how !== 'exit code 0' && received.failed.length === 0)
+    received.failed.push(`vitest failed outside the tests (${how})`);
+  return received;
 }
 
 async function endOf(child: ChildProcess): Promise<string> {
@@ -157,14 +149,11 @@ async function endOf(child: ChildProcess): Promise<string> {
 }
 
 function report(): void {
-  const skipped = results.flatMap((pass) =>
-    pass.skipped.map(({ name, reason }) => `  ${pass.backplane}: ${name}: ${reason}`),
-  );
-  const failed = results.flatMap((pass) => pass.failed.map((name) => `  ${pass.backplane}: ${name}`));
-  const passed = results.reduce((sum, pass) => sum + pass.passed, 0);
-
-  if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.join('\n')}`);
-  if (failed.length > 0) console.log(`\nFailed:\n${failed.join('\n')}`);
+  const { passed, failed, skipped, files } = result;
+  if (files.length > 1) console.log(`\nSlowest files:\n${slowest(files).join('\n')}`);
+  if (skipped.length > 0)
+    console.log(`\nSkipped:\n${skipped.map(({ name, reason }) => `  ${name}: ${reason}`).join('\n')}`);
+  if (failed.length > 0) console.log(`\nFailed:\n${failed.map((name) => `  ${name}`).join('\n')}`);
   if (missing !== undefined) {
     console.log(`\n!!! The suite ran on the Postgres backplane ONLY: ${missing}.`);
     console.log(
@@ -173,6 +162,32 @@ function report(): void {
   }
   if (passed + failed.length === 0) console.log('\nNo test ran.');
   if (stop.signal.aborted) console.log(`\nStopped by ${stop.signal.reason}.`);
-  console.log(`\n${passed} passed, ${failed.length} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
-  if (failed.length > 0 || passed === 0 || stop.signal.aborted) process.exitCode = 1;
+  const inTime = reportTime();
+  console.log(`\n${passed} passed, ${failed.length} failed`);
+  if (failed.length > 0 || passed === 0 || stop.signal.aborted || !inTime) process.exitCode = 1;
+}
+
+function slowest(files: TestResult['files']): string[] {
+  const byPath = Object.values(Object.groupBy(files, ({ path }) => path)).flatMap((runs) => {
+    const [first] = runs ?? [];
+    if (!runs || !first) return [];
+    const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);
+    const each = runs.map((run) => `${run.backplane} ${run.seconds.toFixed(1)} s`).join(', ');
+    const tests = runs.reduce((sum, run) => sum + run.tests, 0);
+    return [{ seconds, line: `${`${tests}`.padStart(6)} tests  ${first.path} (${each})` }];
+  });
+  byPath.sort((a, b) => b.seconds - a.seconds);
+  return byPath.slice(0, 10).map(({ seconds, line }) => `${seconds.toFixed(1).padStart(8)} s ${line}`);
+}
+
+/** Only a whole run can be held against the budget. Answers whether the run may pass. */
+function reportTime(): boolean {
+  const seconds = Math.round(performance.now() / 1000);
+  const whole = rest.length === 0 && wanted.length === backplanes.length && missing === undefined;
+  if (!whole) return true;
+  console.log(`\nTook ${seconds} s of the ${BUDGET_SECONDS} s that the whole suite may take.`);
+  if (seconds > BUDGET_SECONDS) console.log(`!!! The suite is over its budget of ${BUDGET_SECONDS} s.`);
+  if (seconds <= LIMIT_SECONDS || !process.env.CI) return true;
+  console.log(`!!! In continuous integration it fails beyond ${LIMIT_SECONDS} s.`);
+  return false;
 }

@@ -1,14 +1,52 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { backplaneFree, longestFirst, measuringMemory, root } from './test-files.ts';
+
+/** Set by run-tests.ts: the backplanes of this run, one or both. */
+const backplanes = (process.env.GANTRY_TEST_BACKPLANES ?? 'postgres').split(',');
+
+/** A process serves files of one project only. In most, it serves many: loading our code anew for each took half of all time. */
+const projects = backplanes.flatMap((backplane, index) => {
+  const env = { GANTRY_TEST_BACKPLANE: backplane };
+  const exclude = index > 0 ? backplaneFree : [];
+  return [
+    { name: `${backplane}, alone`, env, include: [...measuringMemory], exclude: [...exclude], isolate: true },
+    {
+      name: backplane,
+      env,
+      include: ['test/**/*.test.ts'],
+      exclude: [...exclude, ...measuringMemory],
+      isolate: false,
+    },
+  ];
+});
+
+class LongestFirst extends BaseSequencer {
+  /** Within one rank, vitest's own order stays: by the durations of the last run, or else by the sizes of the files. */
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.sort((a, b) => rank(a) - rank(b));
+  }
+}
+
+function rank({ project, moduleId }: TestSpecification): number {
+  const nth = projects.findIndex(({ name }) => name === project.name);
+  const place = longestFirst.findIndex((file) => moduleId === join(root, file));
+  return nth * (longestFirst.length + 1) + (place < 0 ? longestFirst.length : place);
+}
 
 export default defineConfig({
   test: {
-    root: new URL('../..', import.meta.url).pathname,
-    include: ['test/**/*.test.ts'],
+    root,
     globalSetup: ['test/setup/global.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',
     maxWorkers: 3,
-    fileParallelism: true,
+    sequence: { sequencer: LongestFirst },
+    // Node loads our TypeScript itself, as in production.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    projects: projects.map((test) => ({ extends: true, test })),
   },
 });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
 import { newID } from '#shared/ids.ts';
+import { redisURL } from '#test/support/backplane.ts';
 import { freshDatabase } from '#test/support/database.ts';
-import { testServers } from '#test/support/environment.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
@@ -18,7 +18,7 @@ test('the API starts from its settings alone, and at SIGTERM finishes what it ha
     spawnNode(['api/main.ts'], {
       NODE_ENV: 'test',
       DATABASE_URL: database.url,
-      ...(testServers.redisURL && { REDIS_URL: testServers.redisURL }),
+      ...(redisURL && { REDIS_URL: redisURL }),
       BACKPLANE_PREFIX: `t${newID().replaceAll('-', '').slice(-20)}`,
       PORT: String(port),
       DEV_ISSUER_KEY_FILE: join(dir, 'key.json'),

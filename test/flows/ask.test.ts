@@ -18,9 +18,10 @@ import { answers } from '#workers/processors/answers.ts';
 import { createCancels } from '#workers/processors/cancels.ts';
 import { consume, type ProcessorContext } from '#workers/processors/consume.ts';
 import { startRedis } from '../servers/redis.ts';
+import { redisURL } from '../support/backplane.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';
-import { testLogger, testServers } from '../support/environment.ts';
+import { testLogger } from '../support/environment.ts';
 import { aUser } from '../support/factories.ts';
 import { spawnNode } from '../support/process.ts';
 import { eventually } from '../support/settle.ts';
@@ -383,7 +384,7 @@ describe('over HTTP', () => {
   }, 60_000);
 
   test('without Redis nothing is asked, and the client is told to come again', async ({ skip }) => {
-    if (!testServers.redisURL) skip('only the Redis backplane has a Redis to lose');
+    if (!redisURL) skip('only the Redis backplane has a Redis to lose');
     const dir = await mkdtemp(join(tmpdir(), 'gantry-ask-'));
     await using redis = await startRedis({ dir });
     await using lonely = await startCluster({ workers: false, settings: { REDIS_URL: redis.url } });

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
+import { redisURL } from '#test/support/backplane.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
-import { testServers } from '#test/support/environment.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
 
-const backplane = testServers.redisURL
+const backplane = redisURL
   ? ['@socket.io/redis-adapter', 'bullmq', 'ioredis', 'rate-limiter-flexible', 'socket.io']
   : ['@socket.io/postgres-adapter', 'bullmq', 'rate-limiter-flexible', 'socket.io'];
 

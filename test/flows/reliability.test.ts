@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
+import { redisURL } from '#test/support/backplane.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
-import { testServers } from '#test/support/environment.ts';
 import { code, graph, noop } from '#test/support/graphs.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -80,7 +80,7 @@ test('R1: workers are killed again and again under load, and every run ends once
 });
 
 test('R2: Redis forgets everything, then dies and comes back empty, and no accepted run is lost', async ({ skip }) => {
-  if (!testServers.redisURL) skip('only the Redis backplane has a Redis to lose');
+  if (!redisURL) skip('only the Redis backplane has a Redis to lose');
   const dir = await mkdtemp(join(tmpdir(), 'gantry-r2-'));
   await using redis = await startRedis({ dir });
   await using deployment = await startDeployment({ ...LEASE, REDIS_URL: redis.url });

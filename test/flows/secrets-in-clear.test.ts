@@ -9,6 +9,7 @@ import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
 import { queues } from '#shared/queues/index.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
+import { redisURL } from '../support/backplane.ts';
 import { createBrowser } from '../support/browser.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { onServer } from '../support/database.ts';
@@ -227,7 +228,7 @@ async function dump(cluster: Cluster): Promise<string> {
     const { rows } = await cluster.pool.query(`select t::text as row from ${name} t`);
     found.push(name, JSON.stringify(rows));
   }
-  if (testServers.redisURL) found.push(await dumpRedis(testServers.redisURL, cluster.config.backplane.prefix));
+  if (redisURL) found.push(await dumpRedis(redisURL, cluster.config.backplane.prefix));
   return found.join('\n');
 }
 

@@ -9,8 +9,9 @@ import type { QueueName } from '#shared/queues/index.ts';
 import { createRuns, type NewRun, type Runs } from '#shared/runs.ts';
 import { dropDatabase } from '#shared/tenants.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
+import { redisURL } from './backplane.ts';
 import { freshDatabase } from './database.ts';
-import { testLogger, testOAuth, testSecurity, testServers } from './environment.ts';
+import { testLogger, testOAuth, testSecurity } from './environment.ts';
 import { settle } from './settle.ts';
 
 /** A database, a backplane and as many workers as asked for, without an API: for tests of what a run does. */
@@ -66,7 +67,7 @@ export async function startDeployment(
   const env: Record<string, string> = {
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
-    ...(testServers.redisURL && { REDIS_URL: testServers.redisURL }),
+    ...(redisURL && { REDIS_URL: redisURL }),
     // One Redis serves every file of the run: each has its own prefix.
     BACKPLANE_PREFIX: `t${newID().replaceAll('-', '').slice(-20)}`,
     LOG_LEVEL: 'silent',

@@ -10,8 +10,9 @@ import { createServer } from '#api/server.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
+import { redisURL } from './backplane.ts';
 import { freshDatabase } from './database.ts';
-import { testLogger, testSecurity, testServers } from './environment.ts';
+import { testLogger, testSecurity } from './environment.ts';
 
 export interface Answer {
   status: number;
@@ -49,7 +50,7 @@ export async function startSmallApi(
   const config = readConfig({
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
-    ...(testServers.redisURL && { REDIS_URL: testServers.redisURL }),
+    ...(redisURL && { REDIS_URL: redisURL }),
     BACKPLANE_PREFIX: `t${newID().replaceAll('-', '').slice(-20)}`,
     DATABASE_POOL: '5',
     ...testSecurity,

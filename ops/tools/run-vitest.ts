@@ -1,11 +1,19 @@
-/** One pass of the suite in a process of its own, for ops/tools/run-tests.ts, which it sends a `PassResult`. Arguments are vitest's. */
+/** Runs vitest in a process of its own, for ops/tools/run-tests.ts, which it sends a `TestResult`. Arguments are vitest's. */
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 import { parseCLI, startVitest } from 'vitest/node';
 
-export interface PassResult {
+export interface TestResult {
   passed: number;
   failed: string[];
   skipped: { name: string; reason: string }[];
+  files: FileResult[];
+}
+
+export interface FileResult {
+  path: string;
+  backplane: string;
+  seconds: number;
+  tests: number;
 }
 
 const { filter, options } = parseCLI(['vitest', ...process.argv.slice(2)]);
@@ -28,11 +36,11 @@ if (!options.watch) {
   process.disconnect?.();
 }
 
-function summarize(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): PassResult {
+function summarize(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): TestResult {
   const tests = modules.flatMap((module) => [...module.children.allTests()]);
   const skipped = tests.flatMap((test) => {
     const result = test.result();
-    // A name pattern skips all other tests; a report would be mostly about them.
+    // A name pattern skips all other tests; a list of those would be noise.
     return result.state === 'skipped' && !(narrowed && result.note === undefined)
       ? [{ name: nameOf(test), reason: result.note ?? reasonFor(test) }]
       : [];
@@ -45,22 +53,43 @@ function summarize(modules: readonly TestModule[], unhandledErrors: readonly Ser
       ...unhandledErrors.map((error) => `unhandled error: ${error.message}`),
     ],
     skipped,
+    files: modules.map(measure),
   };
 }
 
-/** Failures outside of tests: a file that does not load, a process that died, a hook around a whole suite. */
+/** What failed without a test to blame: a file that does not load or whose process died, a hook around a whole suite. */
 function brokenParts(module: TestModule): string[] {
   const unfinished = ['pending', 'queued'].includes(module.state());
   const suites = [...module.children.allSuites()].filter((suite) => suite.errors().length > 0);
   return [
-    ...(unfinished ? [`${module.relativeModuleId} (did not finish)`] : []),
-    ...(module.errors().length > 0 ? [`${module.relativeModuleId} (outside its tests)`] : []),
-    ...suites.map((suite) => `${module.relativeModuleId} > ${suite.fullName} (outside its tests)`),
+    ...(unfinished ? [`${fileName(module)} (did not finish)`] : []),
+    ...(module.errors().length > 0 ? [`${fileName(module)} (outside its tests)`] : []),
+    ...suites.map((suite) => `${fileName(module)} > ${suite.fullName} (outside its tests)`),
   ];
 }
 
+/** Loading a file counts: its imports may take longer than its tests. */
+function measure(module: TestModule): FileResult {
+  const { duration, collectDuration, setupDuration, prepareDuration, environmentSetupDuration } = module.diagnostic();
+  const ms = duration + collectDuration + setupDuration + prepareDuration + environmentSetupDuration;
+  return {
+    path: module.relativeModuleId,
+    backplane: backplaneOf(module),
+    seconds: ms / 1000,
+    tests: [...module.children.allTests()].length,
+  };
+}
+
 function nameOf(test: TestCase): string {
-  return `${test.module.relativeModuleId} > ${test.fullName}`;
+  return `${fileName(test.module)} > ${test.fullName}`;
+}
+
+function fileName(module: TestModule): string {
+  return `${backplaneOf(module)}: ${module.relativeModuleId}`;
+}
+
+function backplaneOf({ project }: TestModule): string {
+  return project.config.env.GANTRY_TEST_BACKPLANE ?? '';
 }
 
 function reasonFor(test: TestCase): string {

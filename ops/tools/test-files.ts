@@ -1,0 +1,46 @@
+/** What vitest.config.ts knows of the test files, mostly by reading them. Paths are relative to the repository. */
+import { globSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+
+export const root = join(import.meta.dirname, '../..');
+
+const testFiles = globSync('test/**/*.test.ts', { cwd: root });
+
+/** The one module through which a test learns of the backplane of its run. */
+const backplaneModule = 'test/support/backplane.ts';
+
+/** Files with a deployment around what they test, but whose subject uses no queue, message or shared limit. */
+const aboutOtherThings = /^test\/(ops|workers\/(connectors|files|postgresql|tenant-database))\//;
+
+/** Tests that no backplane can make a difference to; a run on the second one would only repeat them. */
+export const backplaneFree: readonly string[] = testFiles.filter(
+  (file) => aboutOtherThings.test(file) || !modulesUnder(file).has(backplaneModule),
+);
+
+/** The memory of a process that has run other files says little: the next file takes again what they have freed. */
+export const measuringMemory: readonly string[] = testFiles.filter((file) =>
+  textOf(file).includes('process.memoryUsage'),
+);
+
+/** The files that take longest, longest first: one that starts last would leave the other processes without work. */
+export const longestFirst: readonly string[] = [
+  'test/flows/reliability.test.ts',
+  'test/contract/malformed-input.test.ts',
+  'test/api/every-route.test.ts',
+  'test/workers/sandbox/pool.test.ts',
+  'test/ops/embedded.test.ts',
+];
+
+/** The file and every module of `test/` that it loads, directly or through others. */
+function modulesUnder(file: string, found = new Set<string>()): ReadonlySet<string> {
+  found.add(file);
+  for (const [, specifier = ''] of textOf(file).matchAll(/(?:from|import)\s*\(?\s*'([^']+\.ts)'/g)) {
+    const module = specifier.startsWith('#') ? specifier.slice(1) : posix.join(posix.dirname(file), specifier);
+    if (module.startsWith('test/') && !found.has(module)) modulesUnder(module, found);
+  }
+  return found;
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(root, file), 'utf8');
+}
