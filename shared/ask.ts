@@ -15,9 +15,9 @@ import type { AnyAsk } from './queues/index.ts';
 
 export interface AskOptions {
   timeoutMs?: number;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits for the answer. */
   signal?: AbortSignal;
-  /** Whose question it is, by the lanes its definition has: `{ tenant: tenantID }`. The time limit includes the wait for a place. */
+  /** Name of each lane of the definition: `{ tenant: tenantID }`. The time limit includes the wait for a place. */
   lanes?: Readonly<Record<string, string>>;
 }
 
@@ -34,14 +34,8 @@ export interface Asking extends AsyncDisposable {
 /** What a worker sends back, sealed. */
 export const Outcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
 
-/** Nothing brings a question back that was not handed over, so it is given longer than a job that has a row. */
+/** Longer than for a job that has a row: a question that was not enqueued is not found by the sweep. */
 const ENQUEUE_PATIENCE_MS = 2_000;
-
-interface Waits {
-  /** Milliseconds since 1970. */
-  deadline: number;
-  signal: AbortSignal | undefined;
-}
 
 interface Needs {
   backplane: Backplane;
@@ -61,77 +55,106 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
     waiting.get(askID)?.(sealed ?? null);
   });
 
-  /** In every lane of the definition in turn, the same order for all. */
-  async function inLanes<T>(definition: AnyAsk, options: AskOptions, work: (waits: Waits) => Promise<T>): Promise<T> {
-    const { timeoutMs = definition.timeoutMs, signal, lanes: whose = {} } = options;
+  /** Stage by stage: waitForPlaces, sendQuestion, awaitReply, openReply; giveUp when there is no reply. */
+  async function ask(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
+    const { timeoutMs = definition.timeoutMs, signal } = options;
     const deadline = Date.now() + timeoutMs;
-    // Who had a place later than this would be begun and broken off.
-    const patience = AbortSignal.timeout(Math.ceil(timeoutMs - 2 * wayBackMs(timeoutMs)));
+    using _places = await waitForPlaces(definition, options, timeoutMs);
+    if (signal?.aborted) throw tooLate({ begun: false, gone: true });
+    await channel.ready();
+    const askID = newID();
+    using replies = expectReply(askID);
+    await sendQuestion(definition, question, { askID, deadline });
+    const sealed = await awaitReply(askID, replies.first, { deadline, signal });
+    if (sealed !== undefined) return definition.answer.parse(openReply(askID, sealed));
+    throw await giveUp(definition, askID, signal);
+  }
+
+  /** Takes a place in every lane of the definition, in the same order for all questions. The stack gives them back. */
+  async function waitForPlaces(
+    definition: AnyAsk,
+    { signal, lanes: names = {} }: AskOptions,
+    timeoutMs: number,
+  ): Promise<DisposableStack> {
+    // A question that got its places later than this would be begun and then broken off.
+    const patience = AbortSignal.timeout(Math.ceil(timeoutMs - 2 * replyMarginMs(timeoutMs)));
     const until = signal ? AbortSignal.any([signal, patience]) : patience;
     using places = new DisposableStack();
-    for (const [kind, most] of Object.entries<number>(definition.perLane)) {
-      if (whose[kind] === undefined) continue;
-      const lane = { name: `${definition.name} ${kind} ${whose[kind]}`, places: most };
+    for (const [kind, maxAtOnce] of Object.entries<number>(definition.perLane)) {
+      if (names[kind] === undefined) continue;
+      const lane = { name: `${definition.name} ${kind} ${names[kind]}`, places: maxAtOnce };
       const leave = await lanes.enter(lane, IN_ORDER, until);
       if (!leave) throw tooLate({ begun: false, gone: signal?.aborted ?? false });
       places.defer(leave);
     }
-    return await work({ deadline, signal });
+    return places.move();
   }
 
-  async function ask(definition: AnyAsk, question: unknown, { deadline, signal }: Waits): Promise<unknown> {
-    if (signal?.aborted) throw tooLate({ begun: false, gone: true });
-    await channel.ready();
-    const askID = newID();
+  /** Listens for the reply to a question that is about to be sent. It is sealed, or null when it is in the table. */
+  function expectReply(askID: string): { first: Promise<string | null> } & Disposable {
+    const { promise: first, resolve } = Promise.withResolvers<string | null>();
+    waiting.set(askID, resolve);
+    return { first, [Symbol.dispose]: () => void waiting.delete(askID) };
+  }
+
+  async function sendQuestion(
+    definition: AnyAsk,
+    question: unknown,
+    { askID, deadline }: { askID: string; deadline: number },
+  ): Promise<void> {
     const sealed = secrets.seal(JSON.stringify(definition.question.parse(question)), askContext(askID, 'question'));
-    const job = { askID, replyTo, deadline, sealed };
-    const reply = new Promise<string | null>((resolve) => waiting.set(askID, resolve));
     try {
-      await hand(definition, job);
-      const first = await firstOf(reply, Math.max(deadline - Date.now(), 0), signal);
-      // A message may be lost; what is in the table is not.
-      const outcome = typeof first === 'string' ? first : await takeReply(askID);
-      if (outcome !== undefined) return definition.answer.parse(readOutcome(askID, outcome));
-    } finally {
-      waiting.delete(askID);
-    }
-    const begun = !(await withdraw(definition, askID));
-    // Whoever is at it may stop; that it hears of this is not certain, and it has the deadline.
-    if (begun) await backplane.messages.publish(ASK_CANCEL, { askID }).catch(() => undefined);
-    throw tooLate({ begun, gone: signal?.aborted ?? false });
-  }
-
-  /** A queue that is slow to take a job may have taken it all the same. */
-  async function hand(definition: AnyAsk, job: z.input<AnyAsk['payload']>): Promise<void> {
-    try {
-      await producer.enqueue(definition, [job], { patienceMs: ENQUEUE_PATIENCE_MS });
+      await producer.enqueue(definition, [{ askID, replyTo, deadline, sealed }], { patienceMs: ENQUEUE_PATIENCE_MS });
     } catch (error) {
-      if (await withdraw(definition, job.askID)) throw error;
+      // A queue that is slow to take a job may have taken it all the same.
+      if (await withdrawQuestion(definition, askID)) throw error;
       throw tooLate({ begun: true });
     }
   }
 
-  async function takeReply(askID: string): Promise<string | undefined> {
+  /** The sealed reply, or undefined when none came before the deadline or the caller's abort. */
+  async function awaitReply(
+    askID: string,
+    first: Promise<string | null>,
+    { deadline, signal }: { deadline: number; signal: AbortSignal | undefined },
+  ): Promise<string | undefined> {
+    const message = await firstOf(first, Math.max(deadline - Date.now(), 0), signal);
+    // A message may be lost; a reply in the table is not.
+    return typeof message === 'string' ? message : await takeStoredReply(askID);
+  }
+
+  async function takeStoredReply(askID: string): Promise<string | undefined> {
     const { rows } = await pool.query<{ sealed: string }>('delete from ask_reply where ask_id = $1 returning sealed', [
       askID,
     ]);
     return rows[0]?.sealed;
   }
 
-  function readOutcome(askID: string, sealed: string): unknown {
+  /** The answer; throws the error that the worker sent instead of one. */
+  function openReply(askID: string, sealed: string): unknown {
     const outcome = Outcome.parse(JSON.parse(secrets.open(sealed, askContext(askID, 'answer'))));
     if ('error' in outcome) throw reviveError(outcome.error);
     return outcome.answer;
   }
 
+  /** Withdraws the question, or tells its worker to stop. The error says whether a worker has begun. */
+  async function giveUp(definition: AnyAsk, askID: string, signal: AbortSignal | undefined): Promise<AppError> {
+    const begun = !(await withdrawQuestion(definition, askID));
+    // The message may be lost. The worker then stops at the deadline.
+    if (begun) await backplane.messages.publish(ASK_CANCEL, { askID }).catch(() => undefined);
+    return tooLate({ begun, gone: signal?.aborted ?? false });
+  }
+
   /** Claims the question itself: true when no worker had, and then none ever will. */
-  async function withdraw(definition: AnyAsk, askID: string): Promise<boolean> {
+  async function withdrawQuestion(definition: AnyAsk, askID: string): Promise<boolean> {
     backplane
       .queue(definition.name)
       .remove(askID)
-      .catch((error) => logger.debug({ err: error, askID }, 'a question nobody waits for is left to its deadline'));
+      .catch((error) =>
+        logger.debug({ err: error, askID }, 'an abandoned question stays in the queue until its deadline'),
+      );
     try {
-      return await claimAsk(pool, askID);
+      return await claimQuestion(pool, askID);
     } catch (error) {
       logger.warn({ err: error, askID }, 'a question could not be withdrawn');
       return false;
@@ -140,15 +163,14 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
 
   return {
     // The definition pairs question and answer; parsing with its own schemas keeps the pair.
-    ask: (definition, question, options = {}) =>
-      inLanes(definition, options, (waits) => ask(definition, question, waits)) as never,
+    ask: (definition, question, options = {}) => ask(definition, question, options) as never,
     async [Symbol.asyncDispose]() {
       channel.close();
     },
   };
 }
 
-/** A subscription that knows when it is heard: an answer that comes before would be lost. */
+/** A subscription that knows when it receives: a reply that is published before would be lost. */
 function openChannel(messages: Messages, name: string, listener: (message: unknown) => void) {
   const { promise: heard, resolve } = Promise.withResolvers<void>();
   let isHeard = false;
@@ -175,8 +197,8 @@ function openChannel(messages: Messages, name: string, listener: (message: unkno
 const HELLO = 'hello';
 const READY_PATIENCE_MS = 2_000;
 
-/** True for the first who claims a question, and only for them. */
-export async function claimAsk(pool: Pool, askID: string): Promise<boolean> {
+/** True for the first claim of a question, false for all later ones: of its asker or of a worker. */
+export async function claimQuestion(pool: Pool, askID: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `insert into ask_claim (ask_id, expires_at) values ($1, now() + interval '1 hour') on conflict do nothing`,
     [askID],
@@ -184,7 +206,7 @@ export async function claimAsk(pool: Pool, askID: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** The reply, or undefined when time is up or nobody waits any more. */
+/** The reply, or undefined when the time is up or the signal aborts. */
 async function firstOf<T>(
   reply: Promise<T>,
   timeoutMs: number,
@@ -203,12 +225,12 @@ async function firstOf<T>(
   }
 }
 
-/** The asker does not hear what is said after its deadline, so a worker ends this much earlier. */
-export function wayBackMs(leftMs: number): number {
+/** A worker ends this much before the deadline: the asker does not hear a later reply. */
+export function replyMarginMs(leftMs: number): number {
   return Math.floor(Math.min(250, leftMs / 4));
 }
 
-/** The same words from whichever side notices first. */
+/** The same error, whether the asker or the worker notices first. */
 export function tooLate({ begun, gone = false }: { begun: boolean; gone?: boolean }): AppError {
   const what = begun
     ? 'A worker has begun and did not answer in time: the outcome is unknown'

@@ -37,7 +37,7 @@ export interface AskDefinition<
   readonly perLane: Readonly<Record<string, number>>;
 }
 
-interface Asked<Name, Question, Answer> {
+interface AskSettings<Name, Question, Answer> {
   name: Name;
   question: Question;
   answer: Answer;
@@ -47,8 +47,8 @@ interface Asked<Name, Question, Answer> {
 
 export function defineAsk<const Name extends string, Question extends z.ZodType, Answer extends z.ZodType>({
   name,
-  ...asked
-}: Asked<Name, Question, Answer>): AskDefinition<Name, Question, Answer> {
+  ...settings
+}: AskSettings<Name, Question, Answer>): AskDefinition<Name, Question, Answer> {
   const queue = defineQueue({
     name,
     payload: AskJob,
@@ -61,7 +61,7 @@ export function defineAsk<const Name extends string, Question extends z.ZodType,
     deadLetters: null,
     jobID: ({ askID }) => askID,
   });
-  return { ...queue, ...asked };
+  return { ...queue, ...settings };
 }
 
 /** What binds a sealed question or answer to its place. */

@@ -14,7 +14,7 @@ import { askContext, defineAsk } from '#shared/queues/define-ask.ts';
 import type { AnyAsk, AnyQueue } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
-import { answers } from '#workers/processors/answers.ts';
+import { answerQuestions } from '#workers/processors/answer-questions.ts';
 import { createCancels } from '#workers/processors/cancels.ts';
 import { consume, type ProcessorContext } from '#workers/processors/consume.ts';
 import { startRedis } from '../servers/redis.ts';
@@ -72,7 +72,7 @@ async function ask(question: z.input<typeof sums.question>, options = {}): Promi
 }
 
 function startAnswering(): AsyncDisposable {
-  const processor = answers(
+  const processor = answerQuestions(
     sums as unknown as AnyAsk,
     (async ({ question, signal }: never) => {
       const { numbers, ms, pad } = question as z.output<typeof sums.question>;
@@ -196,7 +196,7 @@ describe('with a worker', () => {
     const [askID, mark] = [newID(), Math.random()];
     const sealed = context.secrets.seal(JSON.stringify({ numbers: [mark] }), askContext(askID, 'question'));
     const payload = { askID, replyTo: 'asks.nobody', deadline: Date.now() + 5_000, sealed };
-    const process = answers(
+    const process = answerQuestions(
       sums as unknown as AnyAsk,
       (async () => {
         begun.push([mark]);
@@ -213,7 +213,7 @@ describe('with a worker', () => {
   test('a question of another id, or one that was altered, is not opened', async () => {
     const askID = newID();
     const sealed = context.secrets.seal(JSON.stringify({ numbers: [4242] }), askContext(newID(), 'question'));
-    const process = answers(
+    const process = answerQuestions(
       sums as unknown as AnyAsk,
       (async () => {
         begun.push([4242]);
@@ -269,7 +269,7 @@ describe('without a worker', () => {
   test('what is past its deadline is dropped', async () => {
     const askID = newID();
     const sealed = context.secrets.seal(JSON.stringify({ numbers: [9] }), askContext(askID, 'question'));
-    const process = answers(
+    const process = answerQuestions(
       sums as unknown as AnyAsk,
       (async () => {
         begun.push([99]);

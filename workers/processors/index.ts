@@ -4,7 +4,7 @@ import type { AnyQueue } from '#shared/queues/index.ts';
 import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import { queryRuns } from '#shared/queues/query-runs.ts';
 import { tenantDatabase } from '#shared/queues/tenant-database.ts';
-import { answers } from './answers.ts';
+import { answerQuestions } from './answer-questions.ts';
 import type { Processor } from './consume.ts';
 import { answerDatasourceMetadata } from './datasource-metadata.ts';
 import { answerDatasourceTest } from './datasource-tests.ts';
@@ -15,9 +15,9 @@ import { processWorkflowRun } from './workflow-runs.ts';
 
 export const processors = {
   'workflow.runs': processWorkflowRun,
-  'datasource.tests': answers(datasourceTests, answerDatasourceTest),
-  'datasource.metadata': answers(datasourceMetadata, answerDatasourceMetadata),
-  'query.runs': answers(queryRuns, answerQueryRun),
-  'tenant.database': answers(tenantDatabase, answerTenantDatabase),
-  'oauth.exchange': answers(oauthExchange, answerOAuthExchange),
+  'datasource.tests': answerQuestions(datasourceTests, answerDatasourceTest),
+  'datasource.metadata': answerQuestions(datasourceMetadata, answerDatasourceMetadata),
+  'query.runs': answerQuestions(queryRuns, answerQueryRun),
+  'tenant.database': answerQuestions(tenantDatabase, answerTenantDatabase),
+  'oauth.exchange': answerQuestions(oauthExchange, answerOAuthExchange),
 } satisfies { [D in AnyQueue as D['name']]: Processor<D> };

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { claimAsk, type Outcome, tooLate, wayBackMs } from '#shared/ask.ts';
+import { claimQuestion, type Outcome, replyMarginMs, tooLate } from '#shared/ask.ts';
 import { AppError, toWireError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { askContext } from '#shared/queues/define-ask.ts';
@@ -7,13 +7,13 @@ import type { AnyAsk } from '#shared/queues/index.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { ProcessorContext } from './consume.ts';
 
-/** What a queue of questions answers. It runs once for each question, whoever else may hold the same job. */
+/** Answers the questions of a queue. It runs once for each question, even if another worker holds the same job. */
 export type Answerer<D extends AnyAsk> = (
   ask: { question: z.output<D['question']>; signal: AbortSignal },
   context: ProcessorContext,
 ) => Promise<z.input<D['answer']>>;
 
-interface AskedJob {
+interface QuestionJob {
   payload: z.output<AnyAsk['payload']>;
   signal: AbortSignal;
 }
@@ -22,32 +22,46 @@ interface AskedJob {
 const INLINE_BYTES = 4 * 1024;
 const LARGEST_BYTES = 16 * 1024 * 1024;
 
-/** The processor of a queue of questions: claims, opens, works, seals and sends. The job itself keeps nothing of it. */
-export function answers<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
-  return async ({ payload, signal }: AskedJob, context: ProcessorContext): Promise<Record<string, never>> => {
+/** The processor of a queue of questions: claimQuestion, openQuestion, answer, sendReply. The job itself has no result. */
+export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
+  return async ({ payload, signal }: QuestionJob, context: ProcessorContext): Promise<Record<string, never>> => {
     const { askID, replyTo, deadline } = payload;
     const leftMs = deadline - Date.now();
-    if (leftMs <= 0 || !(await claimAsk(context.pool, askID))) return {};
+    if (leftMs <= 0 || !(await claimQuestion(context.pool, askID))) return {};
 
     using cancel = context.cancels.of(askID);
-    const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs - wayBackMs(leftMs))]);
-    const outcome = await settle(context, until, async () => {
-      const text = context.secrets.open(payload.sealed, askContext(askID, 'question'));
-      const question = definition.question.parse(JSON.parse(text)) as z.output<D['question']>;
+    const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs - replyMarginMs(leftMs))]);
+    const outcome = await outcomeOf(context, until, async () => {
+      const question = openQuestion(definition, payload, context);
       return definition.answer.parse(await answer({ question, signal: until }, context));
     });
-    await send(outcome, { askID, replyTo }, context);
+    await sendReply(outcome, { askID, replyTo }, context);
     return {};
   };
 }
 
-async function settle({ logger }: ProcessorContext, until: AbortSignal, work: () => Promise<unknown>): Promise<string> {
+function openQuestion<D extends AnyAsk>(
+  definition: D,
+  { askID, sealed }: QuestionJob['payload'],
+  { secrets }: ProcessorContext,
+): z.output<D['question']> {
+  const text = secrets.open(sealed, askContext(askID, 'question'));
+  // The schema is the definition's own, so its output is the question's type.
+  return definition.question.parse(JSON.parse(text)) as z.output<D['question']>;
+}
+
+/** The answer or the error, as JSON text. */
+async function outcomeOf(
+  { logger }: ProcessorContext,
+  until: AbortSignal,
+  work: () => Promise<unknown>,
+): Promise<string> {
   try {
     const text = textOf({ answer: (await work()) as Json });
     if (Buffer.byteLength(text) <= LARGEST_BYTES) return text;
     throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${LARGEST_BYTES} bytes: ask for less`);
   } catch (error) {
-    // What an aborted wait throws has no words for a client.
+    // The error of an aborted wait has no message for a client.
     const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : knownError(error);
     if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a question could not be answered');
     else logger.debug({ err: error }, 'a question was answered with an error');
@@ -59,7 +73,7 @@ function textOf(outcome: z.input<typeof Outcome>): string {
   return JSON.stringify(outcome);
 }
 
-async function send(
+async function sendReply(
   text: string,
   { askID, replyTo }: { askID: string; replyTo: string },
   { pool, secrets, messages }: ProcessorContext,
