@@ -87,10 +87,10 @@ async function fill({ pool }: BenchEnvironment, tenantID: string, size: number) 
   return { users, objects };
 }
 
-type Asked = (n: number) => { subjects: string[]; object: string; action: string };
+type CheckOf = (n: number) => { subjects: string[]; object: string; action: string };
 
 /** Median of casbin's own time with every rule of the tenant, in µs. */
-async function plainCheck({ pool }: BenchEnvironment, tenantID: string, asked: Asked): Promise<number> {
+async function plainCheck({ pool }: BenchEnvironment, tenantID: string, asked: CheckOf): Promise<number> {
   const { rows } = await pool.query<Record<string, string>>('select * from policy_rule where tenant_id = $1', [
     tenantID,
   ]);

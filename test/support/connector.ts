@@ -3,7 +3,7 @@ import type { AnyDatasource } from '#shared/datasources/index.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
-import type { Connection, QueryResult, QueryRun } from '#workers/connections/connection.ts';
+import type { Connection, ExecuteOptions, QueryResult } from '#workers/connections/connection.ts';
 import { connectorOf } from '#workers/connectors/index.ts';
 import type { Files } from '#workers/files/files.ts';
 import type { OAuthConnections } from '#workers/oauth/connections.ts';
@@ -25,7 +25,7 @@ export interface OpenedDatasource extends AsyncDisposable {
   readonly connection: Connection<AnyDatasource>;
   test(): Promise<void>;
   /** A query with its templates, and the values for them. */
-  run(query: JsonObject, inputs?: JsonObject, run?: Partial<QueryRun>): Promise<QueryResult>;
+  execute(query: JsonObject, inputs?: JsonObject, execute?: Partial<ExecuteOptions>): Promise<QueryResult>;
 }
 
 export async function openDatasource(
@@ -53,8 +53,8 @@ export async function openDatasource(
   return {
     connection,
     test: () => connection.test(AbortSignal.timeout(10_000)),
-    run: (query, inputs = {}, run = {}) =>
-      connection.run(bindQuery(definition, query, inputs) as never, {
+    execute: (query, inputs = {}, run = {}) =>
+      connection.execute(bindQuery(definition, query, inputs) as never, {
         signal: AbortSignal.timeout(10_000),
         maxRows: 1_000,
         idempotencyKey: null,

@@ -3,8 +3,8 @@ import type { AnyDatasource } from '#shared/datasources/index.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 
-/** Who runs a query and how much of the answer is wanted. */
-export interface QueryRun {
+/** How a query is executed. */
+export interface ExecuteOptions {
   /** Aborted at the time limit, at the end of the process, and when nobody waits any more: whatever waits must end, at the server too. */
   signal: AbortSignal;
   maxRows: number;
@@ -59,9 +59,9 @@ export interface DatasourceItem {
 export interface Connection<D extends AnyDatasource> extends AsyncDisposable {
   /** Whether it can be reached and lets us in; throws when not. */
   test(signal: AbortSignal): Promise<void>;
-  run(query: BoundQuery<z.output<D['query']>>, run: QueryRun): Promise<QueryResult>;
+  execute(query: BoundQuery<z.output<D['query']>>, run: ExecuteOptions): Promise<QueryResult>;
   /** What there is below a path, `[]` being the top. */
   browse?(path: readonly string[], signal: AbortSignal): Promise<DatasourceItem[]>;
   /** How the server would go about a query, in its own form. */
-  explain?(query: BoundQuery<z.output<D['query']>>, run: QueryRun): Promise<Json>;
+  explain?(query: BoundQuery<z.output<D['query']>>, run: ExecuteOptions): Promise<Json>;
 }

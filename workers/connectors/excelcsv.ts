@@ -1,22 +1,22 @@
 import type { excelcsv } from '#shared/datasources/excelcsv.ts';
 import { AppError } from '#shared/errors.ts';
 import type { DatasourceItem, QueryResult } from '../connections/connection.ts';
-import type { Question, ReadableFile, ReadResult, SheetQuestion } from '../files/protocol.ts';
+import type { ReadableFile, ReadRequest, ReadResult, SheetRequest } from '../files/protocol.ts';
 import type { Connector } from './connector.ts';
 
 /** Nothing is open between questions: whose file it is, and whether it is still there, each asks anew. */
 export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tenantID, files }) => {
-  function ask(question: (file: ReadableFile) => Question, signal: AbortSignal): Promise<ReadResult> {
+  function readFile(request: (file: ReadableFile) => ReadRequest, signal: AbortSignal): Promise<ReadResult> {
     const filePaths = [fileInfo.filePath];
-    return files.read({ tenantID, filePaths, question: ([file = missing]) => question(file), signal });
+    return files.read({ tenantID, filePaths, request: ([file = missing]) => request(file), signal });
   }
 
-  function read(asked: Omit<SheetQuestion, 'kind' | 'file'>, signal: AbortSignal): Promise<QueryResult> {
-    return ask((file) => ({ kind: 'sheet', file, ...asked }), signal);
+  function read(part: Omit<SheetRequest, 'kind' | 'file'>, signal: AbortSignal): Promise<QueryResult> {
+    return readFile((file) => ({ kind: 'sheet', file, ...part }), signal);
   }
 
   async function readSheetNames(signal: AbortSignal): Promise<string[]> {
-    const { data } = await ask((file) => ({ kind: 'sheetNames', file }), signal);
+    const { data } = await readFile((file) => ({ kind: 'sheetNames', file }), signal);
     return (data as { name: string }[]).map(({ name }) => name);
   }
 
@@ -29,7 +29,7 @@ export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tena
     async test(signal) {
       await read({ sheetName: '', headerRow: 1, range: '', maxRows: 1 }, signal);
     },
-    run({ query: { sheetName, headerRow, range, limit } }, { maxRows, signal }) {
+    execute({ query: { sheetName, headerRow, range, limit } }, { maxRows, signal }) {
       return read({ sheetName, headerRow, range, maxRows: Math.min(limit, maxRows) }, signal);
     },
     async browse(path, signal) {

@@ -23,7 +23,11 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
   const credentials = credentialsOf(options);
   const secrets = [...credentials.secrets, ...options.headers.map(({ value }) => value)];
 
-  async function ask(question: JsonObject, signal: AbortSignal, more: Record<string, string> = {}): Promise<Json> {
+  async function sendOperation(
+    question: JsonObject,
+    signal: AbortSignal,
+    more: Record<string, string> = {},
+  ): Promise<Json> {
     const limit = AbortSignal.timeout(options.timeout * 1000);
     const headers = {
       accept: 'application/graphql-response+json, application/json',
@@ -59,13 +63,13 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
 
   return {
     async test(signal) {
-      await ask({ query: '{ __typename }' }, signal);
+      await sendOperation({ query: '{ __typename }' }, signal);
     },
-    async run({ query }, { signal, idempotencyKey }) {
+    async execute({ query }, { signal, idempotencyKey }) {
       checkOperation(query);
       const { operationName } = query;
       const isKeyed = query.operationType === 'mutation' && idempotencyKey !== null;
-      const data = await ask(
+      const data = await sendOperation(
         { query: query.query, variables: variablesOf(query), ...(operationName !== undefined && { operationName }) },
         signal,
         isKeyed ? { 'idempotency-key': encodeURIComponent(idempotencyKey) } : {},
@@ -73,7 +77,7 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
       return { data };
     },
     async browse(path, signal) {
-      const schema = await ask({ query: INTROSPECTION }, signal);
+      const schema = await sendOperation({ query: INTROSPECTION }, signal);
       return path.length === 0 ? rootsOf(schema) : fieldsOf(schema, path);
     },
     [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),

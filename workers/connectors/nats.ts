@@ -40,7 +40,7 @@ export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
 
   return {
     test: (signal) => shared.use(signal, ({ connection }) => connection.flush()),
-    async run({ query }, { signal }) {
+    async execute({ query }, { signal }) {
       const subject = subjectOf(query.subject);
       const payload = bytesOf('payload', query.payload, query.encoding);
       return await shared.use(signal, async (watched) => {

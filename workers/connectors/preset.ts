@@ -11,7 +11,7 @@ import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import { written } from '#shared/workflow/templates.ts';
-import type { Connection, QueryResult, QueryRun } from '../connections/connection.ts';
+import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { fieldsOf, readBody } from '../http/body.ts';
 import { at } from '../http/pages.ts';
 import type { HTTPResponse } from '../outbound/fetch.ts';
@@ -48,26 +48,29 @@ export async function connectPreset(
     { outbound, ...(refusal && { check: (answer) => mustAgree(answer, refusal) }) },
   );
 
-  async function ask(request: JsonObject, run: QueryRun): Promise<QueryResult> {
+  async function executeRequest(request: JsonObject, run: ExecuteOptions): Promise<QueryResult> {
     const query = restapi.query.parse({ retries: 2, contentType: preset.bodyFormat, ...request });
-    return await api.run({ query, statement: null }, run);
+    return await api.execute({ query, statement: null }, run);
   }
 
   return {
     async test(signal) {
       const apiEndpoint = filled(preset.probe, options);
-      await ask({ apiEndpoint }, { signal, maxRows: 1, idempotencyKey: null });
+      await executeRequest({ apiEndpoint }, { signal, maxRows: 1, idempotencyKey: null });
     },
-    async run({ query }: BoundQuery, run) {
+    async execute({ query }: BoundQuery, run) {
       const fields = query as JsonObject;
       const call = preset.calls[callName(fields)];
       if (!call) throw new AppError('VALIDATION_ERROR', `operation: there is no ${callName(fields)}`);
       const request = requestOf(call, { ...fields, ...options });
       if (call.paging) {
         const maxRows = Math.min(run.maxRows, Number(fields[call.paging.wanted]));
-        return await ask(paged(request, call, maxRows), { ...run, maxRows });
+        return await executeRequest(paged(request, call, maxRows), { ...run, maxRows });
       }
-      const result = await ask(request, call.items === undefined ? run : { ...run, maxRows: Number.POSITIVE_INFINITY });
+      const result = await executeRequest(
+        request,
+        call.items === undefined ? run : { ...run, maxRows: Number.POSITIVE_INFINITY },
+      );
       return call.items === undefined ? result : listOf(result.data, call.items, run.maxRows);
     },
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),

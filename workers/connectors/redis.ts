@@ -46,8 +46,8 @@ export const connectRedis: Connector<typeof redis> = (options, { outbound }) => 
       shared.use(signal, async (client) => {
         await callOn(client, where)('PING');
       }),
-    run: ({ query }, { signal, maxRows }) =>
-      shared.use(signal, (client) => answer(query, callOn(client, where), { signal, maxRows })),
+    execute: ({ query }, { signal, maxRows }) =>
+      shared.use(signal, (client) => executeOperation(query, callOn(client, where), { signal, maxRows })),
     [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
   };
 };
@@ -170,7 +170,7 @@ interface Limits {
   maxRows: number;
 }
 
-async function answer(query: Query, call: Call, limits: Limits): Promise<QueryResult> {
+async function executeOperation(query: Query, call: Call, limits: Limits): Promise<QueryResult> {
   switch (query.operation) {
     case 'keys':
       return rowsOf(await scan(call, ['SCAN'], ['MATCH', query.pattern], limits), 'text');

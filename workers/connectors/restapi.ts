@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
-import type { Connection, QueryResult, QueryRun } from '../connections/connection.ts';
+import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import {
   type Authentication,
   always,
@@ -62,7 +62,7 @@ export function openAPI(
   }
 
   /** What is refused for its token is sent again with another: the server has not acted on it. */
-  async function send(request: HTTPRequest, signal: AbortSignal): Promise<Answered> {
+  async function send(request: HTTPRequest, signal: AbortSignal): Promise<AnsweredRequest> {
     const limit = AbortSignal.timeout(options.timeout * 1000);
     const both = AbortSignal.any([signal, limit]);
     try {
@@ -79,7 +79,7 @@ export function openAPI(
     }
   }
 
-  async function ask(request: HTTPRequest, { retries }: Query, signal: AbortSignal): Promise<HTTPResponse> {
+  async function sendWithRetries(request: HTTPRequest, { retries }: Query, signal: AbortSignal): Promise<HTTPResponse> {
     let secrets: readonly string[] = own;
     const response = await withRetries(request, retries, {
       signal,
@@ -105,12 +105,13 @@ export function openAPI(
       if (response.status >= 500) throw statusError(response, response.secrets);
     },
 
-    async run({ query }, run) {
+    async execute({ query }, run) {
       const { pagination } = query;
       const isInBody = pagination.type === 'cursor' && pagination.cursorIn === 'body';
       // With the same key for each, a server could answer every page with the first.
       const request = requestOf(query, options, { base, run: isInBody ? { ...run, idempotencyKey: null } : run });
-      if (pagination.type === 'none') return resultOf(readBody(await ask(request, query, run.signal)), run.maxRows);
+      if (pagination.type === 'none')
+        return resultOf(readBody(await sendWithRetries(request, query, run.signal)), run.maxRows);
       if (request.method !== 'GET' && !isInBody)
         throw new AppError(
           'VALIDATION_ERROR',
@@ -123,7 +124,7 @@ export function openAPI(
           if (!isBelow(url, base))
             throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(base)} is said to be somewhere else`);
           const asked = cursor === null ? query : withCursor(query, cursor);
-          return ask({ ...request, url, body: bodyOf(asked) }, query, run.signal);
+          return sendWithRetries({ ...request, url, body: bodyOf(asked) }, query, run.signal);
         },
       });
       return { data: rows, rowCount: rows.length, truncated: isMore };
@@ -146,11 +147,11 @@ function withCursor(query: Query, cursor: string): Query {
   return { ...query, body: { ...fields, [pagination.cursorParam]: cursor } };
 }
 
-interface Answered extends HTTPResponse {
+interface AnsweredRequest extends HTTPResponse {
   secrets: readonly string[];
 }
 
-function requestOf(query: Query, options: Options, { base, run }: { base: URL; run: QueryRun }): HTTPRequest {
+function requestOf(query: Query, options: Options, { base, run }: { base: URL; run: ExecuteOptions }): HTTPRequest {
   const url = endpointURL(base, query.apiEndpoint);
   addParams(url, [...options.queryParams, ...query.queryParams]);
   const isRead = query.method === 'GET' || query.method === 'HEAD';

@@ -59,7 +59,7 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
 
   return {
     test: (signal) => withSocket(signal, async () => undefined),
-    async run({ query }, { signal }) {
+    async execute({ query }, { signal }) {
       const { message, waitForAnswer } = query;
       const text = typeof message === 'string' ? message : JSON.stringify(message);
       return await withSocket(signal, async (socket, limited) => {

@@ -1,7 +1,7 @@
 import { fileIDOf } from '#shared/datasources/file-info.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { Question, ReadableFile, ReadResult } from './protocol.ts';
+import type { ReadableFile, ReadRequest, ReadResult } from './protocol.ts';
 import { createReaders } from './readers.ts';
 import { createFileStore } from './store.ts';
 
@@ -10,7 +10,7 @@ export interface FileRequest {
   /** `filePath` of each, as a datasource has them. */
   filePaths: readonly string[];
   /** Made once the files are on this worker's disk, in the same order. */
-  question(files: readonly ReadableFile[]): Question;
+  request(files: readonly ReadableFile[]): ReadRequest;
   signal: AbortSignal;
 }
 
@@ -28,7 +28,7 @@ export async function createFiles(pool: Pool, logger: Logger): Promise<Files> {
   const owned = resources.move();
   return {
     folder: store.folder,
-    async read({ tenantID, filePaths, question, signal }) {
+    async read({ tenantID, filePaths, request, signal }) {
       signal.throwIfAborted();
       using held = new DisposableStack();
       const files: ReadableFile[] = [];
@@ -36,7 +36,7 @@ export async function createFiles(pool: Pool, logger: Logger): Promise<Files> {
         const { path, fileType } = held.use(await store.hold(tenantID, fileIDOf(filePath)));
         files.push({ path, fileType });
       }
-      return await readers.ask({ tenantID, question: question(files), signal });
+      return await readers.read({ tenantID, request: request(files), signal });
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -6,7 +6,7 @@ export interface ReadableFile {
   fileType: string;
 }
 
-export interface SheetQuestion {
+export interface SheetRequest {
   kind: 'sheet';
   file: ReadableFile;
   sheetName: string;
@@ -16,12 +16,12 @@ export interface SheetQuestion {
 }
 
 /** What the sheets of a workbook are called; a file without sheets has none. */
-export interface SheetNamesQuestion {
+export interface SheetNamesRequest {
   kind: 'sheetNames';
   file: ReadableFile;
 }
 
-export interface SqlQuestion {
+export interface SqlRequest {
   kind: 'sqlite' | 'duckdb';
   files: (ReadableFile & { name: string })[];
   sql: string;
@@ -29,7 +29,7 @@ export interface SqlQuestion {
   maxRows: number;
 }
 
-export type Question = SheetQuestion | SheetNamesQuestion | SqlQuestion;
+export type ReadRequest = SheetRequest | SheetNamesRequest | SqlRequest;
 
 export interface ReadColumn {
   name: string;

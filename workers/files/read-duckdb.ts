@@ -22,15 +22,15 @@ import {
 } from '@duckdb/node-api';
 import { fileTypes } from '#shared/file-types.ts';
 import type { Json } from '#shared/json.ts';
-import { type ReadableFile, ReadFailure, type SqlQuestion } from './protocol.ts';
+import { type ReadableFile, ReadFailure, type SqlRequest } from './protocol.ts';
 import { collectRows, exactNumber } from './rows.ts';
 
-type NamedFile = SqlQuestion['files'][number];
+type NamedFile = SqlRequest['files'][number];
 
 /** Databases that have their files: what is in one follows from the files alone, since nothing but reading is let through. */
 let loaded: { key: string; connection: Promise<DuckDBConnection> } | undefined;
 
-export async function readDuckdb({ files, sql, params, maxRows }: SqlQuestion): Promise<string> {
+export async function readDuckdb({ files, sql, params, maxRows }: SqlRequest): Promise<string> {
   const key = JSON.stringify(files);
   if (loaded?.key !== key) loaded = { key, connection: load(files) };
   const { connection } = loaded;

@@ -1,16 +1,16 @@
 import { fileTypes } from '#shared/file-types.ts';
 import type { Json } from '#shared/json.ts';
 import { csvRows } from './csv-rows.ts';
-import { ReadFailure, type SheetNamesQuestion, type SheetQuestion } from './protocol.ts';
+import { ReadFailure, type SheetNamesRequest, type SheetRequest } from './protocol.ts';
 import { columnName, parseRange, type Range } from './range.ts';
 import { collectRows, uniqueNames } from './rows.ts';
 import { TextColumn } from './text-column.ts';
 import { sheetNames, workbookRows } from './workbook-rows.ts';
 
 /** The rows of a table of which cells are known and nothing else: the header row names them. */
-export async function readSheet(question: SheetQuestion): Promise<string> {
-  const { file, sheetName, headerRow, maxRows } = question;
-  const range = parseRange(question.range);
+export async function readSheet(request: SheetRequest): Promise<string> {
+  const { file, sheetName, headerRow, maxRows } = request;
+  const range = parseRange(request.range);
   if (file.fileType === fileTypes.csv || file.fileType === fileTypes.tsv) {
     const table = await takeTable(csvRows(file), { range, headerRow, maxRows });
     const columns = table.names.map((_name, index) => new TextColumn(index));
@@ -28,7 +28,7 @@ export async function readSheet(question: SheetQuestion): Promise<string> {
   return present(table, types, (value) => value ?? null);
 }
 
-export async function readSheetNames({ file }: SheetNamesQuestion): Promise<string> {
+export async function readSheetNames({ file }: SheetNamesRequest): Promise<string> {
   const names = file.fileType === fileTypes.xlsx ? await sheetNames(file.path) : [];
   const rows = collectRows(['name'], MOST_SHEETS);
   for (const name of names) rows.add([name]);

@@ -1,7 +1,7 @@
 import { constants, DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Json } from '#shared/json.ts';
-import { ReadFailure, type SqlQuestion } from './protocol.ts';
+import { ReadFailure, type SqlRequest } from './protocol.ts';
 import { collectRows, exactNumber } from './rows.ts';
 
 const HEAP_BYTES = 256 * 1024 * 1024;
@@ -22,7 +22,7 @@ const readingPragmas: ReadonlySet<string> = new Set([
 ]);
 
 /** One statement over a database that is opened as a file which nobody changes: neither locks nor a journal beside it. */
-export function readSqlite({ files, sql, params, maxRows }: SqlQuestion): string {
+export function readSqlite({ files, sql, params, maxRows }: SqlRequest): string {
   const [file] = files;
   if (!file) throw new Error('A question to SQLite has a file');
   const url = pathToFileURL(file.path);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { Question, ReadResult, Reply } from './protocol.ts';
+import type { ReadRequest, ReadResult, Reply } from './protocol.ts';
 
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
 const LOOK_MS = 100;
@@ -46,7 +46,7 @@ export class ReaderProcess {
   }
 
   /** The only thing under way in it. What is aborted ends with the process: no parser can be asked to stop. */
-  async ask(question: Question, signal: AbortSignal): Promise<ReadResult> {
+  async read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const fail = (error: unknown) => {
@@ -59,7 +59,7 @@ export class ReaderProcess {
     signal.addEventListener('abort', onAbort, { once: true });
     this.#child.once('message', resolve).once('exit', onExit);
     try {
-      this.#child.send(question, (error) => error && onExit());
+      this.#child.send(request, (error) => error && onExit());
       return resultOf(await promise);
     } finally {
       clearInterval(watch);

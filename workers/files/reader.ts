@@ -4,27 +4,27 @@
  */
 import { getPriority, setPriority } from 'node:os';
 import type { Json } from '#shared/json.ts';
-import { type Question, ReadFailure, type Reply } from './protocol.ts';
+import { ReadFailure, type ReadRequest, type Reply } from './protocol.ts';
 
 // Behind the engine: a heavy query may have what time is left, not the time in which leases are renewed.
 setPriority(Math.max(getPriority(), 5));
-process.on('message', (question: Question) => void reply(question));
+process.on('message', (request: ReadRequest) => void answerRequest(request));
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
-async function reply(question: Question): Promise<void> {
+async function answerRequest(request: ReadRequest): Promise<void> {
   try {
-    answer({ kind: 'result', json: await read(question) });
+    sendReply({ kind: 'result', json: await read(request) });
   } catch (error) {
-    answer(failureOf(error));
+    sendReply(failureOf(error));
   }
 }
 
 /** Drivers are loaded by the first question that needs them. */
-async function read(question: Question): Promise<string> {
-  if (question.kind === 'sheet') return (await import('./read-sheet.ts')).readSheet(question);
-  if (question.kind === 'sheetNames') return (await import('./read-sheet.ts')).readSheetNames(question);
-  if (question.kind === 'sqlite') return (await import('./read-sqlite.ts')).readSqlite(question);
-  return (await import('./read-duckdb.ts')).readDuckdb(question);
+async function read(request: ReadRequest): Promise<string> {
+  if (request.kind === 'sheet') return (await import('./read-sheet.ts')).readSheet(request);
+  if (request.kind === 'sheetNames') return (await import('./read-sheet.ts')).readSheetNames(request);
+  if (request.kind === 'sqlite') return (await import('./read-sqlite.ts')).readSqlite(request);
+  return (await import('./read-duckdb.ts')).readDuckdb(request);
 }
 
 function failureOf(error: unknown): Reply {
@@ -35,6 +35,6 @@ function failureOf(error: unknown): Reply {
   return { kind: 'failed', code: 'DB_ERROR', message: 'The file could not be read', details };
 }
 
-function answer(message: Reply): void {
+function sendReply(message: Reply): void {
   process.send?.(message);
 }

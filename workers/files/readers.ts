@@ -1,17 +1,17 @@
 import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { Question, ReadResult } from './protocol.ts';
+import type { ReadRequest, ReadResult } from './protocol.ts';
 import { ReaderProcess } from './reader-process.ts';
 
-export interface ReaderRequest {
+export interface ReadTask {
   tenantID: string;
-  question: Question;
+  request: ReadRequest;
   signal: AbortSignal;
 }
 
 /** The processes that read files: few, none ever of two tenants, kept for a moment for whoever asks next. */
 export interface Readers extends AsyncDisposable {
-  ask(request: ReaderRequest): Promise<ReadResult>;
+  read(request: ReadTask): Promise<ReadResult>;
 }
 
 interface Seat {
@@ -49,8 +49,8 @@ export function createReaders(
   }
 
   /** The process of the tenant that has read the same files before, else an idle one of the tenant, else a new one. */
-  function seatFor({ tenantID, question }: ReaderRequest): Seat {
-    const about = aboutOf(question);
+  function seatFor({ tenantID, request }: ReadTask): Seat {
+    const about = aboutOf(request);
     const idle = [...seats].filter(({ isBusy, process }) => !isBusy && process.isUsable);
     const own = idle.filter((seat) => seat.tenantID === tenantID);
     const kept = own.find((seat) => seat.about === about) ?? own[0];
@@ -71,13 +71,13 @@ export function createReaders(
   }
 
   return {
-    async ask(request) {
-      const { tenantID, question, signal } = request;
+    async read(task) {
+      const { tenantID, request, signal } = task;
       const leave = await lane.enter({ tenantID }, signal);
       if (!leave) throw signal.reason;
-      const seat = seatFor(request);
+      const seat = seatFor(task);
       try {
-        return await seat.process.ask(question, signal);
+        return await seat.process.read(request, signal);
       } finally {
         release(seat);
         leave();
@@ -90,7 +90,7 @@ export function createReaders(
   };
 }
 
-function aboutOf(question: Question): string {
-  if ('file' in question) return question.file.path;
-  return question.files.map(({ path }) => path).join();
+function aboutOf(request: ReadRequest): string {
+  if ('file' in request) return request.file.path;
+  return request.files.map(({ path }) => path).join();
 }

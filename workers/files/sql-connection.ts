@@ -1,12 +1,12 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
-import type { Connection, QueryRun } from '../connections/connection.ts';
+import type { Connection, ExecuteOptions } from '../connections/connection.ts';
 import type { Files } from './files.ts';
-import type { SqlQuestion } from './protocol.ts';
+import type { SqlRequest } from './protocol.ts';
 
 interface FileDatabase {
-  kind: SqlQuestion['kind'];
+  kind: SqlRequest['kind'];
   files: readonly { name: string; filePath: string }[];
   placeholder(index: number): string;
   /** Reads so much that a file which is none is found out. */
@@ -24,8 +24,8 @@ interface SqlQuery {
 }
 
 type FileConnection = Pick<Connection<never>, 'test' | typeof Symbol.asyncDispose> & {
-  run(query: SqlQuery, run: QueryRun): ReturnType<Connection<never>['run']>;
-  explain(query: SqlQuery, run: QueryRun): ReturnType<NonNullable<Connection<never>['explain']>>;
+  execute(query: SqlQuery, run: ExecuteOptions): ReturnType<Connection<never>['execute']>;
+  explain(query: SqlQuery, run: ExecuteOptions): ReturnType<NonNullable<Connection<never>['explain']>>;
   browse: NonNullable<Connection<never>['browse']>;
 };
 
@@ -34,38 +34,38 @@ export function openFileDatabase(
   { kind, files: named, placeholder, testSql, explain, tablesSql, columnsSql }: FileDatabase,
   { tenantID, files }: { tenantID: string; files: Files },
 ): FileConnection {
-  function ask(asked: Pick<SqlQuestion, 'sql' | 'params' | 'maxRows'>, signal: AbortSignal) {
+  function readFiles(request: Pick<SqlRequest, 'sql' | 'params' | 'maxRows'>, signal: AbortSignal) {
     return files.read({
       tenantID,
       filePaths: named.map(({ filePath }) => filePath),
-      question: (found) => ({
+      request: (found) => ({
         kind,
         files: found.map((file, index) => ({ ...file, name: named[index]?.name ?? '' })),
-        ...asked,
+        ...request,
       }),
       signal,
     });
   }
 
-  function render({ statement }: SqlQuery): Pick<SqlQuestion, 'sql' | 'params'> {
+  function render({ statement }: SqlQuery): Pick<SqlRequest, 'sql' | 'params'> {
     if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
     return renderStatement(statement, placeholder);
   }
 
   return {
     async test(signal) {
-      await ask({ sql: testSql, params: [], maxRows: 1 }, signal);
+      await readFiles({ sql: testSql, params: [], maxRows: 1 }, signal);
     },
-    run: (query, { maxRows, signal }) => ask({ ...render(query), maxRows }, signal),
+    execute: (query, { maxRows, signal }) => readFiles({ ...render(query), maxRows }, signal),
     async explain(query, { maxRows, signal }) {
       const { sql, params } = render(query);
-      return (await ask({ sql: `${explain} ${sql}`, params, maxRows }, signal)).data;
+      return (await readFiles({ sql: `${explain} ${sql}`, params, maxRows }, signal)).data;
     },
     async browse(path, signal) {
       const [table] = path;
       if (path.length > 1) throw new AppError('NOT_FOUND', 'There is nothing below a column');
       const read = async (sql: string, params: Json[]) =>
-        (await ask({ sql, params, maxRows: MOST_ITEMS }, signal)).data as JsonObject[];
+        (await readFiles({ sql, params, maxRows: MOST_ITEMS }, signal)).data as JsonObject[];
       const tables = await read(tablesSql, []);
       if (table === undefined)
         return tables.map(({ name, kind }) => ({ name: String(name), kind: String(kind), isContainer: true }));

@@ -91,7 +91,7 @@ export function createTokenEndpoint(provider: OAuthProvider, fetch: OutboundFetc
   };
 }
 
-interface Asked {
+interface TokenRequest {
   body: URLSearchParams;
   headers: Record<string, string>;
   method: string;
@@ -102,7 +102,7 @@ const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** The library reads what our fetch brings; what is no answer of OAuth at all does not get that far. */
 function throughGate(fetch: OutboundFetch) {
-  return async (url: string, { body, headers, method, signal }: Asked): Promise<Response> => {
+  return async (url: string, { body, headers, method, signal }: TokenRequest): Promise<Response> => {
     const answer = await fetch(
       { url: new URL(url), method, headers, body: body.toString(), followRedirects: false },
       signal ?? AbortSignal.timeout(ANSWER_MS),

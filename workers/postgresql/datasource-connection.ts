@@ -2,14 +2,14 @@ import type { postgresql } from '#shared/datasources/postgresql.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
-import type { Connection, QueryResult, QueryRun } from '../connections/connection.ts';
+import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { convertInParts, MAX_BYTES } from '../connections/rows.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 import { browse } from './browse.ts';
 import type { PostgresConnection } from './connection.ts';
 import { refusalOf } from './errors.ts';
-import { ask, type RawResult, readTag } from './portal.ts';
-import { columnsOf, learn, rowsOf, streamRows, writeParams } from './rows.ts';
+import { type RawResult, readTag, runPortal } from './portal.ts';
+import { columnsOf, learnTypes, rowsOf, streamRows, writeParams } from './rows.ts';
 
 /** Lends connections to one database. */
 export interface PostgresLender {
@@ -32,11 +32,11 @@ export function createDatasourceConnection(
 
   return {
     test: (signal) => lend(signal, async (connection) => void (await connection.query('select 1'))),
-    async run({ statement }, { maxRows, signal, onRows }) {
+    async execute({ statement }, { maxRows, signal, onRows }) {
       const rendered = render(statement);
-      const question = { ...rendered, maxRows };
+      const request = { ...rendered, maxRows };
       return await lend(signal, (connection) =>
-        onRows ? stream(connection, question, onRows) : answer(connection, question),
+        onRows ? streamStatement(connection, request, onRows) : executeStatement(connection, request),
       );
     },
     browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
@@ -44,7 +44,7 @@ export function createDatasourceConnection(
       const { sql, params } = render(statement);
       // Never ANALYZE, which would run it; after the options it is a mistake in the syntax.
       const explained = { sql: `EXPLAIN (FORMAT JSON) ${sql}`, params, maxRows: 1 };
-      const { data } = await lend(signal, (connection) => answer(connection, explained));
+      const { data } = await lend(signal, (connection) => executeStatement(connection, explained));
       return (data as { 'QUERY PLAN': Json }[])[0]?.['QUERY PLAN'] ?? null;
     },
   };
@@ -67,23 +67,26 @@ function render(statement: Statement | null): Rendered {
   return rendered;
 }
 
-type Question = Rendered & { maxRows: number };
+type StatementRequest = Rendered & { maxRows: number };
 
-function answer(connection: PostgresConnection, { maxRows, ...rendered }: Question): Promise<QueryResult> {
+function executeStatement(
+  connection: PostgresConnection,
+  { maxRows, ...rendered }: StatementRequest,
+): Promise<QueryResult> {
   return located(rendered.sql, async () => {
     const values = await writeParams(connection, rendered);
     const budget = { rows: maxRows, bytes: MAX_BYTES };
-    const result = await ask(connection, { sql: rendered.sql, values, budget, field: 'query' });
-    await learn(connection, result.fields ?? []);
+    const result = await runPortal(connection, { sql: rendered.sql, values, budget, field: 'query' });
+    await learnTypes(connection, result.fields ?? []);
     return await presented(result, connection);
   });
 }
 
-type Take = NonNullable<QueryRun['onRows']>;
+type Take = NonNullable<ExecuteOptions['onRows']>;
 
-function stream(
+function streamStatement(
   connection: PostgresConnection,
-  { maxRows, ...rendered }: Question,
+  { maxRows, ...rendered }: StatementRequest,
   onRows: Take,
 ): Promise<QueryResult> {
   return located(rendered.sql, async () => {

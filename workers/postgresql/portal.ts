@@ -4,7 +4,7 @@ import type { PostgresConnection } from './connection.ts';
 
 export type RawRow = (string | null)[];
 
-export interface Asked {
+export interface PortalRequest {
   /** One statement. */
   sql: string;
   values: readonly (string | null)[];
@@ -51,8 +51,8 @@ const LARGEST_PORTION = 10_000;
  * Runs one statement by the extended protocol, which takes no second one, and reads no more rows than the budget allows: a
  * million cost no more than the first few.
  */
-export function ask({ driver }: PostgresConnection, asked: Asked): Promise<RawResult> {
-  return driver.query(new Portal(asked)).answer;
+export function runPortal({ driver }: PostgresConnection, request: PortalRequest): Promise<RawResult> {
+  return driver.query(new Portal(request)).answer;
 }
 
 /** What a statement takes and gives, without running it. */
@@ -62,7 +62,7 @@ export interface Description {
   fields: readonly FieldDef[];
 }
 
-export function describe({ driver }: PostgresConnection, sql: string): Promise<Description> {
+export function describeStatement({ driver }: PostgresConnection, sql: string): Promise<Description> {
   return driver.query(new Preparation(sql)).answer;
 }
 
@@ -120,7 +120,7 @@ class Preparation implements Submittable {
 /** A portal of our own: the driver's cursor throws outside of every promise at COPY, and syncs twice when a commit fails. */
 class Portal implements Submittable {
   readonly answer: Promise<RawResult>;
-  readonly #asked: Asked;
+  readonly #request: PortalRequest;
   readonly #settle = Promise.withResolvers<RawResult>();
   readonly #result: RawResult = { fields: null, rows: [], rowCount: 0, bytes: 0, tag: null, isCut: false };
   #connection: Connection | undefined;
@@ -135,14 +135,14 @@ class Portal implements Submittable {
   #isSynced = false;
   #isOver = false;
 
-  constructor(asked: Asked) {
-    this.#asked = asked;
+  constructor(request: PortalRequest) {
+    this.#request = request;
     this.answer = this.#settle.promise;
   }
 
   submit(connection: Connection): void {
     this.#connection = connection;
-    const { sql, values, budget } = this.#asked;
+    const { sql, values, budget } = this.#request;
     connection.parse({ name: '', text: sql, types: [] }, true);
     connection.bind({ values: [...values] }, true);
     connection.describe({ type: 'P', name: '' }, true);
@@ -167,11 +167,11 @@ class Portal implements Submittable {
     this.#portion.rows += 1;
     this.#portion.bytes += bytes;
     this.#held += bytes;
-    if (this.#asked.take && this.#held > 2 * PORTION_BYTES) this.#holdBack();
+    if (this.#request.take && this.#held > 2 * PORTION_BYTES) this.#holdBack();
   }
 
   #hasRoomFor(bytes: number): boolean {
-    const { rows, bytes: most } = this.#asked.budget;
+    const { rows, bytes: most } = this.#request.budget;
     if (this.#result.rowCount === rows) return false;
     return this.#result.rowCount === 0 ? most > 0 : this.#result.bytes + bytes <= most;
   }
@@ -193,7 +193,7 @@ class Portal implements Submittable {
 
   /** As many as seem to fit, and one that shows that there are more. */
   #nextPortion(): number {
-    const { budget } = this.#asked;
+    const { budget } = this.#request;
     const { rowCount, bytes } = this.#result;
     const size = Math.max(1, this.#portion.bytes / Math.max(1, this.#portion.rows));
     this.#portion = { rows: 0, bytes: 0 };
@@ -239,14 +239,14 @@ class Portal implements Submittable {
   #copyRefused(): AppError {
     const message = 'COPY from STDIN or to STDOUT sends rows beside the statement: use INSERT or SELECT';
     // Statements before it may be done.
-    return new AppError('VALIDATION_ERROR', `${this.#asked.field ?? 'statement'}: ${message}`, {
+    return new AppError('VALIDATION_ERROR', `${this.#request.field ?? 'statement'}: ${message}`, {
       details: { sent: true },
     });
   }
 
   /** Goes on when the rows that are here have been taken, in the order in which they came. */
   #handOver(goOn: () => void): void {
-    const { take } = this.#asked;
+    const { take } = this.#request;
     if (!take) return goOn();
     const rows = this.#result.rows.splice(0);
     this.#held = 0;

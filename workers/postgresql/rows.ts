@@ -2,7 +2,7 @@ import type { FieldDef } from 'pg';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { columnKeys, rowOf } from '../connections/rows.ts';
 import type { PostgresConnection } from './connection.ts';
-import { type Asked, ask, describe, type RawResult, type RawRow } from './portal.ts';
+import { describeStatement, type PortalRequest, type RawResult, type RawRow, runPortal } from './portal.ts';
 import type { Types } from './values.ts';
 
 export interface Typed {
@@ -15,7 +15,7 @@ export interface Typed {
  * with their zone; bytes are base64.
  */
 export async function typeRows(connection: PostgresConnection, results: readonly RawResult[]): Promise<Typed[]> {
-  await learn(
+  await learnTypes(
     connection,
     results.flatMap(({ fields }) => fields ?? []),
   );
@@ -25,7 +25,7 @@ export async function typeRows(connection: PostgresConnection, results: readonly
   }));
 }
 
-export async function learn(connection: PostgresConnection, fields: readonly FieldDef[]): Promise<void> {
+export async function learnTypes(connection: PostgresConnection, fields: readonly FieldDef[]): Promise<void> {
   await connection.types.learn(connection.query, fields);
 }
 
@@ -52,11 +52,14 @@ export function rowsOf(rows: readonly RawRow[], fields: readonly FieldDef[], typ
  */
 export async function streamRows(
   connection: PostgresConnection,
-  asked: Omit<Asked, 'take'>,
+  request: Omit<PortalRequest, 'take'>,
   onRows: (rows: JsonObject[]) => Promise<void>,
 ): Promise<RawResult> {
-  await learn(connection, (await describe(connection, asked.sql)).fields);
-  return await ask(connection, { ...asked, take: (rows, fields) => onRows(rowsOf(rows, fields, connection.types)) });
+  await learnTypes(connection, (await describeStatement(connection, request.sql)).fields);
+  return await runPortal(connection, {
+    ...request,
+    take: (rows, fields) => onRows(rowsOf(rows, fields, connection.types)),
+  });
 }
 
 /** Values as parameters. Only lists and objects are written in a way that depends on what the server expects. */
@@ -67,7 +70,7 @@ export async function writeParams(
   const { types } = connection;
   if (!params.some((value) => typeof value === 'object' && value !== null))
     return params.map((value) => types.write(value, undefined));
-  const { parameters } = await describe(connection, sql);
+  const { parameters } = await describeStatement(connection, sql);
   await types.learn(
     connection.query,
     parameters.map((dataTypeID) => ({ dataTypeID, dataTypeModifier: -1 })),

@@ -1,12 +1,12 @@
 import { AppError } from '#shared/errors.ts';
 import type { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
-import type { Answerer } from './answers.ts';
+import type { Answerer } from './answer-questions.ts';
 
 export const answerDatasourceMetadata: Answerer<typeof datasourceMetadata> = async (
   { question: { tenantID, datasourceID, path }, signal },
   { datasources },
 ) => {
-  const items = await datasources.use({ tenantID, datasourceID }, (connection, { label }) => {
+  const items = await datasources.withConnection({ tenantID, datasourceID }, (connection, { label }) => {
     if (!connection.browse) throw new AppError('VALIDATION_ERROR', `There is nothing to look around in: ${label}`);
     return connection.browse(path, signal);
   });

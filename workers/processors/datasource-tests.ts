@@ -1,7 +1,7 @@
 import type { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { openPostgresConnection } from '../postgresql/connection.ts';
 import { targetOfURL } from '../tenant-database/targets.ts';
-import type { Answerer } from './answers.ts';
+import type { Answerer } from './answer-questions.ts';
 
 /** Signs in and out again. */
 export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (
@@ -14,6 +14,6 @@ export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (
     return { reachable: true };
   }
   const ref = question.kind === 'stored' ? question : { ...question, datasourceID: null };
-  await datasources.use(ref, (connection) => connection.test(signal));
+  await datasources.withConnection(ref, (connection) => connection.test(signal));
   return { reachable: true };
 };

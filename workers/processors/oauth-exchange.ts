@@ -1,5 +1,5 @@
 import type { oauthExchange } from '#shared/queues/oauth-exchange.ts';
-import type { Answerer } from './answers.ts';
+import type { Answerer } from './answer-questions.ts';
 
 export const answerOAuthExchange: Answerer<typeof oauthExchange> = ({ question }, { oauthConnections }) =>
   oauthConnections.exchange(question);

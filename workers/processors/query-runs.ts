@@ -1,5 +1,5 @@
 import type { queryRuns } from '#shared/queues/query-runs.ts';
-import type { Answerer } from './answers.ts';
+import type { Answerer } from './answer-questions.ts';
 
 export const answerQueryRun: Answerer<typeof queryRuns> = ({ question, signal }, { queries }) =>
   queries.run({ ...question, signal });

@@ -1,6 +1,6 @@
 import type { tenantDatabase } from '#shared/queues/tenant-database.ts';
 import { operate } from '../tenant-database/operations.ts';
-import type { Answerer } from './answers.ts';
+import type { Answerer } from './answer-questions.ts';
 
 export const answerTenantDatabase: Answerer<typeof tenantDatabase> = (
   { question: { tenantID, operation }, signal },

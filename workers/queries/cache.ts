@@ -35,8 +35,8 @@ export function createQueryCache(pool: Pool, secrets: KeyRing): QueryCache {
 }
 
 /** The same for the same question to the same datasource of the same tenant, as it is now. */
-export function cacheKey(parts: { tenantID: string; datasource: Json; asked: Json }): string {
-  return hash('sha256', JSON.stringify([parts.tenantID, parts.datasource, parts.asked]));
+export function cacheKey(parts: { tenantID: string; datasource: Json; question: Json }): string {
+  return hash('sha256', JSON.stringify([parts.tenantID, parts.datasource, parts.question]));
 }
 
 function contextOf(key: string): string {

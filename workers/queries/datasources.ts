@@ -19,13 +19,13 @@ export type DatasourceRef =
 
 /** Opens datasources of tenants, by id within the tenant and never otherwise. */
 export interface Datasources {
-  use<T>(
+  withConnection<T>(
     ref: DatasourceRef,
     work: (connection: Connection<AnyDatasource>, definition: AnyDatasource) => Promise<T>,
   ): Promise<T>;
 }
 
-export interface DatasourceNeeds {
+export interface DatasourceContext {
   pool: Pool;
   secrets: KeyRing;
   kept: KeptConnections;
@@ -33,8 +33,11 @@ export interface DatasourceNeeds {
   logger: Logger;
 }
 
-export function createDatasources({ pool, secrets, kept, reach, logger }: DatasourceNeeds): Datasources {
-  async function read(tenantID: string, datasourceID: string): Promise<{ type: string; options: JsonObject }> {
+export function createDatasources({ pool, secrets, kept, reach, logger }: DatasourceContext): Datasources {
+  async function readDatasource(
+    tenantID: string,
+    datasourceID: string,
+  ): Promise<{ type: string; options: JsonObject }> {
     const { rows } = await pool.query<{ type: string; options: JsonObject }>(
       'select datasource_type as type, datasource_options as options from datasource where id = $1 and tenant_id = $2',
       [datasourceID, tenantID],
@@ -46,20 +49,20 @@ export function createDatasources({ pool, secrets, kept, reach, logger }: Dataso
   }
 
   return {
-    async use(ref, work) {
+    async withConnection(ref, work) {
       const { tenantID, datasourceID } = ref;
       const { type, options } =
         ref.datasourceID === null
           ? { type: ref.datasourceType, options: ref.datasourceOptions }
-          : await read(tenantID, ref.datasourceID);
+          : await readDatasource(tenantID, ref.datasourceID);
       const definition = definitionOf(type);
-      const open = async () => {
+      const openDatasource = async () => {
         const parsed = definition.options.safeParse(options);
         if (!parsed.success) throw invalid(within(['datasourceOptions'], fromZod(parsed.error)));
         const connect = await connectorOf(definition);
         return await connect(parsed.data, { ...reach, tenantID, logger });
       };
-      return await kept.use({ tenantID, datasourceID, type, options }, open, (connection) =>
+      return await kept.use({ tenantID, datasourceID, type, options }, openDatasource, (connection) =>
         work(connection, definition),
       );
     },

@@ -5,7 +5,7 @@ export interface QueryRequest extends z.output<typeof queryRuns.question> {
   signal: AbortSignal;
 }
 
-/** Runs data queries, for whoever asks and for nodes of workflows. Whether they may is not asked here. */
+/** Runs data queries, for requests and for nodes of workflows. The caller checks permissions before. */
 export interface Queries {
   run(request: QueryRequest): Promise<z.output<typeof queryRuns.answer>>;
 }

@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import type { Notice, PostgresConnection } from '../postgresql/connection.ts';
-import { ask, type Budget, type RawResult, readTag } from '../postgresql/portal.ts';
+import { type Budget, type RawResult, readTag, runPortal } from '../postgresql/portal.ts';
 import { typeRows, writeParams } from '../postgresql/rows.ts';
 import { splitStatements } from './sql-text.ts';
 import { limitStatements, withinLimit } from './transaction.ts';
@@ -94,7 +94,7 @@ async function runOne(
   { params, ...asked }: { sql: string; params: readonly Json[]; budget: Budget },
 ): Promise<RawResult> {
   const values = await writeParams(connection, { sql: asked.sql, params });
-  return await ask(connection, { ...asked, values, field: 'sql' });
+  return await runPortal(connection, { ...asked, values, field: 'sql' });
 }
 
 /** Which of several it was, for people; the server knows only the one it was given. */

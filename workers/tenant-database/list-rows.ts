@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
-import { ask } from '../postgresql/portal.ts';
+import { runPortal } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
 import { columnOf, findTable, hasPlaces, quoteTable, type Table } from './catalog.ts';
 import { conditionOf, type Filtered } from './filter.ts';
@@ -22,7 +22,7 @@ export async function listRows(connection: PostgresConnection, operation: ListRo
   const sql = `select ${selection(table)} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation)}`;
   const text = `${sql} limit ${pageSize + 1} offset ${(page - 1) * pageSize}`;
   const budget = { rows: pageSize + 1, bytes: MOST_BYTES };
-  const result = await withValues(values, (texts) => ask(connection, { sql: text, values: texts, budget }));
+  const result = await withValues(values, (texts) => runPortal(connection, { sql: text, values: texts, budget }));
   if (result.isCut)
     throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MOST_BYTES} bytes: ask for a smaller pageSize`);
   const [typed] = await typeRows(connection, [result]);

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { refusalOf } from '../postgresql/errors.ts';
-import { ask, type RawResult, readTag } from '../postgresql/portal.ts';
+import { type RawResult, readTag, runPortal } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
 import { type Column, columnOf, findTable, quoteTable, type Table } from './catalog.ts';
 import { encode } from './encode.ts';
@@ -138,7 +138,7 @@ async function allOrNothing<T>(
 }
 
 function run(connection: PostgresConnection, { text, values }: Statement): Promise<RawResult> {
-  return withValues(values, (texts) => ask(connection, { sql: text, values: texts, budget: BUDGET }));
+  return withValues(values, (texts) => runPortal(connection, { sql: text, values: texts, budget: BUDGET }));
 }
 
 /** What is wrong with a row; a time limit and a lost connection are about none. */

@@ -106,13 +106,13 @@ function originOf(request: Request, { publicURL, uiOrigins }: ApiContext['config
   return said === own || uiOrigins.includes(said) ? said : null;
 }
 
-interface Asked {
+interface AuthorizationRequest {
   redirectURI: string;
   state: string;
   browser: BrowserSecret;
 }
 
-function authorizationURL(provider: OAuthProvider, { redirectURI, state, browser }: Asked): string {
+function authorizationURL(provider: OAuthProvider, { redirectURI, state, browser }: AuthorizationRequest): string {
   const url = new URL(provider.authorizationURL);
   const params = {
     ...provider.authorizationParams,

@@ -8,7 +8,7 @@ import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentDataQuery } from './present.ts';
 import { Changed, DataQueriesCreate, DataQuery, DataQueryCreate } from './schemas.ts';
-import { checkTarget, type Target, targetAccess } from './target.ts';
+import { checkTarget, type QueryTarget, targetAccess } from './target.ts';
 
 const creating = { permission: 'dataquery.create', object: 'dataquery:*' } as const;
 
@@ -58,7 +58,12 @@ export const createDataQueries = tenantRoute({
   },
 });
 
-function write(em: EntityManager, caller: Caller, body: DataQueryCreate, target: Target): Promise<DataQueryEntity> {
+function write(
+  em: EntityManager,
+  caller: Caller,
+  body: DataQueryCreate,
+  target: QueryTarget,
+): Promise<DataQueryEntity> {
   const { dataQueryTitle, dataQueryDescription, dataQueryOptions, folderID } = body;
   const { runOnLoad = false, isDisabled = false } = body;
   return createAsset(em, caller, 'dataquery', DataQueryEntity, {

@@ -14,8 +14,20 @@ import type { ApiContext } from '../../context.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
 import { DataQueryID, DataQueryInputs, DataQueryRun, DataQueryTest, RunQuery } from './schemas.ts';
-import { checkTarget, type Target, targetAccess } from './target.ts';
+import { checkTarget, type QueryTarget, targetAccess } from './target.ts';
 
+/**
+ * A run passes through these stages, in this order:
+ *
+ * 1. `runDataQuery` (here): finds the query, or a further page of an earlier result; `askWorker` → `producer.ask`.
+ * 2. `ask` (`shared/ask.ts`): `waitForPlaces`, `sendQuestion`, `awaitReply`, `openReply`.
+ * 3. `answerQuestions` (`workers/processors/answer-questions.ts`): `claimQuestion`, `openQuestion`, `answerQueryRun`, `sendReply`.
+ * 4. `queries.run` (`workers/queries/run.ts`; nodes of workflows begin here): `loadQuery`, `bindInputs`, the cache,
+ *    `executeOnDatasource`, `applyTransform` or `storePages`, `recordRun`.
+ * 5. `datasources.withConnection` (`workers/queries/datasources.ts`): `readDatasource`, then `kept.use` with `openDatasource`.
+ * 6. `connection.execute` (`workers/connectors/`): borrows a connection to the server (`pool.lend` or `shared.use`) and talks
+ *    to its driver, for PostgreSQL `executeStatement` → `runPortal`.
+ */
 export const runDataQuery = tenantRoute({
   name: 'runQuery',
   method: 'post',
@@ -36,7 +48,7 @@ export const runDataQuery = tenantRoute({
     const { em, tenantID, caller, signal } = input;
     const stored = getEnabled(await getDataQuery(em, dataQueryID));
     if (body.cursor)
-      return await readFurther(
+      return await readStoredPage(
         context,
         { tenantID, source: `dataquery:${dataQueryID}`, callerID: caller.id },
         body.cursor,
@@ -44,8 +56,8 @@ export const runDataQuery = tenantRoute({
     const asker = { tenantID, caller, signal, producer: context.producer };
     if (explain) await require([mayRead(dataQueryID)]);
     const mode = explain ? 'explain' : 'run';
-    const idempotencyKey = idempotency ? keyForOthers(tenantID, idempotency) : null;
-    return ask(asker, { ...stored, inputs: body.inputs, mode, isFresh: fresh, isPaged: true, idempotencyKey });
+    const idempotencyKey = idempotency ? datasourceKeyOf(tenantID, idempotency) : null;
+    return askWorker(asker, { ...stored, inputs: body.inputs, mode, isFresh: fresh, isPaged: true, idempotencyKey });
   },
 });
 
@@ -68,7 +80,7 @@ export const testStoredDataQuery = tenantRoute({
     const stored = getEnabled(await getDataQuery(em, params.dataQueryID));
     if (explain) await require([mayRead(params.dataQueryID)]);
     const asker = { tenantID, caller, signal, producer };
-    return ask(asker, { ...stored, inputs: body.inputs, mode: explain ? 'explain' : 'run', isFresh: true });
+    return askWorker(asker, { ...stored, inputs: body.inputs, mode: explain ? 'explain' : 'run', isFresh: true });
   },
 });
 
@@ -93,21 +105,29 @@ export const testGivenDataQuery = tenantRoute({
     const { dataQueryOptions } = dataQuery;
     const query = { kind: 'given', ...target, dataQueryOptions } as const;
     const asker = { tenantID, caller, signal, producer };
-    return ask(asker, { query, target, dataQueryOptions, inputs, mode: explain ? 'explain' : 'run', isFresh: true });
+    return askWorker(asker, {
+      query,
+      target,
+      dataQueryOptions,
+      inputs,
+      mode: explain ? 'explain' : 'run',
+      isFresh: true,
+    });
   },
 });
 
-/** How a server would go about a query tells what is in it. */
+/** A plan tells what is in the query, so the caller must be allowed to read it. */
 function mayRead(dataQueryID: string): Access {
   return { permission: 'dataquery.read', object: `dataquery:${dataQueryID}` };
 }
 
-/** What the datasource gets in the place of the client's key, which is only one of its own. */
-function keyForOthers(tenantID: string, { principal, route, key }: IdempotencyClaim): string {
+/** The key that the datasource gets. The client's own key is unique only for its principal and route. */
+function datasourceKeyOf(tenantID: string, { principal, route, key }: IdempotencyClaim): string {
   return hash('sha256', JSON.stringify([tenantID, principal, route, key]), 'base64url');
 }
 
-async function readFurther(
+/** A page of a result that an earlier run has stored. */
+async function readStoredPage(
   context: Pick<ApiContext, 'pool' | 'secrets'>,
   owner: ResultOwner,
   cursor: ResultCursor,
@@ -131,9 +151,9 @@ interface Asker {
   producer: Pick<Asking, 'ask'>;
 }
 
-interface Asked {
+interface RunOptions {
   query: z.input<typeof queryRuns.question>['query'];
-  target: Target;
+  target: QueryTarget;
   dataQueryOptions: JsonObject;
   inputs: JsonObject;
   mode: 'run' | 'explain';
@@ -142,14 +162,14 @@ interface Asked {
   idempotencyKey?: string | null;
 }
 
-/** The worker has the query's own time; a little more is for the way there and back. */
+/** Beyond the query's own time limit: for the way to the worker and back. */
 const WAY_MS = 5_000;
 
-function ask({ tenantID, caller, signal, producer }: Asker, { target, dataQueryOptions, ...asked }: Asked) {
+function askWorker({ tenantID, caller, signal, producer }: Asker, { target, dataQueryOptions, ...run }: RunOptions) {
   const timeoutSeconds = QueryOptions.shape.timeoutSeconds.parse(dataQueryOptions.timeoutSeconds);
   return producer.ask(
     queryRuns,
-    { tenantID, caller, ...asked },
+    { tenantID, caller, ...run },
     {
       timeoutMs: timeoutSeconds * 1_000 + WAY_MS,
       signal,

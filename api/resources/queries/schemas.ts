@@ -15,7 +15,7 @@ const Type = z.string().min(1).max(64);
 const Options = z.object({ datasourceID: ID.nullish(), datasourceType: Type.nullish() }).catchall(Json);
 
 /** Null, or not there: the type needs no datasource. */
-const asked = { datasourceID: ID.nullish(), datasourceType: Type.nullish() };
+const target = { datasourceID: ID.nullish(), datasourceType: Type.nullish() };
 
 const described = {
   dataQueryDescription: z.string().max(10_000).nullish(),
@@ -25,7 +25,7 @@ const described = {
 };
 
 export const DataQueryCreate = z
-  .object({ dataQueryTitle: Title, dataQueryOptions: Options, ...asked, ...described })
+  .object({ dataQueryTitle: Title, dataQueryOptions: Options, ...target, ...described })
   .transform((body) => ({ ...body, ...split(body) }));
 export type DataQueryCreate = z.output<typeof DataQueryCreate>;
 
@@ -33,7 +33,7 @@ export const DataQueriesCreate = z.array(DataQueryCreate).min(1).max(200);
 
 /** Undefined leaves, null clears; options are given as a whole. */
 export const DataQueryUpdate = z
-  .object({ dataQueryTitle: Title.optional(), dataQueryOptions: Options.optional(), ...asked, ...described })
+  .object({ dataQueryTitle: Title.optional(), dataQueryOptions: Options.optional(), ...target, ...described })
   .transform((body) => {
     const { dataQueryOptions = {} } = body;
     return {
@@ -59,7 +59,7 @@ export const DataQueryRun = z
   .transform((body) => ({ inputs: inputsOf(body), cursor: body?.cursor }));
 
 export const DataQueryTest = z
-  .object({ dataQuery: z.object({ dataQueryOptions: Options, ...asked }).transform(split), ...inputs })
+  .object({ dataQuery: z.object({ dataQueryOptions: Options, ...target }).transform(split), ...inputs })
   .transform(({ dataQuery, ...body }) => ({ dataQuery, inputs: inputsOf(body) }));
 
 const Flag = z

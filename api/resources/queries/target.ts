@@ -9,20 +9,20 @@ import { type Issue, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
 
-/** What a query asks, as somebody has named it: a datasource, a type, or both. */
-interface Asked {
+/** The target of a query as a client names it: a datasource, a type, or both. */
+interface NamedTarget {
   datasourceID?: string | null | undefined;
   datasourceType?: string | undefined;
 }
 
-/** What a query asks: a datasource, or null where the type is the whole address. */
-export interface Target {
+/** Where a query goes: to a stored datasource, or to a type that needs none (`datasourceID` is null). */
+export interface QueryTarget {
   datasourceID: string | null;
   datasourceType: string;
 }
 
 /** What writing or trying a query asks for beside the route's own permission. */
-export function targetAccess({ datasourceID, datasourceType }: Asked): Access[] {
+export function targetAccess({ datasourceID, datasourceType }: NamedTarget): Access[] {
   if (datasourceID) return [{ permission: 'datasource.read', object: `datasource:${datasourceID}` }];
   return typeAccess(datasourceType ?? ownDatabase?.type);
 }
@@ -30,8 +30,8 @@ export function targetAccess({ datasourceID, datasourceType }: Asked): Access[] 
 /** The query's target, or what is wrong with the query. The datasource stays until the transaction, if there is one, ends. */
 export async function checkTarget(
   em: EntityManager,
-  { datasourceID, datasourceType, dataQueryOptions }: Asked & { dataQueryOptions: JsonObject },
-): Promise<{ target: Target; issues?: never } | { target?: never; issues: Issue[] }> {
+  { datasourceID, datasourceType, dataQueryOptions }: NamedTarget & { dataQueryOptions: JsonObject },
+): Promise<{ target: QueryTarget; issues?: never } | { target?: never; issues: Issue[] }> {
   const found = datasourceID
     ? await findStored(em, datasourceID, datasourceType)
     : findAlone(datasourceType ?? ownDatabase?.type);
@@ -63,7 +63,7 @@ function findType(type: string): DatasourceDefinition | undefined {
   return findDatasourceType(type);
 }
 
-/** What is asked when a query names nothing: the database that is the tenant's own. */
+/** The target of a query that names none: the tenant's own database. */
 const ownDatabase = (datasources as readonly DatasourceDefinition[]).find(({ standsAlone }) => standsAlone);
 
 const unknownType: Issue = { path: ['datasourceType'], message: `must be one of ${datasourceTypes.join(', ')}` };

@@ -21,13 +21,13 @@ export const updateDataQuery = tenantRoute({
   async handle({ params, body, em, require }) {
     return em.transactional(async (tx) => {
       const query = await getDataQuery(tx, params.dataQueryID, { lock: true });
-      const asked = change(query, body);
-      if (asked) {
+      const changed = change(query, body);
+      if (changed) {
         // Also where the datasource stays: other words to it may ask for anything it has.
-        await require(targetAccess(asked));
-        const { target, issues } = await checkTarget(tx, asked);
+        await require(targetAccess(changed));
+        const { target, issues } = await checkTarget(tx, changed);
         if (issues) throw invalid(issues);
-        tx.assign(query, { ...target, dataQueryOptions: asked.dataQueryOptions });
+        tx.assign(query, { ...target, dataQueryOptions: changed.dataQueryOptions });
       }
       const { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, folderID } = body;
       const changes = { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, folderID };

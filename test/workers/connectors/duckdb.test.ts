@@ -43,7 +43,7 @@ async function aParquet(): Promise<Buffer> {
 }
 
 async function rows(query: string, inputs = {}) {
-  return (await datasource.run({ query }, inputs)).data;
+  return (await datasource.execute({ query }, inputs)).data;
 }
 
 const endless = 'select sum(a.range * b.range) as n from range(10000000) a, range(10000000) b';
@@ -135,7 +135,7 @@ describe('a query', () => {
     await rows('select 1');
     const before = process.memoryUsage.rss();
 
-    const { rowCount, truncated } = await datasource.run(
+    const { rowCount, truncated } = await datasource.execute(
       { query: 'select range as n, repeat(chr(120), 100) as text from range(1000000)' },
       {},
       { maxRows: 1_000 },
@@ -220,7 +220,9 @@ describe('a query that takes long', () => {
   test('ends at its time limit, with its process, and the next one is answered', async () => {
     const began = performance.now();
 
-    await expect(datasource.run({ query: endless }, {}, { signal: AbortSignal.timeout(1_000) })).rejects.toMatchObject({
+    await expect(
+      datasource.execute({ query: endless }, {}, { signal: AbortSignal.timeout(1_000) }),
+    ).rejects.toMatchObject({
       name: 'TimeoutError',
     });
 
@@ -230,7 +232,7 @@ describe('a query that takes long', () => {
 
   test('or much memory has an error, and the next one is answered', async () => {
     await expect(
-      datasource.run(
+      datasource.execute(
         { query: 'select list(range) as all_of_them from range(200000000)' },
         {},
         { signal: AbortSignal.timeout(60_000) },

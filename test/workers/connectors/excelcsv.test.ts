@@ -16,7 +16,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 async function read(name: string, bytes: Buffer | string, query: JsonObject = {}, inputs: JsonObject = {}) {
   await using datasource = await world.open(excelcsv, { fileInfo: await world.upload(name, bytes) });
-  return await datasource.run(query, inputs, { signal: AbortSignal.timeout(60_000) });
+  return await datasource.execute(query, inputs, { signal: AbortSignal.timeout(60_000) });
 }
 
 async function aWorkbook(rows: unknown[][], sheet = 'Orders'): Promise<Buffer> {
@@ -99,10 +99,10 @@ describe('CSV', () => {
   test('of a file of a million rows no more is read than is wanted', async () => {
     const text = `n\n${'1234567\n'.repeat(1_000_000)}`;
     await using datasource = await world.open(excelcsv, { fileInfo: await world.upload('a.csv', text) });
-    await datasource.run({});
+    await datasource.execute({});
     const before = process.memoryUsage.rss();
 
-    const { rowCount, truncated } = await datasource.run({ limit: 100_000 }, {}, { maxRows: 5_000 });
+    const { rowCount, truncated } = await datasource.execute({ limit: 100_000 }, {}, { maxRows: 5_000 });
 
     expect({ rowCount, truncated }).toEqual({ rowCount: 5_000, truncated: true });
     expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024);
@@ -185,9 +185,9 @@ test("another tenant's file is not there, nor is one that was deleted", async ()
   await using other = await world.open(excelcsv, { fileInfo: file }, await aTenant(cluster));
   await own.test();
 
-  await expect(other.run({})).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(other.execute({})).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await cluster.as(tenant.creator).in(tenant).delete(`T/datasources/files/${file.fileID}`);
-  await expect(own.run({})).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(own.execute({})).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
 test('a path that is no uploaded file is refused before anything is read', async () => {
@@ -199,7 +199,7 @@ test('the folder of a worker is its own and goes with it', async () => {
   const another = await startFileWorld();
   const { folder } = another.files;
   await using datasource = await another.open(excelcsv, { fileInfo: await another.upload('a.csv', 'a\n1\n') });
-  await datasource.run({});
+  await datasource.execute({});
   expect(readdirSync(folder)).toHaveLength(1);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
 

@@ -49,7 +49,7 @@ test('values are variables, and cannot be anything else', async () => {
   await using api = await open();
   const evil = '") { id } fail #';
 
-  const { data } = await api.datasource.run(
+  const { data } = await api.datasource.execute(
     {
       query: 'query Q($text: String, $point: Point) { echo(text: $text, point: $point) }',
       variables: '{"text": "<{{inputs.evil}}>", "point": {"x": {{inputs.x}}, "tags": {{inputs.tags}}}}',
@@ -63,7 +63,7 @@ test('values are variables, and cannot be anything else', async () => {
     point: { x: 1.5, tags: ['a', 'b"'] },
   });
   await expect(
-    Promise.try(() => api.datasource.run({ query: '{ user(id: "{{inputs.evil}}") { id } }' }, { evil })),
+    Promise.try(() => api.datasource.execute({ query: '{ user(id: "{{inputs.evil}}") { id } }' }, { evil })),
   ).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: /must be a variable/ });
 });
 
@@ -72,11 +72,11 @@ test('a mutation has to be declared as one', async () => {
   const query = 'mutation($name: String!) { rename(id: "1", name: $name) { name } }';
   const variables = { name: '{{inputs.name}}' };
 
-  await expect(api.datasource.run({ query, variables }, { name: 'B' })).rejects.toMatchObject({
+  await expect(api.datasource.execute({ query, variables }, { name: 'B' })).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
     message: /operationType/,
   });
-  const { data } = await api.datasource.run(
+  const { data } = await api.datasource.execute(
     { query, variables, operationType: 'mutation' },
     { name: 'B' },
     { idempotencyKey: 'k' },
@@ -89,15 +89,15 @@ test('a mutation has to be declared as one', async () => {
 test('what is wrong is said, with its place and without the secret', async () => {
   await using api = await open();
 
-  await expect(api.datasource.run({ query: '{ user(' })).rejects.toMatchObject({
+  await expect(api.datasource.execute({ query: '{ user(' })).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
     details: { line: 1 },
   });
-  await expect(api.datasource.run({ query: '{ nothing }' })).rejects.toMatchObject({
+  await expect(api.datasource.execute({ query: '{ nothing }' })).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',
     message: /Cannot query field "nothing"/,
   });
-  const error = await api.datasource.run({ query: '{ fail }' }).catch((thrown: unknown) => thrown);
+  const error = await api.datasource.execute({ query: '{ fail }' }).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'UPSTREAM_FAILED', details: { errors: [{ path: ['fail'] }] } });
   expect(String(error) + JSON.stringify(error)).not.toContain('key-0123');
 });
@@ -122,7 +122,7 @@ test('what is stopped reaches the server', async () => {
   await using silent = await startHTTP(() => undefined);
   await using api = await openDatasource(graphql, { endpoint: silent.origin });
 
-  await expect(api.run({ query: '{ a }' }, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
+  await expect(api.execute({ query: '{ a }' }, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
     name: 'TimeoutError',
   });
 

@@ -63,8 +63,8 @@ describe.skipIf(found.path === null)('mqtt', () => {
         const qos = at % 3;
         const topic = `kinds/${protocolVersion}/${at}`;
         const publish = { operation: 'publish', topic, message: '{{inputs.payload}}', qos, retain: true };
-        expect(await datasource.run(publish, inputs)).toMatchObject({ affectedRows: 1 });
-        const { data } = await datasource.run({ operation: 'read', topic, qos, waitSeconds: 0 });
+        expect(await datasource.execute(publish, inputs)).toMatchObject({ affectedRows: 1 });
+        const { data } = await datasource.execute({ operation: 'read', topic, qos, waitSeconds: 0 });
         expect(data).toEqual([{ topic, message: text || JSON.stringify(inputs.payload), qos, retain: true }]);
       }
     },
@@ -73,40 +73,45 @@ describe.skipIf(found.path === null)('mqtt', () => {
   test('bytes travel as base64, and bytes that are no text are an error rather than a text with holes', async () => {
     await using datasource = await open();
     const message = randomBytes(1_000).toString('base64');
-    await datasource.run({ operation: 'publish', topic: 'bytes', message, encoding: 'base64', retain: true });
+    await datasource.execute({ operation: 'publish', topic: 'bytes', message, encoding: 'base64', retain: true });
 
-    const { data } = await datasource.run({ operation: 'read', topic: 'bytes', encoding: 'base64', waitSeconds: 0 });
+    const { data } = await datasource.execute({
+      operation: 'read',
+      topic: 'bytes',
+      encoding: 'base64',
+      waitSeconds: 0,
+    });
     expect(data).toMatchObject([{ message }]);
-    await expect(datasource.run({ operation: 'read', topic: 'bytes', waitSeconds: 0 })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'read', topic: 'bytes', waitSeconds: 0 })).rejects.toMatchObject({
       code: 'DB_ERROR',
     });
     await expect(
-      datasource.run({ operation: 'publish', topic: 'bytes', message: 'no!', encoding: 'base64' }),
+      datasource.execute({ operation: 'publish', topic: 'bytes', message: 'no!', encoding: 'base64' }),
     ).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
   test('an empty message ends what is retained', async () => {
     await using datasource = await open();
     const read = { operation: 'read', topic: 'kept', waitSeconds: 0 };
-    await datasource.run({ operation: 'publish', topic: 'kept', message: 'once', retain: true });
-    expect(await datasource.run(read)).toMatchObject({ rowCount: 1 });
+    await datasource.execute({ operation: 'publish', topic: 'kept', message: 'once', retain: true });
+    expect(await datasource.execute(read)).toMatchObject({ rowCount: 1 });
 
-    await datasource.run({ operation: 'publish', topic: 'kept', message: '', retain: true });
+    await datasource.execute({ operation: 'publish', topic: 'kept', message: '', retain: true });
 
-    expect(await datasource.run(read)).toMatchObject({ data: [], rowCount: 0, truncated: false });
+    expect(await datasource.execute(read)).toMatchObject({ data: [], rowCount: 0, truncated: false });
   });
 
   test('who reads gets what comes meanwhile, of many topics, and no more than wanted', async () => {
     await using datasource = await open();
     let isRead = false;
     const reading = datasource
-      .run({ operation: 'read', topic: 'live/+/#', qos: 2, messageCount: 6, waitSeconds: 20 })
+      .execute({ operation: 'read', topic: 'live/+/#', qos: 2, messageCount: 6, waitSeconds: 20 })
       .finally(() => {
         isRead = true;
       });
     while (!isRead)
       await Promise.all(
-        [0, 1, 2].map((qos) => datasource.run({ operation: 'publish', topic: `live/${qos}/x`, message: qos, qos })),
+        [0, 1, 2].map((qos) => datasource.execute({ operation: 'publish', topic: `live/${qos}/x`, message: qos, qos })),
       );
 
     const { data } = await reading;
@@ -118,23 +123,23 @@ describe.skipIf(found.path === null)('mqtt', () => {
     await using datasource = await open();
     const big = 'y'.repeat(5_000_000);
     for (const n of [1, 2, 3])
-      await datasource.run({ operation: 'publish', topic: `big/${n}`, message: big, qos: 1, retain: true });
+      await datasource.execute({ operation: 'publish', topic: `big/${n}`, message: big, qos: 1, retain: true });
 
     const read = { operation: 'read', topic: 'big/#', qos: 1 };
-    expect(await datasource.run({ ...read, waitSeconds: 3 })).toMatchObject({ rowCount: 2, truncated: true });
-    expect(await datasource.run({ ...read, messageCount: 3 }, {}, { maxRows: 1 })).toMatchObject({
+    expect(await datasource.execute({ ...read, waitSeconds: 3 })).toMatchObject({ rowCount: 2, truncated: true });
+    expect(await datasource.execute({ ...read, messageCount: 3 }, {}, { maxRows: 1 })).toMatchObject({
       rowCount: 1,
       truncated: true,
     });
-    await datasource.run({ operation: 'publish', topic: 'huge', message: big.repeat(3), retain: true });
-    await expect(datasource.run({ operation: 'read', topic: 'huge' })).rejects.toMatchObject({
+    await datasource.execute({ operation: 'publish', topic: 'huge', message: big.repeat(3), retain: true });
+    await expect(datasource.execute({ operation: 'read', topic: 'huge' })).rejects.toMatchObject({
       code: 'PAYLOAD_TOO_LARGE',
     });
   });
 
   test('a value is one level of a topic and never a wildcard', async () => {
     await using datasource = await open();
-    const run = async (query: JsonObject, inputs: JsonObject) => datasource.run(query, inputs);
+    const run = async (query: JsonObject, inputs: JsonObject) => datasource.execute(query, inputs);
     for (const v of ['+', '#', 'a/b', '\0', 'a\r\nb'])
       for (const operation of ['publish', 'read'])
         await expect(
@@ -161,14 +166,14 @@ describe.skipIf(found.path === null)('mqtt', () => {
   test('what the broker does not permit is an error, where the version has words for it', async () => {
     await using datasource = await open({ protocolVersion: '5' });
 
-    await expect(datasource.run({ operation: 'publish', topic: 'no/way', qos: 1 })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'publish', topic: 'no/way', qos: 1 })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: expect.stringContaining('no/way'),
     });
-    await expect(datasource.run({ operation: 'publish', topic: 'no/way', qos: 2 })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'publish', topic: 'no/way', qos: 2 })).rejects.toMatchObject({
       code: 'DB_ERROR',
     });
-    expect(await datasource.run({ operation: 'publish', topic: 'yes', qos: 2 })).toMatchObject({ affectedRows: 1 });
+    expect(await datasource.execute({ operation: 'publish', topic: 'yes', qos: 2 })).toMatchObject({ affectedRows: 1 });
   });
 
   test('who waits stops when told to, and at the end of the time', async () => {
@@ -176,24 +181,24 @@ describe.skipIf(found.path === null)('mqtt', () => {
     const read = { operation: 'read', topic: 'nothing/ever', waitSeconds: 30 };
     const began = performance.now();
 
-    await expect(datasource.run(read, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
+    await expect(datasource.execute(read, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
       details: { reason: 'timeout' },
     });
-    expect(await datasource.run({ ...read, waitSeconds: 0.3 })).toMatchObject({ data: [], truncated: false });
+    expect(await datasource.execute({ ...read, waitSeconds: 0.3 })).toMatchObject({ data: [], truncated: false });
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 
   test('a hundred at once, and again after the server was killed in the middle', async () => {
     await using datasource = await open();
-    const publish = (qos: number) => datasource.run({ operation: 'publish', topic: 'a', message: 'm', qos });
+    const publish = (qos: number) => datasource.execute({ operation: 'publish', topic: 'a', message: 'm', qos });
     await Promise.all(Array.from({ length: 100 }, (_, n) => publish(n % 3)));
     // With version 5 the broker says how many it takes at once.
     await using modern = await open({ protocolVersion: '5' });
     const query = { operation: 'publish', topic: 'a', message: 'm', qos: 2 };
-    await Promise.all(Array.from({ length: 100 }, () => modern.run(query)));
-    const reading = datasource.run({ operation: 'read', topic: 'silent', waitSeconds: 30 });
+    await Promise.all(Array.from({ length: 100 }, () => modern.execute(query)));
+    const reading = datasource.execute({ operation: 'read', topic: 'silent', waitSeconds: 30 });
     reading.catch(() => undefined);
-    await datasource.run({ operation: 'read', topic: 'silent', waitSeconds: 0.2 });
+    await datasource.execute({ operation: 'read', topic: 'silent', waitSeconds: 0.2 });
     await server.kill9();
 
     await expect(publish(1)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
@@ -206,10 +211,12 @@ describe.skipIf(found.path === null)('mqtt', () => {
   test('with an id of its own it can still publish and read at once', async () => {
     await using datasource = await open({ clientId: 'the-one' });
     let isRead = false;
-    const reading = datasource.run({ operation: 'read', topic: 'id', messageCount: 1, waitSeconds: 10 }).finally(() => {
-      isRead = true;
-    });
-    while (!isRead) await datasource.run({ operation: 'publish', topic: 'id', message: 'm', qos: 1 });
+    const reading = datasource
+      .execute({ operation: 'read', topic: 'id', messageCount: 1, waitSeconds: 10 })
+      .finally(() => {
+        isRead = true;
+      });
+    while (!isRead) await datasource.execute({ operation: 'publish', topic: 'id', message: 'm', qos: 1 });
 
     expect(await reading).toMatchObject({ rowCount: 1 });
   });
@@ -228,8 +235,8 @@ describe.skipIf(found.path === null)('mqtt', () => {
     for (const changes of [tls, { ...tls, useTLS: false, brokerUrl: `mqtts://localhost:${encrypted.port}` }]) {
       await using right = await open({ ...changes, caCertificate: certificates.authority });
       await right.test();
-      await right.run({ operation: 'publish', topic: 'tls', message: 'z'.repeat(200_000), retain: true });
-      expect(await right.run({ operation: 'read', topic: 'tls', waitSeconds: 0 })).toMatchObject({ rowCount: 1 });
+      await right.execute({ operation: 'publish', topic: 'tls', message: 'z'.repeat(200_000), retain: true });
+      expect(await right.execute({ operation: 'read', topic: 'tls', waitSeconds: 0 })).toMatchObject({ rowCount: 1 });
     }
 
     const wrong: [object, string][] = [
@@ -292,7 +299,7 @@ describe('what answers where MQTT should be', () => {
     for (const says of ['HTTP/1.1 400 Bad Request\r\n\r\n', randomBytes(5_000), '\x20\xff\xff\xff\xff\xff', '']) {
       await using server = await startTCP((socket) => (says === '' ? socket.destroy() : socket.write(says)));
       await using datasource = await openAt(server.port);
-      await expect(datasource.run({ operation: 'publish', topic: 'a' })).rejects.toMatchObject({
+      await expect(datasource.execute({ operation: 'publish', topic: 'a' })).rejects.toMatchObject({
         code: 'UPSTREAM_FAILED',
       });
     }
@@ -303,11 +310,11 @@ describe('what answers where MQTT should be', () => {
     await using datasource = await openAt(server.port, { keepAlive: 1 });
     for (const qos of [0, 1, 2])
       await expect(
-        datasource.run({ operation: 'publish', topic: 'a', qos }, {}, { signal: AbortSignal.timeout(200) }),
+        datasource.execute({ operation: 'publish', topic: 'a', qos }, {}, { signal: AbortSignal.timeout(200) }),
       ).rejects.toMatchObject({ details: { reason: 'timeout' } });
 
     // Its own pings notice it, too.
-    await expect(datasource.run({ operation: 'publish', topic: 'a', qos: 1 }, {}, quick)).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'publish', topic: 'a', qos: 1 }, {}, quick)).rejects.toMatchObject({
       details: { reason: 'lost' },
     });
   });
@@ -324,7 +331,7 @@ describe('what answers where MQTT should be', () => {
     await using datasource = await openAt(server.port);
     const before = process.memoryUsage().rss;
 
-    await expect(datasource.run({ operation: 'read', topic: '#' }, {}, quick)).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'read', topic: '#' }, {}, quick)).rejects.toMatchObject({
       code: 'PAYLOAD_TOO_LARGE',
     });
     expect(process.memoryUsage().rss - before).toBeLessThan(250_000_000);
@@ -351,7 +358,7 @@ describe('what answers where MQTT should be', () => {
         { operation: 'publish', topic: 'a', qos: 2 },
       ];
       for (let round = 0; round < 100; round += 1) {
-        const ended = await Promise.allSettled(queries.map((query) => datasource.run(query, {}, quick)));
+        const ended = await Promise.allSettled(queries.map((query) => datasource.execute(query, {}, quick)));
         for (const outcome of ended)
           if (outcome.status === 'rejected') expect(outcome.reason.code).toMatch(/^(?:UPSTREAM_FAILED|DB_ERROR)$/);
       }

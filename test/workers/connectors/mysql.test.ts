@@ -31,7 +31,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     const settings = { 'ssl-cert': join(dir, 'server.pem'), 'ssl-key': join(dir, 'server.key'), 'local-infile': '1' };
     server = await startMariaDB({ dir, settings });
     await using admin = await open({ database: 'mysql' });
-    await admin.run({ query: 'create database gantry' });
+    await admin.execute({ query: 'create database gantry' });
     datasource = await open({});
     watcher = await open({});
   });
@@ -56,7 +56,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
 
   /** One row of one column. */
   async function single(query: string, inputs: JsonObject = {}): Promise<Json | undefined> {
-    const { data } = await datasource.run({ query }, inputs);
+    const { data } = await datasource.execute({ query }, inputs);
     return Object.values((data as JsonObject[])[0] ?? {})[0];
   }
 
@@ -70,7 +70,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
 
     for (const reached of [datasource, byString]) {
       await reached.test();
-      const { data, rowCount, columns } = await reached.run(query, { n: 1, t: "'" });
+      const { data, rowCount, columns } = await reached.execute(query, { n: 1, t: "'" });
       expect(data).toEqual([{ n: '2', t: "a '" }]);
       expect(rowCount).toBe(1);
       expect(columns?.map(({ name }) => name)).toEqual(['n', 't']);
@@ -155,17 +155,17 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
 
     test('columns of every kind', async () => {
-      await datasource.run({
+      await datasource.execute({
         query: `create table kinds (t tinyint, u int unsigned, f float, d double, b bit(10), y year, at timestamp(3) null,
                   local datetime, j json, blobby blob, bytes varbinary(4), txt text, e enum('x', 'y'), s set('p', 'q'), id uuid)`,
       });
-      await datasource.run({
+      await datasource.execute({
         query: `insert into kinds values (-1, 4294967295, 0.1, 0.1, 5, 2024, '2024-02-29 12:00:00.5', '2024-02-29 12:00:00',
                   '{"n": 12345678901234567890, "l": [1, null]}', x'00ff', 'ab', 'tä', 'y', 'p,q',
                   '6f9619ff-8b86-d011-b42d-00c04fc964ff')`,
       });
 
-      const { data, columns } = await datasource.run({ query: 'select * from kinds' });
+      const { data, columns } = await datasource.execute({ query: 'select * from kinds' });
 
       expect(data).toEqual([
         {
@@ -192,10 +192,10 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
 
     test('values for columns of every kind', async () => {
-      await datasource.run({
+      await datasource.execute({
         query: `create table taken (b bigint, n decimal(20, 4), t text, flag boolean, at timestamp null, j json, d double)`,
       });
-      await datasource.run(
+      await datasource.execute(
         {
           query: `insert into taken values ({{inputs.b}}, {{inputs.n}}, {{inputs.t}}, {{inputs.flag}}, {{inputs.at}}, {{inputs.j}}, {{inputs.d}})`,
         },
@@ -210,7 +210,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
         },
       );
 
-      const { data } = await datasource.run(
+      const { data } = await datasource.execute(
         { query: 'select * from taken where b = {{inputs.b}} and d = {{inputs.d}}' },
         { b: '9223372036854775807', d: 0.1 },
       );
@@ -229,7 +229,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
 
     test('LIMIT and OFFSET take values, and so does in (…)', async () => {
-      const { data } = await datasource.run(
+      const { data } = await datasource.execute(
         {
           query:
             'select seq as n from seq_1_to_9 where seq not in ({{inputs.not}}) limit {{inputs.n}} offset {{inputs.from}}',
@@ -241,7 +241,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
 
     test('columns of one name do not hide each other', async () => {
-      const { data } = await datasource.run({ query: 'select 1 as id, 2 as id, 3 as `__proto__`' });
+      const { data } = await datasource.execute({ query: 'select 1 as id, 2 as id, 3 as `__proto__`' });
 
       expect(JSON.stringify(data)).toBe('[{"id":1,"id_2":2,"__proto__":3}]');
     });
@@ -267,38 +267,40 @@ describe.skipIf(found.path === null)('MySQL', () => {
 
   describe('statements', () => {
     test('one that writes says how many rows it touched', async () => {
-      await datasource.run({ query: 'create table written (id int primary key, t text)' });
+      await datasource.execute({ query: 'create table written (id int primary key, t text)' });
 
-      const inserted = await datasource.run({ query: "insert into written select seq, 'x' from seq_1_to_5" });
-      const updated = await datasource.run({ query: "update written set t = 'x' where id < 3" });
+      const inserted = await datasource.execute({ query: "insert into written select seq, 'x' from seq_1_to_5" });
+      const updated = await datasource.execute({ query: "update written set t = 'x' where id < 3" });
 
       expect(inserted).toEqual({ data: [], affectedRows: 5 });
       expect(updated).toEqual({ data: [], affectedRows: 2 });
     });
 
     test('a mistake is told with its code and line', async () => {
-      await expect(datasource.run({ query: 'select 1\nfrom nowhere' })).rejects.toMatchObject({
+      await expect(datasource.execute({ query: 'select 1\nfrom nowhere' })).rejects.toMatchObject({
         code: 'DB_ERROR',
         message: "Table 'gantry.nowhere' doesn't exist",
         details: { errno: 1146, sqlState: '42S02' },
       });
-      await expect(datasource.run({ query: 'select 1\nfrom from' })).rejects.toMatchObject({ details: { line: 2 } });
-      await expect(datasource.run({ query: "insert into written values (1, 'twice')" })).rejects.toMatchObject({
+      await expect(datasource.execute({ query: 'select 1\nfrom from' })).rejects.toMatchObject({
+        details: { line: 2 },
+      });
+      await expect(datasource.execute({ query: "insert into written values (1, 'twice')" })).rejects.toMatchObject({
         details: { errno: 1062, sqlState: '23000' },
       });
     });
 
     test('there is one of them', async () => {
-      await expect(datasource.run({ query: 'select 1; select 2' })).rejects.toMatchObject({ code: 'DB_ERROR' });
+      await expect(datasource.execute({ query: 'select 1; select 2' })).rejects.toMatchObject({ code: 'DB_ERROR' });
       expect(await single('select 1')).toBe(1);
     });
 
     test('one that cannot be prepared runs, too, and a procedure answers with its rows', async () => {
-      await datasource.run({
+      await datasource.execute({
         query: 'create procedure answers() begin select 1 as a; select 2 as b; update written set t = null; end',
       });
 
-      const { data } = await datasource.run({ query: 'call answers()' });
+      const { data } = await datasource.execute({ query: 'call answers()' });
 
       expect(data).toEqual([{ a: 1 }]);
     });
@@ -306,16 +308,18 @@ describe.skipIf(found.path === null)('MySQL', () => {
     test('more values than the protocol has numbers for are refused', async () => {
       const ids = Array.from({ length: 70_000 }, (_, index) => index);
 
-      await expect(datasource.run({ query: 'select 1 where 1 in ({{inputs.ids}})' }, { ids })).rejects.toMatchObject({
+      await expect(
+        datasource.execute({ query: 'select 1 where 1 in ({{inputs.ids}})' }, { ids }),
+      ).rejects.toMatchObject({
         code: 'VALIDATION_ERROR',
       });
     });
 
     test('a file of ours is not read, whoever asks for it', async () => {
-      await datasource.run({ query: 'create table stolen (line text)' });
+      await datasource.execute({ query: 'create table stolen (line text)' });
 
       await expect(
-        datasource.run({ query: "load data local infile '/etc/passwd' into table stolen" }),
+        datasource.execute({ query: "load data local infile '/etc/passwd' into table stolen" }),
       ).rejects.toMatchObject({ code: 'DB_ERROR' });
       expect(await single('select count(*) from stolen')).toBe('0');
     });
@@ -356,10 +360,10 @@ describe.skipIf(found.path === null)('MySQL', () => {
       "set sql_mode = 'ANSI_QUOTES'",
     ];
     for (const query of poisons) {
-      await datasource.run({ query }).catch((error: unknown) => expect(error).toMatchObject({ code: 'DB_ERROR' }));
+      await datasource.execute({ query }).catch((error: unknown) => expect(error).toMatchObject({ code: 'DB_ERROR' }));
       // The answer does not wait for the reset of the connection, and another one sees its locks until then.
       await eventually(async () => {
-        const { data } = await datasource.run({
+        const { data } = await datasource.execute({
           query: `select from_unixtime(0) as epoch, @left_behind as variable, is_free_lock('left_behind') as free,
                          @@autocommit = 1 as auto, "text" as quoted, '€' as euro, @@in_transaction = 1 as open, database() as here`,
         });
@@ -376,13 +380,15 @@ describe.skipIf(found.path === null)('MySQL', () => {
           },
         ]);
       });
-      await expect(datasource.run({ query: 'select * from left_behind' })).rejects.toMatchObject({ code: 'DB_ERROR' });
+      await expect(datasource.execute({ query: 'select * from left_behind' })).rejects.toMatchObject({
+        code: 'DB_ERROR',
+      });
     }
   });
 
   describe('large answers', () => {
     test('more rows than wanted are not read', async () => {
-      const { data, truncated } = await datasource.run(
+      const { data, truncated } = await datasource.execute(
         { query: 'select seq as n from seq_1_to_100000000' },
         {},
         { maxRows: 2 },
@@ -393,7 +399,11 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
 
     test('as many as wanted are not cut', async () => {
-      const { data, truncated } = await datasource.run({ query: 'select seq from seq_1_to_250' }, {}, { maxRows: 250 });
+      const { data, truncated } = await datasource.execute(
+        { query: 'select seq from seq_1_to_250' },
+        {},
+        { maxRows: 250 },
+      );
 
       expect(data).toHaveLength(250);
       expect(truncated).toBeUndefined();
@@ -412,7 +422,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       };
 
       const signal = AbortSignal.timeout(60_000);
-      const { data, rowCount } = await datasource.run({ query }, {}, { maxRows: 1_000_000, signal, onRows });
+      const { data, rowCount } = await datasource.execute({ query }, {}, { maxRows: 1_000_000, signal, onRows });
 
       expect({ data, rowCount, sum }).toEqual({ data: [], rowCount: 1_000_000, sum: 500_000_500_000 });
       expect(most).toBeLessThan(100 * 1024 * 1024);
@@ -426,10 +436,12 @@ describe.skipIf(found.path === null)('MySQL', () => {
       };
 
       const query = 'select seq from seq_1_to_100000000';
-      await expect(datasource.run({ query }, {}, { maxRows: 1_000_000, onRows })).rejects.toThrow('The disk is full');
+      await expect(datasource.execute({ query }, {}, { maxRows: 1_000_000, onRows })).rejects.toThrow(
+        'The disk is full',
+      );
       expect(taken).toBeLessThan(10_000);
       await eventually(async () => expect(await working('seq_1_to_100000000')).toBe(0));
-      expect((await datasource.run({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
+      expect((await datasource.execute({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
     });
 
     test('as many as wanted are taken, whether or not they end there', async () => {
@@ -441,7 +453,11 @@ describe.skipIf(found.path === null)('MySQL', () => {
         const onRows = async (portion: JsonObject[]) => {
           taken += portion.length;
         };
-        const result = await datasource.run({ query: 'select seq from seq_1_to_5000' }, {}, { maxRows: rows, onRows });
+        const result = await datasource.execute(
+          { query: 'select seq from seq_1_to_5000' },
+          {},
+          { maxRows: rows, onRows },
+        );
         expect({ taken, ...result }).toMatchObject({ taken: rows, rowCount: rows, data: [] });
         expect(result.truncated).toBe(truncated);
       }
@@ -450,7 +466,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
 
   /** How many at the server are at work on a query that has this text in it. */
   async function working(mark: string): Promise<number> {
-    const { data } = await watcher.run(
+    const { data } = await watcher.execute(
       {
         query:
           "select count(*) as n from information_schema.processlist where command <> 'Sleep' and id <> connection_id() and info like {{inputs.mark}}",
@@ -467,7 +483,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     ])('%s ends the work at the server', async (_why, signal) => {
       const mark = newID();
       const began = performance.now();
-      const answer = datasource.run({ query: `select sleep(60) as '${mark}'` }, {}, { signal: signal() });
+      const answer = datasource.execute({ query: `select sleep(60) as '${mark}'` }, {}, { signal: signal() });
       answer.catch(() => undefined);
       await eventually(async () => expect(await working(mark)).toBe(1));
 
@@ -485,14 +501,14 @@ describe.skipIf(found.path === null)('MySQL', () => {
   });
 
   test('what there is can be looked through', async () => {
-    await datasource.run({
+    await datasource.execute({
       query: "create table customer (id bigint primary key, name varchar(40) not null default 'nobody', note text)",
     });
-    await datasource.run({
+    await datasource.execute({
       query:
         'create table `Odd ``name` (customer_id bigint unique, foreign key (customer_id) references customer (id))',
     });
-    await datasource.run({ query: 'create view names as select name from customer' });
+    await datasource.execute({ query: 'create view names as select name from customer' });
     const { browse } = datasource.connection;
     const signal = AbortSignal.timeout(10_000);
 
@@ -549,7 +565,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     ])('%s', async (_how, changes, version) => {
       await using encrypted = await open(changes);
 
-      expect((await encrypted.run(isEncrypted)).data).toEqual([{ Variable_name: 'Ssl_version', Value: version }]);
+      expect((await encrypted.execute(isEncrypted)).data).toEqual([{ Variable_name: 'Ssl_version', Value: version }]);
     });
 
     test.each([
@@ -571,7 +587,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       const mark = newID();
 
       await expect(
-        encrypted.run({ query: `select sleep(60) as '${mark}'` }, {}, { signal: AbortSignal.timeout(400) }),
+        encrypted.execute({ query: `select sleep(60) as '${mark}'` }, {}, { signal: AbortSignal.timeout(400) }),
       ).rejects.toThrow();
 
       await eventually(async () => expect(await working(mark)).toBe(0));
@@ -580,8 +596,8 @@ describe.skipIf(found.path === null)('MySQL', () => {
 
   test('a restart in the middle loses what is under way, and nothing else', async () => {
     await using mending = await open({});
-    await mending.run({ query: 'select 1' });
-    const lost = mending.run({ query: 'select sleep(30)' }, {}, { signal: AbortSignal.timeout(25_000) });
+    await mending.execute({ query: 'select 1' });
+    const lost = mending.execute({ query: 'select sleep(30)' }, {}, { signal: AbortSignal.timeout(25_000) });
     const caught = expect(lost).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'lost' } });
     await eventually(async () => expect(await working('select sleep(30)')).toBe(1));
 
@@ -590,7 +606,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     await expect(mending.test()).rejects.toMatchObject({ details: { reason: 'unreachable' } });
     await server.restart();
 
-    expect((await mending.run({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
+    expect((await mending.execute({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
   });
 });
 

@@ -54,8 +54,11 @@ describe.skipIf(found.path === null)('nats', () => {
       ['/wAB', 'base64'],
     ] as const) {
       const inputs = { payload };
-      await datasource.run({ operation: 'publish', subject: 'heard', payload: '{{inputs.payload}}', encoding }, inputs);
-      const { data } = await datasource.run(
+      await datasource.execute(
+        { operation: 'publish', subject: 'heard', payload: '{{inputs.payload}}', encoding },
+        inputs,
+      );
+      const { data } = await datasource.execute(
         { operation: 'request', subject: 'echo', payload: '{{inputs.payload}}', encoding },
         inputs,
       );
@@ -70,23 +73,23 @@ describe.skipIf(found.path === null)('nats', () => {
   test('nobody there, no permission and too much are told apart', async () => {
     await using datasource = await open();
 
-    await expect(datasource.run({ operation: 'request', subject: 'nobody' })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'request', subject: 'nobody' })).rejects.toMatchObject({
       code: 'DB_ERROR',
     });
-    await expect(datasource.run({ operation: 'publish', subject: 'no.way' })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'publish', subject: 'no.way' })).rejects.toMatchObject({
       code: 'DB_ERROR',
     });
     await expect(
-      datasource.run({ operation: 'publish', subject: 'a', payload: 'x'.repeat(2_000) }),
+      datasource.execute({ operation: 'publish', subject: 'a', payload: 'x'.repeat(2_000) }),
     ).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
-    expect(await datasource.run({ operation: 'publish', subject: 'a' })).toMatchObject({ affectedRows: 1 });
+    expect(await datasource.execute({ operation: 'publish', subject: 'a' })).toMatchObject({ affectedRows: 1 });
   });
 
   test('a subject stays one subject', async () => {
     await using datasource = await open();
     for (const v of ['a 5\r\nPUB b 1\r\nx', 'a\nb', 'a b', 'a.*', '>', 'a..b'])
       await expect(
-        datasource.run({ operation: 'publish', subject: '{{inputs.v}}' }, { v }),
+        datasource.execute({ operation: 'publish', subject: '{{inputs.v}}' }, { v }),
         JSON.stringify(v),
       ).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
@@ -98,8 +101,10 @@ describe.skipIf(found.path === null)('nats', () => {
     await other.flush();
     const query = { operation: 'request', subject: 'mute' } as const;
 
-    await expect(datasource.run({ ...query, replyTimeoutMs: 100 })).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
-    await expect(datasource.run(query, {}, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({
+    await expect(datasource.execute({ ...query, replyTimeoutMs: 100 })).rejects.toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
+    });
+    await expect(datasource.execute(query, {}, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({
       details: { reason: 'timeout' },
     });
     await datasource.test();
@@ -109,13 +114,13 @@ describe.skipIf(found.path === null)('nats', () => {
   test('many at once, and again after the server was killed', async () => {
     await using datasource = await open();
     const query = { operation: 'publish', subject: 'a' } as const;
-    await Promise.all(Array.from({ length: 50 }, () => datasource.run(query)));
+    await Promise.all(Array.from({ length: 50 }, () => datasource.execute(query)));
     await server.kill9();
 
-    await expect(datasource.run(query)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+    await expect(datasource.execute(query)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
 
     await server.restart();
-    expect(await datasource.run(query)).toMatchObject({ affectedRows: 1 });
+    expect(await datasource.execute(query)).toMatchObject({ affectedRows: 1 });
   });
 
   test('a wrong password, port or certificate is told apart, without the secret', async () => {

@@ -51,14 +51,14 @@ afterAll(async () => {
 
 /** One row of one column. */
 async function single(query: string, inputs: JsonObject = {}): Promise<Json | undefined> {
-  const { data } = await datasource.run({ query }, inputs);
+  const { data } = await datasource.execute({ query }, inputs);
   return Object.values((data as JsonObject[])[0] ?? {})[0];
 }
 
 test('it is reached, and a query has its values', async () => {
   await datasource.test();
 
-  const { data, columns, rowCount } = await datasource.run(
+  const { data, columns, rowCount } = await datasource.execute(
     { query: "select {{inputs.n}}::int + 1 as n, 'a {{inputs.t}}' as t" },
     { n: 1, t: "'" },
   );
@@ -229,7 +229,7 @@ describe('values', () => {
     await watcher.query(`create type ${schema}.mood as enum ('sad', 'so so')`);
     await watcher.query(`create domain ${schema}.big as int8`);
 
-    const { data, columns } = await datasource.run(
+    const { data, columns } = await datasource.execute(
       {
         query: `select {{inputs.moods}}::${schema}.mood[] as moods, 5::${schema}.big as big, array[6]::${schema}.big[] as bigs`,
       },
@@ -241,7 +241,7 @@ describe('values', () => {
   });
 
   test('columns of one name do not hide each other', async () => {
-    const { data } = await datasource.run({ query: 'select 1 as id, 2 as id, 3 as id_2, 4 as "__proto__"' });
+    const { data } = await datasource.execute({ query: 'select 1 as id, 2 as id, 3 as id_2, 4 as "__proto__"' });
 
     expect(JSON.stringify(data)).toBe('[{"id":1,"id_3":2,"id_2":3,"__proto__":4}]');
   });
@@ -269,21 +269,21 @@ describe('values', () => {
       expect(await single('select {{inputs.t}}::text as v', { t: text })).toBe(text);
       expect(await single("select 'a {{inputs.t}} b' as v", { t: text })).toBe(`a ${text} b`);
     }
-    await expect(datasource.run({ query: 'select {{inputs.t}}::text' }, { t: 'a\0b' })).rejects.toMatchObject({
+    await expect(datasource.execute({ query: 'select {{inputs.t}}::text' }, { t: 'a\0b' })).rejects.toMatchObject({
       code: 'DB_ERROR',
     });
-    await expect(datasource.run({ query: 'select {{inputs.t}}::text' }, { t: 'a' })).resolves.toBeDefined();
+    await expect(datasource.execute({ query: 'select {{inputs.t}}::text' }, { t: 'a' })).resolves.toBeDefined();
   });
 });
 
 describe('statements', () => {
   test('one that writes says how many rows it touched', async () => {
-    await datasource.run({ query: `create table ${schema}.written (id int primary key, t text)` });
+    await datasource.execute({ query: `create table ${schema}.written (id int primary key, t text)` });
 
-    const inserted = await datasource.run({
+    const inserted = await datasource.execute({
       query: `insert into ${schema}.written select n, 'x' from generate_series(1, 5) n`,
     });
-    const updated = await datasource.run(
+    const updated = await datasource.execute(
       { query: `update ${schema}.written set t = 'y' where id < 3 returning id` },
       {},
       { maxRows: 1 },
@@ -296,52 +296,54 @@ describe('statements', () => {
   });
 
   test('a mistake is told with its code and line', async () => {
-    await expect(datasource.run({ query: 'select 1,\n  nothing\nfrom nowhere' })).rejects.toMatchObject({
+    await expect(datasource.execute({ query: 'select 1,\n  nothing\nfrom nowhere' })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: 'relation "nowhere" does not exist',
       details: { postgres_code: '42P01', line: 3, position: 26 },
     });
     // Lists are written by the types that the server expects, which it is asked for first.
-    await expect(datasource.run({ query: 'select\n nothing({{inputs.v}})' }, { v: [1] })).rejects.toMatchObject({
+    await expect(datasource.execute({ query: 'select\n nothing({{inputs.v}})' }, { v: [1] })).rejects.toMatchObject({
       details: { postgres_code: '42883', line: 2 },
     });
-    await expect(datasource.run({ query: `insert into ${schema}.written values (1, 'twice')` })).rejects.toMatchObject({
+    await expect(
+      datasource.execute({ query: `insert into ${schema}.written values (1, 'twice')` }),
+    ).rejects.toMatchObject({
       details: { postgres_code: '23505', constraint: 'written_pkey' },
     });
   });
 
   test('a failure at the commit is a failure, and the next query is not confused by it', async () => {
-    await datasource.run({ query: `create table ${schema}.late (id int unique deferrable initially deferred)` });
+    await datasource.execute({ query: `create table ${schema}.late (id int unique deferrable initially deferred)` });
 
-    await expect(datasource.run({ query: `insert into ${schema}.late values (1), (1)` })).rejects.toMatchObject({
+    await expect(datasource.execute({ query: `insert into ${schema}.late values (1), (1)` })).rejects.toMatchObject({
       details: { postgres_code: '23505' },
     });
     for (const n of [1, 2, 3]) expect(await single(`select ${n}`)).toBe(n);
   });
 
   test('there is one of them, and it cannot move to another protocol', async () => {
-    await expect(datasource.run({ query: 'select 1; select 2' })).rejects.toMatchObject({ code: 'DB_ERROR' });
+    await expect(datasource.execute({ query: 'select 1; select 2' })).rejects.toMatchObject({ code: 'DB_ERROR' });
     for (const query of ['copy (select 1) to stdout', `copy ${schema}.written from stdin`])
-      await expect(datasource.run({ query })).rejects.toMatchObject({
+      await expect(datasource.execute({ query })).rejects.toMatchObject({
         code: 'VALIDATION_ERROR',
         message: expect.stringMatching(/^query: COPY/),
       });
-    await expect(datasource.run({ query: 'select 1\0' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
-    expect(await datasource.run({ query: '-- nothing' })).toEqual({ data: [] });
+    await expect(datasource.execute({ query: 'select 1\0' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+    expect(await datasource.execute({ query: '-- nothing' })).toEqual({ data: [] });
     expect(await single('select 1')).toBe(1);
   });
 
   test('more values than the protocol has numbers for are refused', async () => {
     const ids = Array.from({ length: 70_000 }, (_, index) => index);
 
-    await expect(datasource.run({ query: 'select 1 where 1 in ({{inputs.ids}})' }, { ids })).rejects.toMatchObject({
+    await expect(datasource.execute({ query: 'select 1 where 1 in ({{inputs.ids}})' }, { ids })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
     });
     expect(await single('select cardinality({{inputs.ids}}::int[])', { ids })).toBe(70_000);
   });
 
   test('remarks of the server come with the answer', async () => {
-    const { notices } = await datasource.run({ query: "do $$ begin raise notice 'remark %', 1; end $$" });
+    const { notices } = await datasource.execute({ query: "do $$ begin raise notice 'remark %', 1; end $$" });
 
     expect(notices).toEqual(['remark 1']);
   });
@@ -360,20 +362,20 @@ test('nothing that a query leaves on its connection reaches the next', async () 
     'set transaction read only',
   ];
   for (const query of poisons) {
-    await datasource.run({ query });
+    await datasource.execute({ query });
     expect(await single("select '2024-02-01 00:00+00'::timestamptz")).toBe('2024-02-01T00:00:00Z');
     await expect(single('select * from left_behind')).rejects.toMatchObject({ code: 'DB_ERROR' });
     expect(await single('select count(*)::int from pg_prepared_statements')).toBe(0);
     expect(await single("select current_setting('statement_timeout')")).toBe('61min');
     expect(await single("select count(*)::int from pg_locks where locktype = 'advisory' and objid = 4711")).toBe(0);
-    await datasource.run({ query: `create table ${schema}.left_open (id int)` });
+    await datasource.execute({ query: `create table ${schema}.left_open (id int)` });
     await watcher.query(`drop table ${schema}.left_open`);
   }
 });
 
 describe('large answers', () => {
   test('more rows than wanted are not read', async () => {
-    const { data, rowCount, truncated } = await datasource.run(
+    const { data, rowCount, truncated } = await datasource.execute(
       { query: 'select generate_series(1, 1000000) as n' },
       {},
       { maxRows: 3 },
@@ -387,7 +389,7 @@ describe('large answers', () => {
   });
 
   test('as many as wanted are not cut', async () => {
-    const { data, truncated } = await datasource.run(
+    const { data, truncated } = await datasource.execute(
       { query: 'select generate_series(1, 250) as n' },
       {},
       { maxRows: 250 },
@@ -400,7 +402,7 @@ describe('large answers', () => {
   test('a million rows leave the memory flat', async () => {
     const before = process.memoryUsage().rss;
 
-    const { rowCount } = await datasource.run(
+    const { rowCount } = await datasource.execute(
       { query: "select n, repeat('x', 500) as t from generate_series(1, 1000000) n" },
       {},
       { maxRows: 5_000 },
@@ -411,7 +413,7 @@ describe('large answers', () => {
   });
 
   test('rows that are too long together are cut', async () => {
-    const { data, truncated } = await datasource.run(
+    const { data, truncated } = await datasource.execute(
       { query: "select repeat('x', 2000000) as t from generate_series(1, 100) n" },
       {},
       { maxRows: 100 },
@@ -423,7 +425,7 @@ describe('large answers', () => {
 });
 
 test('a row that is too long is refused before it is read', async () => {
-  const answer = datasource.run(
+  const answer = datasource.execute(
     { query: "select repeat('x', 200000000)" },
     {},
     { signal: AbortSignal.timeout(60_000) },
@@ -452,7 +454,7 @@ describe('stopping', () => {
   ])('%s ends the work at the server', async (_why, signal) => {
     const mark = newID();
     const began = performance.now();
-    const answer = datasource.run({ query: `select pg_sleep(60) /* ${mark} */` }, {}, { signal: signal() });
+    const answer = datasource.execute({ query: `select pg_sleep(60) /* ${mark} */` }, {}, { signal: signal() });
     answer.catch(() => undefined);
     await eventually(async () => expect(await working(mark)).toBe(1));
 
@@ -464,8 +466,8 @@ describe('stopping', () => {
 
   test('who waits for a place can go, and the places come back', async () => {
     const stop = new AbortController();
-    const busy = Array.from({ length: 4 }, () => datasource.run({ query: 'select pg_sleep(1)' }));
-    const waiting = datasource.run({ query: 'select 1' }, {}, { signal: stop.signal });
+    const busy = Array.from({ length: 4 }, () => datasource.execute({ query: 'select pg_sleep(1)' }));
+    const waiting = datasource.execute({ query: 'select 1' }, {}, { signal: stop.signal });
     stop.abort();
 
     await expect(waiting).rejects.toThrow();
@@ -559,7 +561,7 @@ describe('a server of its own, with TLS', () => {
   ])('%s %j', async (sslMode, changes, ssl) => {
     await using encrypted = await open({ sslMode, ...changes });
 
-    expect((await encrypted.run(isEncrypted)).data).toEqual([{ ssl }]);
+    expect((await encrypted.execute(isEncrypted)).data).toEqual([{ ssl }]);
   });
 
   test.each([
@@ -582,10 +584,10 @@ describe('a server of its own, with TLS', () => {
     await using encrypted = await open({ sslMode: 'verify-full', caCertificate: 'authority' });
 
     await expect(
-      encrypted.run({ query: 'select pg_sleep(60)' }, {}, { signal: AbortSignal.timeout(300) }),
+      encrypted.execute({ query: 'select pg_sleep(60)' }, {}, { signal: AbortSignal.timeout(300) }),
     ).rejects.toThrow();
     await eventually(async () => {
-      const { data } = await encrypted.run({
+      const { data } = await encrypted.execute({
         query: "select count(*)::int as n from pg_stat_activity where query like '%sleep(60)' and state = 'active'",
       });
       expect(data).toEqual([{ n: 0 }]);
@@ -594,13 +596,13 @@ describe('a server of its own, with TLS', () => {
 
   test('a restart in the middle loses what is under way, and nothing else', async () => {
     await using mending = await open({});
-    await mending.run({ query: 'select 1' });
-    const lost = mending.run({ query: 'select pg_sleep(30)' }, {}, { signal: AbortSignal.timeout(25_000) });
+    await mending.execute({ query: 'select 1' });
+    const lost = mending.execute({ query: 'select pg_sleep(30)' }, {}, { signal: AbortSignal.timeout(25_000) });
     const caught = expect(lost).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'lost' } });
     await eventually(async () => {
       const query =
         "select count(*)::int as n from pg_stat_activity where query = 'select pg_sleep(30)' and state = 'active'";
-      expect((await mending.run({ query })).data).toEqual([{ n: 1 }]);
+      expect((await mending.execute({ query })).data).toEqual([{ n: 1 }]);
     });
 
     await server.kill9();
@@ -608,6 +610,6 @@ describe('a server of its own, with TLS', () => {
     await expect(mending.test()).rejects.toMatchObject({ details: { reason: 'unreachable' } });
     await server.restart();
 
-    expect((await mending.run({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
+    expect((await mending.execute({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
   });
 });

@@ -40,7 +40,7 @@ async function ask(
     { outbound: openOutbound, baseUrl: server.origin },
   );
   const run = { signal: AbortSignal.timeout(5_000), maxRows: 1_000, idempotencyKey: 'key' };
-  const result = await connection.run(bindQuery(definition, query, inputs) as never, run);
+  const result = await connection.execute(bindQuery(definition, query, inputs) as never, run);
   const [asked] = server.seen;
   if (!asked) throw new Error('nothing was asked');
   return { result, ...asked, seen: server.seen, line: `${asked.method} ${decodeURIComponent(asked.url)}` };

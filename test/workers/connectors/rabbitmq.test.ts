@@ -47,7 +47,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     connectionOption: 'connectionDetails',
     connectionDetails: { host: 'localhost', port: server.port, username: 'u', password: 'right-secret', ...changes },
   });
-  const run = async (...args: Parameters<OpenedDatasource['run']>) => datasource.run(...args);
+  const run = async (...args: Parameters<OpenedDatasource['execute']>) => datasource.execute(...args);
   const info = async () => (await run({ operation: 'getQueueInfo', queue: 'q' })).data;
   const publish = (message: Json, more: JsonObject = {}) => run({ operation: 'publish', queue: 'q', message, ...more });
   const take = async (more: JsonObject = {}) => {
@@ -279,8 +279,8 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
       details({ ...tls, caCertificate: certificates.authority, heartbeat: 0 }),
     );
     await right.test();
-    await right.run({ operation: 'publish', queue: 'q', message: 'z'.repeat(300_000) });
-    expect(await right.run({ operation: 'consume', queue: 'q' })).toMatchObject({ rowCount: 1 });
+    await right.execute({ operation: 'publish', queue: 'q', message: 'z'.repeat(300_000) });
+    expect(await right.execute({ operation: 'consume', queue: 'q' })).toMatchObject({ rowCount: 1 });
     const byURL = (url: string) => ({ connectionOption: 'connectionUrl', connectionUrl: url });
     await using url = await openDatasource(rabbitmq, byURL(`amqp://u:right%2Dsecret@localhost:${server.port}/%2F`));
     await url.test();
@@ -343,7 +343,7 @@ describe('what answers where RabbitMQ should be', () => {
     ]) {
       await using server = await startTCP((socket) => (says === '' ? socket.destroy() : socket.write(says)));
       await using datasource = await openAt(server.port);
-      await expect(datasource.run(publishing, {}, { signal: AbortSignal.timeout(2_000) })).rejects.toMatchObject({
+      await expect(datasource.execute(publishing, {}, { signal: AbortSignal.timeout(2_000) })).rejects.toMatchObject({
         code: 'UPSTREAM_FAILED',
       });
     }
@@ -353,7 +353,7 @@ describe('what answers where RabbitMQ should be', () => {
     await using server = await startTCP((socket) => letIn(socket, () => []));
     await using datasource = await openAt(server.port);
     for (const query of [publishing, reading])
-      await expect(datasource.run(query, {}, { signal: AbortSignal.timeout(300) })).rejects.toMatchObject({
+      await expect(datasource.execute(query, {}, { signal: AbortSignal.timeout(300) })).rejects.toMatchObject({
         details: { reason: 'timeout' },
       });
   });
@@ -362,7 +362,7 @@ describe('what answers where RabbitMQ should be', () => {
     const giantFrame = Buffer.from([1, 0, 1, 0x7f, 0xff, 0xff, 0xff]);
     await using framed = await startTCP((socket) => letIn(socket, () => [giantFrame]));
     await using first = await openAt(framed.port);
-    await expect(first.run(publishing)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+    await expect(first.execute(publishing)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
 
     await using server = await startTCP((socket) =>
       letIn(socket, (id) => {
@@ -373,7 +373,7 @@ describe('what answers where RabbitMQ should be', () => {
     );
     await using datasource = await openAt(server.port);
     const before = process.memoryUsage().rss;
-    await expect(datasource.run(reading)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+    await expect(datasource.execute(reading)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
     expect(process.memoryUsage().rss - before).toBeLessThan(250_000_000);
   });
 
@@ -386,7 +386,7 @@ describe('what answers where RabbitMQ should be', () => {
     );
     await using datasource = await openAt(server.port);
     for (let round = 0; round < 150; round += 1) {
-      const ended = await Promise.allSettled([publishing, reading].map((query) => datasource.run(query)));
+      const ended = await Promise.allSettled([publishing, reading].map((query) => datasource.execute(query)));
       for (const outcome of ended)
         if (outcome.status === 'rejected')
           expect(outcome.reason.code, inspect(outcome.reason)).toMatch(/^(?:UPSTREAM_FAILED|DB_ERROR)$/);

@@ -42,7 +42,8 @@ describe.skipIf(found.path === null)('redis', () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  const data = async (query: object, inputs = {}, run = {}) => (await datasource.run(query as never, inputs, run)).data;
+  const data = async (query: object, inputs = {}, run = {}) =>
+    (await datasource.execute(query as never, inputs, run)).data;
 
   test('texts, numbers beyond 2^53, JSON, nothing and bytes come back as they went', async () => {
     await datasource.test();
@@ -66,7 +67,7 @@ describe.skipIf(found.path === null)('redis', () => {
     expect(await data({ operation: 'expire', key: 'k', ttl: '{{inputs.ttl}}' }, { ttl: 50 })).toBe(1);
     expect(await data({ operation: 'exists', key: ['k', 'other'] })).toBe(1);
     expect(await data({ operation: 'keys', pattern: 'k*' })).toEqual(['k']);
-    expect(await datasource.run({ operation: 'del', key: 'k' })).toMatchObject({ data: 1, affectedRows: 1 });
+    expect(await datasource.execute({ operation: 'del', key: 'k' })).toMatchObject({ data: 1, affectedRows: 1 });
 
     expect(await data({ operation: 'hset', key: 'h', field: '__proto__', value: 'x' })).toBe(1);
     expect(await data({ operation: 'hget', key: 'h', field: '__proto__' })).toBe('x');
@@ -135,7 +136,7 @@ describe.skipIf(found.path === null)('redis', () => {
       { operation: 'xrange', key: 'stream' },
       { operation: 'xread', key: 'stream', count: 50_000 },
     ])
-      expect(await datasource.run(query as never, {}, { maxRows: 1_500 }), query.operation).toMatchObject({
+      expect(await datasource.execute(query as never, {}, { maxRows: 1_500 }), query.operation).toMatchObject({
         rowCount: 1_500,
         truncated: true,
       });
@@ -146,7 +147,7 @@ describe.skipIf(found.path === null)('redis', () => {
   test('who is told to stop stops at once, at the server too, and the next one is served', async () => {
     await admin.eval("for i = 1, 300000 do redis.call('set', 'n' .. i, i) end", 0);
     const controller = new AbortController();
-    const running = datasource.run({ operation: 'keys', pattern: 'none' }, {}, { signal: controller.signal });
+    const running = datasource.execute({ operation: 'keys', pattern: 'none' }, {}, { signal: controller.signal });
     setTimeout(() => controller.abort(), 20);
 
     await expect(running).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
@@ -163,7 +164,7 @@ describe.skipIf(found.path === null)('redis', () => {
     const began = performance.now();
 
     await expect(
-      stuck.run({ operation: 'get', key: 'a' }, {}, { signal: AbortSignal.timeout(200) }),
+      stuck.execute({ operation: 'get', key: 'a' }, {}, { signal: AbortSignal.timeout(200) }),
     ).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'timeout' } });
     expect(performance.now() - began).toBeLessThan(2_000);
   });

@@ -22,7 +22,7 @@ async function open(more: JsonObject = {}, answer?: Parameters<typeof startHTTP>
   const datasource = stack.use(await openDatasource(restapi, { baseUrl: `${server.origin}/v1`, ...more }));
   const owned = stack.move();
   const ask = async (query: JsonObject, inputs: JsonObject = {}) =>
-    (await datasource.run({ apiEndpoint: '/x', ...query }, inputs)).data as unknown as Echo;
+    (await datasource.execute({ apiEndpoint: '/x', ...query }, inputs)).data as unknown as Echo;
   return { server, datasource, ask, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
@@ -118,8 +118,8 @@ describe('a request', () => {
     await using api = await open();
     const run = { idempotencyKey: 'run.node.0' };
 
-    await api.datasource.run({ apiEndpoint: '/x', method: 'POST', body: '{}' }, {}, run);
-    await api.datasource.run({ apiEndpoint: '/x' }, {}, run);
+    await api.datasource.execute({ apiEndpoint: '/x', method: 'POST', body: '{}' }, {}, run);
+    await api.datasource.execute({ apiEndpoint: '/x' }, {}, run);
 
     expect(api.server.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['run.node.0', undefined]);
   });
@@ -166,7 +166,7 @@ describe('an answer', () => {
 
   test('has no more rows than wanted', async () => {
     await using api = await answering('application/json', JSON.stringify([1, 2, 3]));
-    const result = await api.datasource.run({ apiEndpoint: '/' }, {}, { maxRows: 2 });
+    const result = await api.datasource.execute({ apiEndpoint: '/' }, {}, { maxRows: 2 });
     expect(result).toEqual({ data: [1, 2], rowCount: 2, truncated: true });
   });
 
@@ -293,9 +293,9 @@ describe('pages', () => {
     await using api = await paged();
     const pagination = { itemsPath: 'data.items', ...kind };
 
-    const all = await api.datasource.run({ apiEndpoint: '/x', pagination });
-    const some = await api.datasource.run({ apiEndpoint: '/x', pagination }, {}, { maxRows: 12 });
-    const few = await api.datasource.run({ apiEndpoint: '/x', pagination: { ...pagination, maxPages: 1 } });
+    const all = await api.datasource.execute({ apiEndpoint: '/x', pagination });
+    const some = await api.datasource.execute({ apiEndpoint: '/x', pagination }, {}, { maxRows: 12 });
+    const few = await api.datasource.execute({ apiEndpoint: '/x', pagination: { ...pagination, maxPages: 1 } });
 
     expect(all).toEqual({ data: items, rowCount: 25, truncated: false });
     expect(some).toEqual({ data: items.slice(0, 12), rowCount: 12, truncated: true });
@@ -306,7 +306,7 @@ describe('pages', () => {
     await using api = await open({}, (_request, response) =>
       json(response, [1], 200, { link: `<${target}>; rel=next` }),
     );
-    await expect(api.datasource.run({ apiEndpoint: '/x', pagination: { type: 'link' } })).rejects.toMatchObject({
+    await expect(api.datasource.execute({ apiEndpoint: '/x', pagination: { type: 'link' } })).rejects.toMatchObject({
       code: 'UPSTREAM_FAILED',
       message: /somewhere else/,
     });
@@ -333,7 +333,7 @@ describe('trouble', () => {
     await using api = await failing(1, { 'retry-after': '0' });
     await expect(api.ask({ method: 'POST', retries: 2 })).rejects.toMatchObject({ details: { status: 503 } });
     await using keyed = await failing(1, { 'retry-after': '0' });
-    await keyed.datasource.run({ apiEndpoint: '/x', method: 'POST', retries: 2 }, {}, { idempotencyKey: 'k' });
+    await keyed.datasource.execute({ apiEndpoint: '/x', method: 'POST', retries: 2 }, {}, { idempotencyKey: 'k' });
     expect([api.server.seen.length, keyed.server.seen.length]).toEqual([1, 2]);
   });
 
@@ -370,7 +370,7 @@ describe('trouble', () => {
 
     await expect(api.ask({})).rejects.toMatchObject({ details: { reason: 'timeout' } });
     await expect(
-      api.datasource.run({ apiEndpoint: '/x' }, {}, { signal: AbortSignal.timeout(200) }),
+      api.datasource.execute({ apiEndpoint: '/x' }, {}, { signal: AbortSignal.timeout(200) }),
     ).rejects.toMatchObject({ name: 'TimeoutError' });
 
     expect(performance.now() - started).toBeLessThan(5_000);

@@ -56,9 +56,9 @@ describe.skipIf(found.path === null)('s3', () => {
   ])('%s comes back as it was put', async (_name, put, get, value) => {
     await using datasource = await open();
     const key = 'a value';
-    await datasource.run({ operation: 'putObject', key, ...put });
+    await datasource.execute({ operation: 'putObject', key, ...put });
 
-    expect(await datasource.run({ operation: 'getObject', key, ...get })).toEqual({ data: value });
+    expect(await datasource.execute({ operation: 'getObject', key, ...get })).toEqual({ data: value });
   });
 
   test('five million bytes both ways', async () => {
@@ -66,9 +66,9 @@ describe.skipIf(found.path === null)('s3', () => {
     const body = randomBytes(5_000_000).toString('base64');
     const put = { operation: 'putObject', key: 'large', body: '{{inputs.body}}', encoding: 'base64' };
 
-    expect((await datasource.run(put, { body })).data).toMatchObject({ size: 5_000_000 });
+    expect((await datasource.execute(put, { body })).data).toMatchObject({ size: 5_000_000 });
 
-    const { data } = await datasource.run({ operation: 'getObject', key: 'large', responseType: 'base64' });
+    const { data } = await datasource.execute({ operation: 'getObject', key: 'large', responseType: 'base64' });
     expect(data === body).toBe(true);
   });
 
@@ -90,20 +90,20 @@ describe.skipIf(found.path === null)('s3', () => {
     await using datasource = await open();
     const inputs = { key };
     const object = { key: '{{inputs.key}}' };
-    await datasource.run({ operation: 'putObject', ...object, body: key }, inputs);
+    await datasource.execute({ operation: 'putObject', ...object, body: key }, inputs);
 
-    expect((await datasource.run({ operation: 'getObject', ...object }, inputs)).data).toBe(key);
-    expect((await datasource.run({ operation: 'headObject', ...object }, inputs)).data).toMatchObject({ key });
-    const listed = await datasource.run({ operation: 'listObjects', prefix: '{{inputs.key}}' }, inputs);
+    expect((await datasource.execute({ operation: 'getObject', ...object }, inputs)).data).toBe(key);
+    expect((await datasource.execute({ operation: 'headObject', ...object }, inputs)).data).toMatchObject({ key });
+    const listed = await datasource.execute({ operation: 'listObjects', prefix: '{{inputs.key}}' }, inputs);
     expect(listed.data).toMatchObject([{ key, size: Buffer.byteLength(key) }]);
-    await datasource.run({ operation: 'deleteObject', ...object }, inputs);
-    expect((await datasource.run({ operation: 'listObjects', prefix: '{{inputs.key}}' }, inputs)).data).toEqual([]);
+    await datasource.execute({ operation: 'deleteObject', ...object }, inputs);
+    expect((await datasource.execute({ operation: 'listObjects', prefix: '{{inputs.key}}' }, inputs)).data).toEqual([]);
   });
 
   test.each(['..', '../other/x', 'a/../../other/x', './x', 'a/.', '\ud800'])('%j leads nowhere else', async (key) => {
     await using datasource = await open();
     for (const operation of ['getObject', 'putObject', 'deleteObject', 'headObject'])
-      await expect(datasource.run({ operation, key: '{{inputs.key}}' }, { key })).rejects.toMatchObject({
+      await expect(datasource.execute({ operation, key: '{{inputs.key}}' }, { key })).rejects.toMatchObject({
         code: 'VALIDATION_ERROR',
         message: /^key: /,
       });
@@ -112,7 +112,7 @@ describe.skipIf(found.path === null)('s3', () => {
   test.each(['../files', 'a/b', '..', 'a?b', 'a b', 'ä'])('%j is no bucket', async (bucket) => {
     await using datasource = await open();
     const query = { operation: 'listObjects', bucket: '{{inputs.bucket}}' };
-    await expect(async () => await datasource.run(query, { bucket })).rejects.toMatchObject({
+    await expect(async () => await datasource.execute(query, { bucket })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
       message: /bucket/,
     });
@@ -123,9 +123,9 @@ describe.skipIf(found.path === null)('s3', () => {
 
   test('an object says what it is', async () => {
     await using datasource = await open();
-    await datasource.run({ operation: 'putObject', key: 'typed', body: 'a,b', contentType: 'text/csv' });
+    await datasource.execute({ operation: 'putObject', key: 'typed', body: 'a,b', contentType: 'text/csv' });
 
-    expect((await datasource.run({ operation: 'headObject', key: 'typed' })).data).toMatchObject({
+    expect((await datasource.execute({ operation: 'headObject', key: 'typed' })).data).toMatchObject({
       key: 'typed',
       size: 3,
       contentType: expect.stringContaining('text/csv'),
@@ -136,39 +136,39 @@ describe.skipIf(found.path === null)('s3', () => {
 
   test('what is not there, is too large or is no text is said', async () => {
     await using datasource = await open();
-    await expect(datasource.run({ operation: 'getObject', key: 'none' })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'getObject', key: 'none' })).rejects.toMatchObject({
       code: 'UPSTREAM_FAILED',
       retry: false,
       details: { status: 404, code: 'NoSuchKey' },
     });
-    await expect(datasource.run({ operation: 'headObject', key: 'none' })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'headObject', key: 'none' })).rejects.toMatchObject({
       details: { status: 404 },
     });
-    await expect(datasource.run({ operation: 'listObjects', bucket: 'none' })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'listObjects', bucket: 'none' })).rejects.toMatchObject({
       details: { status: 404, code: 'NoSuchBucket' },
     });
     const body = Buffer.alloc(10_000_001).toString('base64');
-    await datasource.run({ operation: 'putObject', key: 'huge', body, encoding: 'base64' });
-    await expect(datasource.run({ operation: 'getObject', key: 'huge' })).rejects.toMatchObject({
+    await datasource.execute({ operation: 'putObject', key: 'huge', body, encoding: 'base64' });
+    await expect(datasource.execute({ operation: 'getObject', key: 'huge' })).rejects.toMatchObject({
       message: /more than 10 MB/,
       details: { reason: 'too-large' },
     });
-    await datasource.run({ operation: 'putObject', key: 'bytes', body: '/w==', encoding: 'base64' });
-    await expect(datasource.run({ operation: 'getObject', key: 'bytes' })).rejects.toMatchObject({
+    await datasource.execute({ operation: 'putObject', key: 'bytes', body: '/w==', encoding: 'base64' });
+    await expect(datasource.execute({ operation: 'getObject', key: 'bytes' })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: /base64/,
     });
-    await expect(datasource.run({ operation: 'putObject', key: 'b', body: '?', encoding: 'base64' })).rejects.toThrow(
-      /^body: /,
-    );
-    await datasource.run({ operation: 'deleteObject', key: 'huge' });
+    await expect(
+      datasource.execute({ operation: 'putObject', key: 'b', body: '?', encoding: 'base64' }),
+    ).rejects.toThrow(/^body: /);
+    await datasource.execute({ operation: 'deleteObject', key: 'huge' });
   });
 
   test('a list of 2,500 objects comes page by page, up to what is wanted', async () => {
     await using datasource = await open({ bucket: 'many' });
     const names = Array.from({ length: 2_500 }, (_, index) => `n/${String(index).padStart(4, '0')}`);
     await server.fill('many', names);
-    const list = (query: JsonObject, run = {}) => datasource.run({ operation: 'listObjects', ...query }, {}, run);
+    const list = (query: JsonObject, run = {}) => datasource.execute({ operation: 'listObjects', ...query }, {}, run);
     const keysOf = ({ data }: { data: unknown }) => (data as { key: string }[]).map(({ key }) => key);
 
     const all = await list({}, { maxRows: 10_000 });
@@ -188,7 +188,7 @@ describe.skipIf(found.path === null)('s3', () => {
   test('it can be looked through: buckets, folders, objects', async () => {
     await using datasource = await open({ bucket: '' });
     for (const key of ['a/b/c', 'a/d', 'e', 'f%20/ü/x'])
-      await datasource.run({ operation: 'putObject', bucket: 'other', key, body: 'x' });
+      await datasource.execute({ operation: 'putObject', bucket: 'other', key, body: 'x' });
     const browse = async (...path: string[]) => {
       const items = await datasource.connection.browse?.(path, AbortSignal.timeout(10_000));
       return items?.map(({ name, kind }) => `${kind} ${name}`);
@@ -201,7 +201,7 @@ describe.skipIf(found.path === null)('s3', () => {
     await expect(browse('none')).rejects.toMatchObject({ details: { code: 'NoSuchBucket' } });
     await using one = await open();
     expect(await one.connection.browse?.([], AbortSignal.timeout(10_000))).toMatchObject([{ name: 'files' }]);
-    await expect(datasource.run({ operation: 'listObjects' })).rejects.toMatchObject({ message: /^bucket: / });
+    await expect(datasource.execute({ operation: 'listObjects' })).rejects.toMatchObject({ message: /^bucket: / });
   });
 
   test('a wrong secret, host or certificate is told apart, without the secret', async () => {
@@ -235,15 +235,15 @@ describe.skipIf(found.path === null)('s3', () => {
   test('many at once, and again after the server was killed', { timeout: 120_000 }, async () => {
     await using datasource = await open();
     const query = { operation: 'putObject', key: 'kept', body: 'still here' };
-    await Promise.all(Array.from({ length: 20 }, () => datasource.run(query)));
-    const under = datasource.run({ operation: 'listObjects' }).catch(() => undefined);
+    await Promise.all(Array.from({ length: 20 }, () => datasource.execute(query)));
+    const under = datasource.execute({ operation: 'listObjects' }).catch(() => undefined);
     await server.kill9();
     await under;
 
-    await expect(datasource.run(query)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', retry: true });
+    await expect(datasource.execute(query)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', retry: true });
 
     await server.restart();
-    expect((await datasource.run({ operation: 'getObject', key: 'kept' })).data).toBe('still here');
+    expect((await datasource.execute({ operation: 'getObject', key: 'kept' })).data).toBe('still here');
   });
 
   test('an address that is not allowed is not connected to', async () => {
@@ -278,7 +278,7 @@ describe('a server that means no good', () => {
     await using server = await startHTTP((_request, response) => void response.end(body));
     await using datasource = await openDatasource(s3, { ...keys, endpoint: server.origin });
 
-    await expect(datasource.run({ operation: 'listObjects' })).rejects.toMatchObject({
+    await expect(datasource.execute({ operation: 'listObjects' })).rejects.toMatchObject({
       code: 'UPSTREAM_FAILED',
       retry: false,
     });
@@ -297,7 +297,7 @@ describe('a server that means no good', () => {
     for (const { origin } of [same, other]) {
       await using datasource = await openDatasource(s3, { ...keys, endpoint: origin });
       await expect(
-        datasource.run({ operation: 'listObjects' }, {}, { signal: AbortSignal.timeout(1_000) }),
+        datasource.execute({ operation: 'listObjects' }, {}, { signal: AbortSignal.timeout(1_000) }),
       ).rejects.toThrow();
     }
   });
@@ -318,7 +318,7 @@ describe('a server that means no good', () => {
       [elsewhere.origin, { status: 307 }],
     ] as const) {
       await using datasource = await openDatasource(s3, { ...keys, endpoint });
-      await expect(datasource.run({ operation: 'getObject', key: 'a' })).rejects.toMatchObject({ details });
+      await expect(datasource.execute({ operation: 'getObject', key: 'a' })).rejects.toMatchObject({ details });
     }
   });
 
@@ -329,7 +329,7 @@ describe('a server that means no good', () => {
     });
     await using datasource = await openDatasource(s3, { ...keys, endpoint: server.origin });
 
-    const error = await datasource.run({ operation: 'getObject', key: 'a' }).catch((failure: unknown) => failure);
+    const error = await datasource.execute({ operation: 'getObject', key: 'a' }).catch((failure: unknown) => failure);
 
     expect(error).toMatchObject({ code: 'UPSTREAM_FAILED', details: { status: 403 } });
     expect(inspect(error, { depth: 9 })).not.toMatch(/right-secret|Signature/);
@@ -339,7 +339,7 @@ describe('a server that means no good', () => {
     await using server = await startHTTP(() => new Promise(() => undefined));
     await using datasource = await openDatasource(s3, { ...keys, endpoint: server.origin });
     const stop = new AbortController();
-    const running = datasource.run({ operation: 'getObject', key: 'a' }, {}, { signal: stop.signal });
+    const running = datasource.execute({ operation: 'getObject', key: 'a' }, {}, { signal: stop.signal });
     await expect.poll(() => server.seen).toHaveLength(1);
     stop.abort(new Error('stopped'));
 

@@ -86,7 +86,7 @@ test.each(['starttls', 'tls', 'none'])('a mail arrives as it was written, with %
   await using mail = await open(server.port, { security });
   await mail.test();
 
-  const { data } = await mail.run(
+  const { data } = await mail.execute(
     {
       to: ['Zoë <zoe@example.com>', '{{inputs.other}}'],
       cc: 'carl@example.com',
@@ -122,7 +122,7 @@ test('the same work has the same Message-ID, other work another', async () => {
   await using server = await startMail();
   await using mail = await open(server.port);
   const idOf = async (idempotencyKey: string | null) =>
-    ((await mail.run({ to: 'a@example.com' }, {}, { idempotencyKey })).data as { messageID: string }).messageID;
+    ((await mail.execute({ to: 'a@example.com' }, {}, { idempotencyKey })).data as { messageID: string }).messageID;
 
   const [first, again, other, none] = [await idOf('a'), await idOf('a'), await idOf('b'), await idOf(null)];
 
@@ -147,11 +147,14 @@ test('no value brings another header, recipient, command or file', async () => {
     [{}, 'x'],
   ];
   for (const [query, v] of bad)
-    await expect(mail.run(query as never, { v }), JSON.stringify(query)).rejects.toMatchObject({
+    await expect(mail.execute(query as never, { v }), JSON.stringify(query)).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
     });
 
-  await mail.run({ to: 'a@example.com', text: '{{inputs.v}}' }, { v: 'a\r\n.\r\nMAIL FROM:<evil@example.com>\r\n' });
+  await mail.execute(
+    { to: 'a@example.com', text: '{{inputs.v}}' },
+    { v: 'a\r\n.\r\nMAIL FROM:<evil@example.com>\r\n' },
+  );
 
   expect(server.mails.map(({ to }) => to)).toEqual([['a@example.com']]);
 });
@@ -183,10 +186,10 @@ test('what the server does not take is said with its status', async () => {
   });
   await using mail = await open(server.port);
 
-  expect(await mail.run({ to: ['yes@example.com', 'no@example.com'] })).toMatchObject({
+  expect(await mail.execute({ to: ['yes@example.com', 'no@example.com'] })).toMatchObject({
     data: { accepted: ['yes@example.com'], rejected: ['no@example.com'] },
   });
-  await expect(mail.run({ to: 'no@example.com' })).rejects.toMatchObject({
+  await expect(mail.execute({ to: 'no@example.com' })).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',
     retry: false,
     details: { status: 550 },
@@ -197,7 +200,7 @@ test('a connection that ends after the message began leaves the outcome open, an
   await using server = await startMail({ onData: (stream) => stream.on('end', () => stream.emit('cut')).resume() });
   await using mail = await open(server.port);
 
-  const stopped = mail.run({ to: 'a@example.com', text: 'x' }, {}, { signal: AbortSignal.timeout(1_000) });
+  const stopped = mail.execute({ to: 'a@example.com', text: 'x' }, {}, { signal: AbortSignal.timeout(1_000) });
 
   await expect(stopped).rejects.toMatchObject({ retry: false, details: { reason: 'lost' } });
   await expect.poll(() => server.ended()).toBe(1);
@@ -207,7 +210,7 @@ test('a server that says nothing takes no longer than the caller waits, and sees
   await using silent = await startTCP();
   await using mail = await open(silent.port, { security: 'none' });
 
-  await expect(mail.run({ to: 'a@example.com' }, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
+  await expect(mail.execute({ to: 'a@example.com' }, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',
     retry: true,
     details: { reason: 'timeout' },
@@ -217,11 +220,11 @@ test('a server that says nothing takes no longer than the caller waits, and sees
 test('ten at once arrive, and mail goes out again when the server is back', async () => {
   const first = await startMail();
   await using mail = await open(first.port, { security: 'none' });
-  await Promise.all(Array.from({ length: 10 }, (_, n) => mail.run({ to: `n${n}@example.com` })));
+  await Promise.all(Array.from({ length: 10 }, (_, n) => mail.execute({ to: `n${n}@example.com` })));
   expect(first.mails).toHaveLength(10);
   await first[Symbol.asyncDispose]();
 
-  await expect(mail.run({ to: 'a@example.com' })).rejects.toMatchObject({ details: { reason: 'unreachable' } });
+  await expect(mail.execute({ to: 'a@example.com' })).rejects.toMatchObject({ details: { reason: 'unreachable' } });
 
   const again = new SMTPServer({
     cert: certificates.server,

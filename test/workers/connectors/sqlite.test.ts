@@ -42,7 +42,7 @@ describe('a query', () => {
   test('has rows with every type there is', async () => {
     await datasource.test();
 
-    const { data, columns } = await datasource.run({ query: 'select * from item order by id' });
+    const { data, columns } = await datasource.execute({ query: 'select * from item order by id' });
 
     expect(data).toEqual([
       { id: 1, name: "it's", price: 1.5, photo: 'AP8Q', big: '9007199254740993' },
@@ -59,7 +59,7 @@ describe('a query', () => {
 
   test('has its values bound with their types', async () => {
     const inputs = { n: 2, x: 1.5, t: "'; drop table item; --", yes: true, none: null, list: [1, 2, 7], o: { a: 1 } };
-    const { data } = await datasource.run(
+    const { data } = await datasource.execute(
       {
         query: `select typeof({{inputs.n}}) as n, typeof({{inputs.x}}) as x, {{inputs.t}} as t, {{inputs.yes}} as yes,
                        {{inputs.none}} as none, {{inputs.o}} as o, 'a {{inputs.t}}' as written,
@@ -74,21 +74,21 @@ describe('a query', () => {
   });
 
   test('has columns of one name under two', async () => {
-    expect((await datasource.run({ query: 'select 1 as a, 2 as a' })).data).toEqual([{ a: 1, a_2: 2 }]);
+    expect((await datasource.execute({ query: 'select 1 as a, 2 as a' })).data).toEqual([{ a: 1, a_2: 2 }]);
   });
 
   test('has no more rows than are wanted, of a million', async () => {
     const query = 'with recursive c(n) as (select 1 union all select n + 1 from c limit 1000000) select n from c';
     const before = process.memoryUsage.rss();
 
-    const { rowCount, truncated } = await datasource.run({ query }, {}, { maxRows: 1_000 });
+    const { rowCount, truncated } = await datasource.execute({ query }, {}, { maxRows: 1_000 });
 
     expect({ rowCount, truncated }).toEqual({ rowCount: 1_000, truncated: true });
     expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
   });
 
   test('that is wrong has an error in the words of SQLite', async () => {
-    await expect(datasource.run({ query: 'select * from nope' })).rejects.toMatchObject({
+    await expect(datasource.execute({ query: 'select * from nope' })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: 'no such table: nope',
       details: { errno: 1 },
@@ -123,13 +123,13 @@ describe('nothing but reading', () => {
     "select load_extension('/lib/x86_64-linux-gnu/libc.so.6')",
     'begin',
   ])('is let through: %s', async (query) => {
-    await expect(datasource.run({ query })).rejects.toMatchObject({ code: 'DB_ERROR' });
+    await expect(datasource.execute({ query })).rejects.toMatchObject({ code: 'DB_ERROR' });
   });
 
   test.each(["select readfile('/etc/passwd')", "select writefile('/tmp/x', 'x')", "select edit('x')"])(
     'is known: %s',
     async (query) => {
-      await expect(datasource.run({ query })).rejects.toMatchObject({
+      await expect(datasource.execute({ query })).rejects.toMatchObject({
         message: expect.stringContaining('no such function'),
       });
     },
@@ -137,16 +137,16 @@ describe('nothing but reading', () => {
 
   test('a second statement is refused, a comment is none', async () => {
     for (const query of ['select 1; drop table item', 'select 1;/**/select 2', 'select 1; -- no\n select 2'])
-      await expect(datasource.run({ query })).rejects.toThrow('query: must be one statement');
+      await expect(datasource.execute({ query })).rejects.toThrow('query: must be one statement');
     for (const query of [
       'select 1 as n;',
       'select 1 as n; -- select 2',
       'select 1 as n;; /* select 2',
       "select 1 as n /* ' */;",
     ])
-      expect((await datasource.run({ query })).data).toEqual([{ n: 1 }]);
+      expect((await datasource.execute({ query })).data).toEqual([{ n: 1 }]);
 
-    expect((await datasource.run({ query: 'select count(*) as n from item' })).data).toEqual([{ n: 2 }]);
+    expect((await datasource.execute({ query: 'select count(*) as n from item' })).data).toEqual([{ n: 2 }]);
   });
 });
 
@@ -154,38 +154,44 @@ describe('a query that takes long', () => {
   test('ends at its time limit, with its process, and the next one is answered', async () => {
     const began = performance.now();
 
-    await expect(datasource.run({ query: endless }, {}, { signal: AbortSignal.timeout(500) })).rejects.toMatchObject({
+    await expect(
+      datasource.execute({ query: endless }, {}, { signal: AbortSignal.timeout(500) }),
+    ).rejects.toMatchObject({
       name: 'TimeoutError',
     });
 
     expect(performance.now() - began).toBeLessThan(5_000);
-    expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
+    expect((await datasource.execute({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
   });
 
   test('leaves room for others, and one that waits can be called off', async () => {
     const stop = new AbortController();
-    const busy = [1, 2].map(() => datasource.run({ query: endless }, {}, { signal: stop.signal }));
+    const busy = [1, 2].map(() => datasource.execute({ query: endless }, {}, { signal: stop.signal }));
     const settled = Promise.allSettled(busy);
     try {
       // Until both have their processes.
       await new Promise((resolve) => setTimeout(resolve, 1_500));
-      const third = datasource.run({ query: 'select 1' }, {}, { signal: AbortSignal.timeout(300) });
+      const third = datasource.execute({ query: 'select 1' }, {}, { signal: AbortSignal.timeout(300) });
       await expect(third).rejects.toMatchObject({ name: 'TimeoutError' });
     } finally {
       stop.abort();
     }
 
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
+    expect((await datasource.execute({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
   });
 
   test('or much memory has an error, and the next one is answered', async () => {
     await expect(
-      datasource.run({ query: 'select length(hex(zeroblob(400000000)))' }, {}, { signal: AbortSignal.timeout(60_000) }),
+      datasource.execute(
+        { query: 'select length(hex(zeroblob(400000000)))' },
+        {},
+        { signal: AbortSignal.timeout(60_000) },
+      ),
     ).rejects.toMatchObject({
       code: 'DB_ERROR',
     });
-    expect((await datasource.run({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
+    expect((await datasource.execute({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
   });
 });
 

@@ -33,7 +33,7 @@ async function aTenant(url?: string): Promise<OpenedDatasource> {
 }
 
 async function single(datasource: OpenedDatasource, query: string, inputs: JsonObject = {}): Promise<Json | undefined> {
-  const { data } = await datasource.run({ query }, inputs);
+  const { data } = await datasource.execute({ query }, inputs);
   return Object.values((data as JsonObject[])[0] ?? {})[0];
 }
 
@@ -42,7 +42,7 @@ const nameOf = (datasource: OpenedDatasource) => single(datasource, 'select curr
 test('is there without a word about it', async () => {
   await own.test();
 
-  expect(await own.run({ query: 'select {{inputs.n}}::numeric(10, 2) as n' }, { n: '1.5' })).toEqual({
+  expect(await own.execute({ query: 'select {{inputs.n}}::numeric(10, 2) as n' }, { n: '1.5' })).toEqual({
     data: [{ n: '1.50' }],
     columns: [{ name: 'n', type: 'numeric(10,2)' }],
     rowCount: 1,
@@ -50,9 +50,9 @@ test('is there without a word about it', async () => {
 });
 
 test('answers with types as they were declared', async () => {
-  await own.run({ query: 'create table declared (amount numeric(10,2), word varchar(20), at timestamptz(3))' });
+  await own.execute({ query: 'create table declared (amount numeric(10,2), word varchar(20), at timestamptz(3))' });
 
-  const { columns } = await own.run({ query: 'select * from declared' });
+  const { columns } = await own.execute({ query: 'select * from declared' });
 
   expect(columns?.map(({ type }) => type)).toEqual([
     'numeric(10,2)',
@@ -80,13 +80,13 @@ test.each<[string, Json, Json]>([
 });
 
 test('bytes and what has no number in JSON', async () => {
-  expect((await own.run({ query: `select '\\x00ff10'::bytea as b, 'NaN'::float8 as n, null as x` })).data).toEqual([
+  expect((await own.execute({ query: `select '\\x00ff10'::bytea as b, 'NaN'::float8 as n, null as x` })).data).toEqual([
     { b: 'AP8Q', n: 'NaN', x: null },
   ]);
 });
 
 test('a mistake is told with the server’s code and the line', async () => {
-  await expect(own.run({ query: 'select 1,\n nothing' })).rejects.toMatchObject({
+  await expect(own.execute({ query: 'select 1,\n nothing' })).rejects.toMatchObject({
     code: 'DB_ERROR',
     details: { postgres_code: '42703', line: 2 },
   });
@@ -97,8 +97,8 @@ describe('whose database it is', () => {
     const tenants = [await aTenant(), await aTenant(), await aTenant()];
     await Promise.all(
       tenants.map(async (each, n) => {
-        await each.run({ query: 'create table words (word text)' });
-        await each.run({ query: 'insert into words values ({{inputs.word}})' }, { word: `of ${n}` });
+        await each.execute({ query: 'create table words (word text)' });
+        await each.execute({ query: 'insert into words values ({{inputs.word}})' }, { word: `of ${n}` });
       }),
     );
 
@@ -131,7 +131,7 @@ test('the time limit is the query’s, whatever the role has for itself', async 
 
 test('nothing that a query leaves behind reaches the next, nor what else works there', async () => {
   for (const query of ['begin', "set timezone = 'Asia/Tokyo'", 'create temp table left_behind as select 1'])
-    await own.run({ query });
+    await own.execute({ query });
 
   const found = await place.use(async (client) => {
     const { rows } = await client.query(
@@ -154,7 +154,7 @@ describe('stopping', () => {
   test('a cancel reaches the server', async () => {
     const mark = newID();
     const stop = new AbortController();
-    const answer = own.run({ query: `select pg_sleep(60) /* ${mark} */` }, {}, { signal: stop.signal });
+    const answer = own.execute({ query: `select pg_sleep(60) /* ${mark} */` }, {}, { signal: stop.signal });
     answer.catch(() => undefined);
     await eventually(async () => expect(await working(mark)).toBe(1));
 
@@ -166,14 +166,14 @@ describe('stopping', () => {
   });
 
   test('a time limit is told as one', async () => {
-    const answer = own.run({ query: 'select pg_sleep(60)' }, {}, { signal: AbortSignal.timeout(200) });
+    const answer = own.execute({ query: 'select pg_sleep(60)' }, {}, { signal: AbortSignal.timeout(200) });
 
     await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'timeout' } });
   });
 
   test('a connection that is ended in the middle loses what is under way, and nothing else', async () => {
     const mark = newID();
-    const answer = own.run({ query: `select pg_sleep(60) /* ${mark} */` });
+    const answer = own.execute({ query: `select pg_sleep(60) /* ${mark} */` });
     answer.catch(() => undefined);
     await eventually(async () => expect(await working(mark)).toBe(1));
 
@@ -187,7 +187,7 @@ describe('stopping', () => {
 });
 
 test('what there is can be looked through, and a query explained', async () => {
-  await own.run({ query: 'create table browsed (id bigint primary key)' });
+  await own.execute({ query: 'create table browsed (id bigint primary key)' });
   const { browse, explain } = own.connection;
   const signal = AbortSignal.timeout(10_000);
 

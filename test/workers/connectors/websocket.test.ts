@@ -39,7 +39,7 @@ test('a message has its values, and its answer is the result', async () => {
   await using opened = await open(echo);
   await opened.datasource.test();
   const inputs = { t: '"}x' };
-  const run = async (query: JsonObject) => (await opened.datasource.run(query, inputs)).data;
+  const run = async (query: JsonObject) => (await opened.datasource.execute(query, inputs)).data;
 
   expect(await run({ message: '{"a": {{inputs.t}}, "b": "<{{inputs.t}}>"}' })).toEqual({ a: '"}x', b: '<"}x>' });
   expect(await run({ message: { a: '{{inputs.t}}' } })).toEqual({ a: '"}x' });
@@ -54,29 +54,29 @@ test('bytes are base64, and nothing is waited for that is not wanted', async () 
     socket.send(Buffer.from([0, 255]));
   });
 
-  expect((await opened.datasource.run({ message: '1' })).data).toBe('AP8=');
-  expect((await opened.datasource.run({ message: '2', waitForAnswer: false })).data).toBeNull();
+  expect((await opened.datasource.execute({ message: '1' })).data).toBe('AP8=');
+  expect((await opened.datasource.execute({ message: '2', waitForAnswer: false })).data).toBeNull();
   expect(seen).toEqual(['1', '2']);
 });
 
 test('an answer that does not come is waited for no longer than allowed, and the server notices', async () => {
   await using opened = await open(() => undefined, { timeout: 1 });
 
-  await expect(opened.datasource.run({ message: '1' })).rejects.toMatchObject({ details: { reason: 'timeout' } });
-  await expect(opened.datasource.run({ message: '1' }, {}, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject(
-    { name: 'TimeoutError' },
-  );
+  await expect(opened.datasource.execute({ message: '1' })).rejects.toMatchObject({ details: { reason: 'timeout' } });
+  await expect(
+    opened.datasource.execute({ message: '1' }, {}, { signal: AbortSignal.timeout(100) }),
+  ).rejects.toMatchObject({ name: 'TimeoutError' });
 
   await eventually(() => expect(opened.server.clients.size).toBe(0));
 });
 
 test('a server that hangs up, says no or says too much', async () => {
   await using hanging = await open((socket) => socket.close());
-  await expect(hanging.datasource.run({ message: '1' })).rejects.toMatchObject({ details: { reason: 'lost' } });
+  await expect(hanging.datasource.execute({ message: '1' })).rejects.toMatchObject({ details: { reason: 'lost' } });
   await using refusing = await open(echo, {}, 'another');
   await expect(refusing.datasource.test()).rejects.toMatchObject({ details: { reason: 'authentication' } });
   await using shouting = await open((socket) => socket.send('x'.repeat(11_000_000)));
-  await expect(shouting.datasource.run({ message: '1' })).rejects.toThrow(/more than 10 MB/);
+  await expect(shouting.datasource.execute({ message: '1' })).rejects.toThrow(/more than 10 MB/);
 });
 
 test('a redirect is not followed, and an address that is not allowed not asked', async () => {
@@ -104,7 +104,7 @@ test('an encrypted server is verified, unless it is said not to be', async () =>
   await using lax = await openDatasource(websocket, { url, sslVerify: false });
 
   await expect(strict.test()).rejects.toMatchObject({ details: { reason: 'tls' } });
-  expect((await lax.run({ message: '[1]' })).data).toEqual([1]);
+  expect((await lax.execute({ message: '[1]' })).data).toEqual([1]);
 
   https.closeAllConnections();
   https.close();

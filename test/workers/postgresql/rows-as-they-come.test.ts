@@ -52,12 +52,12 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
                    from generate_series(1, {{inputs.n}}::int) n`;
     const taken: JsonObject[][] = [];
 
-    const streamed = await datasource.run(
+    const streamed = await datasource.execute(
       { query },
       { n: 30_000 },
       { maxRows: 100_000, onRows: async (rows) => void taken.push(rows) },
     );
-    const whole = await datasource.run({ query }, { n: 30_000 }, { maxRows: 100_000 });
+    const whole = await datasource.execute({ query }, { n: 30_000 }, { maxRows: 100_000 });
 
     expect(streamed).toEqual({ data: [], columns: whole.columns, rowCount: 30_000 });
     expect(taken.flat()).toEqual(whole.data);
@@ -66,12 +66,12 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
 
   test('a million rows leave the memory flat', async () => {
     const query = `select n, repeat('x', 90) as t from generate_series(1, 1000000) n`;
-    await datasource.run({ query }, {}, { maxRows: 100_000, onRows: aCounter().onRows });
+    await datasource.execute({ query }, {}, { maxRows: 100_000, onRows: aCounter().onRows });
     const counter = aCounter();
     const before = heapUsed();
     let most = before;
 
-    const { rowCount } = await datasource.run(
+    const { rowCount } = await datasource.execute(
       { query },
       {},
       {
@@ -92,7 +92,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     const mark = newID();
     const { promise: taken, resolve } = Promise.withResolvers<void>();
     let portions = 0;
-    const answer = datasource.run(
+    const answer = datasource.execute(
       { query: `select n, clock_timestamp() as at from generate_series(1, 1000) n /* ${mark} */` },
       {},
       {
@@ -115,7 +115,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
   test('no more than wanted are handed over, and there being more is told', async () => {
     for (const maxRows of [1, 50, 51, 999, 1_000]) {
       const counter = aCounter();
-      const { rowCount, truncated } = await datasource.run(
+      const { rowCount, truncated } = await datasource.execute(
         { query: 'select generate_series(1, 1000) as n' },
         {},
         { maxRows, onRows: counter.onRows },
@@ -132,7 +132,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     let largest = 0;
     let bytes = 0;
     let portions = 0;
-    const { rowCount } = await datasource.run(
+    const { rowCount } = await datasource.execute(
       {
         query: `select repeat('x', case when n < 20000 then 10 else 500000 end) as t from generate_series(1, 20300) n`,
       },
@@ -158,26 +158,26 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
 
   test('whoever cannot take them ends the query with their error, and nothing that it did stays', async () => {
     const table = `taken_${newID().replaceAll('-', '')}`;
-    await datasource.run({ query: `create table ${table} (n int)` });
+    await datasource.execute({ query: `create table ${table} (n int)` });
     const full = new AppError('QUOTA_EXCEEDED', 'No room left');
 
-    const answer = datasource.run(
+    const answer = datasource.execute(
       { query: `insert into ${table} select generate_series(1, 1000) returning n` },
       {},
       { onRows: () => Promise.reject(full) },
     );
 
     await expect(answer).rejects.toBe(full);
-    expect((await datasource.run({ query: `select count(*)::int as n from ${table}` })).data).toEqual([{ n: 0 }]);
-    await datasource.run({ query: `drop table ${table}` });
+    expect((await datasource.execute({ query: `select count(*)::int as n from ${table}` })).data).toEqual([{ n: 0 }]);
+    await datasource.execute({ query: `drop table ${table}` });
   });
 
   test('a statement that answers with no rows hands over none', async () => {
     const counter = aCounter();
     const run = { onRows: counter.onRows };
 
-    const empty = await datasource.run({ query: 'select 1 as n where false' }, {}, run);
-    const none = await datasource.run({ query: `do $$ begin raise notice 'seen'; end $$` }, {}, run);
+    const empty = await datasource.execute({ query: 'select 1 as n where false' }, {}, run);
+    const none = await datasource.execute({ query: `do $$ begin raise notice 'seen'; end $$` }, {}, run);
 
     expect(empty).toEqual({ data: [], columns: [{ name: 'n', type: 'integer' }], rowCount: 0 });
     expect(none).toEqual({ data: [], notices: ['seen'] });
@@ -186,7 +186,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
 
   test('an error among the rows comes after those before it', async () => {
     const counter = aCounter();
-    const answer = datasource.run(
+    const answer = datasource.execute(
       { query: 'select 1 / (500 - n) as n from generate_series(1, 1000) n' },
       {},
       { onRows: counter.onRows },
@@ -204,7 +204,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
 
     for (let n = 0; n < 20; n += 1)
       await expect(
-        datasource.run({ query }, {}, { onRows: () => sleep(20).then(() => undefined) }),
+        datasource.execute({ query }, {}, { onRows: () => sleep(20).then(() => undefined) }),
       ).rejects.toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '22012' } });
     await datasource.test();
 
@@ -215,7 +215,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     const mark = newID();
     const stop = new AbortController();
     const { promise: begun, resolve } = Promise.withResolvers<void>();
-    const answer = datasource.run(
+    const answer = datasource.execute(
       { query: `select n from generate_series(1, 1000000) n /* ${mark} */` },
       {},
       {

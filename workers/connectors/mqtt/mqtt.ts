@@ -35,7 +35,7 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
 
   return {
     test: (signal) => shared.use(signal, (connection) => connection.ping()),
-    async run({ query }, { signal, maxRows }) {
+    async execute({ query }, { signal, maxRows }) {
       if (query.operation === 'read') {
         await using own = createConnectionAs(options.clientId ? `${options.clientId}-${randomID()}` : randomID());
         return await own.use(signal, (connection) => unlessAborted(connection.gone, read(connection, query, maxRows)));

@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { DatasourceItem } from '../../connections/connection.ts';
 import type { MySQLConnection } from './connection.ts';
-import { ask } from './query.ts';
+import { executeStatement } from './query.ts';
 
 const MAX_ITEMS = 10_000;
 
@@ -10,7 +10,7 @@ const MAX_ITEMS = 10_000;
 export async function browse(connection: MySQLConnection, path: readonly string[]): Promise<DatasourceItem[]> {
   const level = levels[path.length];
   if (!level) throw new AppError('NOT_FOUND', 'There is nothing below a column');
-  const { rows } = await ask(connection, { sql: level.sql, params: path, maxRows: MAX_ITEMS });
+  const { rows } = await executeStatement(connection, { sql: level.sql, params: path, maxRows: MAX_ITEMS });
   if (rows.length === 0 && path.length > 0) await mustExist(connection, path);
   return rows.map((row) => level.present(row.map(String), row));
 }
@@ -21,7 +21,7 @@ async function mustExist(connection: MySQLConnection, path: readonly string[]): 
     path.length === 1
       ? 'select 1 from information_schema.schemata where schema_name = ?'
       : 'select 1 from information_schema.tables where table_schema = ? and table_name = ?';
-  const { rows } = await ask(connection, { sql, params: path, maxRows: 1 });
+  const { rows } = await executeStatement(connection, { sql, params: path, maxRows: 1 });
   if (rows.length === 0)
     throw new AppError('NOT_FOUND', `There is no ${path.length === 1 ? 'database' : 'table'} ${path.join('.')}`);
 }

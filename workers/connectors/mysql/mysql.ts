@@ -10,7 +10,7 @@ import { placeOf, reasonOf, upstreamError, withDetails } from '../../outbound/up
 import type { Connector } from '../connector.ts';
 import { browse } from './browse.ts';
 import { type MySQLConnection, openMySQLConnection } from './connection.ts';
-import { ask, type RawResult } from './query.ts';
+import { executeStatement, type RawResult } from './query.ts';
 import { type Target, targetOf } from './target.ts';
 import { readerOf, typeName } from './values.ts';
 
@@ -32,17 +32,20 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
 
   return {
     test: (signal) =>
-      lend(signal, async (connection) => void (await ask(connection, { sql: 'select 1', params: [], maxRows: 1 }))),
-    async run({ statement }, { maxRows, signal, onRows }) {
+      lend(
+        signal,
+        async (connection) => void (await executeStatement(connection, { sql: 'select 1', params: [], maxRows: 1 })),
+      ),
+    async execute({ statement }, { maxRows, signal, onRows }) {
       const taken = onRows && ((fields: FieldPacket[], rows: unknown[][]) => onRows(rowsOf(fields, rows)));
-      const asked = { ...render(statement), maxRows, onRows: taken };
-      return await presented(await lend(signal, (connection) => ask(connection, asked)));
+      const request = { ...render(statement), maxRows, onRows: taken };
+      return await presented(await lend(signal, (connection) => executeStatement(connection, request)));
     },
     browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
     async explain({ statement }, { signal }) {
       const { sql, params } = render(statement);
       const explained = { sql: `EXPLAIN FORMAT=JSON ${sql}`, params, maxRows: 1 };
-      const { rows } = await lend(signal, (connection) => ask(connection, explained));
+      const { rows } = await lend(signal, (connection) => executeStatement(connection, explained));
       return parseJson(String(rows[0]?.[0] ?? 'null'));
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),

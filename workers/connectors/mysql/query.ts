@@ -15,7 +15,7 @@ export interface RawResult {
   isCut: boolean;
 }
 
-interface Asked {
+interface StatementRequest {
   sql: string;
   params: readonly Json[];
   maxRows: number;
@@ -26,22 +26,22 @@ interface Asked {
 /** ER_UNSUPPORTED_PS: a few statements, such as those that create triggers, cannot be prepared. */
 const NOT_PREPARED = 1295;
 
-export async function ask(connection: MySQLConnection, asked: Asked): Promise<RawResult> {
+export async function executeStatement(connection: MySQLConnection, request: StatementRequest): Promise<RawResult> {
   try {
-    return await prepared(connection, asked);
+    return await executePrepared(connection, request);
   } catch (error) {
     const mayBeSent = error instanceof Error && 'errno' in error && error.errno === NOT_PREPARED;
-    if (!mayBeSent || asked.params.length > 0) throw error;
+    if (!mayBeSent || request.params.length > 0) throw error;
     return await Promise.race([
-      read(connection, connection.driver.query({ sql: asked.sql }), asked),
+      readRows(connection, connection.driver.query({ sql: request.sql }), request),
       connection.broken,
     ]);
   }
 }
 
-async function prepared(connection: MySQLConnection, asked: Asked): Promise<RawResult> {
-  const command = connection.driver.execute({ sql: asked.sql, values: asked.params.map(bound) });
-  return await Promise.race([read(connection, command, asked), connection.broken]);
+async function executePrepared(connection: MySQLConnection, request: StatementRequest): Promise<RawResult> {
+  const command = connection.driver.execute({ sql: request.sql, values: request.params.map(bound) });
+  return await Promise.race([readRows(connection, command, request), connection.broken]);
 }
 
 /** A number without a fraction is a whole one, as LIMIT wants it; lists and objects are JSON. */
@@ -61,7 +61,11 @@ const PORTION_ROWS = 1_000;
  * Of a procedure with several answers the first with rows is taken. When there are more rows than wanted, the connection ends:
  * the server would go on sending all of them.
  */
-function read(connection: MySQLConnection, command: Command, { maxRows, onRows }: Asked): Promise<RawResult> {
+function readRows(
+  connection: MySQLConnection,
+  command: Command,
+  { maxRows, onRows }: StatementRequest,
+): Promise<RawResult> {
   const result: RawResult = { fields: null, rows: [], rowCount: 0, affectedRows: undefined, isCut: false };
   const { promise, resolve, reject } = Promise.withResolvers<RawResult>();
   let bytes = 0;

@@ -36,7 +36,7 @@ export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound 
 
   return {
     test: (signal) => shared.use(signal, (connection) => onChannel(connection, where, async () => undefined)),
-    async run({ query }, { signal, maxRows, idempotencyKey }) {
+    async execute({ query }, { signal, maxRows, idempotencyKey }) {
       if (query.operation === 'consume' || query.operation === 'peek') {
         // What was read and not acknowledged goes back with the connection, and a giant message holds up nobody else.
         await using own = createOwnConnection();

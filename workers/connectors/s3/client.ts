@@ -20,10 +20,10 @@ interface S3Request {
 }
 
 /** Answers of 200 and the like; anything else is thrown. */
-export type AskS3 = (request: S3Request, signal: AbortSignal) => Promise<HTTPResponse>;
+export type SendS3Request = (request: S3Request, signal: AbortSignal) => Promise<HTTPResponse>;
 
 /** Asks an S3 server, with the credentials that the options name and no others. */
-export function createClient(options: Options, fetch: OutboundFetch): AskS3 {
+export function createClient(options: Options, fetch: OutboundFetch): SendS3Request {
   return async (request, signal) => {
     const { method, headers = {}, body } = request;
     const url = addressOf(options, request);

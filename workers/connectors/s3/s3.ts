@@ -2,16 +2,16 @@ import type { z } from 'zod';
 import type { s3 } from '#shared/datasources/s3.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import type { DatasourceItem, QueryResult, QueryRun } from '../../connections/connection.ts';
+import type { DatasourceItem, ExecuteOptions, QueryResult } from '../../connections/connection.ts';
 import { MAX_BYTES } from '../../connections/rows.ts';
 import { readBody } from '../../http/body.ts';
 import { createOutboundFetch, type HTTPResponse } from '../../outbound/fetch.ts';
 import type { Connector } from '../connector.ts';
 import { readBuckets, readHead, readListing } from './answers.ts';
-import { type AskS3, createClient } from './client.ts';
+import { createClient, type SendS3Request } from './client.ts';
 
 type Query = z.output<typeof s3.query>;
-type Asked<Operation extends Query['operation']> = Extract<Query, { operation: Operation }> & { bucket: string };
+type S3Operation<Operation extends Query['operation']> = Extract<Query, { operation: Operation }> & { bucket: string };
 
 const MOST_BYTES = 10_000_000;
 const PAGE = 1_000;
@@ -19,7 +19,7 @@ const PAGE = 1_000;
 /** One account: its connections are kept. */
 export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
   const fetch = createOutboundFetch(outbound, { maxBytes: MOST_BYTES });
-  const ask = createClient(options, fetch);
+  const send = createClient(options, fetch);
 
   function bucketOf({ bucket }: Query): string {
     const named = bucket || options.bucket;
@@ -31,30 +31,30 @@ export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
     async test(signal) {
       const { bucket } = options;
       // A listing says why it is refused; the answer to a HEAD could not.
-      if (bucket === '') readBuckets(await ask({ method: 'GET' }, signal));
-      else readListing(await ask({ method: 'GET', bucket, params: { 'list-type': '2', 'max-keys': '1' } }, signal));
+      if (bucket === '') readBuckets(await send({ method: 'GET' }, signal));
+      else readListing(await send({ method: 'GET', bucket, params: { 'list-type': '2', 'max-keys': '1' } }, signal));
     },
-    async run({ query }, run) {
+    async execute({ query }, run) {
       const bucket = bucketOf(query);
       switch (query.operation) {
         case 'listObjects':
-          return await listObjects(ask, { ...query, bucket }, run);
+          return await listObjects(send, { ...query, bucket }, run);
         case 'getObject':
-          return await getObject(ask, { ...query, bucket }, run);
+          return await getObject(send, { ...query, bucket }, run);
         case 'putObject':
-          return await putObject(ask, { ...query, bucket }, run);
+          return await putObject(send, { ...query, bucket }, run);
         case 'deleteObject':
-          await ask({ method: 'DELETE', bucket, key: query.key }, run.signal);
+          await send({ method: 'DELETE', bucket, key: query.key }, run.signal);
           return { data: { key: query.key } };
         case 'headObject': {
-          const answer = await ask({ method: 'HEAD', bucket, key: query.key }, run.signal);
+          const answer = await send({ method: 'HEAD', bucket, key: query.key }, run.signal);
           return { data: { key: query.key, ...readHead(answer) } };
         }
       }
     },
     async browse([bucket, ...folders], signal) {
-      if (bucket !== undefined) return await browseFolder(ask, { bucket, folders }, signal);
-      const buckets = options.bucket === '' ? readBuckets(await ask({ method: 'GET' }, signal)) : [options.bucket];
+      if (bucket !== undefined) return await browseFolder(send, { bucket, folders }, signal);
+      const buckets = options.bucket === '' ? readBuckets(await send({ method: 'GET' }, signal)) : [options.bucket];
       return buckets.map((name) => ({ name, kind: 'bucket', isContainer: true }));
     },
     [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
@@ -63,9 +63,9 @@ export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
 
 /** Page by page, as long as more is wanted. */
 async function listObjects(
-  ask: AskS3,
-  { bucket, prefix, startAfter, maxKeys = Number.POSITIVE_INFINITY }: Asked<'listObjects'>,
-  { signal, maxRows, onRows }: QueryRun,
+  send: SendS3Request,
+  { bucket, prefix, startAfter, maxKeys = Number.POSITIVE_INFINITY }: S3Operation<'listObjects'>,
+  { signal, maxRows, onRows }: ExecuteOptions,
 ): Promise<QueryResult> {
   const most = Math.min(maxKeys, maxRows);
   const rows: JsonObject[] = [];
@@ -74,7 +74,7 @@ async function listObjects(
   let token: string | null = '';
   while (token !== null && count < most && bytes < MAX_BYTES) {
     const params = listParams({ prefix, startAfter, token, size: Math.min(PAGE, most - count) });
-    const answer = await ask({ method: 'GET', bucket, params }, signal);
+    const answer = await send({ method: 'GET', bucket, params }, signal);
     const { objects, next } = readListing(answer);
     if (next === token) throw new AppError('UPSTREAM_FAILED', 'The list goes on where it was before', { retry: false });
     const wanted = objects.slice(0, most - count);
@@ -102,11 +102,11 @@ function listParams({ size, ...asked }: { prefix: string; startAfter: string; to
 }
 
 async function getObject(
-  ask: AskS3,
-  { bucket, key, responseType }: Asked<'getObject'>,
-  { signal }: QueryRun,
+  send: SendS3Request,
+  { bucket, key, responseType }: S3Operation<'getObject'>,
+  { signal }: ExecuteOptions,
 ): Promise<QueryResult> {
-  const answer = await ask({ method: 'GET', bucket, key }, signal).catch((error: unknown) => {
+  const answer = await send({ method: 'GET', bucket, key }, signal).catch((error: unknown) => {
     throw isTooLarge(error) ? tooLarge(error) : error;
   });
   return { data: contentOf(answer, responseType) };
@@ -138,13 +138,13 @@ function tooLarge(cause: unknown): AppError {
 }
 
 async function putObject(
-  ask: AskS3,
-  { bucket, key, body, encoding, contentType }: Asked<'putObject'>,
-  { signal }: QueryRun,
+  send: SendS3Request,
+  { bucket, key, body, encoding, contentType }: S3Operation<'putObject'>,
+  { signal }: ExecuteOptions,
 ): Promise<QueryResult> {
   const bytes = bytesOf(body, encoding);
   const media = contentType || (typeof body === 'string' ? 'application/octet-stream' : 'application/json');
-  const answer = await ask({ method: 'PUT', bucket, key, body: bytes, headers: { 'content-type': media } }, signal);
+  const answer = await send({ method: 'PUT', bucket, key, body: bytes, headers: { 'content-type': media } }, signal);
   return { data: { key, size: bytes.length, eTag: readHead(answer).eTag ?? null }, affectedRows: 1 };
 }
 
@@ -157,14 +157,14 @@ function bytesOf(body: Json, encoding: 'text' | 'base64'): Buffer {
 
 /** What stands in a folder: the folders below it, and objects. */
 async function browseFolder(
-  ask: AskS3,
+  send: SendS3Request,
   { bucket, folders }: { bucket: string; folders: readonly string[] },
   signal: AbortSignal,
 ): Promise<DatasourceItem[]> {
   if (!/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,255}$/.test(bucket)) throw new AppError('NOT_FOUND', 'There is no such bucket');
   const prefix = folders.map((folder) => `${folder}/`).join('');
   const params = { ...listParams({ prefix, startAfter: '', token: '', size: PAGE }), delimiter: '/' };
-  const { prefixes, objects } = readListing(await ask({ method: 'GET', bucket, params }, signal));
+  const { prefixes, objects } = readListing(await send({ method: 'GET', bucket, params }, signal));
   return [
     ...prefixes.map((name) => ({ name: name.slice(prefix.length, -1), kind: 'folder', isContainer: true })),
     // The folder itself can be an object, when a program for people has made it.

@@ -56,7 +56,7 @@ export const connectSmtp: Connector<typeof smtp> = (options, { outbound }) => {
         throw known(error, { where, signal: limited });
       });
     },
-    async run({ query }, { signal, idempotencyKey }) {
+    async execute({ query }, { signal, idempotencyKey }) {
       const message = await composeMessage(query, options.from, idempotencyKey);
       let isUnderWay = false;
       const onData = () => {
