@@ -7,6 +7,9 @@ import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
+/** A process needs a second and a half of CPU time to start, which may be many seconds on a busy machine. */
+const START_MS = 30_000;
+
 let deployment: Deployment;
 beforeAll(async () => {
   deployment = await startDeployment();
@@ -23,14 +26,14 @@ test('a worker that has done nothing has loaded no driver, no parser and no enti
   await eventually(async () => {
     const { rows } = await deployment.pool.query('select 1 from worker_session');
     expect(rows).toHaveLength(1);
-  });
+  }, START_MS);
   expect(await loadedBy(worker)).toEqual([...backplane, 'casbin', 'oauth4webapi', 'pg', 'pino', 'zod'].sort());
 });
 
 test('an API process that has answered nothing has loaded no writer of workbooks', async () => {
   const port = await freePort();
   await using api = start('api/main.ts', { PORT: String(port) });
-  await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200));
+  await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200), START_MS);
   const loaded = ['@mikro-orm/core', '@mikro-orm/migrations', '@mikro-orm/postgresql', 'busboy', 'casbin', 'cors'];
   expect(await loadedBy(api)).toEqual(
     [...backplane, ...loaded, 'express', 'helmet', 'jose', 'pg', 'pino', 'zod'].sort(),
