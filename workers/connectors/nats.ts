@@ -9,7 +9,7 @@ import type { QueryResult } from '../connections/connection.ts';
 import { bytesOf, writtenBytes } from '../connections/payload.ts';
 import { createSharedConnection } from '../connections/shared-connection.ts';
 import type { Outbound } from '../outbound/gate.ts';
-import { tlsOptions } from '../outbound/stream.ts';
+import { tlsOptions } from '../outbound/tls.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
 

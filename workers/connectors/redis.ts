@@ -7,7 +7,7 @@ import type { Json } from '#shared/json.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import { bytesOf } from '../connections/payload.ts';
 import { createSharedConnection } from '../connections/shared-connection.ts';
-import { type Certificates, openStream } from '../outbound/stream.ts';
+import { type Certificates, openStream } from '../outbound/tls.ts';
 import { placeOf, upstreamError } from '../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
 

@@ -1,9 +1,74 @@
 import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
-import { connect as connectTLS } from 'node:tls';
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  connect as connectTLS,
+  type PeerCertificate,
+  type TLSSocket,
+} from 'node:tls';
 import { AppError } from '#shared/errors.ts';
 import type { Outbound } from './gate.ts';
-import { placeOf, reasonOf, upstreamError } from './upstream-error.ts';
+import { placeOf, type Reason, reasonOf, upstreamError } from './upstream-error.ts';
+
+export interface Certificates {
+  tlsVerify: boolean;
+  caCertificate?: string | undefined;
+}
+
+/** Verifies the certificate against the name that the tenant wrote, whatever address the name stands for. */
+export function tlsOptions(host: string, { tlsVerify, caCertificate }: Certificates) {
+  return {
+    // Names in certificates and in SNI have no trailing dot, and SNI is for names only.
+    ...(isIP(host) === 0 && { servername: host.replace(/\.$/, '') }),
+    ...(caCertificate && { ca: caCertificate }),
+    rejectUnauthorized: tlsVerify,
+    checkServerIdentity: (_name: string, certificate: PeerCertificate) => checkServerIdentity(host, certificate),
+  };
+}
+
+interface Handshake {
+  /** `host:port`, for error messages. */
+  where: string;
+  tls: ConnectionOptions;
+  signal: AbortSignal;
+  limitMs?: number;
+  /** Why the handshake failed; when undefined, TLS is the reason. */
+  reasonFor?(error: unknown): Reason | undefined;
+}
+
+const HANDSHAKE_MS = 10_000;
+
+/** Encrypts a connected socket, and destroys it when the handshake fails. */
+export async function encrypt(
+  socket: Socket,
+  { where, tls, signal, limitMs = HANDSHAKE_MS, reasonFor = () => undefined }: Handshake,
+): Promise<TLSSocket> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  let encrypted: TLSSocket | undefined;
+  try {
+    encrypted = connectTLS({ ...tls, socket });
+    // The end of a socket given up during the handshake may still be told as an error.
+    encrypted.on('error', () => undefined);
+    await once(encrypted, 'secureConnect', { signal: limit });
+    return encrypted;
+  } catch (error) {
+    encrypted?.destroy();
+    socket.destroy();
+    throw upstreamError(limit.aborted ? 'timeout' : (reasonFor(error) ?? 'tls'), where, error);
+  }
+}
+
+/** A connected socket for a driver, encrypted where certificates are given. */
+export async function openStream(
+  { host, port, certificates }: { host: string; port: number; certificates: Certificates | null },
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = await outbound.connect({ host, port }, signal);
+  if (!certificates) return socket;
+  return await encrypt(socket, { where: placeOf(host, port), tls: tlsOptions(host, certificates), signal });
+}
 
 interface Target {
   /** `https:` and `wss:` are encrypted. */
@@ -14,9 +79,7 @@ interface Target {
   port: string;
 }
 
-const HANDSHAKE_MS = 10_000;
-
-/** A connection to what a URL names, through the gate, encrypted when the scheme says so; verified against the name. */
+/** A connection to what a URL names, through the gate, encrypted when the scheme says so. */
 export async function connectURL(
   outbound: Outbound,
   target: Target,
@@ -28,23 +91,13 @@ export async function connectURL(
   if (port === 0) throw new AppError('VALIDATION_ERROR', 'The URL names port 0');
   const socket = await outbound.connect({ host, port }, signal);
   if (!isEncrypted) return socket;
-
-  const secured = connectTLS({
-    socket,
-    host,
-    ...(isIP(host) === 0 && { servername: host.replace(/\.$/, '') }),
-    rejectUnauthorized: sslVerify,
-    ALPNProtocols: ['http/1.1'],
+  return await encrypt(socket, {
+    where: placeOf(host, port),
+    tls: { ...tlsOptions(host, { tlsVerify: sslVerify }), ALPNProtocols: ['http/1.1'] },
+    signal,
+    // A connection that breaks here is tried again, as one that breaks at any other moment.
+    reasonFor: reasonOf,
   });
-  try {
-    await once(secured, 'secureConnect', { signal: AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_MS)]) });
-    return secured;
-  } catch (error) {
-    secured.destroy();
-    socket.destroy();
-    const isLate = error instanceof Error && error.name === 'AbortError';
-    throw upstreamError(isLate ? 'timeout' : (reasonOf(error) ?? 'tls'), placeOf(host, port), error);
-  }
 }
 
 export function portOf({ protocol, port }: Pick<Target, 'protocol' | 'port'>): number {

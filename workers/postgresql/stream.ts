@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { connect as connectTLS, type TLSSocket } from 'node:tls';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import { guarded } from '../connections/guarded.ts';
+import { encrypt } from '../outbound/tls.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 import { createFrameCheck } from './frames.ts';
 import type { Encryption, Target } from './target.ts';
@@ -18,7 +17,7 @@ export type Dial = (place: Place, signal: AbortSignal) => Promise<Socket>;
 export interface Means {
   dial: Dial;
   encryption: Encryption;
-  target: Pick<Target, 'where' | 'tls'>;
+  target: Pick<Target, 'where' | 'tls' | 'connectMs'>;
 }
 
 /** A connection on which the protocol can begin. The place may be an address of the target's host. */
@@ -26,7 +25,7 @@ export async function openStream(
   place: Place,
   { dial, encryption, target }: Means,
   signal: AbortSignal,
-): Promise<Socket | TLSSocket> {
+): Promise<Socket> {
   const socket = await dial(place, signal);
   // Whoever is at work notices by the end of the stream.
   socket.on('error', () => undefined);
@@ -34,7 +33,8 @@ export async function openStream(
   if (encryption === 'never') return socket;
   try {
     const isOffered = await unlessAborted(signal, offersTLS(socket, target.where));
-    if (isOffered) return await encrypt(socket, target, signal);
+    if (isOffered)
+      return await encrypt(socket, { where: target.where, tls: target.tls, limitMs: target.connectMs, signal });
     if (encryption === 'offered') return socket;
     throw upstreamError('tls', target.where);
   } catch (error) {
@@ -58,18 +58,6 @@ async function offersTLS(socket: Socket, where: string): Promise<boolean> {
   if (answer === 'S' || answer === 'N') return answer === 'S';
   // Not a PostgreSQL; or more than the one byte, put in by somebody on the way to be taken for what comes encrypted.
   throw upstreamError('refused', where);
-}
-
-async function encrypt(socket: Socket, { tls, where }: Means['target'], signal: AbortSignal): Promise<TLSSocket> {
-  const stream = connectTLS({ ...tls, socket });
-  stream.on('error', () => undefined);
-  try {
-    await once(stream, 'secureConnect', { signal });
-    return stream;
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    throw upstreamError('tls', where, error);
-  }
 }
 
 /**

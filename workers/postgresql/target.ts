@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import { tlsOptions } from '../outbound/tls.ts';
 
 /** Whether to encrypt: never, if the server offers it, or always. */
 export type Encryption = 'never' | 'offered' | 'always';
@@ -32,11 +32,8 @@ export function securityOf(
   return {
     encryption: attempts[sslMode],
     tls: {
-      host,
-      ...(isIP(host) === 0 && { servername: host }),
-      rejectUnauthorized: sslMode === 'verify-ca' || sslMode === 'verify-full',
+      ...tlsOptions(host, { tlsVerify: sslMode === 'verify-ca' || sslMode === 'verify-full', caCertificate }),
       ...(sslMode !== 'verify-full' && { checkServerIdentity: () => undefined }),
-      ...(caCertificate !== '' && { ca: caCertificate }),
     },
   };
 }

@@ -8,7 +8,7 @@ import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { bytesOf, writtenBytes } from '../../connections/payload.ts';
 import { createSharedConnection } from '../../connections/shared-connection.ts';
-import { type Certificates, openStream } from '../../outbound/stream.ts';
+import { type Certificates, openStream } from '../../outbound/tls.ts';
 import { placeOf } from '../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { type Greeting, type MqttConnection, type MqttMessage, openMqttConnection } from './connection.ts';

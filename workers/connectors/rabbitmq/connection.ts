@@ -3,7 +3,7 @@ import { type ChannelModel, connect, type SocketOptions } from 'amqplib';
 import { AppError } from '#shared/errors.ts';
 import { tooLarge } from '../../connections/batch.ts';
 import type { Outbound } from '../../outbound/gate.ts';
-import { tlsOptions } from '../../outbound/stream.ts';
+import { tlsOptions } from '../../outbound/tls.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Target } from './target.ts';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Certificates } from '../../outbound/stream.ts';
+import type { Certificates } from '../../outbound/tls.ts';
 
 export interface Target {
   host: string;

@@ -5,7 +5,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { smtp } from '#shared/datasources/smtp.ts';
 import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
-import { openStream, tlsOptions } from '../../outbound/stream.ts';
+import { openStream, tlsOptions } from '../../outbound/tls.ts';
 import { placeOf, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { composeMessage, type Message } from './message.ts';
