@@ -9,7 +9,7 @@ import { docs } from './http/docs.ts';
 import { answerErrors, unknownPath } from './http/errors.ts';
 import { health, readiness } from './http/health.ts';
 import { mount } from './http/mount.ts';
-import { describeRoutes } from './http/openapi.ts';
+import { describeRoutes } from './http/openapi/describe-routes.ts';
 import { requestID } from './http/request-id.ts';
 import type { RouteGroup } from './http/route.ts';
 

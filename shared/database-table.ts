@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonObject } from './json.ts';
+import { isJsonObject, Json, type JsonObject } from './json.ts';
 
 const MOST_BYTES = 63;
 
@@ -20,7 +20,7 @@ export const DatabaseColumn = z.object({
   databaseTableColumnType: z.string().min(1).max(255),
   isList: z.boolean().optional(),
   /** A value, or one of the functions that may stand here: `now()`, `gen_random_uuid()`, …; null is none. */
-  defaultValue: z.json().optional(),
+  defaultValue: Json.optional(),
   notNull: z.boolean().optional(),
   unique: z.boolean().optional(),
   primaryKey: z.boolean().optional(),

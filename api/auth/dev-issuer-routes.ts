@@ -28,7 +28,7 @@ export function devIssuerRoutes(devIssuer: DevIssuer): RouteGroup {
       summary: 'Get a development token',
       description:
         'Returns an ID token for any email address, valid for one hour. It is issued on the machine of the server only.',
-      body: z.object({ email: z.email().max(320) }),
+      body: DevTokenRequest,
       response: z.object({ token: z.string(), expiresAt: z.iso.datetime() }),
 
       async handle({ body, request }) {
@@ -41,6 +41,10 @@ export function devIssuerRoutes(devIssuer: DevIssuer): RouteGroup {
   ];
   return { tag: 'Development', description: 'ID tokens without an identity provider, on this machine only.', routes };
 }
+
+const DevTokenRequest = z
+  .object({ email: z.email().max(320) })
+  .meta({ id: 'DevTokenRequest', examples: [{ email: 'you@example.com' }] });
 
 /** The client's address decides. The other checks refuse requests through a proxy, and pages whose host name resolves to this machine. */
 function isFromThisMachine({ socket, headers }: Request): boolean {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RequestHandler } from 'express';
 import { renderPage } from './docs/page.ts';
-import type { OpenAPI } from './openapi-types.ts';
+import type { OpenAPI } from './openapi/types.ts';
 
 const read = (name: string) => readFileSync(new URL(`./docs/${name}`, import.meta.url), 'utf8');
 

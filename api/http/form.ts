@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Json } from '#shared/json.ts';
-import type { Schema } from './openapi-types.ts';
+import { Message } from './answer-parts.ts';
+import type { Schema } from './openapi/types.ts';
 
 /** What an editor needs to ask a person for a value: JSON Schema, and JSONForms to lay it out. */
 export interface Form {
@@ -103,18 +104,30 @@ function mapValues(schemas: Record<string, Schema>, change: (schema: Schema) => 
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, change(schema)]));
 }
 
+const exampleForm = {
+  datasourceType: 'postgresql',
+  label: 'PostgreSQL',
+  category: 'database',
+  schema: { type: 'object', properties: { query: { title: 'SQL', type: 'string' } }, required: ['query'] },
+  uischema: { type: 'VerticalLayout', elements: [{ type: 'Control', scope: '#/properties/query' }] },
+  data: { query: 'select 1' },
+};
+
 /** A form for each type of datasource: of the datasource itself, or of its queries. */
 export const FormsByType = z.object({
-  schemas: z.record(
-    z.string(),
-    z.object({
-      datasourceType: z.string(),
-      label: z.string(),
-      category: z.string(),
-      ...formFields,
-      /** What an editor starts with. */
-      data: z.looseObject({}),
-    }),
-  ),
-  message: z.string(),
+  schemas: z
+    .record(
+      z.string(),
+      z
+        .object({
+          datasourceType: z.string(),
+          label: z.string(),
+          category: z.string(),
+          ...formFields,
+          data: z.looseObject({}).describe('What an editor starts with'),
+        })
+        .meta({ id: 'DatasourceForm' }),
+    )
+    .meta({ examples: [{ postgresql: exampleForm }] }),
+  message: Message,
 });

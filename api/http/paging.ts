@@ -6,8 +6,14 @@ export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) 
   return {
     page: z.coerce.number().int().min(1).max(1_000_000).default(1),
     pageSize: z.coerce.number().int().min(1).max(max).default(pageSize),
-    limit: z.coerce.number().int().min(1).max(max).optional(),
-    cursor: Cursor.optional(),
+    limit: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(max)
+      .optional()
+      .describe('The page size of a list that is read by `cursor`'),
+    cursor: Cursor.optional().describe('The `nextCursor` of the page before'),
   };
 }
 
@@ -17,12 +23,23 @@ export const explorerPage = { pageSize: 1000, max: 1000 };
 
 /** What a list answers beside its rows. */
 export const pageFields = {
-  totalCount: z.int().optional(),
-  totalPages: z.int().optional(),
-  page: z.int().optional(),
-  pageSize: z.int(),
-  /** For `cursor`; null at the end of the list. */
-  nextCursor: z.string().nullable(),
+  totalCount: z
+    .int()
+    .optional()
+    .meta({ description: 'Absent with `limit` or `cursor`', examples: [1] }),
+  totalPages: z
+    .int()
+    .optional()
+    .meta({ examples: [1] }),
+  page: z
+    .int()
+    .optional()
+    .meta({ examples: [1] }),
+  pageSize: z.int().meta({ examples: [20] }),
+  nextCursor: z
+    .string()
+    .nullable()
+    .meta({ description: 'For `cursor`; null at the end of the list', examples: [null] }),
 };
 
 type PageFields = z.infer<z.ZodObject<typeof pageFields>>;

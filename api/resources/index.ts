@@ -1,4 +1,4 @@
-import { serviceGroup } from '../http/openapi-parts.ts';
+import { serviceGroup } from '../http/openapi/parts.ts';
 import type { RouteGroup } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';

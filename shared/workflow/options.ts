@@ -17,10 +17,12 @@ const timeoutSeconds = z.int().min(1).max(3600).optional();
 const retryLimit = z.int().min(0).max(10).optional();
 const retryDelaySeconds = z.number().min(0).max(300).optional();
 
+const NodeDefaults = z.looseObject({ timeoutSeconds, retryLimit, retryDelaySeconds }).meta({ id: 'NodeDefaults' });
+
 /** What a workflow says for all its nodes. Keys we do not know are kept. */
 export const WorkflowOptions = z.looseObject({
   inputDefinitions: z
-    .array(InputDefinition)
+    .array(InputDefinition.meta({ id: 'InputDefinition' }))
     .default([])
     .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, { message: 'keys must be unique' }),
   workflowRunTimeout: Duration.optional(),
@@ -29,7 +31,7 @@ export const WorkflowOptions = z.looseObject({
   defaultNodeTimeoutSeconds: timeoutSeconds,
   defaultRetryLimit: retryLimit,
   defaultRetryDelaySeconds: retryDelaySeconds,
-  nodeDefaults: z.record(z.string(), z.looseObject({ timeoutSeconds, retryLimit, retryDelaySeconds })).default({}),
+  nodeDefaults: z.record(z.string(), NodeDefaults).default({}),
   /** At most `limit` runs whose `key`, a template over the input, has the same value. */
   concurrency: z
     .object({
@@ -42,6 +44,7 @@ export const WorkflowOptions = z.looseObject({
       limit: z.int().min(1),
       onLimit: z.enum(['queue', 'drop', 'cancel-old', 'fail']).default('queue'),
     })
+    .meta({ id: 'ConcurrencyLimit' })
     .optional(),
 });
 export type WorkflowOptions = z.infer<typeof WorkflowOptions>;

@@ -1,7 +1,6 @@
-import { schemaOf } from '../openapi-parts.ts';
-import type { OpenAPI, Operation, Parameter, Schema } from '../openapi-types.ts';
+import { HTML, html } from '../html.ts';
+import type { Content, OpenAPI, Operation, Parameter, Schema } from '../openapi/types.ts';
 import { curlFor } from './example.ts';
-import { HTML, html } from './html.ts';
 import { typeOf, viewSchema } from './schema-view.ts';
 
 interface Listed {
@@ -90,7 +89,7 @@ function viewOperation(one: Listed, schemas: Record<string, Schema>): HTML {
         .join(', ') || 'none of its own'
     }</p>
     <h3>Example <button type="button" data-copy hidden>Copy</button></h3>
-    <pre data-curl>${curlFor(method, path, { operation, schemas })}</pre>
+    <pre data-curl>${curlFor(method, path, { operation })}</pre>
   </details>`;
 }
 
@@ -109,6 +108,10 @@ function findable({ method, path, operation }: Listed): string {
 /** The prefix that nearly all have in common says nothing in a narrow column. */
 function shorten(path: string): string {
   return path.replace(/^\/api\/v1\/tenants\/\{tenantID\}(?=\/)/, '').replace(/^\/api\/v1(?=\/)/, '');
+}
+
+function schemaOf(content: Content): Schema {
+  return Object.values(content)[0]?.schema ?? {};
 }
 
 /** What stands between backticks as code. */

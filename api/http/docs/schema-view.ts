@@ -1,5 +1,6 @@
-import type { Schema } from '../openapi-types.ts';
-import { type HTML, html } from './html.ts';
+import { type HTML, html } from '../html.ts';
+import { resolve } from '../openapi/components.ts';
+import type { Schema } from '../openapi/types.ts';
 
 type Schemas = Record<string, Schema>;
 
@@ -69,9 +70,4 @@ function telling(bound: unknown): number | undefined {
 
 function defaultOf(schema: Schema): string {
   return schema.default === undefined ? '' : `= ${JSON.stringify(schema.default)}`;
-}
-
-export function resolve(schema: Schema, schemas: Schemas): Schema {
-  const name = schema.$ref?.split('/').at(-1);
-  return name === undefined ? schema : (schemas[name] ?? {});
 }

@@ -6,6 +6,7 @@ import { UserConfig as UserConfigEntity } from '#shared/db/entities/user-config.
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { userRoute } from '../../http/route.ts';
 import { presentUser, presentUserConfig } from './present.ts';
 import { TenantID, User, UserConfig, UserConfigUpdate } from './schemas.ts';
@@ -50,7 +51,7 @@ export const accountRoutes = [
     description: 'Stores any JSON object for the current user in one tenant. It replaces what was stored before.',
     params: TenantID,
     body: UserConfigUpdate,
-    response: z.object({ userConfig: UserConfig, tenantID: z.uuid(), message: z.string() }),
+    response: z.object({ userConfig: UserConfig, tenantID: z.uuid(), message: Message }),
 
     async handle({ params: { tenantID }, body: { config }, identity: { userID }, em }) {
       const own = await findOwnTenant(em, { tenantID, userID });

@@ -4,6 +4,7 @@ import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { readRoleIDs } from '#shared/policy/roles.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneApiKey, createApiKey } from './create.ts';
@@ -72,7 +73,7 @@ export const apiKeyRoutes = [
     permission: 'apikey.delete',
     object: ({ params }) => `apikey:${params.apiKeyID}`,
     params: ApiKeyID,
-    response: z.object({ message: z.string() }),
+    response: z.object({ message: Message }),
 
     async handle({ params, em }) {
       const changed = await em.nativeUpdate(

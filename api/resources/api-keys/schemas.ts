@@ -3,6 +3,7 @@ import { RolePermission } from '#shared/policy/permissions.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { requireOne, Title } from '../../http/text.ts';
+import { exampleApiKey, exampleApiKeyCreate, exampleApiKeyUpdate, exampleNewApiKey } from './examples.ts';
 
 export const ApiKeyID = z.object({ apiKeyID: ID });
 
@@ -12,9 +13,8 @@ const Expiry = z.iso
   .refine((at) => at.getTime() > Date.now(), 'must be in the future');
 
 const settings = {
-  /** Two names for one field. */
   apiKeyName: Title.optional(),
-  apiKeyTitle: Title.optional(),
+  apiKeyTitle: Title.optional().describe('Another name for `apiKeyName`'),
   apiKeyDescription: z.string().max(10_000).nullish(),
   apiKeyPermissions: z
     .array(RolePermission)
@@ -22,20 +22,23 @@ const settings = {
     .transform((permissions) => [...new Set(permissions)])
     .optional(),
   roleIDs: z.array(ID).max(100).optional(),
-  /** Null: never. */
-  apiKeyExpiry: Expiry.nullish(),
+  apiKeyExpiry: Expiry.nullish().describe('Null: the key does not expire'),
   folderID: ID.nullish(),
 };
 
-export const ApiKeyCreate = z.object(settings).transform(({ apiKeyName, apiKeyTitle, ...rest }, check) => ({
-  ...rest,
-  apiKeyName: requireOne(check, 'apiKeyName', [apiKeyName, apiKeyTitle]),
-}));
+export const ApiKeyCreate = z
+  .object(settings)
+  .transform(({ apiKeyName, apiKeyTitle, ...rest }, check) => ({
+    ...rest,
+    apiKeyName: requireOne(check, 'apiKeyName', [apiKeyName, apiKeyTitle]),
+  }))
+  .meta({ id: 'ApiKeyCreate', examples: [exampleApiKeyCreate] });
 
 /** What is left out stays. */
 export const ApiKeyUpdate = z
   .object({ ...settings, isDisabled: z.boolean().optional() })
-  .transform(({ apiKeyTitle, ...body }) => ({ ...body, apiKeyName: body.apiKeyName ?? apiKeyTitle }));
+  .transform(({ apiKeyTitle, ...body }) => ({ ...body, apiKeyName: body.apiKeyName ?? apiKeyTitle }))
+  .meta({ id: 'ApiKeyUpdate', examples: [exampleApiKeyUpdate] });
 
 export const ApiKeyList = z.object({
   ...pageQuery(standardPage),
@@ -43,25 +46,30 @@ export const ApiKeyList = z.object({
   folderID: ID.optional(),
 });
 
-export const ApiKey = z.object({
-  id: z.uuid(),
-  tenantID: z.uuid(),
-  apiKeyName: z.string(),
-  apiKeyDescription: z.string().nullable(),
-  apiKeyPermissions: z.array(z.string()),
-  roleIDs: z.array(z.uuid()),
-  apiKeyExpiry: z.iso.datetime().nullable(),
-  apiKeyPrefix: z.string(),
-  folderID: z.uuid().nullable(),
-  isDisabled: z.boolean(),
-  lastUsedAt: z.iso.datetime().nullable(),
-  creatorID: z.uuid(),
-  createdByApiKeyID: z.uuid().nullable(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+export const ApiKey = z
+  .object({
+    id: z.uuid(),
+    tenantID: z.uuid(),
+    apiKeyName: z.string(),
+    apiKeyDescription: z.string().nullable(),
+    apiKeyPermissions: z.array(z.string()),
+    roleIDs: z.array(z.uuid()),
+    apiKeyExpiry: z.iso.datetime().nullable(),
+    apiKeyPrefix: z.string(),
+    folderID: z.uuid().nullable(),
+    isDisabled: z.boolean(),
+    lastUsedAt: z.iso.datetime().nullable(),
+    creatorID: z.uuid(),
+    createdByApiKeyID: z.uuid().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'ApiKey', examples: [exampleApiKey] });
 
 /** The one answer with the key itself. */
-export const NewApiKey = ApiKey.extend({ key: z.string() });
+export const NewApiKey = ApiKey.extend({ key: z.string().describe('The key itself, which no other answer has') }).meta({
+  id: 'NewApiKey',
+  examples: [exampleNewApiKey],
+});
 
-export const ApiKeys = z.object({ apiKeys: z.array(ApiKey), ...pageFields });
+export const ApiKeys = z.object({ apiKeys: z.array(ApiKey), ...pageFields }).meta({ id: 'ApiKeyPage' });

@@ -1,37 +1,39 @@
 import type { JsonObject } from '#shared/json.ts';
-import { databaseRoute } from './database-route.ts';
-import { exportRows } from './export.ts';
 import {
   Changed,
-  Drop,
   Metadata,
   OneTable,
   OneTrigger,
-  Preview,
-  RawSQL,
-  RowQuery,
   Rows,
-  RowsAdd,
   RowsAdded,
-  RowsDelete,
   RowsDeleted,
-  RowsUpdate,
   RowsUpdated,
-  SchemaCreate,
   SchemaCreated,
-  SchemaName,
   Schemas,
   SQLResults,
   Statistics,
+  Tables,
+  Triggers,
+} from './answers.ts';
+import { databaseRoute } from './database-route.ts';
+import { exportRows } from './export.ts';
+import {
+  Drop,
+  Preview,
+  RawSQL,
+  RowQuery,
+  RowsAdd,
+  RowsDelete,
+  RowsUpdate,
+  SchemaCreate,
+  SchemaName,
   StatisticsQuery,
   TableCreate,
   TableName,
-  Tables,
   TableUpdate,
   TenantID,
   TriggerCreate,
   TriggerName,
-  Triggers,
 } from './schemas.ts';
 
 const SCHEMAS = '/schemas';

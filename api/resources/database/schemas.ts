@@ -7,7 +7,19 @@ import {
   type DatabaseOrder,
   DatabaseRow,
 } from '#shared/database-table.ts';
+import { Json } from '#shared/json.ts';
 import { ID } from '../../http/id.ts';
+import {
+  exampleRawSql,
+  exampleRowsAdd,
+  exampleRowsDelete,
+  exampleRowsExport,
+  exampleRowsUpdate,
+  exampleSchemaCreate,
+  exampleTableCreate,
+  exampleTableUpdate,
+  exampleTriggerCreate,
+} from './examples.ts';
 
 export const TenantID = z.object({ tenantID: ID });
 export const SchemaName = z.object({ databaseSchemaName: DatabaseName });
@@ -22,7 +34,7 @@ const Flag = z
 export const Preview = z.object({
   preview: Flag.meta({ description: 'Answers the SQL that would run, and runs nothing' }),
 });
-export const Drop = Preview.extend({ cascade: Flag });
+export const Drop = Preview.extend({ cascade: Flag.meta({ description: 'Drops the objects that depend on it too' }) });
 
 /** The first that is there, of two names for one thing. */
 function either<A extends object>(body: A, names: [keyof A, keyof A], check: z.RefinementCtx) {
@@ -34,38 +46,45 @@ function either<A extends object>(body: A, names: [keyof A, keyof A], check: z.R
 
 export const SchemaCreate = z
   .object({ schemaName: DatabaseName.optional(), databaseSchemaName: DatabaseName.optional() })
-  .transform((body, check) => either(body, ['schemaName', 'databaseSchemaName'], check) ?? z.NEVER);
+  .transform((body, check) => either(body, ['schemaName', 'databaseSchemaName'], check) ?? z.NEVER)
+  .meta({ id: 'DatabaseSchemaCreate', examples: [exampleSchemaCreate] });
 
 const SQL = z.string().min(1);
 
 export const RawSQL = z
   .object({
     sql: SQL.optional(),
-    /** Another name for `sql`. */
-    query: SQL.optional(),
-    params: z.array(z.json()).max(1_000).default([]),
+    query: SQL.optional().describe('Another name for `sql`'),
+    params: z.array(Json).max(1_000).default([]),
     readOnly: z.boolean().default(false),
     timeoutSeconds: z.number().min(0.1).max(300).default(30),
-    /** Of each result; what is beyond is not fetched, and `truncated` says so. */
-    maxRows: z.int().min(1).max(10_000).default(1_000),
+    maxRows: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(1_000)
+      .describe('The most rows of each result; `truncated` says that there are more'),
   })
   // Whoever writes a client anew has no need of the other name.
   .meta({ required: ['sql'] })
   .transform(({ query, ...body }, check) => ({
     ...body,
     sql: either({ sql: body.sql, query }, ['sql', 'query'], check) ?? z.NEVER,
-  }));
+  }))
+  .meta({ id: 'RawSql', examples: [exampleRawSql] });
 
-const Columns = z.array(DatabaseColumn).max(1_600);
-const Constraints = z.array(DatabaseConstraint).max(200);
+const Columns = z.array(DatabaseColumn.meta({ id: 'DatabaseColumn' })).max(1_600);
+const Constraints = z.array(DatabaseConstraint.meta({ id: 'DatabaseConstraint' })).max(200);
+export const Row = DatabaseRow.meta({ id: 'DatabaseRow' });
+const Filter = DatabaseFilterObject.meta({ id: 'DatabaseFilter', examples: [{ id: { '=': 1 } }] });
 
 export const TableCreate = z
   .object({
     databaseTableName: DatabaseName,
     columns: Columns.optional(),
-    databaseTableColumns: Columns.optional(),
+    databaseTableColumns: Columns.optional().describe('Another name for `columns`'),
     constraints: Constraints.optional(),
-    databaseTableConstraints: Constraints.optional(),
+    databaseTableConstraints: Constraints.optional().describe('Another name for `constraints`'),
     ifNotExists: z.boolean().default(false),
   })
   .transform((body) => ({
@@ -74,21 +93,23 @@ export const TableCreate = z
     constraints: body.constraints ?? body.databaseTableConstraints ?? [],
     ...fieldsOf(body),
     ifNotExists: body.ifNotExists,
-  }));
+  }))
+  .meta({ id: 'DatabaseTableCreate', examples: [exampleTableCreate] });
 
 /** The whole wanted state of what is mentioned: a column or constraint that is not in its list is dropped. */
 export const TableUpdate = z
   .object({
     columns: Columns.optional(),
-    databaseTableColumns: Columns.optional(),
+    databaseTableColumns: Columns.optional().describe('Another name for `columns`'),
     constraints: Constraints.optional(),
-    databaseTableConstraints: Constraints.optional(),
+    databaseTableConstraints: Constraints.optional().describe('Another name for `constraints`'),
   })
   .transform((body) => ({
     columns: body.columns ?? body.databaseTableColumns ?? null,
     constraints: body.constraints ?? body.databaseTableConstraints ?? null,
     ...fieldsOf(body),
-  }));
+  }))
+  .meta({ id: 'DatabaseTableUpdate', examples: [exampleTableUpdate] });
 
 /** Which of the two names was used for each, so that errors say the same. */
 function fieldsOf(body: { columns?: unknown; constraints?: unknown; [other: string]: unknown }) {
@@ -167,9 +188,13 @@ export const RowQuery = z
 
 const MOST_ROWS = 1_000;
 
-export const RowsAdd = z.object({ databaseTableRowData: z.array(DatabaseRow).min(1).max(MOST_ROWS) });
+export const RowsAdd = z
+  .object({ databaseTableRowData: z.array(Row).min(1).max(MOST_ROWS) })
+  .meta({ id: 'DatabaseRowsAdd', examples: [exampleRowsAdd] });
 
-const Where = DatabaseFilterObject.nullish();
+const Where = Filter.nullish();
+const WhereAlias = Where.describe('Another name for `where`');
+const All = z.boolean().default(false).describe('Must be true if there is no filter');
 
 function filterOf({ where, query }: { where?: z.output<typeof Where>; query?: z.output<typeof Where> }) {
   return where || !query
@@ -178,23 +203,27 @@ function filterOf({ where, query }: { where?: z.output<typeof Where>; query?: z.
 }
 
 const RowChange = z
-  .object({ data: DatabaseRow, where: Where, query: Where, all: z.boolean().default(false) })
+  .object({ data: Row, where: Where, query: WhereAlias, all: All })
   .transform(({ data, where, query, all }) => {
     const { filter, filterField } = filterOf({ where, query });
     return { data, where: filter, whereField: filterField, all };
-  });
+  })
+  .meta({ id: 'DatabaseRowChange' });
 
-export const RowsUpdate = z.object({ databaseTableRowData: z.array(RowChange).min(1).max(MOST_ROWS) });
+export const RowsUpdate = z
+  .object({ databaseTableRowData: z.array(RowChange).min(1).max(MOST_ROWS) })
+  .meta({ id: 'DatabaseRowsUpdate', examples: [exampleRowsUpdate] });
 
 /** Without a filter every row is meant, and `all` must say so. */
 export const RowsDelete = z
-  .object({ where: Where, query: Where, all: z.boolean().default(false) })
-  .transform(({ where, query, all }) => ({ ...filterOf({ where, query }), all }));
+  .object({ where: Where, query: WhereAlias, all: All })
+  .transform(({ where, query, all }) => ({ ...filterOf({ where, query }), all }))
+  .meta({ id: 'DatabaseRowsDelete', examples: [exampleRowsDelete] });
 
 export const RowsExport = z
   .object({
     where: Where,
-    query: Where,
+    query: WhereAlias,
     order: Order,
     sort: OrderAlias,
     exportFormat: z.enum(['json', 'csv', 'xlsx'], { error: 'must be json, csv or xlsx' }).default('csv'),
@@ -203,7 +232,8 @@ export const RowsExport = z
     ...filterOf({ where, query }),
     ...orderOf({ order, sort }),
     format: exportFormat,
-  }));
+  }))
+  .meta({ id: 'DatabaseRowsExport', examples: [exampleRowsExport] });
 
 export const StatisticsQuery = z.object({ q: FilterText });
 
@@ -217,12 +247,12 @@ export const TriggerCreate = z
     databaseTableName: DatabaseName,
     databaseTriggerName: DatabaseName,
     triggerTiming: z.string().default('AFTER').transform(upper).pipe(z.enum(TIMINGS)).meta({ enum: TIMINGS }),
-    /** `INSERT OR UPDATE`, `insert, update`, or a list. */
     triggerEvents: z
       .union([z.string(), z.array(z.string()).max(4)])
       .default('INSERT')
       .transform((events) => (Array.isArray(events) ? events : events.split(/,|\s+or\s+/i)).map(upper))
-      .pipe(Events),
+      .pipe(Events)
+      .meta({ description: '`INSERT OR UPDATE`, `insert, update`, or a list' }),
     forEach: z
       .string()
       .optional()
@@ -251,7 +281,8 @@ export const TriggerCreate = z
       routine,
       condition: body.triggerCondition || null,
     };
-  });
+  })
+  .meta({ id: 'DatabaseTriggerCreate', examples: [exampleTriggerCreate] });
 
 const routineForm = /^(?:("(?:[^"]|"")+"|[^".()\s]+)\s*\.\s*)?("(?:[^"]|"")+"|[^".()\s]+)(?:\s*\(\s*\))?$/;
 
@@ -263,132 +294,3 @@ function readRoutine(text: string): { schema: string | null; name: string } | un
   const isFit = [routine.schema ?? 'none', routine.name].every((part) => DatabaseName.safeParse(part).success);
   return isFit ? routine : undefined;
 }
-
-/** What a change of the database's form answers. */
-export const Changed = z.object({ message: z.string(), sql: z.array(z.string()), preview: z.boolean() });
-export const SchemaCreated = Changed.extend({ databaseSchema: z.object({ databaseSchemaName: z.string() }) });
-
-const SQLResult = z.object({
-  command: z.string().nullable(),
-  rowCount: z.int().nullable(),
-  truncated: z.boolean(),
-  notices: z.array(z.object({ severity: z.string(), message: z.string() })),
-  columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  rows: z.array(DatabaseRow),
-});
-
-/** `result` and `rowCount` are the last statement's. */
-export const SQLResults = z.object({
-  message: z.string().default('Executed'),
-  result: z.array(DatabaseRow),
-  rowCount: z.int().nullable(),
-  results: z.array(SQLResult),
-});
-
-const NamedColumn = z.object({ databaseTableColumnName: z.string(), databaseTableColumnType: z.string() });
-
-export const Metadata = z.object({
-  databaseMetadata: z.object({
-    metadata: z.array(
-      z.object({
-        databaseSchemaName: z.string(),
-        tables: z.array(
-          z.object({
-            databaseTableName: z.string(),
-            databaseTableColumns: z.array(NamedColumn),
-            keys: z.array(z.object({ constraintName: z.string(), constraintType: z.string() })),
-            indexes: z.array(z.object({ indexName: z.string(), indexDefinition: z.string() })),
-            estimatedRowCount: z.number(),
-            sizeBytes: z.number(),
-          }),
-        ),
-        views: z.array(z.string()),
-        enums: z.array(z.object({ enum_name: z.string(), values: z.array(z.string()) })),
-      }),
-    ),
-  }),
-});
-
-export const Schemas = z.object({
-  databaseSchemas: z.array(z.object({ databaseSchemaName: z.string(), tableCount: z.int(), sizeBytes: z.number() })),
-});
-
-const Table = z.object({
-  databaseSchemaName: z.string(),
-  databaseTableName: z.string(),
-  databaseTableType: z.string(),
-  primaryKey: z.array(z.string()),
-  databaseTableColumns: z.array(
-    NamedColumn.extend({
-      isList: z.boolean(),
-      isNullable: z.boolean(),
-      notNull: z.boolean(),
-      defaultValue: z.string().nullable(),
-      unique: z.boolean(),
-      primaryKey: z.boolean(),
-      check: z.string().nullable(),
-    }),
-  ),
-  databaseTableConstraints: z.array(
-    z.object({
-      constraintSchema: z.string(),
-      constraintName: z.string(),
-      constraintType: z.string(),
-      databaseTableColumns: z.array(z.string()),
-      referencedSchema: z.string().nullable(),
-      referencedTable: z.string().nullable(),
-      referencedColumns: z.array(z.string()),
-      onUpdate: z.string().nullable(),
-      onDelete: z.string().nullable(),
-      check: z.string().nullable(),
-    }),
-  ),
-});
-
-export const Tables = z.object({ databaseTables: z.array(Table) });
-export const OneTable = z.object({ databaseTable: Table });
-
-export const Rows = z.object({
-  databaseTableRows: z.array(DatabaseRow),
-  page: z.int(),
-  pageSize: z.int(),
-  /** Null after the last page. */
-  nextPage: z.int().nullable(),
-  totalCount: z.int().optional(),
-});
-
-export const RowsAdded = z.object({
-  message: z.string(),
-  updatedRowCount: z.int(),
-  databaseTableRows: z.array(DatabaseRow),
-});
-export const RowsUpdated = z.object({ message: z.string(), updatedRowCount: z.int() });
-export const RowsDeleted = z.object({ message: z.string(), deletedRowCount: z.int() });
-
-export const Statistics = z.object({
-  databaseTableStatistics: z.object({
-    databaseTableRowCount: z.int(),
-    estimatedRowCount: z.number(),
-    sizeBytes: z.number(),
-  }),
-});
-
-const Trigger = z.object({
-  databaseSchemaName: z.string(),
-  databaseTableName: z.string(),
-  databaseTriggerName: z.string(),
-  triggerTiming: z.string(),
-  triggerEvents: z.array(z.string()),
-  triggerDefinition: z.string(),
-  triggerFunction: z.string().nullable(),
-  forEach: z.string(),
-  whenCondition: z.string().nullable(),
-  referencingOld: z.string().nullable(),
-  referencingNew: z.string().nullable(),
-  deferrable: z.boolean(),
-  initiallyDeferred: z.boolean(),
-  isEnabled: z.boolean(),
-});
-
-export const Triggers = z.object({ databaseTriggers: z.array(Trigger) });
-export const OneTrigger = z.object({ databaseTrigger: Trigger });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { downloadFile, noFile } from './download.ts';
@@ -37,7 +38,7 @@ export const datasourceFileRoutes = [
     permission: 'datasource.delete',
     onWholeType: true,
     params: FileID,
-    response: z.object({ message: z.string() }),
+    response: z.object({ message: Message }),
 
     async handle({ params, em }) {
       const deleted = await em.nativeDelete(TenantFile, { id: params.fileID });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { deleteAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID } from './schemas.ts';
@@ -14,7 +15,7 @@ export const deleteDatasource = tenantRoute({
   permission: 'datasource.delete',
   object: ({ params }) => `datasource:${params.datasourceID}`,
   params: DatasourceID,
-  response: z.object({ message: z.string(), deletedDataQueries: z.int() }),
+  response: z.object({ message: Message, deletedDataQueries: z.int() }),
 
   async handle({ params, em }) {
     return em.transactional(async (tx) => {

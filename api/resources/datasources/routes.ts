@@ -2,6 +2,7 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { Datasource as DatasourceEntity } from '#shared/db/entities/datasource.ts';
 import { datasourceMetadata } from '#shared/queues/datasource-metadata.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneDatasource } from './clone.ts';
@@ -54,7 +55,7 @@ export const datasourceRoutes = [
     permission: 'datasource.read',
     object: ({ params }) => `datasource:${params.datasourceID}`,
     params: DatasourceID,
-    response: z.object({ datasource: Datasource, message: z.string() }),
+    response: z.object({ datasource: Datasource, message: Message }),
 
     async handle({ params, em }) {
       return {

@@ -2,9 +2,18 @@ import { z } from 'zod';
 import { datasourceTypes } from '#shared/datasources/index.ts';
 import { JsonObject } from '#shared/json.ts';
 import { DatasourceItem } from '#shared/queues/datasource-metadata.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import {
+  exampleDatasource,
+  exampleDatasourceCreate,
+  exampleDatasourceTest,
+  exampleDatasourceUpdate,
+  exampleItems,
+  exampleUsage,
+} from './examples.ts';
 
 export const DatasourceID = z.object({ datasourceID: ID });
 
@@ -17,27 +26,32 @@ const described = {
   folderID: ID.nullish(),
 };
 
-export const DatasourceCreate = z.object({
-  datasourceTitle: Title,
-  datasourceType: Type,
-  datasourceOptions: JsonObject,
-  ...described,
-});
+export const DatasourceCreate = z
+  .object({
+    datasourceTitle: Title,
+    datasourceType: Type,
+    datasourceOptions: JsonObject,
+    ...described,
+  })
+  .meta({ id: 'DatasourceCreate', examples: [exampleDatasourceCreate] });
 
 /** Undefined leaves, null clears; options are given as a whole, with the mask where a secret stays. */
-export const DatasourceUpdate = z.object({
-  datasourceTitle: Title.optional(),
-  datasourceType: Type.optional(),
-  datasourceOptions: JsonObject.optional(),
-  ...described,
-});
+export const DatasourceUpdate = z
+  .object({
+    datasourceTitle: Title.optional(),
+    datasourceType: Type.optional(),
+    datasourceOptions: JsonObject.optional(),
+    ...described,
+  })
+  .meta({ id: 'DatasourceUpdate', examples: [exampleDatasourceUpdate] });
 
-export const DatasourceTest = z.object({
-  datasourceType: Type,
-  datasourceOptions: JsonObject,
-  /** The stored one that a mask in the options stands for. */
-  datasourceID: ID.nullish(),
-});
+export const DatasourceTest = z
+  .object({
+    datasourceType: Type,
+    datasourceOptions: JsonObject,
+    datasourceID: ID.nullish().describe('The stored datasource whose secrets a mask in the options stands for'),
+  })
+  .meta({ id: 'DatasourceTest', examples: [exampleDatasourceTest] });
 
 export const DatasourceList = z.object({
   ...pageQuery(standardPage),
@@ -58,40 +72,51 @@ export const MetadataQuery = z.object({
     .meta({ description: 'The steps from the top, one after the other' }),
 });
 
-export const Datasource = z.object({
-  id: z.uuid(),
-  datasourceID: z.uuid(),
-  tenantID: z.uuid(),
-  datasourceTitle: z.string(),
-  datasourceDescription: z.string().nullable(),
-  datasourceType: z.string(),
-  /** Secrets are masked. */
-  datasourceOptions: z.looseObject({}),
-  datasourceTags: z.array(z.string()),
-  /** What the last test of the stored options said. */
-  connectionStatus: z.enum(['unknown', 'connected', 'failed']),
-  testedAt: z.iso.datetime().nullable(),
-  folderID: z.uuid().nullable(),
-  creatorID: z.uuid(),
-  createdByApiKeyID: z.uuid().nullable(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+export const Datasource = z
+  .object({
+    id: z.uuid(),
+    datasourceID: z.uuid(),
+    tenantID: z.uuid(),
+    datasourceTitle: z.string(),
+    datasourceDescription: z.string().nullable(),
+    datasourceType: z.string(),
+    datasourceOptions: z.looseObject({}).describe('Secrets are masked'),
+    datasourceTags: z.array(z.string()),
+    connectionStatus: z
+      .enum(['unknown', 'connected', 'failed'])
+      .describe('The result of the last test of the stored options'),
+    testedAt: z.iso.datetime().nullable(),
+    folderID: z.uuid().nullable(),
+    creatorID: z.uuid(),
+    createdByApiKeyID: z.uuid().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Datasource', examples: [exampleDatasource] });
 
-export const Datasources = z.object({ datasources: z.array(Datasource), ...pageFields });
+export const Datasources = z.object({ datasources: z.array(Datasource), ...pageFields }).meta({ id: 'DatasourcePage' });
 
 /** After a change: the datasource, and words for people. */
-export const Changed = z.object({ datasource: Datasource, message: z.string() });
+export const Changed = z.object({ datasource: Datasource, message: Message });
 
-export const ConnectionResult = z.object({ connectionResult: z.literal(true), message: z.string() });
+export const ConnectionResult = z.object({ connectionResult: z.literal(true), message: Message });
 
 export const DatasourceSchemas = FormsByType;
 
-export const Metadata = z.object({ path: z.array(z.string()), items: z.array(DatasourceItem) });
+export const Metadata = z
+  .object({ path: z.array(z.string()), items: z.array(DatasourceItem.meta({ id: 'DatasourceItem' })) })
+  .meta({ id: 'DatasourceMetadata', examples: [{ path: ['public'], items: exampleItems }] });
 
-export const Usage = z.object({
-  dataQueries: z.array(z.object({ dataQueryID: z.uuid(), dataQueryTitle: z.string() })),
-  workflows: z.array(z.object({ workflowID: z.uuid(), workflowTitle: z.string() })),
-  /** How many there are that the caller may not read, or that are beyond the first of a long list. */
-  others: z.object({ dataQueries: z.int(), workflows: z.int() }),
-});
+const UsingQuery = z.object({ dataQueryID: z.uuid(), dataQueryTitle: z.string() }).meta({ id: 'DataQueryReference' });
+const UsingWorkflow = z.object({ workflowID: z.uuid(), workflowTitle: z.string() }).meta({ id: 'WorkflowReference' });
+
+export const Usage = z
+  .object({
+    dataQueries: z.array(UsingQuery),
+    workflows: z.array(UsingWorkflow),
+    others: z.object({ dataQueries: z.int(), workflows: z.int() }).meta({
+      id: 'HiddenUsage',
+      description: 'How many more there are: the caller may not read them, or the list is too long',
+    }),
+  })
+  .meta({ id: 'DatasourceUsage', examples: [exampleUsage] });

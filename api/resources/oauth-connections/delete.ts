@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { AppError } from '#shared/errors.ts';
 import { deleteAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getConnection } from './find.ts';
 import { OAuthConnectionID } from './schemas.ts';
@@ -15,7 +16,7 @@ export const deleteConnection = tenantRoute({
   permission: 'datasource.delete',
   object: ({ params }) => `datasource:${params.oauthConnectionID}`,
   params: OAuthConnectionID,
-  response: z.object({ message: z.string() }),
+  response: z.object({ message: Message }),
   errors: ['409'],
 
   async handle({ params, em }) {

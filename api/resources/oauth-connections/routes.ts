@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OAuthConnection as OAuthConnectionEntity } from '#shared/db/entities/oauth-connection.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { deleteConnection } from './delete.ts';
@@ -37,7 +38,7 @@ export const oauthConnectionRoutes = [
     permission: 'datasource.read',
     object: ({ params }) => `datasource:${params.oauthConnectionID}`,
     params: OAuthConnectionID,
-    response: z.object({ oauthConnection: OAuthConnection, message: z.string() }),
+    response: z.object({ oauthConnection: OAuthConnection, message: Message }),
 
     async handle({ params, em }) {
       const connection = await getConnection(em, params.oauthConnectionID);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { exampleConnection } from './examples.ts';
 
 export const OAuthConnectionID = z.object({ oauthConnectionID: ID });
 
@@ -9,26 +10,31 @@ export const OAuthConnectionList = z.object({
   provider: z.string().max(64).optional(),
 });
 
-export const OAuthConnection = z.object({
-  id: z.uuid(),
-  oauthConnectionID: z.uuid(),
-  tenantID: z.uuid(),
-  /** For people: the provider, and who signed in there. */
-  name: z.string(),
-  provider: z.string(),
-  /** Who signed in: null where the provider does not say. */
-  accountSubject: z.string().nullable(),
-  accountEmail: z.string().nullable(),
-  scopes: z.array(z.string()),
-  /** `broken`: the provider has ended it, and somebody must connect again. */
-  status: z.enum(['connected', 'broken']),
-  /** Of the access token, which is refreshed by itself where the provider lets us. */
-  expiresAt: z.iso.datetime().nullable(),
-  refreshedAt: z.iso.datetime().nullable(),
-  creatorID: z.uuid(),
-  createdByApiKeyID: z.uuid().nullable(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+export const OAuthConnection = z
+  .object({
+    id: z.uuid(),
+    oauthConnectionID: z.uuid(),
+    tenantID: z.uuid(),
+    name: z.string().describe('For people: the provider and the account'),
+    provider: z.string(),
+    accountSubject: z.string().nullable().describe('The id of the account; null if the provider does not tell it'),
+    accountEmail: z.string().nullable(),
+    scopes: z.array(z.string()),
+    status: z
+      .enum(['connected', 'broken'])
+      .describe('`broken`: the provider ended it, and the account must be connected again'),
+    expiresAt: z.iso
+      .datetime()
+      .nullable()
+      .describe('When the access token expires; it is refreshed if the provider allows it'),
+    refreshedAt: z.iso.datetime().nullable(),
+    creatorID: z.uuid(),
+    createdByApiKeyID: z.uuid().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'OAuthConnection', examples: [exampleConnection] });
 
-export const OAuthConnections = z.object({ oauthConnections: z.array(OAuthConnection), ...pageFields });
+export const OAuthConnections = z
+  .object({ oauthConnections: z.array(OAuthConnection), ...pageFields })
+  .meta({ id: 'OAuthConnectionPage' });

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { HTML, html } from '../../http/docs/html.ts';
+import { HTML, html } from '../../http/html.ts';
 import type { Response } from '../../http/route.ts';
 
 /** How it ended, in the words of the contract. */

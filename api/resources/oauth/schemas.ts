@@ -11,7 +11,11 @@ export const StartQuery = z.object({
   }),
 });
 
-export const AuthorizationURL = z.object({ url: z.url() });
+export const AuthorizationURL = z.object({
+  url: z.url().meta({
+    examples: ['https://accounts.google.com/o/oauth2/v2/auth?response_type=code&client_id=gantry&state=c2VhbGVk'],
+  }),
+});
 
 /** What a provider sends a browser back with. Whatever else it adds is nothing to us. */
 export const CallbackQuery = z.object({

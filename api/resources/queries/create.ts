@@ -5,6 +5,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { newID } from '#shared/ids.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { createAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentDataQuery } from './present.ts';
 import { Changed, DataQueriesCreate, DataQuery, DataQueryCreate } from './schemas.ts';
@@ -41,7 +42,7 @@ export const createDataQueries = tenantRoute({
   status: 201,
   access: ({ body }) => [creating, ...body.flatMap(targetAccess)],
   body: DataQueriesCreate,
-  response: z.object({ dataQueries: z.array(DataQuery), message: z.string() }),
+  response: z.object({ dataQueries: z.array(DataQuery), message: Message }),
   idempotent: 'transaction',
 
   async handle({ body, caller, em }) {

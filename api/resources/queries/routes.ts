@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DataQuery as DataQueryEntity } from '#shared/db/entities/data-query.ts';
 import { QueryRun } from '#shared/db/entities/query-run.ts';
 import { deleteAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneDataQuery } from './clone.ts';
@@ -54,7 +55,7 @@ export const dataQueryRoutes = [
     permission: 'dataquery.read',
     object: ({ params }) => `dataquery:${params.dataQueryID}`,
     params: DataQueryID,
-    response: z.object({ dataQuery: DataQuery, message: z.string() }),
+    response: z.object({ dataQuery: DataQuery, message: Message }),
 
     async handle({ params, em }) {
       return { dataQuery: presentDataQuery(await getDataQuery(em, params.dataQueryID)), message: 'Data query found' };
@@ -72,7 +73,7 @@ export const dataQueryRoutes = [
     permission: 'dataquery.delete',
     object: ({ params }) => `dataquery:${params.dataQueryID}`,
     params: DataQueryID,
-    response: z.object({ message: z.string() }),
+    response: z.object({ message: Message }),
 
     async handle({ params, em }) {
       await deleteAsset(em, 'dataquery', await getDataQuery(em, params.dataQueryID));

@@ -7,13 +7,13 @@ import { AppError } from '#shared/errors.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
-import { QueryAnswer, queryRuns } from '#shared/queues/query-runs.ts';
+import { queryRuns } from '#shared/queues/query-runs.ts';
 import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
 import { invalid, within } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
-import { DataQueryID, DataQueryInputs, DataQueryRun, DataQueryTest, RunQuery } from './schemas.ts';
+import { DataQueryAnswer, DataQueryID, DataQueryInputs, DataQueryRun, DataQueryTest, RunQuery } from './schemas.ts';
 import { checkTarget, type QueryTarget, targetAccess } from './target.ts';
 
 /**
@@ -40,7 +40,7 @@ export const runDataQuery = tenantRoute({
   params: DataQueryID,
   query: RunQuery,
   body: DataQueryRun,
-  response: QueryAnswer,
+  response: DataQueryAnswer,
   idempotent: 'outside',
   errors: ['409'],
 
@@ -72,7 +72,7 @@ export const testStoredDataQuery = tenantRoute({
   params: DataQueryID,
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryInputs,
-  response: QueryAnswer,
+  response: DataQueryAnswer,
   idempotent: false,
   errors: ['409', '502', '504'],
 
@@ -96,7 +96,7 @@ export const testGivenDataQuery = tenantRoute({
   ],
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryTest,
-  response: QueryAnswer,
+  response: DataQueryAnswer,
   errors: ['502', '504'],
 
   async handle({ query: { explain }, body: { dataQuery, inputs }, em, tenantID, caller, signal }, { producer }) {
@@ -131,7 +131,7 @@ async function readStoredPage(
   context: Pick<ApiContext, 'pool' | 'secrets'>,
   owner: ResultOwner,
   cursor: ResultCursor,
-): Promise<z.input<typeof QueryAnswer>> {
+): Promise<z.input<typeof DataQueryAnswer>> {
   const began = performance.now();
   const rows = await readResultPage(context, owner, cursor);
   const durationMs = Math.round(performance.now() - began);

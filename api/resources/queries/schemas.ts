@@ -1,10 +1,21 @@
 import { z } from 'zod';
 import { Caller } from '#shared/caller.ts';
 import { Json, JsonObject } from '#shared/json.ts';
+import { QueryAnswer } from '#shared/queues/query-runs.ts';
 import { ResultCursor } from '#shared/result-pages.ts';
+import { Message, ResultColumn, WorkError } from '../../http/answer-parts.ts';
 import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import {
+  exampleAnswer,
+  exampleDataQuery,
+  exampleDataQueryCreate,
+  exampleDataQueryTest,
+  exampleDataQueryUpdate,
+  exampleInputs,
+  exampleRun,
+} from './examples.ts';
 
 export const DataQueryID = z.object({ dataQueryID: ID });
 
@@ -12,7 +23,10 @@ const Title = z.string().min(1).max(255);
 const Type = z.string().min(1).max(64);
 
 /** The type's own fields and those of every query; what is asked may be named in here or beside it. */
-const Options = z.object({ datasourceID: ID.nullish(), datasourceType: Type.nullish() }).catchall(Json);
+const Options = z
+  .object({ datasourceID: ID.nullish(), datasourceType: Type.nullish() })
+  .catchall(Json)
+  .meta({ id: 'DataQueryOptions', description: 'The fields depend on `datasourceType`: see `getDataQuerySchemas`' });
 
 /** Null, or not there: the type needs no datasource. */
 const target = { datasourceID: ID.nullish(), datasourceType: Type.nullish() };
@@ -26,10 +40,11 @@ const described = {
 
 export const DataQueryCreate = z
   .object({ dataQueryTitle: Title, dataQueryOptions: Options, ...target, ...described })
-  .transform((body) => ({ ...body, ...split(body) }));
+  .transform((body) => ({ ...body, ...split(body) }))
+  .meta({ id: 'DataQueryCreate', examples: [exampleDataQueryCreate] });
 export type DataQueryCreate = z.output<typeof DataQueryCreate>;
 
-export const DataQueriesCreate = z.array(DataQueryCreate).min(1).max(200);
+export const DataQueriesCreate = z.array(DataQueryCreate).min(1).max(200).meta({ id: 'DataQueriesCreate' });
 
 /** Undefined leaves, null clears; options are given as a whole. */
 export const DataQueryUpdate = z
@@ -41,26 +56,38 @@ export const DataQueryUpdate = z
       ...split({ ...body, dataQueryOptions }),
       ...(!body.dataQueryOptions && { dataQueryOptions: undefined }),
     };
-  });
+  })
+  .meta({ id: 'DataQueryUpdate', examples: [exampleDataQueryUpdate] });
 export type DataQueryUpdate = z.output<typeof DataQueryUpdate>;
 
-const inputs = { args: JsonObject.optional(), inputValues: JsonObject.optional() };
+const inputs = {
+  args: JsonObject.optional().describe('Another name for `inputValues`'),
+  inputValues: JsonObject.optional().describe('The values of the parameters'),
+};
 
 /** No body at all is a run without inputs. */
 export const DataQueryInputs = z
   .object(inputs)
   .optional()
-  .transform((body) => ({ inputs: inputsOf(body) }));
+  .transform((body) => ({ inputs: inputsOf(body) }))
+  .meta({ id: 'DataQueryInputs', examples: [exampleInputs] });
 
 /** With `cursor`, the `nextCursor` of an answer, the rows that follow; nothing is run then. */
 export const DataQueryRun = z
   .object({ ...inputs, cursor: ResultCursor.optional() })
   .optional()
-  .transform((body) => ({ inputs: inputsOf(body), cursor: body?.cursor }));
+  .transform((body) => ({ inputs: inputsOf(body), cursor: body?.cursor }))
+  .meta({ id: 'DataQueryRun', examples: [exampleInputs] });
+
+const GivenDataQuery = z
+  .object({ dataQueryOptions: Options, ...target })
+  .transform(split)
+  .meta({ id: 'GivenDataQuery' });
 
 export const DataQueryTest = z
-  .object({ dataQuery: z.object({ dataQueryOptions: Options, ...target }).transform(split), ...inputs })
-  .transform(({ dataQuery, ...body }) => ({ dataQuery, inputs: inputsOf(body) }));
+  .object({ dataQuery: GivenDataQuery, ...inputs })
+  .transform(({ dataQuery, ...body }) => ({ dataQuery, inputs: inputsOf(body) }))
+  .meta({ id: 'DataQueryTest', examples: [exampleDataQueryTest] });
 
 const Flag = z
   .enum(['true', 'false'])
@@ -68,10 +95,8 @@ const Flag = z
   .transform((text) => text === 'true');
 
 export const RunQuery = z.object({
-  /** How the server would go about it, in the place of its answer. */
-  explain: Flag,
-  /** The cache is not asked. */
-  fresh: Flag,
+  explain: Flag.describe('Returns how the server would execute the query, and does not execute it'),
+  fresh: Flag.describe('Does not use the cache'),
 });
 
 export const DataQueryList = z.object({
@@ -85,45 +110,52 @@ export const RunList = z.object(pageQuery(standardPage));
 
 export const SchemasQuery = z.object({ datasourceType: z.string().max(64).optional() });
 
-export const DataQuery = z.object({
-  id: z.uuid(),
-  dataQueryID: z.uuid(),
-  tenantID: z.uuid(),
-  dataQueryTitle: z.string(),
-  dataQueryDescription: z.string().nullable(),
-  dataQueryOptions: z.looseObject({}),
-  datasourceID: z.uuid().nullable(),
-  datasourceType: z.string(),
-  runOnLoad: z.boolean(),
-  isDisabled: z.boolean(),
-  folderID: z.uuid().nullable(),
-  creatorID: z.uuid(),
-  createdByApiKeyID: z.uuid().nullable(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+export const DataQuery = z
+  .object({
+    id: z.uuid(),
+    dataQueryID: z.uuid(),
+    tenantID: z.uuid(),
+    dataQueryTitle: z.string(),
+    dataQueryDescription: z.string().nullable(),
+    dataQueryOptions: z.looseObject({}),
+    datasourceID: z.uuid().nullable(),
+    datasourceType: z.string(),
+    runOnLoad: z.boolean(),
+    isDisabled: z.boolean(),
+    folderID: z.uuid().nullable(),
+    creatorID: z.uuid(),
+    createdByApiKeyID: z.uuid().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'DataQuery', examples: [exampleDataQuery] });
 
-export const DataQueries = z.object({ dataQueries: z.array(DataQuery), ...pageFields });
+export const DataQueries = z.object({ dataQueries: z.array(DataQuery), ...pageFields }).meta({ id: 'DataQueryPage' });
 
 /** After a change: the query, and words for people. */
-export const Changed = z.object({ dataQuery: DataQuery, message: z.string() });
+export const Changed = z.object({ dataQuery: DataQuery, message: Message });
 
-export const Runs = z.object({
-  runs: z.array(
-    z.object({
-      queryRunID: z.uuid(),
-      dataQueryID: z.uuid(),
-      datasourceID: z.uuid().nullable(),
-      datasourceType: z.string(),
-      caller: Caller,
-      startedAt: z.iso.datetime(),
-      durationMs: z.int(),
-      rowCount: z.int().nullable(),
-      isCached: z.boolean(),
-      error: z.object({ code: z.string(), message: z.string() }).nullable(),
-    }),
-  ),
-  ...pageFields,
+const Run = z
+  .object({
+    queryRunID: z.uuid(),
+    dataQueryID: z.uuid(),
+    datasourceID: z.uuid().nullable(),
+    datasourceType: z.string(),
+    caller: Caller.meta({ id: 'Caller' }),
+    startedAt: z.iso.datetime(),
+    durationMs: z.int(),
+    rowCount: z.int().nullable(),
+    isCached: z.boolean(),
+    error: WorkError.nullable(),
+  })
+  .meta({ id: 'DataQueryRunRecord', examples: [exampleRun] });
+
+export const Runs = z.object({ runs: z.array(Run), ...pageFields }).meta({ id: 'DataQueryRunPage' });
+
+/** The answer of a worker, with the names of the reference. */
+export const DataQueryAnswer = QueryAnswer.extend({ columns: z.array(ResultColumn).optional() }).meta({
+  id: 'DataQueryAnswer',
+  examples: [exampleAnswer],
 });
 
 export const DataQuerySchemas = FormsByType;

@@ -4,6 +4,7 @@ import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { rulesOfRole } from '#shared/policy/roles.ts';
 import { createAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentRole } from './present.ts';
@@ -19,7 +20,7 @@ export const createRole = tenantRoute({
   permission: 'role.create',
   body: RoleCreate,
   idempotent: 'transaction',
-  response: z.object({ role: Role, message: z.string() }),
+  response: z.object({ role: Role, message: Message }),
 
   async handle({ body, caller, em, tenantID, require, holds }) {
     const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID } = body;

@@ -3,6 +3,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { forgetAsset, removeRole } from '#shared/policy/roles.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findOwnRole } from './find.ts';
 import { RoleID } from './schemas.ts';
@@ -16,7 +17,7 @@ export const deleteRole = tenantRoute({
   permission: 'role.delete',
   object: ({ params }) => `role:${params.roleID}`,
   params: RoleID,
-  response: z.object({ message: z.string() }),
+  response: z.object({ message: Message }),
 
   async handle({ params, em, tenantID }) {
     await deleteOwnRole(em, { tenantID, roleID: params.roleID });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { permissions } from '#shared/policy/permissions.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { operatorRoute } from '../../http/route.ts';
 import { createGlobalRole, deleteAnyRole, listAllRoles, updateAnyRole } from './of-deployment.ts';
 import { AllRolesList, Role, RoleCreate, RoleID, Roles, RoleUpdate } from './schemas.ts';
@@ -25,7 +26,7 @@ export const operatorRoleRoutes = [
     status: 201,
     body: RoleCreate,
     idempotent: 'transaction',
-    response: z.object({ role: Role, message: z.string() }),
+    response: z.object({ role: Role, message: Message }),
     handle: createGlobalRole,
   }),
 
@@ -38,7 +39,7 @@ export const operatorRoleRoutes = [
       'Changes a role of the deployment, in every tenant that assigned it, or a role of one tenant. Fields that are left out stay as they are.',
     params: RoleID,
     body: RoleUpdate,
-    response: z.object({ role: Role, message: z.string() }),
+    response: z.object({ role: Role, message: Message }),
     errors: ['404'],
     handle: updateAnyRole,
   }),
@@ -50,7 +51,7 @@ export const operatorRoleRoutes = [
     summary: 'Delete any role',
     description: 'Deletes a role of the deployment, in every tenant that assigned it, or a role of one tenant.',
     params: RoleID,
-    response: z.object({ message: z.string() }),
+    response: z.object({ message: Message }),
     errors: ['404'],
     handle: deleteAnyRole,
   }),

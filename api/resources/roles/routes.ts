@@ -4,6 +4,7 @@ import { Role as RoleEntity } from '#shared/db/entities/role.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { permissions } from '#shared/policy/permissions.ts';
 import { syncRoles } from '../../db/sync-roles.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { createRole } from './create.ts';
@@ -65,7 +66,7 @@ export const roleRoutes = [
       added: z.int(),
       removed: z.int(),
       roles: z.array(RepairedRole),
-      message: z.string(),
+      message: Message,
     }),
     idempotent: false,
 

@@ -8,6 +8,7 @@ import {
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { requireOne, Title } from '../../http/text.ts';
+import { exampleRepairedRole, exampleRole, exampleRoleCreate, exampleRoleUpdate } from './examples.ts';
 
 export const RoleID = z.object({ roleID: ID });
 
@@ -24,7 +25,8 @@ const AssetPermission = z
       : ['resourceType', 'is not a type of resource'];
     check.addIssue({ code: 'custom', path: [path], message });
     return z.NEVER;
-  });
+  })
+  .meta({ id: 'AssetPermissionCreate' });
 
 const ASSET = /^tenant:asset:([^:]+):([^:]+):([^:]+)$/;
 
@@ -45,9 +47,8 @@ const PermissionText = z
 const RolePermissions = z.array(PermissionText).max(mostPermissions);
 
 const settings = {
-  /** Two names for one field. */
   roleName: Title.optional(),
-  roleTitle: Title.optional(),
+  roleTitle: Title.optional().describe('Another name for `roleName`'),
   roleDescription: z.string().max(10_000).nullish(),
   assetPermissions: z.array(AssetPermission).max(mostPermissions).optional(),
   folderID: ID.nullish(),
@@ -55,12 +56,14 @@ const settings = {
 
 export const RoleCreate = z
   .object({ ...settings, rolePermissions: RolePermissions })
-  .transform((body, check) => ({ ...spelled(body), roleName: requireOne(check, 'roleName', named(body)) }));
+  .transform((body, check) => ({ ...spelled(body), roleName: requireOne(check, 'roleName', named(body)) }))
+  .meta({ id: 'RoleCreate', examples: [exampleRoleCreate] });
 
 /** What is left out stays. */
 export const RoleUpdate = z
   .object({ ...settings, rolePermissions: RolePermissions.optional() })
-  .transform((body) => ({ ...spelled(body), roleName: named(body).find((name) => name !== undefined) }));
+  .transform((body) => ({ ...spelled(body), roleName: named(body).find((name) => name !== undefined) }))
+  .meta({ id: 'RoleUpdate', examples: [exampleRoleUpdate] });
 
 export const RoleList = z.object({
   ...pageQuery(explorerPage),
@@ -75,32 +78,38 @@ export const AllRolesList = z.object({
   tenantID: ID.optional(),
 });
 
-export const Role = z.object({
-  id: z.uuid(),
-  roleID: z.uuid(),
-  /** Null: of the whole deployment. */
-  tenantID: z.uuid().nullable(),
-  roleName: z.string(),
-  roleDescription: z.string().nullable(),
-  rolePermissions: z.array(z.string()),
-  assetPermissions: z.array(z.object({ resourceType: z.string(), resourceID: z.uuid(), action: z.string() })),
-  isGlobal: z.boolean(),
-  folderID: z.uuid().nullable(),
-  creatorID: z.uuid().nullable(),
-  createdByApiKeyID: z.uuid().nullable(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+const HeldAssetPermission = z
+  .object({ resourceType: z.string(), resourceID: z.uuid(), action: z.string() })
+  .meta({ id: 'AssetPermission', description: 'One action on one object' });
 
-export const Roles = z.object({ roles: z.array(Role), ...pageFields });
+export const Role = z
+  .object({
+    id: z.uuid(),
+    roleID: z.uuid(),
+    tenantID: z.uuid().nullable().describe('Null: a role of the whole deployment'),
+    roleName: z.string(),
+    roleDescription: z.string().nullable(),
+    rolePermissions: z.array(z.string()),
+    assetPermissions: z.array(HeldAssetPermission),
+    isGlobal: z.boolean(),
+    folderID: z.uuid().nullable(),
+    creatorID: z.uuid().nullable(),
+    createdByApiKeyID: z.uuid().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Role', examples: [exampleRole] });
 
-export const RepairedRole = z.object({
-  roleID: z.string(),
-  /** Null: there is no such role, only rules that said so. */
-  roleName: z.string().nullable(),
-  added: z.int(),
-  removed: z.int(),
-});
+export const Roles = z.object({ roles: z.array(Role), ...pageFields }).meta({ id: 'RolePage' });
+
+export const RepairedRole = z
+  .object({
+    roleID: z.string(),
+    roleName: z.string().nullable().describe('Null: the role does not exist, only rules that name it'),
+    added: z.int(),
+    removed: z.int(),
+  })
+  .meta({ id: 'RepairedRole', examples: [exampleRepairedRole] });
 
 interface Named {
   roleName?: string | undefined;

@@ -5,6 +5,7 @@ import { onEntities } from '#shared/db/query.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { type AssetPermission, isCovered } from '#shared/policy/permissions.ts';
 import { type RoleContent, rewriteRoles } from '#shared/policy/roles.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findOwnRole } from './find.ts';
@@ -21,7 +22,7 @@ export const updateRole = tenantRoute({
   object: ({ params }) => `role:${params.roleID}`,
   params: RoleID,
   body: RoleUpdate,
-  response: z.object({ role: Role, message: z.string() }),
+  response: z.object({ role: Role, message: Message }),
 
   async handle({ params, body, em, tenantID, require, holds }) {
     const check = (added: RoleContent) => requireHeld({ require, holds }, added);

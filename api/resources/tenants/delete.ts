@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { deleteTenant as deleteEverything, shutTenant } from '#shared/tenants.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { TenantID } from './schemas.ts';
 
@@ -17,7 +18,7 @@ export const deleteTenant = tenantRoute({
   permission: 'tenant.delete',
   object: ({ params }) => `tenant:${params.tenantID}`,
   params: TenantID,
-  response: z.object({ message: z.string() }),
+  response: z.object({ message: Message }),
 
   async handle({ tenantID, log }, { pool, runs }) {
     // From here on it is as good as gone: what this process does not finish, the sweep does.

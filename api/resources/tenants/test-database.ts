@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DatabaseURL } from '#shared/database-url.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { userRoute } from '../../http/route.ts';
+import { DatabaseTest } from './schemas.ts';
 
 export const testDatabase = userRoute({
   name: 'testTenantDatabase',
@@ -9,7 +9,7 @@ export const testDatabase = userRoute({
   path: '/api/v1/tenants/dbtest',
   summary: 'Test a database URL',
   description: 'A worker connects to a database. The URL is not stored.',
-  body: z.object({ tenantDBURL: DatabaseURL }),
+  body: DatabaseTest,
   response: z.object({ connectionResult: z.boolean() }),
   errors: ['429', '502', '504'],
 

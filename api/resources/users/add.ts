@@ -5,6 +5,7 @@ import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles } from '#shared/policy/roles.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
 import { addMember } from '../../people/members.ts';
@@ -23,7 +24,7 @@ export const addUser = tenantRoute({
   permission: 'user.create',
   body: UserAdd,
   idempotent: 'transaction',
-  response: z.object({ user: TenantUser, message: z.string() }),
+  response: z.object({ user: TenantUser, message: Message }),
 
   async handle({ body, caller, em, tenantID, require, holds }) {
     const { userEmail, roleIDs, folderID = null } = body;

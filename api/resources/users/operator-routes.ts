@@ -5,6 +5,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { originOf } from '../../auth/operator-session.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { operatorRoute } from '../../http/route.ts';
 import { presentPerson } from './present.ts';
@@ -36,7 +37,7 @@ export const operatorUserRoutes = [
     description: 'A blocked user is rejected everywhere: tokens, connected sockets and API keys they created.',
     params: UserID,
     body: UserBlock,
-    response: z.object({ user: Person, message: z.string() }),
+    response: z.object({ user: Person, message: Message }),
     errors: ['404'],
     isRecordedByHandler: true,
 

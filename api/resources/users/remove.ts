@@ -3,6 +3,7 @@ import { Invitation } from '#shared/db/entities/invitation.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { removeMember } from '../../people/members.ts';
 import { findTenantUser } from './find.ts';
@@ -19,7 +20,7 @@ export const removeUser = tenantRoute({
   permission: 'user.delete',
   object: ({ params }) => `user:${params.tenantUserID}`,
   params: TenantUserID,
-  response: z.object({ message: z.string() }),
+  response: z.object({ message: Message }),
   errors: ['409'],
 
   async handle({ params, em, tenantID }, { backplane }) {

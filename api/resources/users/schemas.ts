@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { RoleReference } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { requireOne } from '../../http/text.ts';
 import { normalAddress } from '../../people/people.ts';
+import { examplePerson, exampleTenantUser, exampleUserAdd, exampleUserRoles } from './examples.ts';
 
 /** A member's user id, or the id of an invitation. */
 export const TenantUserID = z.object({ tenantUserID: ID });
@@ -17,24 +19,26 @@ const Relationship = z.enum(['ADMIN', 'MEMBER']);
 /** Also with letters beyond ASCII before the @, as providers have them. */
 const Address = z.email({ pattern: z.regexes.unicodeEmail }).max(320).transform(normalAddress);
 
-/** Two names for the address. */
 export const UserAdd = z
   .object({
     userEmail: Address.optional(),
-    tenantUserEmail: Address.optional(),
+    tenantUserEmail: Address.optional().describe('Another name for `userEmail`'),
     roleIDs: RoleIDs.default([]),
     folderID: ID.nullish(),
   })
   .transform(({ userEmail, tenantUserEmail, ...rest }, check) => ({
     ...rest,
     userEmail: requireOne(check, 'userEmail', [userEmail, tenantUserEmail]),
-  }));
+  }))
+  .meta({ id: 'TenantUserAdd', examples: [exampleUserAdd] });
 
-export const UserRoles = z.object({
-  roleIDs: RoleIDs,
-  userTenantRelationship: Relationship.optional(),
-  folderID: ID.nullish(),
-});
+export const UserRoles = z
+  .object({
+    roleIDs: RoleIDs,
+    userTenantRelationship: Relationship.optional(),
+    folderID: ID.nullish(),
+  })
+  .meta({ id: 'TenantUserRoles', examples: [exampleUserRoles] });
 
 /** Of a tenant's. */
 export const TenantUserList = z.object({
@@ -45,44 +49,47 @@ export const TenantUserList = z.object({
 
 export const UserList = z.object({ ...pageQuery(standardPage), search: z.string().max(255).optional() });
 
-export const TenantUser = z.object({
-  id: z.uuid(),
-  tenantUserID: z.uuid(),
-  /** Null of an invitation. */
-  userID: z.uuid().nullable(),
-  email: z.string().nullable(),
-  firstName: z.string().nullable(),
-  lastName: z.string().nullable(),
-  isDisabled: z.boolean(),
-  /** Invited, and not yet signed in. */
-  isPending: z.boolean(),
-  isTenantAdmin: z.boolean(),
-  userTenantRelationship: Relationship,
-  roles: z.array(z.object({ roleID: z.uuid(), roleName: z.string() })),
-  folderID: z.uuid().nullable(),
-  /** Null until they have been here; at most a minute late. */
-  lastSeen: z.iso.datetime().nullable(),
-  tenantUserFrom: z.iso.datetime(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+export const TenantUser = z
+  .object({
+    id: z.uuid(),
+    tenantUserID: z.uuid(),
+    userID: z.uuid().nullable().describe('Null of an invitation'),
+    email: z.string().nullable(),
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    isDisabled: z.boolean(),
+    isPending: z.boolean().describe('Invited, and not yet signed in'),
+    isTenantAdmin: z.boolean(),
+    userTenantRelationship: Relationship,
+    roles: z.array(RoleReference),
+    folderID: z.uuid().nullable(),
+    lastSeen: z.iso.datetime().nullable().describe('Accurate to a minute; null if the user never sent a request'),
+    tenantUserFrom: z.iso.datetime(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'TenantUser', examples: [exampleTenantUser] });
 
 export const UserID = z.object({ userID: ID });
 
-export const UserBlock = z.object({ isDisabled: z.boolean() });
+export const UserBlock = z
+  .object({ isDisabled: z.boolean() })
+  .meta({ id: 'UserUpdate', examples: [{ isDisabled: true }] });
 
 /** Somebody of the whole deployment, as operators see them. */
-export const Person = z.object({
-  userID: z.uuid(),
-  email: z.string().nullable(),
-  firstName: z.string().nullable(),
-  lastName: z.string().nullable(),
-  isDisabled: z.boolean(),
-  lastSeen: z.iso.datetime().nullable(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+export const Person = z
+  .object({
+    userID: z.uuid(),
+    email: z.string().nullable(),
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    isDisabled: z.boolean(),
+    lastSeen: z.iso.datetime().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Person', examples: [examplePerson] });
 
-export const People = z.object({ users: z.array(Person), ...pageFields });
+export const People = z.object({ users: z.array(Person), ...pageFields }).meta({ id: 'PersonPage' });
 
-export const TenantUsers = z.object({ users: z.array(TenantUser), ...pageFields });
+export const TenantUsers = z.object({ users: z.array(TenantUser), ...pageFields }).meta({ id: 'TenantUserPage' });

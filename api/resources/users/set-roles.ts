@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts';
 import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles, setRoles } from '#shared/policy/roles.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { requireHeld } from '../../http/grant.ts';
 import { type TenantInput, tenantRoute } from '../../http/route.ts';
 import { setRelationship } from '../../people/members.ts';
@@ -25,7 +26,7 @@ export const setUserRoles = tenantRoute({
   object: ({ params }) => `user:${params.tenantUserID}`,
   params: TenantUserID,
   body: UserRoles,
-  response: z.object({ user: TenantUser, message: z.string() }),
+  response: z.object({ user: TenantUser, message: Message }),
   errors: ['409'],
 
   async handle({ params, body, em, tenantID, require, holds }, { backplane }) {

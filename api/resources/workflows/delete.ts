@@ -5,6 +5,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Runs } from '#shared/runs.ts';
 import { deleteAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { WorkflowID } from './schemas.ts';
 
@@ -17,7 +18,7 @@ export const deleteWorkflow = tenantRoute({
   permission: 'workflow.delete',
   object: ({ params }) => `workflow:${params.workflowID}`,
   params: WorkflowID,
-  response: z.object({ message: z.string() }),
+  response: z.object({ message: Message }),
 
   async handle({ params, em, tenantID }, { runs }) {
     const workflow = await em.findOne(Workflow, { id: params.workflowID });

@@ -1,18 +1,20 @@
 import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/nodes/index.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { exampleNode } from './examples.ts';
 import { SchemasQuery } from './schemas.ts';
 
-const NodeDescription = z.object({
-  nodeType: z.string(),
-  label: z.string(),
-  /** JSON Schema of the config. */
-  schema: z.looseObject({}),
-  /** JSONForms. */
-  uischema: z.looseObject({}),
-  defaultValue: z.looseObject({}),
-});
+const NodeDescription = z
+  .object({
+    nodeType: z.string(),
+    label: z.string(),
+    schema: z.looseObject({}).describe('JSON Schema of the config'),
+    uischema: z.looseObject({}).describe('JSONForms'),
+    defaultValue: z.looseObject({}),
+  })
+  .meta({ id: 'NodeDescription' });
 
 export const describeNodes = tenantRoute({
   name: 'getWorkflowSchema',
@@ -23,7 +25,10 @@ export const describeNodes = tenantRoute({
   permission: 'workflow.list',
   filter: true,
   query: SchemasQuery,
-  response: z.object({ schemas: z.record(z.string(), NodeDescription), message: z.string() }),
+  response: z.object({
+    schemas: z.record(z.string(), NodeDescription).meta({ examples: [{ delay: exampleNode }] }),
+    message: Message,
+  }),
 
   async handle({ query: { nodeType } }) {
     const wanted = nodeType === undefined ? nodes : [getNodeKind(nodeType)];

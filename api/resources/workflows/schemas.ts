@@ -3,16 +3,33 @@ import { JsonObject } from '#shared/json.ts';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { Title } from '../../http/text.ts';
+import {
+  exampleCollectionRequest,
+  exampleExecution,
+  exampleInstance,
+  exampleInstanceSummary,
+  exampleRunInputs,
+  exampleSubmission,
+  exampleSummary,
+  exampleWorkflow,
+  exampleWorkflowCreate,
+  exampleWorkflowTest,
+  exampleWorkflowUpdate,
+} from './examples.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });
 export const InstanceID = z.object({ instanceID: ID });
 export const CollectionRequestID = z.object({ collectionRequestID: ID });
 
-const Nodes = z.array(WorkflowNode).max(5_000);
-const Edges = z.array(WorkflowEdge).max(20_000);
+const Nodes = z.array(WorkflowNode.meta({ id: 'WorkflowNode' })).max(5_000);
+const Edges = z.array(WorkflowEdge.meta({ id: 'WorkflowEdge' })).max(20_000);
+const Options = WorkflowOptions.meta({ id: 'WorkflowOptions' });
+const Status = RunStatus.meta({ id: 'RunStatus' });
+const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
 /** The contract names things differently from verb to verb: both spellings are accepted on all of them. */
 const spellings = {
@@ -26,18 +43,21 @@ const spellings = {
 
 const described = {
   workflowDescription: z.string().max(10_000).nullish(),
-  workflowOptions: WorkflowOptions.nullish(),
+  workflowOptions: Options.nullish(),
   folderID: ID.nullish(),
 };
 
-export const WorkflowCreate = z.object({ ...spellings, ...described }).transform((body, check) => {
-  const title = body.title ?? body.workflowTitle;
-  if (title === undefined) {
-    check.addIssue({ code: 'custom', path: ['title'], message: 'is required' });
-    return z.NEVER;
-  }
-  return { ...settingsOf(body), ...graphOf(body), title };
-});
+export const WorkflowCreate = z
+  .object({ ...spellings, ...described })
+  .transform((body, check) => {
+    const title = body.title ?? body.workflowTitle;
+    if (title === undefined) {
+      check.addIssue({ code: 'custom', path: ['title'], message: 'is required' });
+      return z.NEVER;
+    }
+    return { ...settingsOf(body), ...graphOf(body), title };
+  })
+  .meta({ id: 'WorkflowCreate', examples: [exampleWorkflowCreate] });
 
 /** Undefined leaves, null clears; a graph that is not mentioned stays as it is. */
 export const WorkflowUpdate = z
@@ -47,17 +67,24 @@ export const WorkflowUpdate = z
     ...graphOf(body),
     title: body.workflowTitle ?? body.title,
     isDisabled: body.isDisabled,
-  }));
+  }))
+  .meta({ id: 'WorkflowUpdate', examples: [exampleWorkflowUpdate] });
 
-const runInputs = { args: JsonObject.optional(), inputValues: JsonObject.optional() };
+const runInputs = {
+  args: JsonObject.optional().describe('The inputs of the run'),
+  inputValues: JsonObject.optional().describe('Another name for `args`'),
+};
 
 /** No body at all is an execution without inputs. */
 export const WorkflowExecute = z
   .object(runInputs)
   .optional()
-  .transform((body) => ({ args: body?.args ?? body?.inputValues ?? {} }));
+  .transform((body) => ({ args: body?.args ?? body?.inputValues ?? {} }))
+  .meta({ id: 'WorkflowExecute', examples: [exampleRunInputs] });
 
-export const ExecuteQuery = z.object({ wait: z.coerce.number().min(0).max(60).default(0) });
+export const ExecuteQuery = z.object({
+  wait: z.coerce.number().min(0).max(60).default(0).describe('How many seconds to wait for the result'),
+});
 
 export const WorkflowTest = z
   .object({
@@ -65,9 +92,8 @@ export const WorkflowTest = z
     workflowNodes: Nodes.optional(),
     edges: Edges.optional(),
     workflowEdges: Edges.optional(),
-    workflowOptions: WorkflowOptions.nullish(),
-    /** The saved workflow this is a test of. */
-    workflowID: ID.nullish(),
+    workflowOptions: Options.nullish(),
+    workflowID: ID.nullish().describe('The stored workflow that this is a test of'),
     ...runInputs,
   })
   .transform((body, check) => {
@@ -78,21 +104,21 @@ export const WorkflowTest = z
     if (!nodes || !edges) return z.NEVER;
     const { workflowOptions: options, workflowID } = body;
     return { nodes, edges, options, workflowID: workflowID ?? null, args: body.args ?? body.inputValues ?? {} };
-  });
+  })
+  .meta({ id: 'WorkflowTest', examples: [exampleWorkflowTest] });
 
 export const WorkflowList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional(),
   folderID: ID.optional(),
-  /** `summary` leaves the graphs out. */
-  fields: z.enum(['full', 'summary']).default('full'),
+  fields: z.enum(['full', 'summary']).default('full').describe('`summary` leaves the graphs out'),
 });
 
 export const InstanceList = z.object({
   ...pageQuery(standardPage),
   workflowID: ID.optional(),
   parentInstanceID: ID.optional(),
-  status: RunStatus.optional(),
+  status: Status.optional(),
   isTest: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
@@ -100,16 +126,25 @@ export const InstanceList = z.object({
 });
 
 export const InstanceQuery = z.object({
-  /** The timeline begins after this event; `nextSeq` of an answer leads to the one after it. */
-  afterSeq: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  afterSeq: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .describe('The timeline begins after this event: the `nextSeq` of the answer before'),
   timelineLimit: z.coerce.number().int().min(1).max(5_000).default(1_000),
-  /** Outputs above 16 kB are left out of the timeline, and `outputOmitted` says so, unless `full`. */
-  outputs: z.enum(['small', 'full']).default('small'),
+  outputs: z
+    .enum(['small', 'full'])
+    .default('small')
+    .describe('`small` leaves outputs above 16 kB out of the timeline, which `outputOmitted` says'),
 });
 
 export const SchemasQuery = z.object({ nodeType: z.string().max(255).optional() });
 
-export const Submission = z.object({ submittedData: JsonObject });
+export const Submission = z
+  .object({ submittedData: JsonObject })
+  .meta({ id: 'CollectionSubmission', examples: [exampleSubmission] });
 
 /** Stored JSON leaves as it is: it was checked when it came. */
 const Stored = z.looseObject({});
@@ -129,100 +164,114 @@ export const WorkflowSummary = z.object({
   updatedAt: z.iso.datetime(),
 });
 
-export const Workflow = WorkflowSummary.extend({ workflowNodes: z.array(Stored), workflowEdges: z.array(Stored) });
+export const Workflow = WorkflowSummary.extend({
+  workflowNodes: z.array(Stored),
+  workflowEdges: z.array(Stored),
+}).meta({ id: 'Workflow', examples: [exampleWorkflow] });
 
-export const Workflows = z.object({
-  workflows: z.array(Workflow.partial({ workflowNodes: true, workflowEdges: true })),
-  ...pageFields,
+const ListedWorkflow = Workflow.partial({ workflowNodes: true, workflowEdges: true }).meta({
+  id: 'ListedWorkflow',
+  examples: [exampleSummary],
 });
 
-const RunError = z.object({
-  code: z.string(),
-  message: z.string(),
-  nodeID: z.string().nullable(),
-  attempt: z.int().nullable(),
+export const Workflows = z.object({ workflows: z.array(ListedWorkflow), ...pageFields }).meta({ id: 'WorkflowPage' });
+
+const RunError = WorkError.extend({ nodeID: z.string().nullable(), attempt: z.int().nullable() }).meta({
+  id: 'RunError',
+  examples: [{ code: 'NODE_TIMEOUT', message: 'The node took longer than 60 s', nodeID: 'order', attempt: 1 }],
 });
 
-export const InstanceSummary = z.object({
-  instanceID: z.uuid(),
-  workflowID: z.uuid().nullable(),
-  /** Null when the workflow was never saved or has been deleted. */
-  workflowTitle: z.string().nullable(),
-  status: RunStatus,
-  isTest: z.boolean(),
-  parentInstanceID: z.uuid().nullable(),
-  parentNodeID: z.string().nullable(),
-  createdAt: z.iso.datetime(),
-  startedAt: z.iso.datetime().nullable(),
-  completedAt: z.iso.datetime().nullable(),
-});
+export const InstanceSummary = z
+  .object({
+    instanceID: z.uuid(),
+    workflowID: z.uuid().nullable(),
+    workflowTitle: z.string().nullable().describe('Null if the workflow was never stored or was deleted'),
+    status: Status,
+    isTest: z.boolean(),
+    parentInstanceID: z.uuid().nullable(),
+    parentNodeID: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+    startedAt: z.iso.datetime().nullable(),
+    completedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'WorkflowInstanceSummary', examples: [exampleInstanceSummary] });
 
-export const Instances = z.object({ instances: z.array(InstanceSummary), ...pageFields });
+export const Instances = z
+  .object({ instances: z.array(InstanceSummary), ...pageFields })
+  .meta({ id: 'WorkflowInstancePage' });
 
-export const Waiting = z.object({
-  reason: z.enum(['delay', 'input', 'child', 'no-worker', 'queue']),
-  until: z.iso.datetime().optional(),
-  collectionRequestID: z.uuid().optional(),
-});
+export const Waiting = z
+  .object({
+    reason: z.enum(['delay', 'input', 'child', 'no-worker', 'queue']),
+    until: z.iso.datetime().optional(),
+    collectionRequestID: z.uuid().optional(),
+  })
+  .meta({ id: 'WaitingReason', description: 'Why a run waits, and until when' });
+
+const TimelineEvent = z
+  .object({
+    seq: z.int(),
+    nodeID: z.string(),
+    iteration: z.int(),
+    attempt: z.int(),
+    status: StatusOfNode,
+    exit: z.string().nullable(),
+    output: z.unknown(),
+    outputOmitted: z.boolean().optional(),
+    error: WorkError.nullable(),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'WorkflowInstanceEvent' });
+
+const NodeState = z
+  .object({
+    nodeID: z.string(),
+    iteration: z.int(),
+    attempt: z.int(),
+    status: StatusOfNode,
+    exit: z.string().nullable(),
+    startedAt: z.iso.datetime().nullable(),
+    completedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'WorkflowInstanceNode' });
 
 export const Instance = InstanceSummary.extend({
-  /** Of the last visible change: the `lastSeq` for `workflow_run_join`. */
-  seq: z.int(),
+  seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
   input: Stored,
   output: z.unknown(),
   error: RunError.nullable(),
   waiting: Waiting.optional(),
-  timeline: z.array(
-    z.object({
-      seq: z.int(),
-      nodeID: z.string(),
-      iteration: z.int(),
-      attempt: z.int(),
-      status: NodeStatus,
-      exit: z.string().nullable(),
-      output: z.unknown(),
-      outputOmitted: z.boolean().optional(),
-      error: z.object({ code: z.string(), message: z.string() }).nullable(),
-      at: z.iso.datetime(),
-    }),
-  ),
-  nextSeq: z.int().nullable(),
-  nodes: z.array(
-    z.object({
-      nodeID: z.string(),
-      iteration: z.int(),
-      attempt: z.int(),
-      status: NodeStatus,
-      exit: z.string().nullable(),
-      startedAt: z.iso.datetime().nullable(),
-      completedAt: z.iso.datetime().nullable(),
-    }),
-  ),
-});
+  timeline: z.array(TimelineEvent),
+  nextSeq: z.int().nullable().describe('The `afterSeq` for the rest of the timeline; null at its end'),
+  nodes: z.array(NodeState),
+}).meta({ id: 'WorkflowInstance', examples: [exampleInstance] });
 
-/** With `wait`, and when the run has ended in time, its outcome as well. */
-export const Execution = z.object({
-  instanceID: z.uuid(),
-  status: RunStatus.optional(),
-  output: z.unknown().optional(),
-  error: RunError.nullish(),
-});
+export const Execution = z
+  .object({
+    instanceID: z.uuid(),
+    status: Status.optional().describe('With `wait`, if the run ended in time'),
+    output: z.unknown().optional(),
+    error: RunError.nullish(),
+  })
+  .meta({ id: 'WorkflowExecution', examples: [exampleExecution] });
 
-export const CollectionRequest = z.object({
-  collectionRequestID: z.uuid(),
-  instanceID: z.uuid(),
-  workflowID: z.uuid().nullable(),
-  nodeID: z.string(),
-  iteration: z.int(),
-  status: z.enum(['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELLED']),
-  collectionType: z.string(),
-  collectionConfig: Stored,
-  submittedData: Stored.nullable(),
-  submittedBy: z.uuid().nullable(),
-  expiresAt: z.iso.datetime().nullable(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
+export const CollectionRequest = z
+  .object({
+    collectionRequestID: z.uuid(),
+    instanceID: z.uuid(),
+    workflowID: z.uuid().nullable(),
+    nodeID: z.string(),
+    iteration: z.int(),
+    status: z.enum(['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELLED']),
+    collectionType: z.string(),
+    collectionConfig: Stored,
+    submittedData: Stored.nullable(),
+    submittedBy: z.uuid().nullable(),
+    expiresAt: z.iso.datetime().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'CollectionRequest', examples: [exampleCollectionRequest] });
 
 interface Spellings {
   workflowNodes?: WorkflowNode[] | null | undefined;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
 import { AppError } from '#shared/errors.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
+import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { checkSubmission } from './check-submission.ts';
 import { findRequest } from './find-run.ts';
@@ -20,7 +21,7 @@ export const submitCollection = tenantRoute({
   body: Submission,
   // Harmless without a key: the first answer to a request counts.
   idempotent: false,
-  response: z.object({ collectionRequestID: z.uuid(), message: z.string() }),
+  response: z.object({ collectionRequestID: z.uuid(), message: Message }),
 
   async handle({ params, body, identity, em, require }, { runs }) {
     const asking = { em, require, permission: 'workflow.execute' } as const;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ID } from '#api/http/id.ts';
-import { describeRoutes } from '#api/http/openapi.ts';
-import type { OpenAPI } from '#api/http/openapi-types.ts';
+import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
+import type { OpenAPI } from '#api/http/openapi/types.ts';
 import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
 import { routeGroups } from '#api/resources/index.ts';
 import { Json, JsonObject } from '#shared/json.ts';
@@ -12,7 +12,10 @@ interface Tree {
   name: string;
   children: Tree[];
 }
-const Tree: z.ZodType<Tree> = z.object({ name: z.string(), children: z.lazy(() => z.array(Tree)) });
+const Tree: z.ZodType<Tree> = z
+  .object({ name: z.string(), children: z.lazy(() => z.array(Tree)) })
+  .meta({ id: 'Tree' });
+const Thing = z.object({ id: z.uuid(), tree: Tree }).meta({ id: 'Thing' });
 
 const routes = [
   tenantRoute({
@@ -25,7 +28,7 @@ const routes = [
     object: ({ params }) => `workflow:${params.thingID}`,
     params: z.object({ thingID: ID }),
     query: z.object({ page: z.coerce.number().int().min(1).default(1), search: z.string() }),
-    response: z.object({ thing: z.object({ id: z.uuid(), tree: Tree }) }),
+    response: z.object({ thing: Thing }),
     handle: () => Promise.reject(new Error('not called')),
   }),
   tenantRoute({
@@ -38,7 +41,8 @@ const routes = [
     permission: 'workflow.create',
     body: z
       .object({ title: z.string().max(255), config: JsonObject, any: Json.optional() })
-      .transform((body) => ({ ...body, more: 1 })),
+      .transform((body) => ({ ...body, more: 1 }))
+      .meta({ id: 'ThingCreate', examples: [{ title: 'A', config: {} }] }),
     response: z.object({ id: z.uuid(), tree: Tree.optional() }),
     idempotent: 'transaction',
     handle: () => Promise.reject(new Error('not called')),
@@ -97,7 +101,7 @@ describe('the OpenAPI document', () => {
       operationId: 'getThing',
       tags: ['Things'],
       summary: 'A thing <b>& more</b>',
-      description: 'A thing <b>& more</b>.',
+      description: 'A thing <b>& more</b>.\n\nPermission: `workflow.read`',
       'x-permission': 'workflow.read',
       security: [{ idToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
       parameters: [
@@ -111,8 +115,15 @@ describe('the OpenAPI document', () => {
     expect(things?.post?.requestBody).toMatchObject({
       required: true,
       content: {
-        'application/json': { schema: { required: ['title', 'config'], properties: { title: { maxLength: 255 } } } },
+        'application/json': {
+          schema: { $ref: '#/components/schemas/ThingCreate' },
+          example: { title: 'A', config: {} },
+        },
       },
+    });
+    expect(document.components.schemas.ThingCreate).toMatchObject({
+      required: ['title', 'config'],
+      properties: { title: { maxLength: 255 } },
     });
     expect(document.paths['/api/v1/maybe']?.post?.requestBody?.required).toBe(false);
     expect(document.paths['/webhooks/v1/open']?.get?.security).toEqual([]);

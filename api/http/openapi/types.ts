@@ -1,4 +1,4 @@
-import type { Method } from './route.ts';
+import type { Method } from '../route.ts';
 
 /** JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. */
 export interface Schema {
@@ -15,6 +15,7 @@ export interface Schema {
   enum?: unknown[];
   const?: unknown;
   default?: unknown;
+  examples?: unknown[];
   additionalProperties?: Schema | boolean;
   $ref?: string;
   $defs?: Record<string, Schema>;
@@ -30,7 +31,7 @@ export interface Parameter {
 }
 
 /** By media type. */
-export type Content = Record<string, { schema: Schema }>;
+export type Content = Record<string, { schema: Schema; example?: unknown }>;
 
 export interface Operation {
   operationId: string;

@@ -1,0 +1,21 @@
+/** What the examples of the OpenAPI document have in common, so that they tell one story. */
+export const exampleIDs = {
+  tenantID: '01990d3e-5c00-7a10-8000-000000000001',
+  userID: '01990d3e-5c00-7a10-8000-000000000002',
+  roleID: '01990d3e-5c00-7a10-8000-000000000003',
+  apiKeyID: '01990d3e-5c00-7a10-8000-000000000004',
+  datasourceID: '01990d3e-5c00-7a10-8000-000000000005',
+  fileID: '01990d3e-5c00-7a10-8000-000000000006',
+  dataQueryID: '01990d3e-5c00-7a10-8000-000000000007',
+  workflowID: '01990d3e-5c00-7a10-8000-000000000008',
+  instanceID: '01990d3e-5c00-7a10-8000-000000000009',
+  collectionRequestID: '01990d3e-5c00-7a10-8000-00000000000a',
+  oauthConnectionID: '01990d3e-5c00-7a10-8000-00000000000b',
+  operatorID: '01990d3e-5c00-7a10-8000-00000000000c',
+  queryRunID: '01990d3e-5c00-7a10-8000-00000000000d',
+} as const;
+
+/** Of everything stored. */
+export const exampleTimes = { createdAt: '2026-03-02T09:30:00.000Z', updatedAt: '2026-03-05T14:05:12.480Z' } as const;
+
+export const exampleCreator = { creatorID: exampleIDs.userID, createdByApiKeyID: null } as const;

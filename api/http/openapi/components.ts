@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { Json } from '#shared/json.ts';
+import type { Schema } from './types.ts';
+
+export const PREFIX = '#/components/schemas/';
+
+/** The named schemas of a document, filled while its operations are described. */
+export interface Components {
+  readonly schemas: Record<string, Schema>;
+  /** The JSON Schema of what is sent (`input`) or answered (`output`); a schema with an `id` becomes a reference. */
+  toSchema(schema: z.ZodType, io: 'input' | 'output'): Schema;
+}
+
+export function createComponents(known: Record<string, Schema>): Components {
+  const schemas = { ...known };
+
+  function toSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
+    // As a field of an object, because the outermost schema never becomes a reference.
+    const made = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any', override: shorten }) as Schema;
+    const { properties, $defs = {} } = made;
+    for (const [local, definition] of Object.entries($defs)) add(nameOf(local, $defs), refer(definition, $defs));
+    return refer(properties?.it ?? {}, $defs);
+  }
+
+  function add(name: string, definition: Schema): void {
+    const [before, now] = [schemas[name] ?? definition, definition].map((schema) => JSON.stringify(schema));
+    if (before !== now) throw new Error(`Two schemas are called ${name}: ${before} and ${now}`);
+    schemas[name] = definition;
+  }
+
+  return { schemas, toSchema };
+}
+
+/** The schema itself in the place of a reference to it. */
+export function resolve(schema: Schema, schemas: Record<string, Schema>): Schema {
+  return schema.$ref === undefined ? schema : resolve(schemas[schema.$ref.slice(PREFIX.length)] ?? {}, schemas);
+}
+
+/** References are to the root of the document. */
+function refer(schema: Schema, $defs: Record<string, Schema>): Schema {
+  const text = JSON.stringify(schema).replace(
+    /"#\/\$defs\/(\w+)"/g,
+    (_reference, local: string) => `"${PREFIX}${nameOf(local, $defs)}"`,
+  );
+  return JSON.parse(text);
+}
+
+function nameOf(local: string, $defs: Record<string, Schema>): string {
+  if (!local.startsWith('__')) return local;
+  if ($defs[local]?.title === JSON_VALUE.title) return JSON_VALUE.title;
+  throw new Error('A schema that refers to itself needs an id: .meta({ id })');
+}
+
+const JSON_VALUE = { title: 'Json', description: 'Any JSON value' };
+
+/** What a reader needs, and nothing a client would have to be changed for when an answer grows by a field. */
+function shorten({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }) {
+  if (jsonSchema.format) delete jsonSchema.pattern;
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  // zod leaves out the examples of what a transform follows.
+  const examples = z.globalRegistry.get(zodSchema)?.examples;
+  if (examples) jsonSchema.examples = examples as typeof jsonSchema.examples;
+  if (zodSchema !== Json) return;
+  for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
+  Object.assign(jsonSchema, JSON_VALUE);
+}

@@ -1,0 +1,147 @@
+import type { z } from 'zod';
+import type { Route, RouteGroup } from '../route.ts';
+import { type Components, createComponents, resolve } from './components.ts';
+import { exampleOf } from './example.ts';
+import {
+  basicSchemas,
+  errorResponses,
+  fileSchema,
+  healthOperation,
+  idempotencyKey,
+  inEnvelope,
+  readyOperation,
+  securitySchemes,
+  serviceGroup,
+} from './parts.ts';
+import type { Content, OpenAPI, Operation, Parameter, Schema } from './types.ts';
+
+/** The route table as an OpenAPI document: nothing in it is written by hand, so nothing in it can be out of date. */
+export function describeRoutes(groups: readonly RouteGroup[]): OpenAPI {
+  const components = createComponents(basicSchemas);
+  const paths: OpenAPI['paths'] = {
+    '/health': { get: healthOperation },
+    '/ready': { get: readyOperation },
+  };
+  const names = new Set([healthOperation.operationId, readyOperation.operationId]);
+  const tags = new Map([[serviceGroup.tag, serviceGroup.description]]);
+  for (const { tag, description, routes } of groups) {
+    tags.set(tag, description);
+    for (const route of routes) {
+      if (names.has(route.name)) throw new Error(`Two routes are called ${route.name}`);
+      names.add(route.name);
+      const path = route.path.replace(/:(\w+)/g, '{$1}');
+      paths[path] = { ...paths[path], [route.method]: describeRoute(route, tag, components) };
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gantry',
+      version: '1.0.0',
+      description:
+        'Multi-tenant backend for admin applications. Every answer carries `success`; a failure has `error.code` and `error.message`.',
+    },
+    servers: [{ url: '/', description: 'The server of this document' }],
+    tags: [...tags].map(([name, description]) => ({ name, description })),
+    paths,
+    components: { schemas: sorted(components.schemas), responses: errorResponses, securitySchemes },
+  };
+}
+
+/** By name, so that a new operation moves nothing but its own schemas. */
+function sorted(schemas: Record<string, Schema>): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function describeRoute(route: Route, tag: string, components: Components): Operation {
+  const requestBody = requestOf(route, components);
+  const permissions = permissionsOf(route, requestBody?.content['application/json']?.example);
+  const needs = permissions.length > 0 && `Permission: ${permissions.map((name) => `\`${name}\``).join(', ')}`;
+  return {
+    operationId: route.name,
+    tags: [tag],
+    summary: route.summary,
+    description: [route.description, needs].filter(Boolean).join('\n\n'),
+    parameters: [
+      ...pathParameters(route, components),
+      ...queryParameters(route, components),
+      ...(route.idempotent ? [idempotencyKey] : []),
+    ],
+    ...(requestBody && { requestBody }),
+    responses: {
+      [String(route.status ?? 200)]: {
+        description: route.status === 302 ? 'Redirect' : 'Done',
+        ...(route.status !== 302 && { content: answerOf(route, components) }),
+      },
+      ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
+    },
+    security: securityOf(route),
+    ...(permissions.length > 0 && { 'x-permission': permissions.length > 1 ? permissions : permissions[0] }),
+  };
+}
+
+function requestOf({ body, upload }: Route, { schemas, toSchema }: Components): Operation['requestBody'] {
+  if (upload) return { required: true, content: { 'multipart/form-data': { schema: fileSchema } } };
+  if (!body) return undefined;
+  const schema = toSchema(body, 'input');
+  const example = exampleOf(schema, { schemas, shows: 'required' });
+  return { required: !body.safeParse(undefined).success, content: { 'application/json': { schema, example } } };
+}
+
+function answerOf({ produces, response }: Route, { schemas, toSchema }: Components): Content {
+  if (produces) return { [produces]: { schema: { type: 'string', format: 'binary' } } };
+  const schema = inEnvelope(toSchema(response, 'output'));
+  return { 'application/json': { schema, example: exampleOf(schema, { schemas, shows: 'all' }) } };
+}
+
+/** What the example needs: another body may ask for more. */
+function permissionsOf(route: Route, example: unknown): string[] {
+  if (route.realm !== 'tenant') return [];
+  const params = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, name]));
+  const parsed = route.body?.safeParse(example);
+  const access = route.access({ params, query: {}, body: parsed?.success ? parsed.data : example });
+  return [...new Set(access.map(({ permission }) => permission))];
+}
+
+function securityOf({ realm }: Route): Operation['security'] {
+  return {
+    public: [],
+    user: [{ idToken: [] }],
+    tenant: [{ idToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
+    operator: [{ operatorSession: [] }],
+  }[realm];
+}
+
+function pathParameters(route: Route, components: Components): Parameter[] {
+  const known = fieldsOf(route.params, components).properties;
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  return names.map((name) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: known?.[name] ?? { type: 'string', format: 'uuid' },
+  }));
+}
+
+function queryParameters(route: Route, components: Components): Parameter[] {
+  const { properties = {}, required = [] } = fieldsOf(route.query, components);
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description !== undefined && { description }),
+    schema,
+  }));
+}
+
+function fieldsOf(schema: z.ZodType | undefined, { schemas, toSchema }: Components): Schema {
+  return schema ? resolve(toSchema(schema, 'input'), schemas) : {};
+}
+
+function errorsOf(route: Route): string[] {
+  const byRealm = { public: [], user: ['401'], operator: ['401'], tenant: ['401', '403', '404', '429'] }[route.realm];
+  const idempotent = route.idempotent ? ['409'] : [];
+  const outside = route.idempotent === 'outside' ? ['502', '504'] : [];
+  const large = route.body || route.upload ? ['413'] : [];
+  return [...new Set(['400', ...byRealm, ...idempotent, ...outside, ...large, ...(route.errors ?? []), '503'])].sort();
+}

@@ -1,0 +1,161 @@
+import type { ErrorCode } from '#shared/errors.ts';
+import { PREFIX } from './components.ts';
+import { exampleOf } from './example.ts';
+import type { Operation, Parameter, Schema } from './types.ts';
+
+export const idempotencyKey: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key and request within 24 hours have one effect and the same answer.',
+  schema: { type: 'string', maxLength: 255 },
+};
+
+export const fileSchema: Schema = {
+  type: 'object',
+  properties: { file: { type: 'string', format: 'binary' } },
+  required: ['file'],
+};
+
+/** What an answer's schema says, with `success` beside it. */
+export function inEnvelope(schema: Schema): Schema {
+  for (const choice of ['anyOf', 'oneOf'] as const)
+    if (schema[choice]) return { ...schema, [choice]: schema[choice].map(inEnvelope) };
+  if (schema.$ref) return { allOf: [{ $ref: `${PREFIX}Success` }, schema] };
+  const { properties = {}, required = [], ...rest } = schema;
+  return {
+    ...rest,
+    type: 'object',
+    properties: { success: { const: true }, ...properties },
+    required: ['success', ...required],
+  };
+}
+
+/** Those of every answer. */
+export const basicSchemas: Record<string, Schema> = {
+  Success: { type: 'object', properties: { success: { const: true } }, required: ['success'] },
+  Failure: {
+    type: 'object',
+    properties: { success: { const: false }, error: { $ref: `${PREFIX}Error` } },
+    required: ['success', 'error'],
+  },
+  Error: {
+    type: 'object',
+    properties: {
+      code: { type: 'string', description: 'For programs; a code keeps its meaning' },
+      message: { type: 'string', description: 'For people' },
+      details: { type: 'object', description: 'For VALIDATION_ERROR, `issues` with the path of each' },
+    },
+    required: ['code', 'message'],
+  },
+};
+
+/** By status: what it means, and an example. */
+const failures: Record<string, [description: string, code: ErrorCode, message: string]> = {
+  400: [
+    'The request is malformed or fails validation: INVALID_REQUEST, VALIDATION_ERROR, DB_ERROR',
+    'VALIDATION_ERROR',
+    'page: Too small: expected number to be >=1',
+  ],
+  401: [
+    'No valid credential: USER_AUTH_TOKEN_NOT_FOUND, USER_AUTH_TOKEN_EXPIRED, INVALID_API_KEY, INVALID_LOGIN',
+    'USER_AUTH_TOKEN_NOT_FOUND',
+    'A valid token is required',
+  ],
+  403: [
+    'The caller is not a member of the tenant or lacks the permission: PERMISSION_DENIED',
+    'PERMISSION_DENIED',
+    'Permission denied',
+  ],
+  404: ['The object does not exist in this tenant: NOT_FOUND, SCHEMA_NOT_FOUND', 'NOT_FOUND', 'Workflow not found'],
+  409: [
+    'The Idempotency-Key is in use, or the request conflicts with the stored state: CONFLICT',
+    'CONFLICT',
+    'Workflow is disabled',
+  ],
+  413: ['The body is too large: PAYLOAD_TOO_LARGE', 'PAYLOAD_TOO_LARGE', 'The body is larger than 5242880 bytes'],
+  429: [
+    'A limit is reached; `Retry-After` says when to try again: RATE_LIMITED, QUOTA_EXCEEDED',
+    'RATE_LIMITED',
+    'Too many requests',
+  ],
+  502: ['A server behind the service failed: UPSTREAM_FAILED', 'UPSTREAM_FAILED', 'db.example.com: connection refused'],
+  503: [
+    'The service is not available; `Retry-After` says when to try again: UNAVAILABLE',
+    'UNAVAILABLE',
+    'The service is not available',
+  ],
+  504: [
+    'A server behind the service did not answer in time: UPSTREAM_TIMEOUT',
+    'UPSTREAM_TIMEOUT',
+    'db.example.com: no answer within 30 s',
+  ],
+};
+
+export const errorResponses = Object.fromEntries(
+  Object.entries(failures).map(([status, [description, code, message]]) => {
+    const example = { success: false, error: { code, message } };
+    return [
+      status,
+      { description, content: { 'application/json': { schema: { $ref: `${PREFIX}Failure` }, example } } },
+    ];
+  }),
+);
+
+export const securitySchemes = {
+  idToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The ID token of an end user' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`api_key <API_KEY>`' },
+  apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+  operatorSession: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token that an operator was given at login; good for 12 hours under /api/v1/operator',
+  },
+};
+
+export const serviceGroup = {
+  tag: 'Service and authentication',
+  description: 'Whether the service is alive, who the caller is, and what the caller has stored for a tenant.',
+};
+
+/** Answered before there is a route table, and even without a database. */
+function probe(
+  words: { name: string; summary: string; description: string; answer: string },
+  properties: Record<string, Schema>,
+): Operation {
+  const schema = inEnvelope({ type: 'object', properties, required: Object.keys(properties) });
+  return {
+    operationId: words.name,
+    tags: [serviceGroup.tag],
+    summary: words.summary,
+    description: words.description,
+    parameters: [],
+    responses: {
+      200: {
+        description: words.answer,
+        content: { 'application/json': { schema, example: exampleOf(schema, { schemas: {}, shows: 'all' }) } },
+      },
+    },
+    security: [],
+  };
+}
+
+export const healthOperation = probe(
+  {
+    name: 'getHealth',
+    summary: 'Get the health of the process',
+    description: 'Answers as long as the process runs, whatever the state of the database.',
+    answer: 'The process runs',
+  },
+  { status: { const: 'ok' }, timestamp: { type: 'string', format: 'date-time' } },
+);
+
+export const readyOperation = probe(
+  {
+    name: 'getReadiness',
+    summary: 'Get the readiness of the process',
+    description: 'Says whether a load balancer should send requests to this process. If not, the status is 503.',
+    answer: 'The process takes requests',
+  },
+  { status: { enum: ['ready', 'not ready'] }, checks: { type: 'object' } },
+);

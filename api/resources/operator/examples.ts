@@ -1,0 +1,9 @@
+import { exampleIDs } from '../../http/example-ids.ts';
+
+export const exampleOperator = {
+  operatorID: exampleIDs.operatorID,
+  email: 'ops@example.com',
+  operatorTitle: 'On call',
+};
+
+export const exampleLogin = { email: exampleOperator.email, password: 'correct horse battery staple' };

@@ -1,0 +1,55 @@
+import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+
+const { tenantID, datasourceID, dataQueryID, queryRunID, userID } = exampleIDs;
+
+const dataQueryOptions = {
+  queryType: 'query',
+  query: 'select id, total from orders where state = {{ctx.input.state}}',
+};
+const target = { datasourceID, datasourceType: 'postgresql' };
+
+export const exampleDataQueryCreate = { dataQueryTitle: 'Open orders', dataQueryOptions, ...target, runOnLoad: true };
+export const exampleDataQueryUpdate = { dataQueryTitle: 'Orders of one state', runOnLoad: false };
+export const exampleInputs = { inputValues: { state: 'open' } };
+export const exampleDataQueryTest = { dataQuery: { dataQueryOptions, ...target }, ...exampleInputs };
+
+export const exampleDataQuery = {
+  id: dataQueryID,
+  dataQueryID,
+  tenantID,
+  dataQueryTitle: 'Open orders',
+  dataQueryDescription: null,
+  dataQueryOptions,
+  ...target,
+  runOnLoad: true,
+  isDisabled: false,
+  folderID: null,
+  ...exampleCreator,
+  ...exampleTimes,
+};
+
+export const exampleAnswer = {
+  dataQueryResult: [
+    { id: 1, total: '19.90' },
+    { id: 4, total: '7.50' },
+  ],
+  columns: [
+    { name: 'id', type: 'int4' },
+    { name: 'total', type: 'numeric' },
+  ],
+  rowCount: 2,
+  durationMs: 12.4,
+  isCached: false,
+};
+
+export const exampleRun = {
+  queryRunID,
+  dataQueryID,
+  ...target,
+  caller: { type: 'user', id: userID, userID, origin: 'direct' },
+  startedAt: exampleTimes.updatedAt,
+  durationMs: 12,
+  rowCount: 2,
+  isCached: false,
+  error: null,
+};

@@ -1,0 +1,151 @@
+import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
+
+const { tenantID, workflowID, instanceID, dataQueryID, collectionRequestID, userID } = exampleIDs;
+
+const fields = [{ key: 'approved', label: 'Approve the order?', fieldType: 'checkbox', required: true }];
+
+const exampleNodes = [
+  { id: 'start', type: 'start', data: { title: 'Start' }, position: { x: 0, y: 0 } },
+  {
+    id: 'order',
+    type: 'dataQuery',
+    data: {
+      title: 'Read the order',
+      dataQueryID,
+      inputValues: { id: '{{ctx.input.orderID}}' },
+      outputVariable: 'order',
+    },
+    position: { x: 240, y: 0 },
+  },
+  { id: 'ask', type: 'dataCollection', data: { title: 'Ask a person', fields }, position: { x: 480, y: 0 } },
+  {
+    id: 'end',
+    type: 'end',
+    data: { outputParameters: [{ name: 'answer', sourceVariable: '{{ctx.collectedData}}' }] },
+    position: { x: 720, y: 0 },
+  },
+];
+
+const exampleEdges = [
+  { id: 'e1', source: 'start', target: 'order', sourceHandle: 'output' },
+  { id: 'e2', source: 'order', target: 'ask', sourceHandle: 'success' },
+  { id: 'e3', source: 'ask', target: 'end', sourceHandle: 'output' },
+];
+
+const exampleOptions = { inputDefinitions: [{ key: 'orderID', type: 'number', required: true }] };
+
+export const exampleWorkflowCreate = {
+  title: 'Approve an order',
+  workflowDescription: 'Reads an order and asks a person about it',
+  workflowNodes: exampleNodes,
+  workflowEdges: exampleEdges,
+  workflowOptions: exampleOptions,
+};
+
+export const exampleWorkflowUpdate = { workflowTitle: 'Approve a large order', isDisabled: false };
+export const exampleRunInputs = { args: { orderID: 4711 } };
+
+export const exampleWorkflowTest = {
+  nodes: exampleNodes,
+  edges: exampleEdges,
+  workflowOptions: exampleOptions,
+  ...exampleRunInputs,
+};
+
+export const exampleSummary = {
+  id: workflowID,
+  tenantID,
+  title: 'Approve an order',
+  workflowTitle: 'Approve an order',
+  workflowDescription: 'Reads an order and asks a person about it',
+  workflowOptions: exampleOptions,
+  folderID: null,
+  ...exampleCreator,
+  isDisabled: false,
+  ...exampleTimes,
+};
+
+export const exampleWorkflow = { ...exampleSummary, workflowNodes: exampleNodes, workflowEdges: exampleEdges };
+
+const startedAt = '2026-03-05T14:05:12.490Z';
+
+export const exampleInstanceSummary = {
+  instanceID,
+  workflowID,
+  workflowTitle: 'Approve an order',
+  status: 'WAITING',
+  isTest: false,
+  parentInstanceID: null,
+  parentNodeID: null,
+  createdAt: exampleTimes.updatedAt,
+  startedAt,
+  completedAt: null,
+};
+
+const order = { id: 4711, total: '249.00' };
+
+export const exampleInstance = {
+  ...exampleInstanceSummary,
+  seq: 4,
+  input: exampleRunInputs.args,
+  output: null,
+  error: null,
+  waiting: { reason: 'input', until: '2026-03-05T15:05:12.530Z', collectionRequestID },
+  timeline: [
+    {
+      seq: 2,
+      nodeID: 'order',
+      iteration: 0,
+      attempt: 1,
+      status: 'SUCCESS',
+      exit: 'success',
+      output: order,
+      error: null,
+      at: '2026-03-05T14:05:12.520Z',
+    },
+  ],
+  nextSeq: null,
+  nodes: [
+    {
+      nodeID: 'order',
+      iteration: 0,
+      attempt: 1,
+      status: 'SUCCESS',
+      exit: 'success',
+      startedAt,
+      completedAt: '2026-03-05T14:05:12.520Z',
+    },
+  ],
+};
+
+export const exampleExecution = {
+  instanceID,
+  status: 'COMPLETED',
+  output: { answer: { approved: true } },
+  error: null,
+};
+
+export const exampleSubmission = { submittedData: { approved: true } };
+
+export const exampleCollectionRequest = {
+  collectionRequestID,
+  instanceID,
+  workflowID,
+  nodeID: 'ask',
+  iteration: 0,
+  status: 'COMPLETED',
+  collectionType: 'form',
+  collectionConfig: { fields },
+  ...exampleSubmission,
+  submittedBy: userID,
+  expiresAt: '2026-03-05T15:05:12.530Z',
+  ...exampleTimes,
+};
+
+export const exampleNode = {
+  nodeType: 'delay',
+  label: 'Delay',
+  schema: { type: 'object', properties: { delayMs: { type: 'integer' } } },
+  uischema: { type: 'VerticalLayout', elements: [{ type: 'Control', scope: '#/properties/delayMs' }] },
+  defaultValue: { title: 'Wait', delayMs: 1000 },
+};
