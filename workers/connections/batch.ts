@@ -1,13 +1,13 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 
-/** Below what a worker can send as an answer: a message that was taken from a server must also arrive. */
+/** Smaller than the largest answer of a worker, since a message that was taken from a server must arrive. */
 export const MOST_BYTES = 12_000_000;
 
 /** Messages for one answer. */
 export interface Batch {
   readonly rows: Json[];
-  /** False: it was not taken, because the answer would be too large with it. */
+  /** False if the row was not added, because the answer would become too large. */
   add(row: Json): boolean;
 }
 

@@ -6,9 +6,9 @@ import { unlessAborted } from '#shared/unless-aborted.ts';
 export interface PooledConnection {
   /** False once it is broken or closed. */
   readonly isOpen: boolean;
-  /** Takes back what the work may have left: settings, locks, a transaction, temporary tables. */
+  /** Undoes changes of the work: settings, locks, a transaction, temporary tables. */
   reset(): Promise<void>;
-  /** Stops at the server what is under way. */
+  /** Cancels the running statement at the server. */
   cancel(): Promise<void>;
   close(): void;
 }

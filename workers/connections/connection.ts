@@ -5,63 +5,63 @@ import type { BoundQuery } from '#shared/queries/bind.ts';
 
 /** How a query is executed. */
 export interface ExecuteOptions {
-  /** Aborted at the time limit, at the end of the process, and when nobody waits any more: whatever waits must end, at the server too. */
+  /** Aborted at the time limit, at the end of the process, and when the client has gone: all work must stop, at the server too. */
   signal: AbortSignal;
   maxRows: number;
-  /** The same for every attempt at the same work, for servers that take one; null when there is none. */
+  /** The same for every attempt at the same work, for servers that accept a key; null for none. */
   idempotencyKey: string | null;
   /**
-   * Takes rows as they come, a portion at a time; the next is read when the promise is fulfilled. `data` is then empty and
-   * `rowCount` says how many were taken; it fails with an AppError, which ends the query. A type that does not stream answers with all of them in `data`.
+   * Takes rows in batches as they arrive; the next batch is read when the promise resolves. `data` is then empty and `rowCount` is
+   * the number of rows taken. Rejects with an AppError to end the query. A type that does not stream returns all rows in `data`.
    */
   onRows?: (rows: JsonObject[]) => Promise<void>;
 }
 
 export interface QueryColumn {
   name: string;
-  /** As the server calls it. */
+  /** Type name of the server. */
   type: string;
 }
 
 /**
- * The answer of a query, as JSON: numbers that a double cannot hold and decimals are texts, times ISO 8601 with a zone where
- * they have one, bytes base64, JSON and lists themselves.
+ * The answer of a query as JSON: decimals and numbers that a double cannot hold are texts, times are ISO 8601 with a zone if
+ * they have one, bytes are base64, JSON and lists stay.
  */
 export interface QueryResult {
   data: Json;
   columns?: QueryColumn[];
   /** Rows in `data`. */
   rowCount?: number;
-  /** Rows that a writing statement touched. */
+  /** Rows that a writing statement changed. */
   affectedRows?: number;
-  /** With pages: rows on all of them, and what gets the next. */
+  /** With pages: rows of all pages, and the cursor of the next page. */
   totalCount?: number;
   nextCursor?: string | null;
-  /** There was more than `maxRows`. */
+  /** The result had more rows than `maxRows`. */
   truncated?: boolean;
   notices?: string[];
 }
 
-/** A step in a tree of what a datasource has: schemas, tables, columns; buckets, keys; queues. */
+/** An entry of a datasource's tree: schemas, tables, columns; buckets, keys; queues. */
 export interface DatasourceItem {
   name: string;
   kind: string;
-  /** Whether `browse` can go into it. */
+  /** Whether `browse` can list its content. */
   isContainer: boolean;
   type?: string;
   details?: JsonObject;
 }
 
 /**
- * A datasource that is open; kept and shared by all who ask the same, so it must bear many calls at once and mend itself when
- * the server was away. Whatever fails is an AppError whose words hold no secret.
+ * An open datasource. It is kept and shared by concurrent calls, and reconnects after the server was away. Its errors are
+ * AppErrors whose messages contain no secret.
  */
 export interface Connection<D extends AnyDatasource> extends AsyncDisposable {
-  /** Whether it can be reached and lets us in; throws when not. */
+  /** Throws unless the server is reachable and accepts the credentials. */
   test(signal: AbortSignal): Promise<void>;
   execute(query: BoundQuery<z.output<D['query']>>, run: ExecuteOptions): Promise<QueryResult>;
-  /** What there is below a path, `[]` being the top. */
+  /** Entries below a path; `[]` is the top. */
   browse?(path: readonly string[], signal: AbortSignal): Promise<DatasourceItem[]>;
-  /** How the server would go about a query, in its own form. */
+  /** The server's plan of a query, in the server's own form. */
   explain?(query: BoundQuery<z.output<D['query']>>, run: ExecuteOptions): Promise<Json>;
 }

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * Any program may answer as a server. What a driver throws while it reads such an answer ends this connection, and not the
- * process. The check sees what comes before the driver does.
+ * Any program may answer as a server. An exception of the driver while it reads an answer ends this connection and not the
+ * process. `check` sees the data before the driver does.
  */
 export function guarded<S extends Duplex>(stream: S, check: (data: Buffer) => void = () => undefined): S {
   const on = stream.on.bind(stream) as (event: string, listener: (...args: never[]) => void) => S;

@@ -6,10 +6,10 @@ import type { Connection } from './connection.ts';
 
 type AnyConnection = Connection<AnyDatasource>;
 
-/** Whose connection it is. A datasource whose options have changed is another one. */
+/** Identifies a datasource. One whose options have changed is a different one. */
 export interface KeptKey {
   tenantID: string;
-  /** Null for one that is not stored: nothing is kept for it. */
+  /** Null for a datasource that is not stored, whose connections are not kept. */
   datasourceID: string | null;
   type: string;
   /** In clear; only a digest of it is kept. */
@@ -19,7 +19,7 @@ export interface KeptKey {
 /** Open datasources, kept while they are in use and a while longer. */
 export interface KeptConnections extends AsyncDisposable {
   use<T>(key: KeptKey, open: () => Promise<AnyConnection>, work: (connection: AnyConnection) => Promise<T>): Promise<T>;
-  /** Closes what is open for a datasource as soon as nobody uses it. */
+  /** Closes the connections of a datasource as soon as no call uses them. */
   forget(tenantID: string, datasourceID: string): void;
   readonly size: number;
 }
@@ -30,7 +30,7 @@ interface Entry {
   opened: Promise<AnyConnection>;
   users: number;
   lastUsed: number;
-  /** Not to be given to anybody new. */
+  /** Not used for new calls. */
   isRetired: boolean;
 }
 
@@ -71,7 +71,7 @@ export function createKeptConnections(
     return undefined;
   }
 
-  /** The tenant's that has been idle for longest gives way. */
+  /** Closes the tenant's connection that has been idle longest. */
   function makeRoom(tenantID: string): void {
     const own = [...entries].filter((entry) => entry.key.tenantID === tenantID && !entry.isRetired);
     if (own.length < perTenant) return;
@@ -84,7 +84,7 @@ export function createKeptConnections(
     const kept = key.datasourceID === null ? undefined : find(key, digest);
     if (kept) return kept;
     makeRoom(key.tenantID);
-    // The options stay with their owner: what is kept is only good for telling them from others.
+    // The options are not kept: the digest is enough to compare them.
     const entry: Entry = {
       key: { ...key, options: {} },
       digest,
@@ -94,7 +94,7 @@ export function createKeptConnections(
       isRetired: key.datasourceID === null,
     };
     entries.add(entry);
-    // One that cannot be opened is opened anew by the next who asks.
+    // After a failure the next call opens it again.
     entry.opened.catch(() => {
       entry.isRetired = true;
       entries.delete(entry);

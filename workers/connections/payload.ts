@@ -3,7 +3,7 @@ import type { Json } from '#shared/json.ts';
 
 export type Encoding = 'text' | 'base64';
 
-/** The bytes that a value of a query stands for: what is no text is JSON. */
+/** Bytes of a value: text as it is, other values as JSON. */
 export function bytesOf(field: string, value: Json, encoding: Encoding): Buffer {
   if (encoding === 'text') return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   if (typeof value !== 'string' || value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
@@ -13,7 +13,7 @@ export function bytesOf(field: string, value: Json, encoding: Encoding): Buffer 
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Bytes as they are written in an answer; `what` begins the words of the error when they are no text. */
+/** Bytes as text of an answer; `what` is the subject of the error when they are not UTF-8. */
 export function writtenBytes(what: string, bytes: Uint8Array, encoding: Encoding): string {
   if (encoding === 'base64') return Buffer.from(bytes).toString('base64');
   try {

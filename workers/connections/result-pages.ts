@@ -5,10 +5,10 @@ import { newID } from '#shared/ids.ts';
 import type { Json } from '#shared/json.ts';
 import { forgetResult, pageContext, type ResultOwner } from '#shared/result-pages.ts';
 
-/** Lays a result aside in pages while it comes in, so that no more than a page of it is in memory. */
+/** Stores a result in pages while it comes in, so that at most one page is in memory. */
 export interface ResultPages extends AsyncDisposable {
   add(rows: readonly Json[]): Promise<void>;
-  /** The first page, which is not laid aside, and how many there are. Disposing before this throws away what was laid aside. */
+  /** The first page, which is not stored, and the number of pages. Disposing before this deletes the stored pages. */
   finish(): Promise<{ resultID: string; pages: number; firstPage: Json[]; totalCount: number }>;
 }
 
@@ -20,7 +20,7 @@ interface Needs {
 /** A page ends early when its rows are large. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const RESULT_BYTES = 256 * 1024 * 1024;
-/** Of one tenant; the oldest makes room. */
+/** Results of one tenant; a new one replaces the oldest. */
 const MOST_RESULTS = 10;
 
 export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, rowsPerPage: number): ResultPages {
@@ -82,12 +82,12 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
   };
 }
 
-// Ids of results are in the order of their making.
+// Ids of results are in order of creation.
 const MAKE_ROOM = `
 delete from result_page where tenant_id = $1 and result_id in (
   select result_id from result_page where tenant_id = $1 group by result_id order by result_id desc offset $2)`;
 
-// Longer than the longest query takes: the time that a result is kept begins when it is whole.
+// Longer than the longest query: the retention of a result begins when it is complete.
 const KEEP = `
 insert into result_page (result_id, page, tenant_id, source, caller_id, sealed, expires_at)
 values ($1, $2, $3, $4, $5, $6, now() + interval '2 hours')`;

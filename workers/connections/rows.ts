@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Json, JsonObject } from '#shared/json.ts';
 
-/** So much of one answer is read; what goes on is cut off as if it had more rows than wanted. */
+/** Bytes of one answer that are read; a longer answer is cut like one with too many rows. */
 export const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Columns of the same name are told apart, so that none hides another: `id`, `id_2`. */
@@ -26,7 +26,7 @@ export function rowOf(keys: readonly string[], values: readonly Json[]): JsonObj
 
 const TURN = 5_000;
 
-/** Converts many rows a part at a time, so that others have their turn in between. */
+/** Converts rows in parts, and lets other work of the event loop run in between. */
 export async function convertInParts<Raw, Row>(
   rows: readonly Raw[],
   convert: (part: readonly Raw[]) => readonly Row[],
@@ -39,11 +39,11 @@ export async function convertInParts<Raw, Row>(
   return converted;
 }
 
-/** JSON as it is, but for numbers that a double cannot hold: these are texts. */
+/** Parses JSON; numbers that a double cannot hold become texts. */
 export function parseJson(text: string): Json {
-  // Only long or exponential numbers can be such, and the careful way is much slower.
+  // Only long or exponential numbers can be affected, and the reviver is much slower.
   if (!/\d{16}|\d[eE]/.test(text)) return JSON.parse(text) as Json;
-  // TypeScript does not know of the third argument that a reviver gets.
+  // TypeScript does not know the third argument of a reviver.
   return JSON.parse(text, keepNumber as (key: string, value: unknown) => unknown) as Json;
 }
 
@@ -53,7 +53,7 @@ function keepNumber(_key: string, value: unknown, { source }: { source?: string 
   return isHeld ? value : source;
 }
 
-/** A double as JSON has it; what JSON has no word for is a text. */
+/** A double as JSON; Infinity and NaN become texts. */
 export function numberOrText(value: number): number | string {
   return Number.isFinite(value) ? value : String(value);
 }

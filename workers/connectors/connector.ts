@@ -4,13 +4,13 @@ import type { Logger } from '#shared/logger.ts';
 import type { Connection } from '../connections/connection.ts';
 import type { Reach } from './reach.ts';
 
-/** What a connector may use. */
+/** Dependencies of a connector. */
 export interface ConnectorContext extends Reach {
   tenantID: string;
   logger: Logger;
 }
 
-/** Opens a datasource of one type. It need not connect before it is asked something. */
+/** Opens a datasource of one type. It may connect with the first call. */
 export type Connector<D extends AnyDatasource> = (
   options: z.output<D['options']>,
   context: ConnectorContext,

@@ -4,7 +4,7 @@ import type { DatasourceItem, QueryResult } from '../connections/connection.ts';
 import type { ReadableFile, ReadRequest, ReadResult, SheetRequest } from '../files/protocol.ts';
 import type { Connector } from './connector.ts';
 
-/** Nothing is open between questions: whose file it is, and whether it is still there, each asks anew. */
+/** Keeps no file open between calls: each call checks again that the file exists and is the tenant's. */
 export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tenantID, files }) => {
   function readFile(request: (file: ReadableFile) => ReadRequest, signal: AbortSignal): Promise<ReadResult> {
     const filePaths = [fileInfo.filePath];
@@ -46,8 +46,8 @@ export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tena
   };
 };
 
-/** A column's type is what its cells are, as far as this. */
+/** Rows that the type of a column is found from. */
 const ROWS_FOR_TYPES = 1_000;
 
-/** No path, no type: the reader refuses it. There is a file for every path. */
+/** Has no type, so the reader refuses it. Unreachable: there is a file for every path. */
 const missing = { path: '', fileType: '' };

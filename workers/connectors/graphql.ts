@@ -16,7 +16,7 @@ import type { Connector } from './connector.ts';
 type Options = z.output<typeof graphql.options>;
 type Query = z.output<typeof graphql.query>;
 
-/** One endpoint; its connections are kept. */
+/** One endpoint with kept connections. */
 export const connectGraphql: Connector<typeof graphql> = (options, { outbound }) => {
   const fetch = createOutboundFetch(outbound, { sslVerify: options.sslVerify });
   const url = new URL(options.endpoint);
@@ -48,7 +48,7 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
     const isGraphQL = /[/+]json\b/.test(response.headers['content-type'] ?? '');
     if (!isGraphQL) throw response.status >= 400 ? statusError(response, secrets) : notGraphQL();
     const answer = readBody(response, 'json');
-    // A server may say 400 and why in the same breath: why is what a person can use.
+    // A server may send errors with status 400: these say more than the status.
     const errors = at(answer, 'errors');
     if (Array.isArray(errors) && errors.length > 0) throw refused(errors, secrets);
     if (response.status >= 400) throw statusError(response, secrets);
@@ -103,7 +103,7 @@ function variablesOf({ variables }: Query): JsonObject {
   return parsed;
 }
 
-/** Who may run a query that reads must not find it to change something. */
+/** A query declared as reading must not contain a mutation. */
 function checkOperation({ query, operationType, operationName }: Query): void {
   const operations = operationsOf(query);
   const named = operations.filter(({ name }) => operationName === undefined || name?.value === operationName);
@@ -160,7 +160,7 @@ function rootsOf(schema: Json): DatasourceItem[] {
   });
 }
 
-/** The last step of a path is a type or, below one, a field: then it is the fields of that field's type. */
+/** The last step of a path is a type or, below a type, a field; a field lists the fields of its type. */
 function fieldsOf(schema: Json, path: readonly string[]): DatasourceItem[] {
   const all = at(schema, '__schema.types');
   const types = Array.isArray(all) ? all.filter(isJsonObject) : [];

@@ -23,11 +23,11 @@ interface Server {
 
 interface WatchedConnection {
   connection: NatsConnection;
-  /** Subjects the server has refused to take a message for; it says so apart from the message. */
+  /** Subjects for which the server has refused a message; it reports that apart from the message. */
   refused: Set<string>;
 }
 
-/** One connection for all: the protocol is made for many at once. */
+/** One connection for all calls: the protocol multiplexes them. */
 export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
   const servers = serversOf(options.servers);
   const where = servers.map(({ host, port }) => placeOf(host, port)).join(', ');
@@ -56,7 +56,7 @@ export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
   };
 };
 
-/** What is published is only known to have arrived when the server has answered to what was sent after it. */
+/** Publishes and flushes: a message has certainly arrived when the server answers the ping sent after it. */
 async function publish(
   { connection, refused }: WatchedConnection,
   subject: string,
@@ -64,7 +64,7 @@ async function publish(
 ): Promise<QueryResult> {
   connection.publish(subject, payload);
   await connection.flush();
-  // A refusal comes before that answer, but those who watch for it are told a moment later.
+  // A refusal comes before that answer, but the driver reports it a moment later.
   await nextTurn();
   if (refused.delete(subject)) throw new AppError('DB_ERROR', `subject: ${subject} may not be published to`);
   return { data: { subject, bytes: payload.length }, affectedRows: 1 };
@@ -113,7 +113,7 @@ async function openFirst(
   throw failure;
 }
 
-/** To an address that was checked, and to no other: what the server says of its cluster is not followed. */
+/** Connects to the checked address only: other servers that the server names are ignored. */
 async function openOne(
   { host, port }: Server,
   options: Options,
@@ -156,7 +156,7 @@ function reasonFor(error: unknown, { useTLS }: Options): Reason {
   if (error instanceof errors.TimeoutError) return 'timeout';
   const cause = error instanceof Error ? error.cause : undefined;
   const reason = reasonOf(error) ?? reasonOf(cause);
-  // It has no error of its own for a server that offers no encryption, or that asks for it.
+  // The driver has no error of its own for a server that offers no encryption, or that requires it.
   const isAboutTLS =
     (useTLS && error instanceof errors.ConnectionError) || error instanceof errors.InvalidArgumentError;
   return reason ?? (isAboutTLS ? 'tls' : 'refused');
@@ -176,7 +176,7 @@ function known(error: unknown, where: string): unknown {
   return error;
 }
 
-/** One line of the protocol names the subject: it must not end that line, nor be a pattern. */
+/** The subject stands in a line of the protocol: it must not end that line, nor be a pattern. */
 function subjectOf(subject: string): string {
   const tokens = subject.split('.');
   if (/[\s\p{Cc}]/u.test(subject) || tokens.some((token) => token === '' || token === '*' || token === '>'))

@@ -20,13 +20,13 @@ import { openAPI } from './restapi.ts';
 
 type AnyPreset = (typeof presets)[number];
 
-/** An API that is only data: its calls become requests of the REST type. */
+/** Connector of a preset, whose calls are described as data: each becomes a request of the REST type. */
 export function presetConnector<D extends AnyPreset>(definition: D): Connector<D> {
-  // The options have been parsed by the preset's own schema, and what JSON brought is JSON still.
+  // The options have been parsed by the preset's own schema, which turns JSON into JSON.
   return (options, context) => connectPreset(definition, options as JsonObject, context);
 }
 
-/** `baseUrl` stands in for the vendor's. */
+/** `baseUrl` replaces the vendor's, in tests. */
 export async function connectPreset(
   { preset }: PresetDefinition,
   options: JsonObject,
@@ -98,7 +98,7 @@ function requestOf(call: PresetCall, fields: JsonObject): Request {
   };
 }
 
-/** The first page, and how the next is found. */
+/** The request for the first page, with the pagination that finds the next. */
 function paged(request: Request, { paging, items = '' }: PresetCall, maxRows: number): JsonObject {
   if (!paging) return request;
   const pageSize = Math.min(maxRows, paging.most);
@@ -116,12 +116,12 @@ function bodyOf(body: PresetBody | string, fields: JsonObject): Json {
   return Object.fromEntries(entries.filter(([, value]) => !isEmpty(value)));
 }
 
-/** `{name}` becomes one segment, whatever is in it. */
+/** Fills `{name}` as one encoded path segment. */
 function filled(text: string, fields: JsonObject): string {
   return text.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(written(fields[name])));
 }
 
-/** An API that says no with a 200 has still said no. */
+/** Turns an error that the API sends with status 200 into an error. */
 function mustAgree(answer: HTTPResponse, { ok, message }: { ok: string; message: string }): void {
   const said = readBody(answer);
   if (!isJsonObject(said) || said[ok] !== false) return;

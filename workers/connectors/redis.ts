@@ -12,15 +12,15 @@ import { placeOf, upstreamError } from '../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
 
 type Query = z.output<(typeof redis)['query']>;
-/** Bulk texts are bytes, integers are texts: a double cannot hold them all. */
+/** Replies of the driver: bulk strings as bytes, integers as text, since a double cannot hold all of them. */
 type Reply = Buffer | string | null | Reply[];
 type Call = (command: string, ...words: (string | Buffer | number)[]) => Promise<Reply>;
 
-/** A value above this is not fetched, and no list of values beyond it. */
+/** Larger values, and lists of values beyond this size, are not fetched. */
 const MAX_BYTES = 32 * 1024 * 1024;
 const PAGE = 1_000;
 
-/** One connection for all: Redis does one thing after the other anyway, and nothing here waits inside of it. */
+/** One connection for all calls: Redis runs one command at a time anyway, and no command here blocks. */
 export const connectRedis: Connector<typeof redis> = (options, { outbound }) => {
   const target = targetOf(options);
   const where = placeOf(target.host, target.port);
@@ -91,7 +91,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The driver on a socket that is already connected; it neither connects nor signs in by itself, so it never does so again. */
+/** The driver on a connected socket. It neither connects nor signs in by itself, so it never reconnects. */
 function clientOn(socket: Socket): Redis {
   class Given extends AbstractConnector {
     constructor() {
@@ -147,7 +147,7 @@ function isReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** The driver hangs the command with its arguments, here the password, onto the error, which goes to the log. */
+/** The driver attaches the command and its arguments, here the password, to the error, which would be logged. */
 function redacted(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('the driver gave no reason');
   const { message } = error;
@@ -199,11 +199,11 @@ async function plain(query: Plain, call: Call): Promise<QueryResult> {
   return writes.has(query.operation) && typeof data === 'number' ? { data, affectedRows: data } : { data };
 }
 
-/** Their answer is a value; that of others is a number or a word of the server. */
+/** Commands that answer with a value; others answer with a number or a status. */
 const reads: ReadonlySet<Query['operation']> = new Set(['get', 'hget', 'lpop', 'rpop']);
 const writes: ReadonlySet<Query['operation']> = new Set(['del', 'expire', 'hset', 'hdel', 'sadd', 'srem']);
 
-/** What stands behind the command, each word an argument of its own: nothing in it is read as a command. */
+/** Arguments of the command, each sent apart, so that no value is read as a command. */
 function wordsOf(query: Plain): (string | Buffer)[] {
   if (query.operation === 'publish') return [String(query.channel), bytesOf('value', query.value, query.encoding)];
   const keys = several(query.key).map(String);
@@ -267,7 +267,7 @@ function textOf(reply: Reply | undefined): string {
   }
 }
 
-/** An integer of the server; the words of a status, such as OK, stay what they are. */
+/** Converts an integer reply; a status such as OK stays text. */
 function numberOf(text: string): Json {
   const number = Number(text);
   return /^-?\d+$/.test(text) && Number.isSafeInteger(number) ? number : text;
@@ -282,7 +282,7 @@ function rowsOf({ items, truncated }: Found, encoding: 'text' | 'base64'): Query
   return { data: items.map((item) => written(item, encoding)), rowCount: items.length, truncated };
 }
 
-/** Page by page, because `KEYS`, `SMEMBERS` and `HGETALL` stop the server and fill our memory. */
+/** Scans page by page, because `KEYS`, `SMEMBERS` and `HGETALL` block the server and fill our memory. */
 async function* pages(call: Call, command: string[], words: string[], signal: AbortSignal): AsyncGenerator<Reply[]> {
   let cursor = '0';
   do {
@@ -295,7 +295,7 @@ async function* pages(call: Call, command: string[], words: string[], signal: Ab
 }
 
 async function scan(call: Call, command: string[], words: string[], { signal, maxRows }: Limits): Promise<Found> {
-  // While a table grows, the server may say the same twice.
+  // While a table grows, SCAN may return the same element twice.
   const found = new Map<string, Reply>();
   let size = 0;
   for await (const page of pages(call, command, words, signal)) {
@@ -358,7 +358,7 @@ async function entries(
   { maxRows }: Limits,
 ): Promise<QueryResult> {
   const wanted = Math.min(query.count ?? maxRows, maxRows);
-  // One more than is given away tells whether there are more.
+  // Reads one more than it returns, to know whether there are more.
   const found = listed(
     query.operation === 'xread'
       ? await call('XRANGE', String(query.key), `(${query.streamId}`, '+', 'COUNT', wanted + 1)

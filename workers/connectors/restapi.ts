@@ -33,11 +33,11 @@ import type { Connector, ConnectorContext } from './connector.ts';
 type Options = z.output<typeof restapi.options>;
 type Query = z.output<typeof restapi.query>;
 
-/** One API: its connections are kept, and its token. */
+/** One API, with kept connections and a kept token. */
 export const connectRestapi: Connector<typeof restapi> = (options, context) =>
   openAPI(options, { ...context, account: accountOf(options, context) });
 
-/** `check` sees every answer, and throws when it says no in words of its own; `account` stands in for what the options say. */
+/** `check` sees every answer, and throws for errors that the API sends in its own form; `account` replaces the credentials of the options. */
 export function openAPI(
   options: Options,
   {
@@ -54,14 +54,14 @@ export function openAPI(
   const base = new URL(options.baseUrl);
   const own = [...options.headers, ...options.queryParams].map(({ value }) => value);
 
-  /** Once, with the credentials of the moment. */
+  /** Sends the request once, with the present credentials. */
   async function sendWith(credentials: Credentials, request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
     const url = new URL(request.url);
     for (const [name, value] of credentials.query) url.searchParams.set(name, value);
     return await fetch({ ...request, url, headers: { ...request.headers, ...credentials.headers } }, signal);
   }
 
-  /** What is refused for its token is sent again with another: the server has not acted on it. */
+  /** Sends the request again with a new token if the server refused the old one: it has not acted on the first. */
   async function send(request: HTTPRequest, signal: AbortSignal): Promise<AnsweredRequest> {
     const limit = AbortSignal.timeout(options.timeout * 1000);
     const both = AbortSignal.any([signal, limit]);
@@ -101,14 +101,14 @@ export function openAPI(
       const headers = { accept: acceptOf(options), ...headersOf(options.headers) };
       const response = await send({ url, method: 'GET', headers, followRedirects: options.followRedirects }, signal);
       if (response.status === 401 || response.status === 403) throw upstreamError('authentication', whereOf(url));
-      // Many an API has nothing at its base: that it says so is an answer.
+      // Many APIs answer 404 at their base URL, which shows that they are reachable.
       if (response.status >= 500) throw statusError(response, response.secrets);
     },
 
     async execute({ query }, run) {
       const { pagination } = query;
       const isInBody = pagination.type === 'cursor' && pagination.cursorIn === 'body';
-      // With the same key for each, a server could answer every page with the first.
+      // With one key for all pages a server could answer each with the first.
       const request = requestOf(query, options, { base, run: isInBody ? { ...run, idempotencyKey: null } : run });
       if (pagination.type === 'none')
         return resultOf(readBody(await sendWithRetries(request, query, run.signal)), run.maxRows);
@@ -138,7 +138,7 @@ function bodyOf({ method, contentType, body }: Query): string | null {
   return method === 'GET' || method === 'HEAD' ? null : writeBody(contentType, body);
 }
 
-/** The same question, a page further. */
+/** The request for the next page. */
 function withCursor(query: Query, cursor: string): Query {
   const { pagination, body } = query;
   if (pagination.type !== 'cursor') return query;
@@ -171,13 +171,13 @@ function acceptOf({ contentType }: Options): string {
   return `${accepted[contentType]}, */*;q=0.5`;
 }
 
-/** A list is cut at the rows that are wanted. */
+/** Cuts a list to the wanted number of rows. */
 function resultOf(data: Json, maxRows: number): QueryResult {
   if (!Array.isArray(data)) return { data };
   return { data: data.slice(0, maxRows), rowCount: Math.min(data.length, maxRows), truncated: data.length > maxRows };
 }
 
-/** Undefined where no account was connected. */
+/** Undefined without an OAuth connection. */
 function accountOf(options: Options, { tenantID, oauthConnections }: ConnectorContext): Authentication | undefined {
   const { authType, oauthConnectionID, baseUrl } = options;
   if (authType !== 'oauthConnection' || oauthConnectionID === undefined) return undefined;

@@ -13,12 +13,12 @@ import type { Connector } from './connector.ts';
 
 const MOST_BYTES = 10_000_000;
 
-/** A socket of its own for every message: whose answer it is needs no guessing. */
+/** A socket for every message, so that an answer belongs to one message. */
 export const connectWebsocket: Connector<typeof websocket> = (options, { outbound }) => {
   const url = new URL(options.url);
   const where = whereOf(url);
 
-  /** Whatever happens, the socket is gone afterwards. */
+  /** Closes the socket in every case. */
   async function withSocket<T>(
     signal: AbortSignal,
     work: (socket: WebSocket, signal: AbortSignal) => Promise<T>,
@@ -46,7 +46,7 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
       perMessageDeflate: false,
       maxPayload: MOST_BYTES,
     });
-    // Without a listener an error after the last one waited for would end the process.
+    // Without a listener a late error would end the process.
     socket.on('error', () => undefined);
     try {
       await once(socket, 'open', { signal });
@@ -64,7 +64,7 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
       const text = typeof message === 'string' ? message : JSON.stringify(message);
       return await withSocket(signal, async (socket, limited) => {
         const answer = waitForAnswer ? nextMessage(socket, where) : undefined;
-        // Waited for below; until then a failure must not count as one that nobody handles.
+        // Awaited below; until then a rejection must not count as unhandled.
         answer?.catch(() => undefined);
         await sent(socket, text, limited);
         if (answer) return { data: await unlessAborted(limited, answer) };
@@ -91,7 +91,7 @@ function nextMessage(socket: WebSocket, where: string): Promise<Json> {
   return promise;
 }
 
-/** JSON itself, any other text as text, bytes base64. */
+/** JSON as JSON, other text as text, bytes as base64. */
 function read(message: RawData, isBinary: boolean): Json {
   const bytes = Array.isArray(message) ? Buffer.concat(message) : Buffer.from(message as Buffer);
   if (isBinary) return bytes.toString('base64');

@@ -7,7 +7,7 @@ import { checkHeader } from './headers.ts';
 import { connectURL, portOf } from './tls.ts';
 import { placeOf, type Reason, reasonOf, saySent, upstreamError } from './upstream-error.ts';
 
-/** HTTP through the gate. Every connection is checked when it is made: the first, the next, and those of redirects. */
+/** HTTP through the gate, which checks every new connection, those of redirects included. */
 export interface OutboundFetch extends AsyncDisposable {
   (request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse>;
 }
@@ -26,13 +26,13 @@ export interface HTTPResponse {
   /** Names in lower case; several of one name are joined by a comma. */
   headers: Readonly<Record<string, string>>;
   body: Buffer;
-  /** Where the answer came from in the end. */
+  /** Address of the answer, after redirects. */
   url: URL;
 }
 
 interface FetchOptions {
   sslVerify?: boolean;
-  /** Of a body, compressed and not. */
+  /** Limit of a body, compressed and uncompressed. */
   maxBytes?: number;
 }
 
@@ -74,7 +74,7 @@ export function createOutboundFetch(
     let current = request;
     for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
       const asked = current;
-      // Whoever redirects has had the request.
+      // A server that redirects has received the request.
       const response = await saySent(hops > 0, () => readably(asked, signal));
       const next = request.followRedirects === false ? undefined : redirected(asked, response);
       if (!next) return response;
@@ -100,7 +100,7 @@ async function createAgent(outbound: Outbound, sslVerify: boolean): Promise<Agen
     pipelining: 1,
     keepAliveTimeout: 10_000,
     maxHeaderSize: 32_768,
-    // Whoever asks says how long: the signal of the request is the one clock.
+    // The signal of the request is the only time limit.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect({ protocol, hostname, port }, callback) {
@@ -116,7 +116,7 @@ async function createAgent(outbound: Outbound, sslVerify: boolean): Promise<Agen
   });
 }
 
-/** `host:port`, and nothing of a URL that could be a secret. */
+/** `host:port` of a URL, without parts that could be secret. */
 export function whereOf(url: URL): string {
   return placeOf(url.hostname.replace(/^\[|\]$/g, ''), portOf(url));
 }
@@ -131,7 +131,7 @@ function checkRequest({ url, headers = {} }: HTTPRequest): void {
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** What to send to where a response points, or undefined when it is the answer. */
+/** The request to the target of a redirect; undefined if the response is none. */
 function redirected(request: HTTPRequest, { status, headers }: HTTPResponse): HTTPRequest | undefined {
   const { location } = headers;
   if (!redirects.has(status) || location === undefined) return undefined;
@@ -154,7 +154,7 @@ function redirected(request: HTTPRequest, { status, headers }: HTTPResponse): HT
   };
 }
 
-/** The only ones another origin gets: any other may be a credential. */
+/** The only headers sent to another origin: others may be credentials. */
 const ownHeaders: ReadonlySet<string> = new Set(['accept', 'content-type', 'user-agent']);
 
 function targetOf(location: string, base: URL): URL {
@@ -184,7 +184,7 @@ async function collect(
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    // What is announced to be too much is not read; a HEAD announces what it does not send.
+    // A body announced as too large is not read. A HEAD announces a body that it does not send.
     if (size > maxBytes || Number(headers['content-length']) > maxBytes) {
       body.destroy();
       throw tooLarge(maxBytes, url);

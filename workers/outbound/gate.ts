@@ -6,20 +6,20 @@ import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import { placeOf, reasonOf, upstreamError } from './upstream-error.ts';
 
-/** The one gate to the outside: what a tenant names must be an address of the internet, or one the deployment allows. */
+/** The only way to outside addresses: a host that a tenant names must resolve to a public address, or to one that the deployment
+ * allows. */
 export interface Outbound {
   /**
-   * The addresses a host name stands for that may be connected to, at least one. Connect to one of these and nothing else:
-   * a name that is resolved again may stand for something else by then.
+   * The permitted addresses of a host name, at least one. Connect to one of these only: a second lookup may give another address.
    */
   resolve(host: string, signal: AbortSignal): Promise<string[]>;
-  /** A connection to the first of those addresses that answers, for drivers that take a socket. */
+  /** Connects to the first permitted address that answers, for drivers that take a socket. */
   connect(target: { host: string; port: number }, signal: AbortSignal): Promise<Socket>;
 }
 
 const CONNECT_MS = 5_000;
 
-/** What a name stands for at this moment. */
+/** Resolves a host name to all its addresses. */
 export type Lookup = (host: string) => Promise<string[]>;
 
 export function createOutbound({ allow }: Config['outbound'], lookupAll: Lookup = addressesOf): Outbound {
@@ -27,7 +27,7 @@ export function createOutbound({ allow }: Config['outbound'], lookupAll: Lookup 
   for (const { address, prefix, family } of allow) allowed.addSubnet(address, prefix, family);
 
   async function resolve(host: string, signal: AbortSignal): Promise<string[]> {
-    // The system's resolver cannot be told to stop.
+    // The system's resolver cannot be cancelled.
     const addresses = await unlessAborted(signal, lookupAll(host));
     const permitted = addresses.filter((address) => isWithin(allowed, address) || isPublic(address));
     if (permitted.length === 0) throw upstreamError('not-allowed', host);
@@ -68,7 +68,7 @@ async function connectTo(address: string, port: number, signal: AbortSignal): Pr
 
 async function addressesOf(host: string): Promise<string[]> {
   try {
-    // The system's resolver also reads what is no name, such as 2130706433 and 0x7f.1, so the check comes after it.
+    // The system's resolver also accepts numbers such as 2130706433 and 0x7f.1, so addresses are checked after the lookup.
     const found = await lookup(host, { all: true, order: 'ipv4first' });
     return found.map(({ address }) => address);
   } catch (cause) {
@@ -77,10 +77,10 @@ async function addressesOf(host: string): Promise<string[]> {
 }
 
 function isPublic(address: string): boolean {
-  // A zone names an interface of this machine.
+  // An address with a zone belongs to an interface of this machine.
   if (address.includes('%')) return false;
   if (isIP(address) === 4) return !isWithin(reserved, address);
-  // What carries an IPv4 address inside is as public as that address; all else must be global unicast.
+  // An IPv4-mapped address is as public as its IPv4 address; others must be global unicast.
   if (isWithin(mapped, address)) return !isWithin(reserved, address);
   return isWithin(globalUnicast, address) && !isWithin(reserved, address);
 }
@@ -102,7 +102,7 @@ function networksOf(...names: string[]): BlockList {
 const mapped = networksOf('::ffff:0:0/96');
 const globalUnicast = networksOf('2000::/3');
 
-/** The special-purpose registries of IANA: private, shared, loopback, link-local with the clouds' metadata, tests, multicast. */
+/** Special-purpose registries of IANA: private, shared, loopback, link-local (cloud metadata), documentation, multicast. */
 const reserved = networksOf(
   '0.0.0.0/8',
   '10.0.0.0/8',

@@ -1,10 +1,10 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { AppError } from '#shared/errors.ts';
 
-/** Belong to the connection or say where a message ends: who could set them could write a second request. */
+/** Headers of the connection, or of the length of a message: a tenant that sets them could smuggle a second request. */
 const reserved = /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/;
 
-/** Throws when a name or a value cannot be a header; the value, which may be a secret, is not repeated. */
+/** Throws for an invalid name or value; does not repeat the value, which may be a secret. */
 export function checkHeader(name: string, value: string): void {
   try {
     validateHeaderName(name);
@@ -24,7 +24,7 @@ export function checkHeader(name: string, value: string): void {
   }
 }
 
-/** Later ones win; names in lower case. */
+/** Merges lists of headers: later ones win; names become lower case. */
 export function headersOf(...lists: readonly (readonly { key: string; value: unknown }[])[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { key, value } of lists.flat()) {

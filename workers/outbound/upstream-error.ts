@@ -1,7 +1,7 @@
 import { AppError, toAppError } from '#shared/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
 
-/** Why something outside could not be reached; `details.reason` of UPSTREAM_FAILED. */
+/** Reason of UPSTREAM_FAILED, in `details.reason`. */
 export type Reason =
   | 'unreachable'
   | 'timeout'
@@ -41,7 +41,7 @@ function tlsFault(cause: unknown): string {
 
 const hopeless: ReadonlySet<Reason> = new Set(['authentication', 'not-found', 'tls', 'not-allowed']);
 
-/** UPSTREAM_FAILED in our words: what a server says may repeat what it was sent. `where` is `host:port` and no more. */
+/** UPSTREAM_FAILED in our words, since a server's message may repeat secrets it was sent. `where` is `host:port` only. */
 export function upstreamError(reason: Reason, where: string, cause?: unknown): AppError {
   return new AppError('UPSTREAM_FAILED', messages[reason](where, cause), {
     cause,
@@ -51,8 +51,8 @@ export function upstreamError(reason: Reason, where: string, cause?: unknown): A
 }
 
 /**
- * Work that comes after a request has gone out: whatever fails then says so in `details.sent`, because its reason alone would
- * say that nothing was done.
+ * Runs work after a request has been sent: its errors get `details.sent`, because their reason alone would mean that nothing
+ * was done.
  */
 export async function saySent<T>(isSent: boolean, work: () => Promise<T>): Promise<T> {
   try {
@@ -62,7 +62,7 @@ export async function saySent<T>(isSent: boolean, work: () => Promise<T>): Promi
   }
 }
 
-/** As a client may know it. Of what failed in the worker's own surroundings nobody can say how far the work had come. */
+/** The error for a client. For failures inside the worker it is unknown how far the work had come. */
 export function knownError(error: unknown): AppError {
   const known = toAppError(error);
   return error instanceof AppError || known.code !== 'UNAVAILABLE' ? known : withDetails(known, { begun: true });
@@ -93,7 +93,7 @@ const byCode: Readonly<Record<string, Reason>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'tls',
 };
 
-/** What Node itself says of a connection that failed; undefined for what only the driver understands. */
+/** Reason of a failed connection from Node's error code; undefined for errors of drivers. */
 export function reasonOf(error: unknown): Reason | undefined {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (Object.hasOwn(byCode, code)) return byCode[code];

@@ -25,7 +25,7 @@ interface Row {
   details: JsonObject | null;
 }
 
-/** An empty schema is empty; one that is not there is an error. */
+/** An unknown schema is an error, an empty one is not. */
 async function mustExist(connection: PostgresConnection, path: readonly string[]): Promise<void> {
   const [schema, table] = path;
   const { rowCount } =
@@ -80,5 +80,5 @@ select a.attname as name, 'column' as kind, pg_catalog.format_type(a.atttypid, a
  where n.nspname = $1 and c.relname = $2 and c.relkind = any('{r,p,v,m,f}') and a.attnum > 0 and not a.attisdropped
  order by a.attnum`;
 
-/** By the length of the path. */
+/** Statements by the length of the path. */
 const questions: readonly string[] = [SCHEMAS, TABLES, COLUMNS];

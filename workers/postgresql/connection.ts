@@ -11,13 +11,13 @@ export type Notice = { severity: string; message: string };
 
 /** A connection to a PostgreSQL server, as it is lent for one piece of work. */
 export interface PostgresConnection extends PooledConnection {
-  /** What errors call the server. */
+  /** Name of the server in errors. */
   readonly where: string;
   readonly driver: pg.Client;
   readonly types: Types;
-  /** For statements of ours, whose answers are small and of known types. */
+  /** For our own statements, whose answers are small and of known types. */
   readonly query: pg.Client['query'];
-  /** What the server remarked on since this was called last. */
+  /** Notices of the server since the last call. */
   takeNotices(): Notice[];
 }
 
@@ -46,7 +46,7 @@ export async function openPostgresConnection(
 
 async function open(target: Target, means: Means, signal: AbortSignal): Promise<PostgresConnection> {
   const stream = await openStream(target, means, signal);
-  // A cancel must come to the very server that is at work, and a name may stand for several.
+  // A cancel must reach the same server, and a name may resolve to several.
   const place = { host: stream.remoteAddress ?? target.host, port: target.port };
   const driver = driverFor(stream, target);
   const settings = settingsFor(target);
@@ -95,7 +95,7 @@ async function open(target: Target, means: Means, signal: AbortSignal): Promise<
     close() {
       isOpen = false;
       driver.end().catch(() => undefined);
-      // What answers may be anything, also something that never hangs up.
+      // The server may be any program, also one that never closes the connection.
       setTimeout(() => stream.destroy(), HANG_UP_MS).unref();
     },
   };
@@ -108,7 +108,7 @@ function driverFor(stream: Socket, { host, port, user, password, database, appli
     host,
     port,
     user,
-    // As a function, an empty one is empty: the driver would look for another in the environment and in files.
+    // As a function, so that an empty password stays empty: the driver would look into the environment and into files.
     password: () => password,
     database,
     application_name: applicationName,
@@ -116,10 +116,9 @@ function driverFor(stream: Socket, { host, port, user, password, database, appli
 }
 
 /**
- * How values are written, so that the readers understand them, and how quotes are read, so that what we quote stays quoted,
- * whatever the role or the database has set for itself. The order of day and month is left as it is there. Statements and
- * not parameters of the connection: a pooler in between knows statements only. The time limit is for what nobody is left
- * to cancel, and does not replace one that the role has. The last line makes the server notice that we are gone while it works.
+ * Settings that our readers of values and our quoting rely on, whatever the role or the database has set. The order of day and
+ * month stays. These are statements and not connection parameters, because poolers pass on statements only. The time limit ends
+ * statements whose worker died, and does not replace one of the role. The last line lets a busy server notice a closed connection.
  */
 function settingsFor({ isOurs }: Target): string {
   return `
@@ -131,9 +130,9 @@ select pg_catalog.set_config('client_connection_check_interval', '10s', false)
  where pg_catalog.current_setting('server_version_num')::int >= 140000 and pg_catalog.version() !~* 'windows|mingw|visual'`;
 }
 
-/** The server answers a cancel by hanging up, whether there was anything to cancel or not. */
+/** The server answers a cancel by closing the connection, whether or not a statement was running. */
 async function sendCancel(driver: pg.Client, open: () => Promise<Socket>): Promise<void> {
-  // The driver has both since the server's greeting, and its types do not say so.
+  // The driver sets both at sign-in; its types do not have them.
   const { processID, secretKey } = driver as unknown as { processID: number; secretKey: number };
   const request = Buffer.alloc(16);
   request.writeInt32BE(16, 0);

@@ -18,7 +18,7 @@ export interface PostgresLender {
   lend<T>(signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
 }
 
-/** What can be asked of a PostgreSQL datasource: a tenant's own database, or another server. */
+/** Operations of a PostgreSQL datasource: a tenant's own database, or another server. */
 export function createDatasourceConnection(
   lender: PostgresLender,
 ): Omit<Connection<typeof postgresql>, typeof Symbol.asyncDispose> {
@@ -42,7 +42,7 @@ export function createDatasourceConnection(
     browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
     async explain({ statement }, { signal }) {
       const { sql, params } = render(statement);
-      // Never ANALYZE, which would run it; after the options it is a mistake in the syntax.
+      // Never ANALYZE, which would run the statement; after the options it is a syntax error.
       const explained = { sql: `EXPLAIN (FORMAT JSON) ${sql}`, params, maxRows: 1 };
       const { data } = await lend(signal, (connection) => executeStatement(connection, explained));
       return (data as { 'QUERY PLAN': Json }[])[0]?.['QUERY PLAN'] ?? null;
@@ -55,7 +55,7 @@ interface Rendered {
   params: Json[];
 }
 
-/** The protocol counts values in two bytes. */
+/** The protocol counts parameters in two bytes. */
 const MAX_PARAMS = 65_535;
 
 function render(statement: Statement | null): Rendered {
@@ -97,7 +97,7 @@ function streamStatement(
   });
 }
 
-/** A refusal with the line of the statement that it is about. */
+/** Adds the line of the statement to the server's error. */
 async function located<T>(sql: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

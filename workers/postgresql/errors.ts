@@ -8,7 +8,7 @@ interface LentConnection {
   readonly where: string;
 }
 
-/** The work, with errors that a tenant can read. What a server says is the tenant's own; nothing of the connection is in it. */
+/** Runs the work and turns its errors into ones for the tenant: messages of the server, without details of the connection. */
 export function readably<C extends LentConnection, T>(
   work: (connection: C) => Promise<T>,
 ): (connection: C) => Promise<T> {
@@ -25,12 +25,12 @@ function usableError(error: unknown, connection: LentConnection): unknown {
   if (error instanceof AppError) return error;
   const refusal = refusalOf(error);
   if (refusal) return refusal;
-  // With the connection whole, the fault is ours.
+  // While the connection is open, the fault is our own.
   if (connection.isOpen && !(error instanceof pg.DatabaseError)) return error;
   return withDetails(upstreamError(reasonOf(error) ?? 'lost', connection.where, error), { sent: true });
 }
 
-/** What the server has against a statement; undefined when it is about the connection, or no word of the server's. */
+/** The server's error about a statement; undefined for errors of the connection and of the driver. */
 export function refusalOf(error: unknown, sql?: string): AppError | undefined {
   if (!(error instanceof pg.DatabaseError) || endsConnection(error)) return undefined;
   const { code, detail, hint, position, schema, table, column, constraint } = error;
@@ -60,7 +60,7 @@ const byCode: Readonly<Record<string, Reason>> = {
   '57P03': 'busy',
 };
 
-/** Why nobody was let in. From the code alone: what answers may say whatever it wants a tenant to read. */
+/** Reason of a failed sign-in. Uses the code alone: the message could come from any program that answers. */
 export function connectError(error: unknown, { where }: Pick<Target, 'where'>, signal: AbortSignal): AppError {
   if (signal.aborted) return upstreamError('timeout', where, error);
   if (error instanceof AppError) return error;

@@ -1,13 +1,13 @@
 import { AppError } from '#shared/errors.ts';
 
-/** A letter and a length, which counts itself. */
+/** Header of a message: a letter, and a length that includes itself. */
 const HEADER = 5;
 const SHORTEST = 4;
 const LONGEST = 128 * 1024 * 1024;
 
 /**
- * Looks over a server's messages before the driver reads them. Where a text has no end the driver would look for it for ever,
- * and with it the whole process would stand still; what is too long it would gather in memory.
+ * Checks a server's messages before the driver reads them. On a text without its end the driver would loop for ever and block the
+ * process; a message that is too long it would buffer in memory.
  */
 export function createFrameCheck(): (data: Buffer) => void {
   const header = Buffer.alloc(HEADER);
@@ -21,7 +21,7 @@ export function createFrameCheck(): (data: Buffer) => void {
     if (length > LONGEST && kind() !== 'D') throw broken();
     if (length > LONGEST) throw new AppError('DB_ERROR', 'One row of the answer is larger than 128 MB');
     rest = length - SHORTEST;
-    // A row has no texts that end by themselves, and rows are nearly all that there is.
+    // Rows, nearly all messages, have no NUL-terminated texts.
     kept = isWhole[kind()] ? [] : null;
     if (rest === 0) end();
   }
@@ -62,9 +62,9 @@ function broken(): Error {
   return new Error('The server does not keep to the protocol');
 }
 
-/** By the letter of a message: whether every text in it has its end in it. */
+/** By the letter of a message: checks that every text in it is terminated. */
 const isWhole: Readonly<Record<string, (body: Buffer) => boolean>> = {
-  /** What sign-in is asked for; only the list of SASL mechanisms has texts. */
+  /** Authentication request; only the list of SASL mechanisms has texts. */
   R: (body) => body.length >= 4 && (body.readInt32BE(0) !== 10 || isList(body.subarray(4))),
   E: isList,
   N: isList,
@@ -74,7 +74,7 @@ const isWhole: Readonly<Record<string, (body: Buffer) => boolean>> = {
   T: hasColumns,
 };
 
-/** Texts, and an empty one after the last. */
+/** Texts with an empty one after the last. */
 function isList(body: Buffer): boolean {
   return body.at(-1) === 0 && (body.length === 1 || body.at(-2) === 0);
 }
@@ -83,7 +83,7 @@ function hasTwoTexts(body: Buffer): boolean {
   return body.at(-1) === 0 && body.indexOf(0) < body.length - 1;
 }
 
-/** A name, and eighteen bytes about it, for each. */
+/** A name and eighteen bytes for each field. */
 function hasColumns(body: Buffer): boolean {
   if (body.length < 2) return false;
   let at = 2;

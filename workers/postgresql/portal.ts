@@ -9,55 +9,55 @@ export interface PortalRequest {
   sql: string;
   values: readonly (string | null)[];
   budget: Budget;
-  /** What errors call the statement. */
+  /** Name of the statement in errors. */
   field?: string;
-  /** Takes the rows as they come; the next portion is fetched when the promise is fulfilled. */
+  /** Takes the rows as they arrive; the next batch is fetched when the promise resolves. */
   take?: (rows: RawRow[], fields: readonly FieldDef[]) => Promise<void>;
 }
 
 export interface Budget {
-  /** Rows after which no more are asked for. */
+  /** Maximum number of rows. */
   rows: number;
-  /** About as many as in JSON; the first row is read whatever its size. */
+  /** Approximate size in JSON; the first row is read in any size. */
   bytes: number;
 }
 
-/** What the server said, values as it wrote them. */
+/** Answer of the server, with values as text. */
 export interface RawResult {
-  /** Null for a statement that answers with no rows at all. */
+  /** Null for a statement that returns no rows. */
   fields: FieldDef[] | null;
-  /** Empty when somebody has taken them. */
+  /** Empty when `onRows` has taken them. */
   rows: RawRow[];
-  /** That were read, here or taken. */
+  /** Number of rows read, taken ones included. */
   rowCount: number;
   bytes: number;
-  /** The server's last word on the statement: `INSERT 0 5`. None for a text without a statement, and where it was cut short. */
+  /** The command tag: `INSERT 0 5`. None for an empty statement, and when reading was stopped. */
   tag: string | null;
   isCut: boolean;
 }
 
-/** The word of the statement, and the rows that it touched, as far as the server says either. */
+/** Command and number of rows of a command tag, as far as it has them. */
 export function readTag(tag: string): { command: string; count: number | null } {
   const [, command = '', count] = /^(\w+).*?(?: (\d+))?$/.exec(tag) ?? [];
   return { command, count: count === undefined ? null : Number(count) };
 }
 
-/** How much is asked for at once: about so much text, going by the rows of the last portion. */
+/** Bytes of text to fetch at once, estimated from the last batch. */
 const PORTION_BYTES = 1024 * 1024;
 const FIRST_PORTION = 50;
 const LARGEST_PORTION = 10_000;
 
 /**
- * Runs one statement by the extended protocol, which takes no second one, and reads no more rows than the budget allows: a
- * million cost no more than the first few.
+ * Runs one statement by the extended protocol, which accepts only one, and reads no more rows than the budget allows: of a
+ * million rows only these are sent.
  */
 export function runPortal({ driver }: PostgresConnection, request: PortalRequest): Promise<RawResult> {
   return driver.query(new Portal(request)).answer;
 }
 
-/** What a statement takes and gives, without running it. */
+/** Describes parameters and columns of a statement without running it. */
 export interface Description {
-  /** The types that the server expects of the values. */
+  /** Types that the server expects of the parameters. */
   parameters: readonly number[];
   fields: readonly FieldDef[];
 }
@@ -70,7 +70,7 @@ interface ParameterDescription {
   dataTypeIDs: number[];
 }
 
-/** The handlers are the driver's: it calls each when the message of that name comes. */
+/** The driver calls these handlers, each for the message of its name. */
 class Preparation implements Submittable {
   readonly answer: Promise<Description>;
   readonly #sql: string;
@@ -124,11 +124,11 @@ class Portal implements Submittable {
   readonly #settle = Promise.withResolvers<RawResult>();
   readonly #result: RawResult = { fields: null, rows: [], rowCount: 0, bytes: 0, tag: null, isCut: false };
   #connection: Connection | undefined;
-  /** In JSON every row repeats the names. */
+  /** Every JSON row repeats the column names. */
   #named = 0;
-  /** Of what was asked for last. */
+  /** Rows of the last fetch. */
   #portion = { rows: 0, bytes: 0 };
-  /** Of the rows that wait to be handed over. */
+  /** Bytes of the rows that wait to be handed over. */
   #held = 0;
   #handing = Promise.resolve();
   #refusal: AppError | undefined;
@@ -176,7 +176,7 @@ class Portal implements Submittable {
     return this.#result.rowCount === 0 ? most > 0 : this.#result.bytes + bytes <= most;
   }
 
-  /** The rows are larger than those before them, and what was asked for with these in mind is too much to hold. */
+  /** The rows are larger than earlier ones, so the requested batch is too large to hold. */
   #holdBack(): void {
     const stream = this.#connection?.stream;
     stream?.pause();
@@ -191,7 +191,7 @@ class Portal implements Submittable {
     });
   }
 
-  /** As many as seem to fit, and one that shows that there are more. */
+  /** As many rows as should fit, and one more to know whether there are others. */
   #nextPortion(): number {
     const { budget } = this.#request;
     const { rowCount, bytes } = this.#result;
@@ -215,7 +215,7 @@ class Portal implements Submittable {
     this.#isOver = true;
     this.#settle.reject(this.#refusal ?? error);
     this.#sync(connection);
-    // Nobody takes what may have been held back.
+    // No consumer takes the rows that are held back.
     connection.stream.resume();
   }
 
@@ -224,27 +224,27 @@ class Portal implements Submittable {
     this.#settle.resolve(this.#result);
   }
 
-  /** The server waits for rows until it is told that there are none, and then says that this is an error. */
+  /** COPY FROM STDIN waits for rows: it is told that there are none, and answers with an error. */
   handleCopyInResponse(connection: Connection): void {
     this.#refusal = this.#copyRefused();
-    // The driver's types do not know of it.
+    // The method is missing in the driver's types.
     (connection as unknown as { sendCopyFail(message: string): void }).sendCopyFail('there is nothing to copy from');
   }
 
-  /** Nothing that could be said would keep the server from sending all of it, so the connection ends here. */
+  /** COPY TO STDOUT cannot be stopped in the protocol, so the connection is closed. */
   handleCopyData(): void {
     this.#giveUp(this.#copyRefused());
   }
 
   #copyRefused(): AppError {
     const message = 'COPY from STDIN or to STDOUT sends rows beside the statement: use INSERT or SELECT';
-    // Statements before it may be done.
+    // Earlier statements may have taken effect.
     return new AppError('VALIDATION_ERROR', `${this.#request.field ?? 'statement'}: ${message}`, {
       details: { sent: true },
     });
   }
 
-  /** Goes on when the rows that are here have been taken, in the order in which they came. */
+  /** Goes on when the present rows have been taken, in their order. */
   #handOver(goOn: () => void): void {
     const { take } = this.#request;
     if (!take) return goOn();
@@ -261,14 +261,14 @@ class Portal implements Submittable {
     });
   }
 
-  /** With the connection ends whatever the statement did. */
+  /** Closing the connection rolls the statement back. */
   #giveUp(error: unknown): void {
     this.#isOver = true;
     this.#settle.reject(error);
     this.#connection?.stream.destroy();
   }
 
-  /** Each is answered, so a second one would end the next query: a commit may fail after the first. */
+  /** Sent once: each sync is answered, and a second answer would end the next query. A commit may fail after the first. */
   #sync(connection: Connection): void {
     if (!this.#isSynced) connection.sync();
     this.#isSynced = true;
@@ -276,7 +276,7 @@ class Portal implements Submittable {
 }
 
 function fetch(connection: Connection, rows: number): void {
-  // The driver's types say text, but it writes a number.
+  // The driver's types say string, but it writes a number.
   connection.execute({ rows: rows as unknown as string }, true);
   connection.flush();
 }

@@ -11,8 +11,8 @@ export interface Typed {
 }
 
 /**
- * Rows as JSON has them. What a number of JSON would not hold exactly stays text (bigint, numeric), as do moments, in ISO 8601
- * with their zone; bytes are base64.
+ * Rows as JSON. Values that a JSON number would not hold exactly stay text (bigint, numeric); times are ISO 8601 with their zone;
+ * bytes are base64.
  */
 export async function typeRows(connection: PostgresConnection, results: readonly RawResult[]): Promise<Typed[]> {
   await learnTypes(
@@ -34,7 +34,7 @@ export function columnsOf(fields: readonly FieldDef[], types: Types): Typed['col
   return fields.map((field, index) => ({ name: keys[index] ?? '', type: types.nameOf(field) }));
 }
 
-/** By what is known of the types; what is not is a text. */
+/** Converts by the known types; a value of an unknown type stays text. */
 export function rowsOf(rows: readonly RawRow[], fields: readonly FieldDef[], types: Types): JsonObject[] {
   const keys = columnKeys(fields.map(({ name }) => name));
   const readers = fields.map(({ dataTypeID }) => types.reader(dataTypeID));
@@ -47,8 +47,8 @@ export function rowsOf(rows: readonly RawRow[], fields: readonly FieldDef[], typ
 }
 
 /**
- * Hands the rows over as they come. The types are learned before: between the portions of an answer the connection can be asked
- * nothing else.
+ * Hands the rows over as they arrive. Learns their types before, because the connection cannot run another statement between the
+ * batches of an answer.
  */
 export async function streamRows(
   connection: PostgresConnection,
@@ -62,7 +62,7 @@ export async function streamRows(
   });
 }
 
-/** Values as parameters. Only lists and objects are written in a way that depends on what the server expects. */
+/** Values as parameters. Only the form of lists and objects depends on the type that the server expects. */
 export async function writeParams(
   connection: PostgresConnection,
   { sql, params }: { sql: string; params: readonly Json[] },

@@ -11,7 +11,7 @@ export interface Place {
   port: number;
 }
 
-/** How a place is connected to: through the guard, but for the deployment's own server. */
+/** Connects to an address: through the gate, except for the deployment's own server. */
 export type Dial = (place: Place, signal: AbortSignal) => Promise<Socket>;
 
 export interface Means {
@@ -20,14 +20,14 @@ export interface Means {
   target: Pick<Target, 'where' | 'tls' | 'connectMs'>;
 }
 
-/** A connection on which the protocol can begin. The place may be an address of the target's host. */
+/** A connection on which the protocol can begin. `place` may be an address of the target's host. */
 export async function openStream(
   place: Place,
   { dial, encryption, target }: Means,
   signal: AbortSignal,
 ): Promise<Socket> {
   const socket = await dial(place, signal);
-  // Whoever is at work notices by the end of the stream.
+  // The driver notices the error by the end of the stream.
   socket.on('error', () => undefined);
   socket.setKeepAlive(true, 30_000);
   if (encryption === 'never') return socket;
@@ -43,7 +43,7 @@ export async function openStream(
   }
 }
 
-/** SSLRequest: the answer is one byte in clear. */
+/** Sends SSLRequest, whose answer is one unencrypted byte. */
 async function offersTLS(socket: Socket, where: string): Promise<boolean> {
   const request = Buffer.alloc(8);
   request.writeInt32BE(8, 0);
@@ -56,13 +56,13 @@ async function offersTLS(socket: Socket, where: string): Promise<boolean> {
   const answer = String(await promise);
   socket.off('close', onClose);
   if (answer === 'S' || answer === 'N') return answer === 'S';
-  // Not a PostgreSQL; or more than the one byte, put in by somebody on the way to be taken for what comes encrypted.
+  // Not PostgreSQL, or more than one byte: an attacker on the way could inject bytes that count as encrypted.
   throw upstreamError('refused', where);
 }
 
 /**
- * The stream as the driver wants it: one it may connect by itself, which is connected, and whose every message is looked over
- * before the driver reads it. Seven bytes can keep the driver looking for the end of a text for ever.
+ * The stream in the form that the driver expects: `connect` does nothing, since it is connected, and every message is checked
+ * before the driver reads it. Seven bytes can make the driver loop for ever.
  */
 export function forDriver<S extends Socket>(stream: S): S {
   return Object.assign(guarded(stream, createFrameCheck()), {

@@ -4,27 +4,27 @@ import { tlsOptions } from '../outbound/tls.ts';
 /** Whether to encrypt: never, if the server offers it, or always. */
 export type Encryption = 'never' | 'offered' | 'always';
 
-/** Which server, how it is spoken to, and as whom. */
+/** Address, encryption and credentials of a server. */
 export interface Target {
   host: string;
   port: number;
-  /** What errors call it. */
+  /** Name in errors. */
   where: string;
   database: string;
   user: string;
   password: string;
   applicationName: string;
   connectMs: number;
-  /** One after the other: a server may let the same user in by one of them only. */
+  /** Tried in order: a server may accept the user with one of them only. */
   encryption: readonly Encryption[];
   tls: ConnectionOptions;
-  /** The role is one we have made: its time limits are not the wish of whoever has given us the server. */
+  /** Gantry made the role, so its time limits are not a choice of the server's owner. */
   isOurs: boolean;
 }
 
 export type SSLMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
-/** As libpq means it. The connection goes to an address; the certificate is for the host that was named. */
+/** Security by libpq's `sslmode`. The connection goes to an address; the certificate is checked for the named host. */
 export function securityOf(
   sslMode: SSLMode,
   { host, caCertificate = '' }: { host: string; caCertificate?: string },

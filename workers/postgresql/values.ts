@@ -2,26 +2,26 @@ import type { FieldDef } from 'pg';
 import type { Json } from '#shared/json.ts';
 import { numberOrText, parseJson } from '../connections/rows.ts';
 
-/** What has to be known of a type to write and read its values. */
+/** Properties of a type that reading and writing its values need. */
 interface PostgresType {
-  /** The elements' type, of an array. */
+  /** Type of the elements of an array. */
   element: number | null;
   delimiter: string;
-  /** The type that a domain is made of. */
+  /** Base type of a domain. */
   base: number | null;
 }
 
-/** A type, and what is said of it in parentheses: `-1` for nothing. */
+/** A type and its modifier; `-1` for none. */
 export type Kind = Pick<FieldDef, 'dataTypeID' | 'dataTypeModifier'>;
 
 /** The types of one database, learned as they come up. */
 export interface Types {
   learn(query: CatalogQuery, kinds: readonly Kind[]): Promise<void>;
-  /** As SQL writes it. */
+  /** Name in SQL. */
   nameOf(kind: Kind): string;
-  /** How a value of this type is made of its text. */
+  /** Converts a text of this type to JSON. */
   reader(id: number): (text: string) => Json;
-  /** A value as text for a parameter of this type; undefined stands for a type that was not asked about. */
+  /** Writes a value as the text of a parameter; `undefined` stands for a type that is not known. */
   write(value: Json, id: number | undefined): string | null;
 }
 
@@ -29,12 +29,12 @@ type CatalogQuery = (sql: string, values: unknown[]) => Promise<{ rows: TypeRow[
 
 interface TypeRow extends PostgresType {
   id: number;
-  /** Null where it is not the type itself that was asked about. */
+  /** Null for types that were read as parts of others. */
   modifier: number | null;
   name: string | null;
 }
 
-/** A type may be given another name, and a connection that knows the old one be kept for long. */
+/** Types can be renamed while a connection is kept, so names are read again after this time. */
 const FRESH_MS = 60_000;
 
 export function createTypes(): Types {
@@ -96,7 +96,7 @@ function keyOf({ dataTypeID, dataTypeModifier }: Kind): string {
   return `${dataTypeID} ${dataTypeModifier}`;
 }
 
-/** The two vectors count as arrays, but are written in another way. */
+/** The two vector types are arrays with a different text form. */
 const QUESTION = `
 with recursive asked as (
   select distinct a.id, a.modifier from unnest($1::pg_catalog.oid[], $2::pg_catalog.int4[]) as a(id, modifier)
@@ -117,7 +117,7 @@ const asNumber = (text: string): Json => numberOrText(Number(text));
 const asBytes = (text: string): Json =>
   text.startsWith('\\x') ? Buffer.from(text.slice(2), 'hex').toString('base64') : text;
 
-/** Any program may answer as the server, also with what is no JSON. */
+/** The server may be any program, and send invalid JSON. */
 function asJson(text: string): Json {
   try {
     return parseJson(text);
@@ -126,7 +126,7 @@ function asJson(text: string): Json {
   }
 }
 
-/** `2026-11-21 12:00:00.5+05:30` → `2026-11-21T12:00:00.5+05:30`; infinity and years before Christ stay as they are. */
+/** `2026-11-21 12:00:00.5+05:30` → `2026-11-21T12:00:00.5+05:30`; infinity and years BC stay text. */
 function asMoment(text: string): Json {
   const [, date, time, zone = ''] =
     /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d(?::\d\d){0,2})?$/.exec(text) ?? [];
@@ -134,7 +134,7 @@ function asMoment(text: string): Json {
   return `${date}T${time}${zone === '+00' ? 'Z' : /^.\d\d$/.test(zone) ? `${zone}:00` : zone}`;
 }
 
-/** By the types' numbers, which are the same in every database; all others are texts. */
+/** By type OIDs, which are the same in every database; values of other types stay text. */
 const readers: Readonly<Record<number, (text: string) => Json>> = {
   16: (text) => text === 't',
   17: asBytes,
@@ -153,13 +153,13 @@ function isJson(id: number): boolean {
   return id === 114 || id === 3802;
 }
 
-/** A quoted element, a brace, or an element as it is; what stands between is the delimiter. */
+/** A quoted element, a brace, or a plain element; between them stands the delimiter. */
 const TOKENS: Readonly<Record<string, RegExp>> = {
   ',': /"([^"\\]*(?:\\.[^"\\]*)*)"|([{}])|([^"{},]+)/gs,
   ';': /"([^"\\]*(?:\\.[^"\\]*)*)"|([{}])|([^"{};]+)/gs,
 };
 
-/** A list may begin with its bounds. What is no list stays a text, since any program may answer as the server. */
+/** An array may begin with its bounds. An invalid array stays text, since the server may be any program. */
 function readArray(text: string, delimiter: string, read: (text: string) => Json): Json {
   const root: Json[] = [];
   const open = [root];
@@ -187,7 +187,7 @@ function readElement(token: string, quoted: string | undefined, read: (text: str
 
 interface ArrayForm {
   delimiter: string;
-  /** Lists in a list are its further dimensions, unless the elements are JSON, of which lists are a kind. */
+  /** Lists in a list are further dimensions, unless the elements are JSON. */
   isOfJson: boolean;
   write(item: Json): string | null;
 }

@@ -4,7 +4,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Json } from '#shared/json.ts';
 import type { QueryResult } from '../connections/connection.ts';
 
-/** Answers that may be given again, sealed: they are the tenant's data. Larger ones than this are asked for anew. */
+/** Cached answers are sealed, since they are the tenant's data. Larger ones are not cached. */
 const LARGEST_BYTES = 1024 * 1024;
 
 export interface QueryCache {
@@ -34,7 +34,7 @@ export function createQueryCache(pool: Pool, secrets: KeyRing): QueryCache {
   };
 }
 
-/** The same for the same question to the same datasource of the same tenant, as it is now. */
+/** Key of a query with its inputs, for one tenant and one version of the datasource. */
 export function cacheKey(parts: { tenantID: string; datasource: Json; question: Json }): string {
   return hash('sha256', JSON.stringify([parts.tenantID, parts.datasource, parts.question]));
 }

@@ -12,7 +12,7 @@ import type { KeptConnections } from '../connections/kept.ts';
 import { connectorOf } from '../connectors/index.ts';
 import type { Reach } from '../connectors/reach.ts';
 
-/** A datasource by its id, or by all that is to be known of it, secrets in clear. */
+/** A datasource by its id, or by its type and options with secrets in clear. */
 export type DatasourceRef =
   | { tenantID: string; datasourceID: string }
   | { tenantID: string; datasourceID: null; datasourceType: string; datasourceOptions: JsonObject };

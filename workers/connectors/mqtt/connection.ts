@@ -21,26 +21,26 @@ export interface MqttMessage {
   retain: boolean;
 }
 
-/** A connection that has been let in. */
+/** A connection that the server has accepted. */
 export interface MqttConnection {
   /** Aborted when the connection has ended. */
   readonly gone: AbortSignal;
-  /** Fulfilled when the server has taken the message, as far as the quality of service says so. */
+  /** Resolves when the server has taken the message, as far as the quality of service confirms that. */
   publish(message: MqttMessage): Promise<void>;
   subscribe(filter: { topic: string; qos: QoS }, onMessage: (message: MqttMessage) => void): Promise<void>;
-  /** Fulfilled when the server has read everything that was sent before. */
+  /** Resolves when the server has read everything that was sent before. */
   ping(): Promise<void>;
   close(): void;
 }
 
-/** A packet above this is not gathered in memory, however large it says that it is. */
+/** A larger packet ends the connection instead of being buffered. */
 const MOST_INFLOW = 32 * 1024 * 1024;
 const CLOSE_MS = 1_000;
 const MAX_UNDER_WAY = 1_000;
 
 type Reply = PromiseWithResolvers<Packet>;
 
-/** MQTT on a connected socket. It never connects again, keeps nothing to send later and believes no packet of the server. */
+/** MQTT on a connected socket. It never reconnects, keeps no messages to send later, and checks every packet of the server. */
 export async function openMqttConnection(
   socket: Socket,
   { where, greeting }: { where: string; greeting: Greeting },
@@ -51,7 +51,7 @@ export async function openMqttConnection(
   const gone = new AbortController();
   const replies = new Map<string, Reply>();
   const pings: Reply[] = [];
-  /** Messages of QoS 2 that came and may come again, until the server says that it knows. */
+  /** Received messages of QoS 2, which may come again until the server sends PUBREL. */
   const received = new Set<number>();
   let onMessage: ((message: MqttMessage) => void) | undefined;
   /** A server of version 5 ends the connection when more messages than it takes are under way. */
@@ -115,7 +115,7 @@ export async function openMqttConnection(
     const isKnown = qos === 2 && received.has(messageId ?? 0);
     if (qos === 2) received.add(messageId ?? 0);
     if (qos > 0) send({ cmd: qos === 1 ? 'puback' : 'pubrec', messageId });
-    // Some brokers send what nobody has asked for.
+    // Some brokers send messages without a subscription.
     if (!isKnown) onMessage?.({ topic, payload: Buffer.from(payload), qos, retain });
   }
 
@@ -201,7 +201,7 @@ function hello({ protocolVersion, clientId, username, password, keepAlive }: Gre
   };
 }
 
-/** By the codes of both versions. */
+/** By the return codes of both protocol versions. */
 const refusals: Readonly<Record<number, Reason>> = {
   3: 'busy',
   4: 'authentication',

@@ -17,7 +17,7 @@ type Options = z.output<(typeof mqtt)['options']>;
 type Query = z.output<(typeof mqtt)['query']>;
 type Reading = Extract<Query, { operation: 'read' }>;
 
-/** One connection that all publish on. Who reads has another: what comes on it is for nobody else. */
+/** All calls publish on one connection. A call that reads has its own, so that its messages are its own. */
 export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
   const target = targetOf(options);
   const where = placeOf(target.host, target.port);
@@ -51,7 +51,7 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
   };
 };
 
-/** What the protocol has room for, less the topic. */
+/** Limit of the protocol, less the topic. */
 const MOST_PAYLOAD = 268_000_000;
 
 interface Target {
@@ -98,7 +98,7 @@ async function read(connection: MqttConnection, query: Reading, maxRows: number)
   const batch = createBatch();
   const wanted = Math.min(messageCount, maxRows);
   const enough = Promise.withResolvers<void>();
-  // It may fail before anybody waits for it.
+  // It may fail before it is awaited.
   enough.promise.catch(() => undefined);
   let isFull = false;
 
@@ -116,7 +116,7 @@ async function read(connection: MqttConnection, query: Reading, maxRows: number)
 
   await connection.subscribe({ topic, qos }, take);
   const over = new AbortController();
-  // What is retained comes before the answer to this, and then the time begins.
+  // Retained messages come before the answer to the ping; the waiting time begins after it.
   const waited = connection.ping().then(() => sleep(waitSeconds * 1_000, undefined, { signal: over.signal }));
   waited.catch(() => undefined);
   try {

@@ -15,7 +15,7 @@ export async function browse(connection: MySQLConnection, path: readonly string[
   return rows.map((row) => level.present(row.map(String), row));
 }
 
-/** An empty database is empty; one that is not there is an error. */
+/** An unknown database is an error, an empty one is not. */
 async function mustExist(connection: MySQLConnection, path: readonly string[]): Promise<void> {
   const sql =
     path.length === 1
@@ -49,7 +49,7 @@ select c.column_name, c.column_type, c.is_nullable, c.column_default, c.column_k
  where c.table_schema = ? and c.table_name = ?
  order by c.ordinal_position`;
 
-/** By the length of the path. */
+/** Statements by the length of the path. */
 const levels: readonly Level[] = [
   { sql: DATABASES, present: ([name = '']) => ({ name, kind: 'database', isContainer: true }) },
   {

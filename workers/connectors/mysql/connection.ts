@@ -9,9 +9,9 @@ import type { Target } from './target.ts';
 
 export interface MySQLConnection extends PooledConnection {
   readonly driver: Driver;
-  /** Rejects when the connection breaks; a query that is under way does not hear of it otherwise. */
+  /** Rejects when the connection breaks, which the driver does not tell a running query. */
   readonly broken: Promise<never>;
-  /** Ends the connection without a word, whatever the server is sending. */
+  /** Destroys the socket at once, without ending the protocol. */
   drop(): void;
 }
 
@@ -33,11 +33,11 @@ interface Means {
   outbound: Outbound;
 }
 
-/** The host may be an address of the target's. */
+/** `host` may be an address of the target's host. */
 async function open(host: string, means: Means, signal: AbortSignal): Promise<MySQLConnection> {
   const { target, outbound } = means;
   const socket = await outbound.connect({ host, port: target.port }, signal);
-  // A kill must come to the very server that is at work, and a name may stand for several.
+  // A kill must reach the same server, and a name may resolve to several.
   const address = socket.remoteAddress ?? host;
   socket.setKeepAlive(true, 30_000);
   const driver = createConnection({ ...driverOptions(target), stream: () => guarded(socket) });
@@ -56,7 +56,7 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
     socket.destroy();
   };
   const settle = () => told((done) => driver.query(SETTINGS, done));
-  // A reset does not touch what USE has chosen.
+  // A reset keeps the database that USE has chosen.
   const goBack = () => told((done) => driver.query(`use \`${target.database.replaceAll('`', '``')}\``, done));
   try {
     await unlessAborted(signal, Promise.race([told((done) => driver.connect(done)).then(settle), broken]));
@@ -89,13 +89,13 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
     close() {
       isOpen = false;
       driver.end(() => undefined);
-      // What answers may be anything, also something that never hangs up.
+      // The server may be any program, also one that never closes the connection.
       setTimeout(() => socket.destroy(), 500).unref();
     },
   };
 }
 
-/** Another connection has to ask for it. */
+/** Kills the query from another connection, as the protocol requires. */
 async function kill(threadID: number, address: string, means: Means): Promise<void> {
   const other = await open(address, means, AbortSignal.timeout(5_000));
   try {
@@ -106,14 +106,14 @@ async function kill(threadID: number, address: string, means: Means): Promise<vo
 }
 
 /**
- * How values are written, so that they can be read. The comments are for MySQL and for MariaDB: the time limit is for statements
- * that nobody is left to kill, and does not replace a shorter one.
+ * Settings that make values readable. The comments are executed by MySQL or MariaDB: the time limit ends statements whose worker
+ * died, and does not replace a shorter one.
  */
 const SETTINGS = `set names utf8mb4, time_zone = '+00:00'
  /*!50708 , max_execution_time = if(@@max_execution_time = 0, 3660000, @@max_execution_time) */
  /*M!100101 , max_statement_time = if(@@max_statement_time = 0, 3660, @@max_statement_time) */`;
 
-/** Without LOCAL_FILES a server cannot ask for files of ours, and the driver has nothing to read them with. */
+/** Without LOCAL_FILES a server cannot read our files, and the driver has no stream to read them with. */
 function driverOptions({ host, port, user, password, database, ssl, sslVerify, caCertificate, connectMs }: Target) {
   return {
     host,
@@ -131,7 +131,7 @@ function driverOptions({ host, port, user, password, database, ssl, sslVerify, c
     dateStrings: true,
     jsonStrings: true,
     rowsAsArray: true,
-    // The names of columns are the server's, and are not made into a program.
+    // The driver must not compile a parser, since column names come from the server.
     disableEval: true,
     ...(ssl && {
       ssl: {
@@ -144,7 +144,7 @@ function driverOptions({ host, port, user, password, database, ssl, sslVerify, c
   };
 }
 
-/** A call of the driver's as a promise. */
+/** Turns a callback of the driver into a promise. */
 function told(call: (done: (error: Error | null) => void) => unknown): Promise<void> {
   return new Promise((resolve, reject) => {
     call((error) => (error ? reject(error) : resolve()));
@@ -166,7 +166,7 @@ const byCode: Readonly<Record<string, Reason>> = {
   PROTOCOL_CONNECTION_LOST: 'lost',
 };
 
-/** From the code alone: what answers may say whatever it wants a tenant to read. */
+/** Uses the code alone: the message could come from any program that answers. */
 function connectError(error: unknown, target: Target, signal: AbortSignal): unknown {
   const where = placeOf(target.host, target.port);
   if (signal.aborted) return upstreamError('timeout', where, error);

@@ -52,7 +52,7 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
   };
 };
 
-/** The protocol counts values in two bytes. */
+/** The protocol counts parameters in two bytes. */
 const MAX_PARAMS = 65_535;
 
 function render(statement: Statement | null): { sql: string; params: Json[] } {
@@ -86,7 +86,7 @@ function keysOf(fields: FieldPacket[]): string[] {
   return columnKeys(fields.map(({ name }) => name));
 }
 
-/** The server is going down, or somebody has ended the connection there. */
+/** Server shutdown, or the connection was killed there. */
 const gone: ReadonlySet<number> = new Set([1053, 1152, 1184, 1927]);
 
 function usableError(error: unknown, target: Target, signal: AbortSignal): unknown {
@@ -100,7 +100,7 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** An error that the server answered with; the driver's own have no number. */
+/** DB_ERROR with the server's message; undefined for the driver's own errors, which have no number. */
 function databaseError(error: unknown): AppError | undefined {
   const { errno, sqlState, sqlMessage } = error as { errno?: number; sqlState?: string; sqlMessage?: string };
   if (typeof errno !== 'number' || sqlMessage === undefined || gone.has(errno)) return undefined;

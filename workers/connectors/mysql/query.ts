@@ -3,14 +3,14 @@ import type { Json } from '#shared/json.ts';
 import { MAX_BYTES } from '../../connections/rows.ts';
 import type { MySQLConnection } from './connection.ts';
 
-/** What the server said, values as the driver makes them. */
+/** Answer of the server, with values as the driver makes them. */
 export interface RawResult {
-  /** Null for a statement that answers with no rows at all. */
+  /** Null for a statement that returns no rows. */
   fields: FieldPacket[] | null;
   rows: unknown[][];
-  /** Also of rows that were handed over. */
+  /** Includes rows that were handed over. */
   rowCount: number;
-  /** Of a statement that writes. */
+  /** Rows that a writing statement changed. */
   affectedRows: number | undefined;
   isCut: boolean;
 }
@@ -19,7 +19,7 @@ interface StatementRequest {
   sql: string;
   params: readonly Json[];
   maxRows: number;
-  /** Takes the rows as they come; there are none in the result then. */
+  /** Takes the rows as they arrive; the result then has none. */
   onRows?: ((fields: FieldPacket[], rows: unknown[][]) => Promise<void>) | undefined;
 }
 
@@ -44,7 +44,7 @@ async function executePrepared(connection: MySQLConnection, request: StatementRe
   return await Promise.race([readRows(connection, command, request), connection.broken]);
 }
 
-/** A number without a fraction is a whole one, as LIMIT wants it; lists and objects are JSON. */
+/** Sends a number without a fraction as an integer, which LIMIT requires; lists and objects as JSON. */
 function bound(value: Json): unknown {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return mysql.TypedParameter.LONGLONG(value);
   if (typeof value === 'object' && value !== null) return mysql.TypedParameter.JSON(JSON.stringify(value));
@@ -58,8 +58,8 @@ const PORTION_BYTES = 1024 * 1024;
 const PORTION_ROWS = 1_000;
 
 /**
- * Of a procedure with several answers the first with rows is taken. When there are more rows than wanted, the connection ends:
- * the server would go on sending all of them.
+ * Takes the first result with rows of a procedure. Closes the connection when there are more rows than wanted, because the server
+ * would send all of them.
  */
 function readRows(
   connection: MySQLConnection,
@@ -101,7 +101,7 @@ function readRows(
 
   function finish(): void {
     if (result.isCut) connection.driver.pause();
-    // The loss of the connection is no news once everything is here.
+    // A lost connection no longer matters once everything has been read.
     const taken = onRows && result.rows.length > 0 ? onRows(result.fields ?? [], result.rows.splice(0)) : undefined;
     Promise.resolve(taken)
       .then(() => resolve(result), reject)

@@ -7,7 +7,7 @@ import { AppError } from '#shared/errors.ts';
 type Options = z.output<typeof mysql.options>;
 type Details = Extract<Options, { connectionOption: 'connectionDetails' }>['connectionDetails'];
 
-/** Which server, and as whom. */
+/** Address and credentials. */
 export interface Target extends Omit<Details, 'connectionName' | 'additionalOptions'> {
   connectMs: number;
 }

@@ -30,7 +30,7 @@ const names: Readonly<Record<number, string>> = {
   255: 'geometry',
 };
 
-/** Types that are texts or bytes, by whether their character set is that of bytes. */
+/** Types that are text or bytes, depending on their character set. */
 const ambiguous: Readonly<Record<number, readonly [text: string, bytes: string]>> = {
   249: ['tinytext', 'tinyblob'],
   250: ['mediumtext', 'mediumblob'],
@@ -45,7 +45,7 @@ const UNSIGNED = 32;
 const ENUM = 256;
 const SET = 2048;
 
-/** As SQL writes it. */
+/** Name in SQL. */
 export function typeName(field: FieldPacket): string {
   const { columnType = 0, characterSet, extendedTypeName, extendedFormat } = field;
   const flags = Number(field.flags);
@@ -62,7 +62,7 @@ function isWhole(type: number): boolean {
   return (type >= 1 && type <= 3) || type === 8 || type === 9;
 }
 
-/** How a value of the driver's is made JSON. */
+/** Converts a value of the driver to JSON. */
 export function readerOf({ columnType, extendedFormat }: FieldPacket): (value: unknown) => Json {
   if (columnType === JSON_TYPE || extendedFormat === 'json') return (value) => whenText(value, parseJson);
   if (columnType === TIMESTAMP) return (value) => whenText(value, (text) => isoTime(text, 'Z'));
@@ -75,12 +75,12 @@ function whenText(value: unknown, read: (text: string) => Json): Json {
   return typeof value === 'string' ? read(value) : asJson(value);
 }
 
-/** A date of zeros is none, and stays as it is. */
+/** A zero date is no date, and stays text. */
 function isoTime(text: string, zone: string): string {
   return text.startsWith('0000-00-00') ? text : text.replace(' ', 'T') + zone;
 }
 
-/** The fewest digits that stand for this float: the double next to it has many more. */
+/** Shortest digits of a 32-bit float; as a double it would print many more. */
 function shortest(value: number): Json {
   for (let digits = 6; digits < 9; digits += 1) {
     const short = Number(value.toPrecision(digits));
@@ -89,7 +89,7 @@ function shortest(value: number): Json {
   return numberOrText(value);
 }
 
-/** Bytes are base64; points and the like are objects of the driver's, which are JSON already. */
+/** Bytes become base64; geometries are objects of the driver, which are JSON already. */
 function asJson(value: unknown): Json {
   if (Buffer.isBuffer(value)) return value.toString('base64');
   if (typeof value === 'number') return numberOrText(value);

@@ -7,23 +7,23 @@ import { tlsOptions } from '../../outbound/tls.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Target } from './target.ts';
 
-/** A connection that has been let in. */
+/** A connection that the server has accepted. */
 export interface RabbitMQConnection {
   readonly model: ChannelModel;
   /** Aborted when the connection has ended. */
   readonly gone: AbortSignal;
-  /** Somebody waits for an answer, so one more message may come. */
+  /** Allows one more message, because a call waits for it. */
   expect(): void;
-  /** Why it was ended, when more came than anybody waited for. */
+  /** Reason of the end, when the server sent more than was asked for. */
   excess(): AppError | undefined;
   destroy(): void;
 }
 
-/** What the server may send after each question: more than an answer can carry need not be kept in memory. */
+/** Bytes that the server may send for each call: more would not fit an answer. */
 const MOST_INFLOW = 32 * 1024 * 1024;
 const FRAME_BYTES = 131_072;
 
-/** The driver takes no socket, so it gets addresses that were checked; it does not connect again by itself. */
+/** The driver takes no socket, so it gets checked addresses; it does not reconnect by itself. */
 export async function openRabbitMQConnection(
   target: Target,
   outbound: Outbound,
@@ -48,7 +48,7 @@ function isUnreachable(error: unknown): boolean {
 
 async function openAt(address: string, target: Target, signal: AbortSignal): Promise<RabbitMQConnection> {
   const { host, port, certificates } = target;
-  // The signal given ends with the time to connect, which must not end a connection that has come about.
+  // The driver's signal must not abort later: it would end an established connection.
   const opening = new AbortController();
   const stop = () => opening.abort();
   signal.addEventListener('abort', stop);
@@ -92,7 +92,7 @@ function connectionOn(model: ChannelModel): RabbitMQConnection {
   const { stream } = connection;
   let allowed = MOST_INFLOW;
   let excess: AppError | undefined;
-  // The driver gathers a message until it is whole, however large it says that it is.
+  // The driver buffers a whole message of any announced size.
   stream.on('readable', () => {
     if (stream.bytesRead <= allowed) return;
     excess = tooLarge();
@@ -111,13 +111,13 @@ function connectionOn(model: ChannelModel): RabbitMQConnection {
   };
 }
 
-/** A refusal during the opening has no code: what the driver says of it is all there is. */
+/** A refusal during the opening has no code, only the driver's message. */
 function reasonFor(error: unknown): Reason {
   const reason = reasonOf(error);
   if (reason) return reason;
   const said = error instanceof Error ? error.message : '';
   if (/^Handshake terminated by server: (?:403|530)|^SASL mechanism/.test(said)) return 'authentication';
-  // All that is left to be refused by then is the virtual host.
+  // By then only the virtual host can be refused.
   if (/^Expected ConnectionOpenOk; got <ConnectionClose/.test(said)) return 'not-found';
   return 'refused';
 }

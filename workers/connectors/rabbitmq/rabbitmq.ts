@@ -21,7 +21,7 @@ type Publishing = Extract<Query, { operation: 'publish' }>;
 
 const CLOSE_MS = 1_000;
 
-/** One connection for all, with a channel for each call; but who reads has a connection of its own. */
+/** One connection for all calls, with a channel for each; a call that reads has its own connection. */
 export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound }) => {
   const target = targetOf(options);
   const where = placeOf(target.host, target.port);
@@ -38,7 +38,7 @@ export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound 
     test: (signal) => shared.use(signal, (connection) => onChannel(connection, where, async () => undefined)),
     async execute({ query }, { signal, maxRows, idempotencyKey }) {
       if (query.operation === 'consume' || query.operation === 'peek') {
-        // What was read and not acknowledged goes back with the connection, and a giant message holds up nobody else.
+        // Messages read and not acknowledged return to the queue with the end of the connection, and a giant message delays no other call.
         await using own = createOwnConnection();
         return await own.use(signal, (connection) =>
           onChannel(connection, where, (channel) => read(channel, query, { connection, maxRows })),
@@ -63,7 +63,7 @@ async function close({ model, destroy }: RabbitMQConnection): Promise<void> {
   destroy();
 }
 
-/** A refusal ends the channel it was said on, and only that. */
+/** A refusal closes its channel only. */
 async function onChannel<T>(
   connection: RabbitMQConnection,
   where: string,
@@ -77,7 +77,7 @@ async function onChannel<T>(
     channel.on('error', (error) => void refusals.push(error));
     try {
       const result = await unlessAborted(gone, work(channel));
-      // When this is answered, everything before it has been done.
+      // The answer shows that everything before it has been done.
       await unlessAborted(gone, channel.close());
       return result;
     } catch (error) {
@@ -127,7 +127,7 @@ async function publish(channel: ConfirmChannel, message: Message): Promise<Query
     {
       ...options,
       ...(expiration !== undefined && { expiration: String(expiration) }),
-      // The same for every attempt, so that who reads it can tell a second one from another message.
+      // The same for every attempt, so that a consumer can tell a repeated message.
       ...(idempotencyKey !== null && { messageId: hash('sha256', idempotencyKey).slice(0, 40) }),
     },
     (error) => (error ? reject(error) : resolve()),
@@ -136,7 +136,7 @@ async function publish(channel: ConfirmChannel, message: Message): Promise<Query
     if (!(cause instanceof Error) || cause.message !== 'message nacked') throw cause;
     throw new AppError('DB_ERROR', 'The server has not taken the message', { cause });
   });
-  // It comes before the confirmation.
+  // A returned message comes before its confirmation.
   if (isReturned)
     throw new AppError(
       'DB_ERROR',
@@ -180,7 +180,7 @@ async function manage(channel: Channel, query: Exclude<Query, Reading | Publishi
   }
 }
 
-/** One after the other, never waiting for one; they are only taken from the queue once all of them can be given away. */
+/** Reads messages one by one without waiting for new ones; acknowledges them once all can be returned. */
 async function read(
   channel: Channel,
   { operation, queue, messageCount, encoding }: Reading,
@@ -205,7 +205,7 @@ async function read(
     last = message;
   }
   if (operation === 'consume' && last) channel.ack(last, true);
-  // What is left of what was read: it goes back to where it was.
+  // Messages that were read and are not returned go back to the queue.
   channel.nackAll(true);
   const { rows } = batch;
   return { data: rows, rowCount: rows.length, truncated: left > 0 && rows.length < messageCount };

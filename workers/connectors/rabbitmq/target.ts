@@ -13,7 +13,7 @@ export interface Target {
   certificates: Certificates | null;
 }
 
-/** Where the options point to, whichever way they are written. */
+/** Address and credentials, from either form of the options. */
 export function targetOf(options: z.output<(typeof rabbitmq)['options']>): Target {
   if (options.connectionOption === 'connectionDetails') {
     const { ssl, ...details } = options.connectionDetails;

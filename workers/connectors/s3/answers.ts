@@ -7,9 +7,9 @@ import { upstreamError } from '../../outbound/upstream-error.ts';
 /** One page of the objects of a bucket. */
 export interface Listing {
   objects: JsonObject[];
-  /** Up to the next delimiter. */
+  /** Common prefixes, up to the next delimiter. */
   prefixes: string[];
-  /** Where to go on; null at the end. */
+  /** Token of the next page; null on the last. */
   next: string | null;
 }
 
@@ -37,7 +37,7 @@ export function readBuckets(response: HTTPResponse): string[] {
     .map((bucket) => textIn(bucket, 'Name'));
 }
 
-/** What an object says of itself in the headers of its answer. */
+/** Metadata of an object, from the headers of its answer. */
 export function readHead({ headers }: HTTPResponse): JsonObject {
   const metadata = Object.entries(headers).filter(([name]) => name.startsWith(METADATA));
   return {
@@ -54,7 +54,7 @@ const METADATA = 'x-amz-meta-';
 const wrongKey: ReadonlySet<string> = new Set(['InvalidAccessKeyId', 'SignatureDoesNotMatch']);
 const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Only the code of what S3 says: its messages repeat keys, and the text that was signed. */
+/** Uses the code only: messages of S3 repeat keys and the signed text. */
 export function refusal(response: HTTPResponse): AppError {
   const { status, url } = response;
   const code = codeOf(response);
@@ -89,7 +89,7 @@ function codeOf(response: HTTPResponse): string {
   }
 }
 
-/** The parser knows no entities but those of XML itself, and a document type is not looked at. */
+/** The parser knows only the entities of XML itself, and ignores document types. */
 function readXML(response: HTTPResponse, name: string): XmlElement {
   try {
     const { root } = parseXml(new TextDecoder().decode(response.body));
@@ -115,7 +115,7 @@ function textIn(element: XmlElement, name: string): string {
   return childrenOf(element, name)[0]?.text ?? '';
 }
 
-/** Amazon writes a blank as `+`, others as `%20`. */
+/** Amazon encodes a space as `+`, others as `%20`. */
 function decodeKey(text: string, response: HTTPResponse): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

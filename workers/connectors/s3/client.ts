@@ -10,7 +10,7 @@ type Options = z.output<typeof s3.options>;
 
 interface S3Request {
   method: 'GET' | 'PUT' | 'DELETE' | 'HEAD';
-  /** Both empty: the list of buckets. */
+  /** Bucket and key; both empty for the list of buckets. */
   bucket?: string;
   key?: string;
   params?: Readonly<Record<string, string>>;
@@ -19,10 +19,10 @@ interface S3Request {
   body?: Buffer;
 }
 
-/** Answers of 200 and the like; anything else is thrown. */
+/** Answers with 2xx responses, and throws for others. */
 export type SendS3Request = (request: S3Request, signal: AbortSignal) => Promise<HTTPResponse>;
 
-/** Asks an S3 server, with the credentials that the options name and no others. */
+/** Sends requests to an S3 server, with the credentials of the options only. */
 export function createClient(options: Options, fetch: OutboundFetch): SendS3Request {
   return async (request, signal) => {
     const { method, headers = {}, body } = request;
@@ -38,7 +38,7 @@ export function createClient(options: Options, fetch: OutboundFetch): SendS3Requ
     });
     const signed = await signer.sign();
     const answer = await fetch(
-      // What is signed holds for one host: who follows a redirect is refused there.
+      // A signature is valid for one host, so redirects are not followed.
       {
         url: signed.url,
         method,
@@ -53,7 +53,7 @@ export function createClient(options: Options, fetch: OutboundFetch): SendS3Requ
   };
 }
 
-/** By name of host at Amazon, where the certificate covers it; by path everywhere else. */
+/** Virtual-hosted addresses at Amazon, whose certificate covers them; path addresses elsewhere. */
 function addressOf({ endpoint, region }: Options, { bucket = '', key = '', params = {} }: Partial<S3Request>): URL {
   const amazon = `s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
   const isHost = endpoint === '' && /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(bucket);
@@ -61,14 +61,14 @@ function addressOf({ endpoint, region }: Options, { bucket = '', key = '', param
   const root = base.pathname.replace(/\/$/, '');
   const path = isHost || bucket === '' ? '' : `/${bucket}`;
   base.pathname = `${root}${path}/${encodeKey(key)}`;
-  // A blank must be %20: the signature has it so, and not every server reads a + as one.
+  // A space must be %20, as in the signature; not every server reads + as a space.
   base.search = Object.entries(params)
     .map(([name, value]) => `${name}=${encodeSegment(value)}`)
     .join('&');
   return base;
 }
 
-/** Slashes stay: they are how people see folders. */
+/** Keeps slashes, which clients show as folders. */
 function encodeKey(key: string): string {
   const segments = key.split('/');
   if (segments.some((segment) => segment === '.' || segment === '..'))
@@ -76,7 +76,7 @@ function encodeKey(key: string): string {
   return segments.map(encodeSegment).join('/');
 }
 
-/** As the signature has it: also what `encodeURIComponent` leaves. */
+/** Encodes as the signature does, including characters that `encodeURIComponent` leaves. */
 function encodeSegment(segment: string): string {
   if (!segment.isWellFormed()) throw new AppError('VALIDATION_ERROR', 'key: half a character has no bytes');
   return encodeURIComponent(segment).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);

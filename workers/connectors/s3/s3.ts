@@ -16,7 +16,7 @@ type S3Operation<Operation extends Query['operation']> = Extract<Query, { operat
 const MOST_BYTES = 10_000_000;
 const PAGE = 1_000;
 
-/** One account: its connections are kept. */
+/** One account, with kept connections. */
 export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
   const fetch = createOutboundFetch(outbound, { maxBytes: MOST_BYTES });
   const send = createClient(options, fetch);
@@ -30,7 +30,7 @@ export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
   return {
     async test(signal) {
       const { bucket } = options;
-      // A listing says why it is refused; the answer to a HEAD could not.
+      // Lists instead of HEAD: a refused listing has a body with the reason.
       if (bucket === '') readBuckets(await send({ method: 'GET' }, signal));
       else readListing(await send({ method: 'GET', bucket, params: { 'list-type': '2', 'max-keys': '1' } }, signal));
     },
@@ -61,7 +61,7 @@ export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
   };
 };
 
-/** Page by page, as long as more is wanted. */
+/** Reads page by page, up to the wanted number. */
 async function listObjects(
   send: SendS3Request,
   { bucket, prefix, startAfter, maxKeys = Number.POSITIVE_INFINITY }: S3Operation<'listObjects'>,
@@ -155,7 +155,7 @@ function bytesOf(body: Json, encoding: 'text' | 'base64'): Buffer {
   return Buffer.from(body, 'base64');
 }
 
-/** What stands in a folder: the folders below it, and objects. */
+/** Content of a folder: folders below it, and objects. */
 async function browseFolder(
   send: SendS3Request,
   { bucket, folders }: { bucket: string; folders: readonly string[] },
@@ -167,7 +167,7 @@ async function browseFolder(
   const { prefixes, objects } = readListing(await send({ method: 'GET', bucket, params }, signal));
   return [
     ...prefixes.map((name) => ({ name: name.slice(prefix.length, -1), kind: 'folder', isContainer: true })),
-    // The folder itself can be an object, when a program for people has made it.
+    // Some clients store a folder as an object of its own name.
     ...objects
       .filter(({ key }) => key !== prefix)
       .map(({ key, ...details }) => ({

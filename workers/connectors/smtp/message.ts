@@ -21,7 +21,7 @@ interface Address {
 
 const MAX_ATTACHMENTS = 15 * 1024 * 1024;
 
-/** A mail as it is sent. Nothing in a value can begin another header, recipient or command. */
+/** A mail as it is sent. No value can begin another header, recipient or command. */
 export async function composeMessage(query: Query, from: string, idempotencyKey: string | null): Promise<Message> {
   const sender = addressOf('datasourceOptions.from', from);
   const [to, cc, bcc] = [addressesOf('to', query.to), addressesOf('cc', query.cc), addressesOf('bcc', query.bcc)];
@@ -30,7 +30,7 @@ export async function composeMessage(query: Query, from: string, idempotencyKey:
 
   const id = idempotencyKey === null ? newID() : hash('sha256', idempotencyKey).slice(0, 40);
   const messageID = `<${id}@${sender.address.slice(sender.address.lastIndexOf('@') + 1)}>`;
-  // Bcc is left out of the message: whoever reads it must not learn of them.
+  // Bcc is left out of the message, so that its readers do not see those recipients.
   const composer = new MailComposer({
     from: sender,
     to,
@@ -48,7 +48,7 @@ export async function composeMessage(query: Query, from: string, idempotencyKey:
   return { from: sender.address, recipients, messageID, bytes: await composer.compile().build() };
 }
 
-/** Each text is one address: were a comma read, a value could bring recipients of its own. */
+/** Each text is one address: a list separated by commas could add recipients by a value. */
 function addressesOf(field: string, texts: string | string[]): Address[] {
   if (typeof texts === 'string') return [addressOf(field, texts)];
   return texts.map((text, index) => addressOf(`${field}.${index}`, text));
@@ -71,7 +71,7 @@ function oneLine(field: string, text: string): string {
   return text;
 }
 
-/** What says who sends what to whom is said by the fields of the query. */
+/** Headers that fields of the query set. */
 const own =
   /^(?:from|to|cc|bcc|sender|reply-to|subject|date|message-id|return-path|received|mime-version|dkim-.*|arc-.*|resent-.*|content-.*)$/i;
 

@@ -12,7 +12,7 @@ import { composeMessage, type Message } from './message.ts';
 
 const OPEN_MS = 15_000;
 
-/** A connection per mail: servers end idle ones, and one that was ended under a mail leaves its outcome unknown. */
+/** One connection per mail: servers close idle ones, and a connection closed during a mail leaves its outcome unknown. */
 export const connectSmtp: Connector<typeof smtp> = (options, { outbound }) => {
   const where = placeOf(options.host, options.port);
 
@@ -31,7 +31,7 @@ export const connectSmtp: Connector<typeof smtp> = (options, { outbound }) => {
       greetingTimeout: OPEN_MS,
       socketTimeout: 60_000,
     });
-    // What goes wrong between two commands comes as an event.
+    // The driver emits errors between two commands as events.
     const failed = once(server, 'error').then(([error]) => Promise.reject(error));
     failed.catch(() => undefined);
     try {
@@ -100,7 +100,7 @@ function send(server: SMTPConnection, message: Message, onData: () => void): Pro
   });
 }
 
-/** Not to be tried again: it would be a second mail. */
+/** Not retried, which would send a second mail. */
 function lost(where: string, cause: unknown): AppError {
   const { code, message, details } = upstreamError('lost', where, cause);
   return new AppError(code, message, { cause, details, retry: false });
@@ -117,7 +117,7 @@ function known(error: unknown, { where, signal }: { where: string; signal: Abort
   return upstreamError(code === 'ETIMEDOUT' ? 'timeout' : (reasonOf(originOf(error)) ?? 'refused'), where, error);
 }
 
-/** The driver puts a code of its own in the place of that which Node gave. */
+/** The driver replaces Node's error code by its own. */
 function originOf(error: unknown): unknown {
   if (!(error instanceof Error) || !('originalCode' in error)) return error;
   return Object.assign(new Error(error.message), { code: error.originalCode });
@@ -132,7 +132,7 @@ function refusal(error: unknown, status: number, where: string): AppError {
   });
 }
 
-/** What the server has answered; there is none when the connection ended without a word. */
+/** Reply of the server; none when the connection ended without one. */
 function statusOf(error: unknown): number | undefined {
   const status = error instanceof Error && 'responseCode' in error ? error.responseCode : undefined;
   return typeof status === 'number' && status >= 400 ? status : undefined;
