@@ -14,29 +14,29 @@ export type Reason =
   | 'lost';
 
 const messages: Record<Reason, (where: string, cause: unknown) => string> = {
-  unreachable: (where) => `Nothing answers at ${where}`,
+  unreachable: (where) => `Nothing answers at ${where}: expected a server on this host and port`,
   timeout: (where) => `${where} did not answer in time`,
   authentication: (where) => `${where} does not accept these credentials`,
-  'not-found': (where) => `${where} does not have what was named`,
+  'not-found': (where) => `${where} has no database, virtual host or path of the given name`,
   tls: (where, cause) => `No encrypted connection to ${where}: ${tlsFault(cause)}`,
-  busy: (where) => `${where} takes no more connections`,
-  refused: (where) => `What answers at ${where} does not let us in`,
-  'not-allowed': (where) => `${where} is not an address that may be connected to from here`,
-  lost: (where) => `The connection to ${where} was lost; what was under way may have happened or not`,
+  busy: (where) => `${where} accepts no more connections`,
+  refused: (where) => `${where} answered, but refused the connection or does not speak the expected protocol`,
+  'not-allowed': (where) => `${where} is neither a public address nor one that this deployment allows`,
+  lost: (where) => `The connection to ${where} was lost; whether the request took effect is unknown`,
 };
 
 const tlsFaults: readonly (readonly [RegExp, string])[] = [
   [/ALTNAME/, 'its certificate is for another host'],
   [/EXPIRED/, 'its certificate has expired'],
-  [/SELF_SIGNED|UNABLE_TO|UNTRUSTED|DEPTH_ZERO/, 'its certificate is of no trusted authority'],
-  [/PEM|ASN1/, 'the CA certificate that was given is none in PEM'],
-  [/NO_SSL_SUPPORT/, 'it offers none'],
+  [/SELF_SIGNED|UNABLE_TO|UNTRUSTED|DEPTH_ZERO/, 'its certificate was issued by no trusted authority'],
+  [/PEM|ASN1/, 'the given CA certificate is not in PEM format'],
+  [/NO_SSL_SUPPORT/, 'it offers no encryption'],
 ];
 
 function tlsFault(cause: unknown): string {
-  if (cause === undefined) return 'it offers none';
+  if (cause === undefined) return 'it offers no encryption';
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return tlsFaults.find(([pattern]) => pattern.test(code))?.[1] ?? 'it offers none that works';
+  return tlsFaults.find(([pattern]) => pattern.test(code))?.[1] ?? 'it offers no encryption that works';
 }
 
 const hopeless: ReadonlySet<Reason> = new Set(['authentication', 'not-found', 'tls', 'not-allowed']);

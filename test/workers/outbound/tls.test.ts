@@ -32,7 +32,7 @@ test.each([
 });
 
 test.each([
-  ['is of an authority that is not trusted', 'localhost', { tlsVerify: true }, /is of no trusted authority/],
+  ['is of an authority that is not trusted', 'localhost', { tlsVerify: true }, /issued by no trusted authority/],
   ['is for another name', 'localhost.example', trusted, /is for another host/],
   ['is not for the address', '127.0.0.1', trusted, /is for another host/],
 ])('a certificate that %s fails and closes the socket', async (_what, host, options, message) => {
