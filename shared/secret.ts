@@ -21,12 +21,12 @@ export function maskSecrets(schema: z.ZodType, options: JsonObject): JsonObject 
 }
 
 /** For the database. The context names the row and the column; each value is bound to its place below them as well. */
-export function sealSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: Place): JsonObject {
+export function sealSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
   return eachSecret(schema, options, (value, path) => secrets.seal(JSON.stringify(value), placeOf(context, path)));
 }
 
 /** What was sealed, in clear. A value that was stored before its field was declared a secret is as it was. */
-export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: Place): JsonObject {
+export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
   return eachSecret(schema, options, (value, path) =>
     isSealed(value) ? (JSON.parse(secrets.open(value, placeOf(context, path))) as Json) : value,
   );
@@ -41,7 +41,7 @@ export function keepMasked(schema: z.ZodType, options: JsonObject, stored: JsonO
 }
 
 /** Seals again whatever was sealed with an older key, at any depth; the context is that of `sealSecrets`. */
-export function resealSecrets(value: Json, { secrets, context }: Place, path: Path = []): Json {
+export function resealSecrets(value: Json, { secrets, context }: SealContext, path: Path = []): Json {
   if (isSealed(value)) {
     if (secrets.isCurrent(value)) return value;
     const place = placeOf(context, path);
@@ -50,7 +50,7 @@ export function resealSecrets(value: Json, { secrets, context }: Place, path: Pa
   return mapChildren(value, (child, key) => resealSecrets(child, { secrets, context }, [...path, key]));
 }
 
-interface Place {
+interface SealContext {
   secrets: KeyRing;
   context: string;
 }

@@ -11,23 +11,23 @@ export interface Unstorable {
  * recursion would end where it is to warn.
  */
 export function findUnstorable(value: unknown): Unstorable | null {
-  let level: Place[] = [{ value, key: '', parent: null }];
+  let level: Node[] = [{ value, key: '', parent: null }];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > mostLevels) return { path: [], message: 'is nested too deeply' };
-    const bad = level.find((place) => !isStorable(place.key) || !isStorable(place.value));
+    const bad = level.find((node) => !isStorable(node.key) || !isStorable(node.value));
     if (bad) return { path: pathOf(bad), message: 'text may not hold zero or broken characters' };
     level = level.flatMap(childrenOf);
   }
   return null;
 }
 
-interface Place {
+interface Node {
   value: unknown;
   key: string;
-  parent: Place | null;
+  parent: Node | null;
 }
 
-function childrenOf(parent: Place): Place[] {
+function childrenOf(parent: Node): Node[] {
   const { value } = parent;
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).map(([key, child]) => ({ value: child, key, parent }));
@@ -37,8 +37,8 @@ function isStorable(value: unknown): boolean {
   return typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'));
 }
 
-function pathOf(place: Place): string[] {
+function pathOf(node: Node): string[] {
   const keys: string[] = [];
-  for (let at = place; at.parent; at = at.parent) keys.unshift(at.key);
+  for (let at = node; at.parent; at = at.parent) keys.unshift(at.key);
   return keys;
 }

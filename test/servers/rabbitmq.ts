@@ -30,8 +30,8 @@ export interface RabbitMQOptions {
 /** Finds the Erlang runtime that comes with RabbitMQ, which is itself no program. */
 export function findRabbitMQ(): Promise<Found> {
   return findProgram(['erlexec'], 'rabbitmq-server', async (path) => {
-    const place = await placeOf(path);
-    await exec(path, ['+V'], { env: environmentOf(place) });
+    const installation = await findInstallation(path);
+    await exec(path, ['+V'], { env: environmentOf(installation) });
   });
 }
 
@@ -39,7 +39,7 @@ export async function startRabbitMQ(options: RabbitMQOptions): Promise<EmbeddedR
   const found = await findRabbitMQ();
   if (found.path === null) throw new Error(`There is no RabbitMQ: ${found.reason}.`);
   const [port, tlsPort, nodePort, namesPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
-  const server: Server = { ...(await placeOf(found.path)), ...options, port, tlsPort, nodePort, namesPort };
+  const server: Server = { ...(await findInstallation(found.path)), ...options, port, tlsPort, nodePort, namesPort };
   await configure(server);
   // Nodes find one another through epmd. Our own one keeps the node from starting one that outlives it.
   const names = await spawnTied([join(server.runtime, 'bin', 'epmd'), '-port', String(namesPort)], server);
@@ -60,7 +60,7 @@ export async function startRabbitMQ(options: RabbitMQOptions): Promise<EmbeddedR
   };
 }
 
-interface Place {
+interface Installation {
   program: string;
   /** Folders of Erlang's programs and libraries. */
   root: string;
@@ -68,14 +68,14 @@ interface Place {
   home: string;
 }
 
-interface Server extends Place, RabbitMQOptions {
+interface Server extends Installation, RabbitMQOptions {
   port: number;
   tlsPort: number;
   nodePort: number;
   namesPort: number;
 }
 
-async function placeOf(program: string): Promise<Place> {
+async function findInstallation(program: string): Promise<Installation> {
   const folder = join(dirname(await realpath(program)), '..', 'root', 'usr', 'lib');
   const root = join(folder, 'erlang');
   const [runtime] = await Array.fromAsync(glob('erts-*', { cwd: root }));
@@ -85,7 +85,7 @@ async function placeOf(program: string): Promise<Place> {
 }
 
 /** Variables that the scripts of an installed Erlang set. */
-function environmentOf({ root, runtime }: Place): NodeJS.ProcessEnv {
+function environmentOf({ root, runtime }: Installation): NodeJS.ProcessEnv {
   return { ...process.env, ROOTDIR: root, BINDIR: join(runtime, 'bin'), EMU: 'beam', PROGNAME: 'erl' };
 }
 

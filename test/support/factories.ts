@@ -30,7 +30,7 @@ import { testServers } from './environment.ts';
 import { graph } from './graphs.ts';
 
 /** The parts of a cluster that factories need. */
-interface Place {
+interface ApiHolder {
   context: Pick<ApiContext, 'orm' | 'authenticator' | 'devIssuer'>;
 }
 
@@ -53,22 +53,22 @@ export interface TestWorkflow {
 
 let users = 0;
 
-export async function aUser(place: Place, { email }: { email?: string } = {}): Promise<TestUser> {
+export async function aUser(api: ApiHolder, { email }: { email?: string } = {}): Promise<TestUser> {
   users += 1;
   const user = { email: email ?? `user-${users}-${newID()}@example.test` };
-  const { authenticator, devIssuer } = place.context;
+  const { authenticator, devIssuer } = api.context;
   const { token } = (await devIssuer?.issue(user.email)) ?? {};
   const { userID } = await authenticator.identifyToken(token);
   return { ...user, id: userID };
 }
 
 export async function aTenant(
-  place: Place,
+  api: ApiHolder,
   more: { creator?: TestUser; tenantTitle?: string } = {},
 ): Promise<TestTenant> {
-  const creator = more.creator ?? (await aUser(place));
+  const creator = more.creator ?? (await aUser(api));
   const id = newID();
-  const em = tenantEntityManager(place.context.orm.em, id);
+  const em = tenantEntityManager(api.context.orm.em, id);
   em.create(Tenant, { id, tenantTitle: more.tenantTitle ?? 'A tenant', creatorID: creator.id });
   await em.flush();
   em.create(Membership, { tenantID: id, userID: creator.id, role: 'ADMIN' });
@@ -86,12 +86,12 @@ interface MemberOptions {
 }
 
 export async function aMember(
-  place: Place,
+  api: ApiHolder,
   { tenant, user, can = [], rules = [] }: MemberOptions = {},
 ): Promise<TestUser> {
-  const member = user ?? (await aUser(place));
-  const { id: tenantID } = tenant ?? (await aTenant(place));
-  const em = tenantEntityManager(place.context.orm.em, tenantID);
+  const member = user ?? (await aUser(api));
+  const { id: tenantID } = tenant ?? (await aTenant(api));
+  const em = tenantEntityManager(api.context.orm.em, tenantID);
   em.create(Membership, { tenantID, userID: member.id, role: 'MEMBER' });
   await em.flush();
   const granted = can.map((permission) => {
@@ -110,10 +110,10 @@ interface RoleSettings {
 }
 
 export async function aRole(
-  place: Place,
+  api: ApiHolder,
   { tenant, can = [], roleName = 'A role' }: RoleSettings,
 ): Promise<{ id: string }> {
-  const em = tenantEntityManager(place.context.orm.em, tenant?.id ?? newID());
+  const em = tenantEntityManager(api.context.orm.em, tenant?.id ?? newID());
   const content = { id: newID(), permissions: [...can], assetPermissions: [] };
   const creatorID = tenant?.creator.id ?? null;
   em.create(Role, { ...content, roleName, tenantID: tenant?.id ?? null, creatorID });
@@ -131,10 +131,10 @@ interface WorkflowSettings {
   options?: z.input<typeof WorkflowOptions>;
 }
 
-export async function aWorkflow(place: Place, settings: WorkflowSettings = {}): Promise<TestWorkflow> {
-  const tenant = settings.tenant ?? (await aTenant(place));
+export async function aWorkflow(api: ApiHolder, settings: WorkflowSettings = {}): Promise<TestWorkflow> {
+  const tenant = settings.tenant ?? (await aTenant(api));
   const creator = settings.creator ?? tenant.creator;
-  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  const em = tenantEntityManager(api.context.orm.em, tenant.id);
   const { nodes, edges } = settings.nodes ? { nodes: settings.nodes, edges: settings.edges ?? [] } : chain();
   const options = WorkflowOptions.parse(settings.options ?? {}) as JsonObject;
   const [id, versionID] = [newID(), newID()];
@@ -156,11 +156,11 @@ export interface TestDatasource {
   id: string;
 }
 
-type SealingPlace = Place & { context: Pick<ApiContext, 'secrets'> };
+type SealingApiHolder = ApiHolder & { context: Pick<ApiContext, 'secrets'> };
 
 /** The tests' own database server, unless something else is asked for. */
 export async function aDatasource(
-  place: SealingPlace,
+  api: SealingApiHolder,
   settings: { tenant: TestTenant; title?: string; type?: string; options?: JsonObject },
 ): Promise<TestDatasource> {
   const { tenant, title = 'A datasource', type = 'postgresql' } = settings;
@@ -171,8 +171,8 @@ export async function aDatasource(
   const id = newID();
   const definition = findDatasourceType(type);
   if (!definition) throw new Error(`There is no datasource type "${type}"`);
-  const seal = { secrets: place.context.secrets, context: sealedColumns.datasourceOptions.context(id) };
-  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  const seal = { secrets: api.context.secrets, context: sealedColumns.datasourceOptions.context(id) };
+  const em = tenantEntityManager(api.context.orm.em, tenant.id);
   await createAsset(em, callerOf(tenant.creator), 'datasource', Datasource, {
     id,
     datasourceTitle: title,
@@ -192,11 +192,11 @@ interface DataQuerySettings {
   isDisabled?: boolean;
 }
 
-export async function aDataQuery(place: SealingPlace, settings: DataQuerySettings): Promise<{ id: string }> {
+export async function aDataQuery(api: SealingApiHolder, settings: DataQuerySettings): Promise<{ id: string }> {
   const { tenant, title = 'A data query', query = 'select 1 as n', isDisabled = false } = settings;
-  const datasource = settings.datasource ?? (await aDatasource(place, { tenant }));
+  const datasource = settings.datasource ?? (await aDatasource(api, { tenant }));
   const id = newID();
-  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  const em = tenantEntityManager(api.context.orm.em, tenant.id);
   await createAsset(em, callerOf(tenant.creator), 'dataquery', DataQuery, {
     id,
     dataQueryTitle: title,
@@ -210,17 +210,17 @@ export async function aDataQuery(place: SealingPlace, settings: DataQuerySetting
 
 /** An OAuth connection whose tokens were never requested from a provider. */
 export async function anOAuthConnection(
-  place: SealingPlace,
+  api: SealingApiHolder,
   { tenant }: { tenant: TestTenant },
 ): Promise<{ id: string }> {
   const id = newID();
   const tokens = JSON.stringify({ accessToken: 'an access token', refreshToken: null });
-  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  const em = tenantEntityManager(api.context.orm.em, tenant.id);
   return await createAsset(em, callerOf(tenant.creator), 'datasource', OAuthConnection, {
     id,
     provider: 'acme',
     scopes: [],
-    tokens: place.context.secrets.seal(tokens, sealedColumns.oauthTokens.context(id)),
+    tokens: api.context.secrets.seal(tokens, sealedColumns.oauthTokens.context(id)),
   });
 }
 
@@ -234,12 +234,12 @@ export interface TestKey {
 }
 
 export async function anApiKey(
-  place: Place,
+  api: ApiHolder,
   settings: { tenant: TestTenant; creator?: TestUser; can?: readonly Permission[]; expiresAt?: Date },
 ): Promise<TestKey> {
   const { tenant, creator = tenant.creator, can = [], expiresAt } = settings;
   const { key, prefix, hash } = createKey();
-  const em = tenantEntityManager(place.context.orm.em, tenant.id);
+  const em = tenantEntityManager(api.context.orm.em, tenant.id);
   const caller = { type: 'user', id: creator.id, userID: creator.id, origin: 'direct' } as const;
   const data = { apiKeyName: 'A key', prefix, hash, permissions: [...can], expiresAt };
   const { id } = await createAsset(em, caller, 'apikey', ApiKey, data);
@@ -261,13 +261,13 @@ export interface TestOperator {
 
 /** A signed-in operator. */
 export async function anOperator(
-  place: { context: Pick<ApiContext, 'orm'> },
+  api: { context: Pick<ApiContext, 'orm'> },
   settings: { email?: string; password?: string; isDisabled?: boolean; session?: Partial<OperatorSession> } = {},
 ): Promise<TestOperator> {
   const id = newID();
   const { email = `operator-${id}@example.test`, password = 'correct horse battery', isDisabled = false } = settings;
   const token = randomBytes(32).toString('hex');
-  const em = place.context.orm.em.fork();
+  const em = api.context.orm.em.fork();
   const passwordHash = await createPasswords().hash(password);
   em.create(Operator, { id, email, operatorTitle: 'On call', passwordHash, isDisabled });
   await em.flush();

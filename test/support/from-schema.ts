@@ -122,23 +122,23 @@ function object(
 export function spoiled(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.tuple(values, nasty, fc.nat(), fc.constantFrom('replace', 'remove', 'add')).map(([value, bad, at, how]) => {
     const copy = structuredClone(value);
-    const places = placesIn(copy);
-    const place = places[at % Math.max(places.length, 1)];
-    if (!place) return bad;
-    if (how === 'remove' && !Array.isArray(place.of)) delete place.of[place.key];
-    else if (how === 'add' && !Array.isArray(place.of)) place.of.unexpected = bad;
-    else place.of[place.key] = bad;
+    const members = membersIn(copy);
+    const member = members[at % Math.max(members.length, 1)];
+    if (!member) return bad;
+    if (how === 'remove' && !Array.isArray(member.of)) delete member.of[member.key];
+    else if (how === 'add' && !Array.isArray(member.of)) member.of.unexpected = bad;
+    else member.of[member.key] = bad;
     return copy;
   });
 }
 
-interface Place {
+interface Member {
   of: Record<string, unknown>;
   key: string;
 }
 
-function placesIn(value: unknown): Place[] {
+function membersIn(value: unknown): Member[] {
   if (typeof value !== 'object' || value === null) return [];
   const of = value as Record<string, unknown>;
-  return Object.keys(of).flatMap((key) => [{ of, key }, ...placesIn(of[key])]);
+  return Object.keys(of).flatMap((key) => [{ of, key }, ...membersIn(of[key])]);
 }

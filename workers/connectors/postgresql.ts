@@ -6,19 +6,19 @@ import { createConnectionPool } from '../connections/connection-pool.ts';
 import { placeOf } from '../outbound/upstream-error.ts';
 import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';
 import { createDatasourceConnection } from '../postgresql/datasource-connection.ts';
+import { type PostgresEndpoint, securityOf } from '../postgresql/endpoint.ts';
 import { readably } from '../postgresql/errors.ts';
-import { securityOf, type Target } from '../postgresql/target.ts';
 import type { Connector } from './connector.ts';
 
 export const connectPostgresql: Connector<typeof postgresql> = (options, { outbound }) => {
-  const target = targetOf(options);
+  const endpoint = endpointOf(options);
   const pool = createConnectionPool<PostgresConnection>({
-    where: target.where,
+    where: endpoint.where,
     maxConnections: 4,
-    find: async () => ({ key: '', open: (signal) => openPostgresConnection(target, outbound.connect, signal) }),
+    find: async () => ({ key: '', open: (signal) => openPostgresConnection(endpoint, outbound.connect, signal) }),
   });
   return {
-    ...createDatasourceConnection({ where: target.where, lend: (signal, work) => pool.lend(signal, readably(work)) }),
+    ...createDatasourceConnection({ where: endpoint.where, lend: (signal, work) => pool.lend(signal, readably(work)) }),
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 };
@@ -27,7 +27,7 @@ const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-
 
 type Options = z.output<typeof postgresql.options>;
 
-function targetOf(options: Options): Target {
+function endpointOf(options: Options): PostgresEndpoint {
   if (options.connectionOption === 'connectionDetails') {
     const { host, port, database, user, password, sslMode, caCertificate, additionalOptions } =
       options.connectionDetails;

@@ -22,15 +22,15 @@ const PAGE = 1_000;
 
 /** One connection for all calls: Redis runs one command at a time anyway, and no command here blocks. */
 export const connectRedis: Connector<typeof redis> = (options, { outbound }) => {
-  const target = targetOf(options);
-  const where = placeOf(target.host, target.port);
+  const endpoint = endpointOf(options);
+  const where = placeOf(endpoint.host, endpoint.port);
   const shared = createSharedConnection<Redis>({
     where,
     async open(signal) {
-      const client = clientOn(await openStream(target, outbound, signal));
+      const client = clientOn(await openStream(endpoint, outbound, signal));
       try {
         await client.connect();
-        await signIn(client, target, where);
+        await signIn(client, endpoint, where);
         return client;
       } catch (error) {
         client.disconnect();
@@ -52,7 +52,7 @@ export const connectRedis: Connector<typeof redis> = (options, { outbound }) => 
   };
 };
 
-interface Target {
+interface RedisEndpoint {
   host: string;
   port: number;
   username: string;
@@ -61,7 +61,7 @@ interface Target {
   certificates: Certificates | null;
 }
 
-function targetOf(options: z.output<(typeof redis)['options']>): Target {
+function endpointOf(options: z.output<(typeof redis)['options']>): RedisEndpoint {
   if (options.connectionOption === 'connectionDetails') {
     const { tls, ...details } = options.connectionDetails;
     return { ...details, certificates: tls ? details : null };
@@ -118,7 +118,7 @@ function clientOn(socket: Socket): Redis {
   return client;
 }
 
-async function signIn(client: Redis, { username, password, database }: Target, where: string): Promise<void> {
+async function signIn(client: Redis, { username, password, database }: RedisEndpoint, where: string): Promise<void> {
   if (password !== '' || username !== '') {
     const words = username === '' ? [password] : [username, password];
     await client.call('AUTH', ...words).catch((error: unknown) => {

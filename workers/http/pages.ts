@@ -11,7 +11,7 @@ type Paged = Exclude<Pagination, { type: 'none' }>;
 /** Fetches one page; the cursor is one that the address does not hold. */
 export type FetchPage = (url: URL, cursor: string | null) => Promise<HTTPResponse>;
 
-interface Place {
+interface PageAddress {
   url: URL;
   cursor: string | null;
 }
@@ -27,15 +27,15 @@ export async function readPages(
 ): Promise<{ rows: Json[]; isMore: boolean }> {
   const rows: Json[] = [];
   let bytes = 0;
-  let place: Place | undefined = { url: begin(first, pagination), cursor: null };
-  for (let page = 0; place && page < pagination.maxPages; page += 1) {
-    const { url, cursor }: Place = place;
+  let address: PageAddress | undefined = { url: begin(first, pagination), cursor: null };
+  for (let page = 0; address && page < pagination.maxPages; page += 1) {
+    const { url, cursor }: PageAddress = address;
     const response: HTTPResponse = await saySent(page > 0, async () => fetchPage(url, cursor));
     bytes += response.body.length;
     if (bytes > MOST_BYTES)
       throw new AppError(
         'UPSTREAM_FAILED',
-        `The pages of ${whereOf(place.url)} are more than ${MOST_BYTES / 1_000_000} MB`,
+        `The pages of ${whereOf(address.url)} are more than ${MOST_BYTES / 1_000_000} MB`,
         {
           retry: false,
           details: { reason: 'too-large' },
@@ -45,13 +45,13 @@ export async function readPages(
     const items = itemsOf(answer, pagination.itemsPath, response);
     for (const item of items) rows.push(item);
     if (rows.length > maxRows) return { rows: rows.slice(0, maxRows), isMore: true };
-    place =
+    address =
       items.length === 0 && pagination.type !== 'cursor'
         ? undefined
-        : after(place, pagination, { answer, items, page, response });
+        : after(address, pagination, { answer, items, page, response });
     if (rows.length === maxRows && saysWhetherThereIsMore(pagination)) break;
   }
-  return { rows, isMore: place !== undefined };
+  return { rows, isMore: address !== undefined };
 }
 
 function begin(url: URL, pagination: Paged): URL {
@@ -82,8 +82,12 @@ interface Page {
 }
 
 /** Where the next page is, if there is one. */
-function after(place: Place, pagination: Paged, { answer, items, page, response }: Page): Place | undefined {
-  const { url } = place;
+function after(
+  address: PageAddress,
+  pagination: Paged,
+  { answer, items, page, response }: Page,
+): PageAddress | undefined {
+  const { url } = address;
   switch (pagination.type) {
     case 'page': {
       const isLast = pagination.sizeParam !== undefined && items.length < (pagination.pageSize ?? 0);
@@ -95,7 +99,7 @@ function after(place: Place, pagination: Paged, { answer, items, page, response 
       return isLast ? undefined : only(withParams(url, { [pagination.offsetParam]: offset }));
     }
     case 'cursor':
-      return afterCursor(place, pagination, answer);
+      return afterCursor(address, pagination, answer);
     case 'link': {
       const next =
         pagination.path === '' ? nextLink(response, url) : linked(at(answer, pagination.path), response, url);
@@ -104,15 +108,15 @@ function after(place: Place, pagination: Paged, { answer, items, page, response 
   }
 }
 
-function only(url: URL): Place {
+function only(url: URL): PageAddress {
   return { url, cursor: null };
 }
 
 function afterCursor(
-  { url, cursor: before }: Place,
+  { url, cursor: before }: PageAddress,
   { cursorParam, cursorIn, cursorPath, morePath }: Extract<Paged, { type: 'cursor' }>,
   answer: Json,
-): Place | undefined {
+): PageAddress | undefined {
   if (morePath !== '' && at(answer, morePath) !== true) return undefined;
   const cursor = written(at(answer, cursorPath));
   const last = cursorIn === 'body' ? before : url.searchParams.get(cursorParam);

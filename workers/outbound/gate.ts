@@ -14,7 +14,7 @@ export interface Outbound {
    */
   resolve(host: string, signal: AbortSignal): Promise<string[]>;
   /** Connects to the first permitted address that answers, for drivers that take a socket. */
-  connect(target: { host: string; port: number }, signal: AbortSignal): Promise<Socket>;
+  connect(address: { host: string; port: number }, signal: AbortSignal): Promise<Socket>;
 }
 
 const CONNECT_MS = 5_000;

@@ -70,7 +70,7 @@ export async function openStream(
   return await encrypt(socket, { where: placeOf(host, port), tls: tlsOptions(host, certificates), signal });
 }
 
-interface Target {
+interface URLParts {
   /** `https:` and `wss:` are encrypted. */
   protocol: string;
   /** IPv6 with or without its brackets. */
@@ -82,12 +82,12 @@ interface Target {
 /** A connection to what a URL names, through the gate, encrypted when the scheme says so. */
 export async function connectURL(
   outbound: Outbound,
-  target: Target,
+  url: URLParts,
   { sslVerify, signal }: { sslVerify: boolean; signal: AbortSignal },
 ): Promise<Socket> {
-  const host = target.hostname.replace(/^\[|\]$/g, '');
-  const isEncrypted = target.protocol === 'https:' || target.protocol === 'wss:';
-  const port = portOf(target);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const isEncrypted = url.protocol === 'https:' || url.protocol === 'wss:';
+  const port = portOf(url);
   if (port === 0) throw new AppError('VALIDATION_ERROR', 'The URL names port 0');
   const socket = await outbound.connect({ host, port }, signal);
   if (!isEncrypted) return socket;
@@ -100,7 +100,7 @@ export async function connectURL(
   });
 }
 
-export function portOf({ protocol, port }: Pick<Target, 'protocol' | 'port'>): number {
+export function portOf({ protocol, port }: Pick<URLParts, 'protocol' | 'port'>): number {
   if (port !== '') return Number(port);
   return protocol === 'https:' || protocol === 'wss:' ? 443 : 80;
 }

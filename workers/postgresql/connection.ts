@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { PooledConnection } from '../connections/connection-pool.ts';
+import type { PostgresEndpoint } from './endpoint.ts';
 import { connectError, isForThisEncryption } from './errors.ts';
 import { type Dial, forDriver, type Means, openStream } from './stream.ts';
-import type { Target } from './target.ts';
 import { createTypes, type Types } from './values.ts';
 
 export type Notice = { severity: string; message: string };
@@ -27,29 +27,29 @@ const CANCEL_MS = 5_000;
 const HANG_UP_MS = 500;
 
 export async function openPostgresConnection(
-  target: Target,
+  endpoint: PostgresEndpoint,
   dial: Dial,
   signal: AbortSignal,
 ): Promise<PostgresConnection> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(target.connectMs)]);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(endpoint.connectMs)]);
   let failure: unknown;
-  for (const encryption of target.encryption) {
+  for (const encryption of endpoint.encryption) {
     try {
-      return await open(target, { target, dial, encryption }, limit);
+      return await open(endpoint, { endpoint, dial, encryption }, limit);
     } catch (error) {
       failure = error;
       if (!isForThisEncryption(error)) break;
     }
   }
-  throw connectError(failure, target, limit);
+  throw connectError(failure, endpoint, limit);
 }
 
-async function open(target: Target, means: Means, signal: AbortSignal): Promise<PostgresConnection> {
-  const stream = await openStream(target, means, signal);
+async function open(endpoint: PostgresEndpoint, means: Means, signal: AbortSignal): Promise<PostgresConnection> {
+  const stream = await openStream(endpoint, means, signal);
   // A cancel must reach the same server, and a name may resolve to several.
-  const place = { host: stream.remoteAddress ?? target.host, port: target.port };
-  const driver = driverFor(stream, target);
-  const settings = settingsFor(target);
+  const address = { host: stream.remoteAddress ?? endpoint.host, port: endpoint.port };
+  const driver = driverFor(stream, endpoint);
+  const settings = settingsFor(endpoint);
   let isOpen = true;
   let notices: Notice[] = [];
   driver.on('error', () => {
@@ -71,7 +71,7 @@ async function open(target: Target, means: Means, signal: AbortSignal): Promise<
     throw error;
   }
   return {
-    where: target.where,
+    where: endpoint.where,
     driver,
     types: createTypes(),
     query: driver.query.bind(driver),
@@ -87,7 +87,7 @@ async function open(target: Target, means: Means, signal: AbortSignal): Promise<
     },
     async cancel() {
       try {
-        await sendCancel(driver, () => openStream(place, means, AbortSignal.timeout(CANCEL_MS)));
+        await sendCancel(driver, () => openStream(address, means, AbortSignal.timeout(CANCEL_MS)));
       } finally {
         stream.destroy();
       }
@@ -101,7 +101,10 @@ async function open(target: Target, means: Means, signal: AbortSignal): Promise<
   };
 }
 
-function driverFor(stream: Socket, { host, port, user, password, database, applicationName }: Target): pg.Client {
+function driverFor(
+  stream: Socket,
+  { host, port, user, password, database, applicationName }: PostgresEndpoint,
+): pg.Client {
   return new pg.Client({
     stream: () => forDriver(stream),
     ssl: false,
@@ -120,7 +123,7 @@ function driverFor(stream: Socket, { host, port, user, password, database, appli
  * month stays. These are statements and not connection parameters, because poolers pass on statements only. The time limit ends
  * statements whose worker died, and does not replace one of the role. The last line lets a busy server notice a closed connection.
  */
-function settingsFor({ isOurs }: Target): string {
+function settingsFor({ isOurs }: PostgresEndpoint): string {
   return `
 set standard_conforming_strings = on; set client_encoding = 'UTF8'; set datestyle = 'ISO'; set timezone = 'UTC';
 set intervalstyle = 'iso_8601'; set bytea_output = 'hex'; set extra_float_digits = 1; set client_min_messages = notice;

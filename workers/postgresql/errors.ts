@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { AppError } from '#shared/errors.ts';
 import { type Reason, reasonOf, upstreamError, withDetails } from '../outbound/upstream-error.ts';
-import type { Target } from './target.ts';
+import type { PostgresEndpoint } from './endpoint.ts';
 
 interface LentConnection {
   readonly isOpen: boolean;
@@ -61,7 +61,11 @@ const byCode: Readonly<Record<string, Reason>> = {
 };
 
 /** Reason of a failed sign-in. Uses the code alone: the message could come from any program that answers. */
-export function connectError(error: unknown, { where }: Pick<Target, 'where'>, signal: AbortSignal): AppError {
+export function connectError(
+  error: unknown,
+  { where }: Pick<PostgresEndpoint, 'where'>,
+  signal: AbortSignal,
+): AppError {
   if (signal.aborted) return upstreamError('timeout', where, error);
   if (error instanceof AppError) return error;
   const code = error instanceof pg.DatabaseError ? (error.code ?? '') : '';

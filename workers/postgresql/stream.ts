@@ -3,40 +3,40 @@ import { unlessAborted } from '#shared/unless-aborted.ts';
 import { guarded } from '../connections/guarded.ts';
 import { encrypt } from '../outbound/tls.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
+import type { Encryption, PostgresEndpoint } from './endpoint.ts';
 import { createFrameCheck } from './frames.ts';
-import type { Encryption, Target } from './target.ts';
 
-export interface Place {
+export interface Address {
   host: string;
   port: number;
 }
 
 /** Connects to an address: through the gate, except for the deployment's own server. */
-export type Dial = (place: Place, signal: AbortSignal) => Promise<Socket>;
+export type Dial = (address: Address, signal: AbortSignal) => Promise<Socket>;
 
 export interface Means {
   dial: Dial;
   encryption: Encryption;
-  target: Pick<Target, 'where' | 'tls' | 'connectMs'>;
+  endpoint: Pick<PostgresEndpoint, 'where' | 'tls' | 'connectMs'>;
 }
 
 /** A connection on which the protocol can begin. `place` may be an address of the target's host. */
 export async function openStream(
-  place: Place,
-  { dial, encryption, target }: Means,
+  address: Address,
+  { dial, encryption, endpoint }: Means,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const socket = await dial(place, signal);
+  const socket = await dial(address, signal);
   // The driver notices the error by the end of the stream.
   socket.on('error', () => undefined);
   socket.setKeepAlive(true, 30_000);
   if (encryption === 'never') return socket;
   try {
-    const isOffered = await unlessAborted(signal, offersTLS(socket, target.where));
+    const isOffered = await unlessAborted(signal, offersTLS(socket, endpoint.where));
     if (isOffered)
-      return await encrypt(socket, { where: target.where, tls: target.tls, limitMs: target.connectMs, signal });
+      return await encrypt(socket, { where: endpoint.where, tls: endpoint.tls, limitMs: endpoint.connectMs, signal });
     if (encryption === 'offered') return socket;
-    throw upstreamError('tls', target.where);
+    throw upstreamError('tls', endpoint.where);
   } catch (error) {
     socket.destroy();
     throw error;

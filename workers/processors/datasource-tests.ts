@@ -1,6 +1,6 @@
 import type { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { openPostgresConnection } from '../postgresql/connection.ts';
-import { targetOfURL } from '../tenant-database/targets.ts';
+import { endpointOfURL } from '../tenant-database/endpoints.ts';
 import type { Answerer } from './answer-questions.ts';
 
 /** Signs in and out again. */
@@ -9,7 +9,7 @@ export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (
   { outbound, datasources },
 ) => {
   if (question.kind === 'url') {
-    const connection = await openPostgresConnection(targetOfURL(question.url), outbound.connect, signal);
+    const connection = await openPostgresConnection(endpointOfURL(question.url), outbound.connect, signal);
     connection.close();
     return { reachable: true };
   }

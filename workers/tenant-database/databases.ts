@@ -8,8 +8,8 @@ import { type ConnectionPool, type ConnectionSource, createConnectionPool } from
 import type { Outbound } from '../outbound/gate.ts';
 import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';
 import { readably } from '../postgresql/errors.ts';
+import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
 import { createProvisioner, type OwnDatabase } from './provision.ts';
-import { dialOwn, targetOfOwn, targetOfURL } from './targets.ts';
 
 /** The databases of tenants: the one a tenant has brought, else the one it is given here the first time it needs one. */
 export interface TenantDatabases extends AsyncDisposable {
@@ -69,7 +69,7 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
 
   function broughtSource(tenantID: string, sealed: string): ConnectionSource<PostgresConnection> {
     const url = () => secrets.open(sealed, sealedColumns.tenantDBURL.context(tenantID));
-    return { key: sealed, open: (signal) => openPostgresConnection(targetOfURL(url()), outbound.connect, signal) };
+    return { key: sealed, open: (signal) => openPostgresConnection(endpointOfURL(url()), outbound.connect, signal) };
   }
 
   /** A few at a time: each holds one of the worker's own connections while it waits for the server. */
@@ -98,7 +98,7 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
 
   function ownSource(database: OwnDatabase): ConnectionSource<PostgresConnection> {
     const open = (signal: AbortSignal) =>
-      openPostgresConnection(targetOfOwn(config.serverURL, database), dialOwn, signal);
+      openPostgresConnection(endpointOfOwn(config.serverURL, database), dialOwn, signal);
     return {
       key: database.id,
       open: (signal) =>

@@ -19,13 +19,13 @@ type Reading = Extract<Query, { operation: 'read' }>;
 
 /** All calls publish on one connection. A call that reads has its own, so that its messages are its own. */
 export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
-  const target = targetOf(options);
-  const where = placeOf(target.host, target.port);
+  const endpoint = endpointOf(options);
+  const where = placeOf(endpoint.host, endpoint.port);
   const createConnectionAs = (clientId: string) =>
     createSharedConnection<MqttConnection>({
       where,
       async open(signal) {
-        const socket = await openStream(target, outbound, signal);
+        const socket = await openStream(endpoint, outbound, signal);
         return await openMqttConnection(socket, { where, greeting: greetingOf(options, clientId) }, signal);
       },
       isOpen: ({ gone }) => !gone.aborted,
@@ -54,13 +54,13 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
 /** Limit of the protocol, less the topic. */
 const MOST_PAYLOAD = 268_000_000;
 
-interface Target {
+interface MqttEndpoint {
   host: string;
   port: number;
   certificates: Certificates | null;
 }
 
-function targetOf(options: Options): Target {
+function endpointOf(options: Options): MqttEndpoint {
   const { brokerUrl, useTLS } = options;
   const url = URL.parse(/^\w+:\/\//.test(brokerUrl) ? brokerUrl : `mqtt://${brokerUrl}`);
   if (url && /^wss?:$/.test(url.protocol))

@@ -5,7 +5,7 @@ import type { PooledConnection } from '../../connections/connection-pool.ts';
 import { guarded } from '../../connections/guarded.ts';
 import type { Outbound } from '../../outbound/gate.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
-import type { Target } from './target.ts';
+import type { MySQLEndpoint } from './endpoint.ts';
 
 export interface MySQLConnection extends PooledConnection {
   readonly driver: Driver;
@@ -16,31 +16,31 @@ export interface MySQLConnection extends PooledConnection {
 }
 
 export async function openMySQLConnection(
-  target: Target,
+  endpoint: MySQLEndpoint,
   outbound: Outbound,
   signal: AbortSignal,
 ): Promise<MySQLConnection> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(target.connectMs)]);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(endpoint.connectMs)]);
   try {
-    return await open(target.host, { target, outbound }, limit);
+    return await open(endpoint.host, { endpoint, outbound }, limit);
   } catch (error) {
-    throw connectError(error, target, limit);
+    throw connectError(error, endpoint, limit);
   }
 }
 
 interface Means {
-  target: Target;
+  endpoint: MySQLEndpoint;
   outbound: Outbound;
 }
 
-/** `host` may be an address of the target's host. */
+/** `host` may be an address of the host of the endpoint. */
 async function open(host: string, means: Means, signal: AbortSignal): Promise<MySQLConnection> {
-  const { target, outbound } = means;
-  const socket = await outbound.connect({ host, port: target.port }, signal);
+  const { endpoint, outbound } = means;
+  const socket = await outbound.connect({ host, port: endpoint.port }, signal);
   // A kill must reach the same server, and a name may resolve to several.
   const address = socket.remoteAddress ?? host;
   socket.setKeepAlive(true, 30_000);
-  const driver = createConnection({ ...driverOptions(target), stream: () => guarded(socket) });
+  const driver = createConnection({ ...driverOptions(endpoint), stream: () => guarded(socket) });
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
   let isOpen = true;
@@ -57,7 +57,7 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
   };
   const settle = () => told((done) => driver.query(SETTINGS, done));
   // A reset keeps the database that USE has chosen.
-  const goBack = () => told((done) => driver.query(`use \`${target.database.replaceAll('`', '``')}\``, done));
+  const goBack = () => told((done) => driver.query(`use \`${endpoint.database.replaceAll('`', '``')}\``, done));
   try {
     await unlessAborted(signal, Promise.race([told((done) => driver.connect(done)).then(settle), broken]));
   } catch (error) {
@@ -114,7 +114,17 @@ const SETTINGS = `set names utf8mb4, time_zone = '+00:00'
  /*M!100101 , max_statement_time = if(@@max_statement_time = 0, 3660, @@max_statement_time) */`;
 
 /** Without LOCAL_FILES a server cannot read our files, and the driver has no stream to read them with. */
-function driverOptions({ host, port, user, password, database, ssl, sslVerify, caCertificate, connectMs }: Target) {
+function driverOptions({
+  host,
+  port,
+  user,
+  password,
+  database,
+  ssl,
+  sslVerify,
+  caCertificate,
+  connectMs,
+}: MySQLEndpoint) {
   return {
     host,
     port,
@@ -167,8 +177,8 @@ const byCode: Readonly<Record<string, Reason>> = {
 };
 
 /** Uses the code alone: the message could come from any program that answers. */
-function connectError(error: unknown, target: Target, signal: AbortSignal): unknown {
-  const where = placeOf(target.host, target.port);
+function connectError(error: unknown, endpoint: MySQLEndpoint, signal: AbortSignal): unknown {
+  const where = placeOf(endpoint.host, endpoint.port);
   if (signal.aborted) return upstreamError('timeout', where, error);
   if (error instanceof AppError) return error;
   return upstreamError(byCode[codeOf(error)] ?? reasonOf(error) ?? 'refused', where, error);

@@ -10,23 +10,23 @@ import { placeOf, reasonOf, upstreamError, withDetails } from '../../outbound/up
 import type { Connector } from '../connector.ts';
 import { browse } from './browse.ts';
 import { type MySQLConnection, openMySQLConnection } from './connection.ts';
+import { endpointOf, type MySQLEndpoint } from './endpoint.ts';
 import { executeStatement, type RawResult } from './query.ts';
-import { type Target, targetOf } from './target.ts';
 import { readerOf, typeName } from './values.ts';
 
 export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
-  const target = targetOf(options);
+  const endpoint = endpointOf(options);
   const pool = createConnectionPool<MySQLConnection>({
-    where: placeOf(target.host, target.port),
+    where: placeOf(endpoint.host, endpoint.port),
     maxConnections: 4,
-    find: async () => ({ key: '', open: (signal) => openMySQLConnection(target, outbound, signal) }),
+    find: async () => ({ key: '', open: (signal) => openMySQLConnection(endpoint, outbound, signal) }),
   });
 
   async function lend<T>(signal: AbortSignal, work: (connection: MySQLConnection) => Promise<T>): Promise<T> {
     try {
       return await pool.lend(signal, work);
     } catch (error) {
-      throw usableError(error, target, signal);
+      throw usableError(error, endpoint, signal);
     }
   }
 
@@ -89,9 +89,9 @@ function keysOf(fields: FieldPacket[]): string[] {
 /** Server shutdown, or the connection was killed there. */
 const gone: ReadonlySet<number> = new Set([1053, 1152, 1184, 1927]);
 
-function usableError(error: unknown, target: Target, signal: AbortSignal): unknown {
+function usableError(error: unknown, endpoint: MySQLEndpoint, signal: AbortSignal): unknown {
   if (error instanceof AppError) return error;
-  const where = placeOf(target.host, target.port);
+  const where = placeOf(endpoint.host, endpoint.port);
   if (signal.aborted) return isTimeout(signal.reason) ? upstreamError('timeout', where, error) : error;
   return databaseError(error) ?? withDetails(upstreamError(reasonOf(error) ?? 'lost', where, error), { sent: true });
 }

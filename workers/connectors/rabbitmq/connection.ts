@@ -5,7 +5,7 @@ import { tooLarge } from '../../connections/batch.ts';
 import type { Outbound } from '../../outbound/gate.ts';
 import { tlsOptions } from '../../outbound/tls.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
-import type { Target } from './target.ts';
+import type { RabbitMQEndpoint } from './endpoint.ts';
 
 /** A connection that the server has accepted. */
 export interface RabbitMQConnection {
@@ -25,14 +25,14 @@ const FRAME_BYTES = 131_072;
 
 /** The driver takes no socket, so it gets checked addresses; it does not reconnect by itself. */
 export async function openRabbitMQConnection(
-  target: Target,
+  endpoint: RabbitMQEndpoint,
   outbound: Outbound,
   signal: AbortSignal,
 ): Promise<RabbitMQConnection> {
   let failure: unknown;
-  for (const address of await outbound.resolve(target.host, signal)) {
+  for (const address of await outbound.resolve(endpoint.host, signal)) {
     try {
-      return await openAt(address, target, signal);
+      return await openAt(address, endpoint, signal);
     } catch (error) {
       failure = error;
       if (!isUnreachable(error)) break;
@@ -46,8 +46,8 @@ function isUnreachable(error: unknown): boolean {
   return typeof details === 'object' && details !== null && 'reason' in details && details.reason === 'unreachable';
 }
 
-async function openAt(address: string, target: Target, signal: AbortSignal): Promise<RabbitMQConnection> {
-  const { host, port, certificates } = target;
+async function openAt(address: string, endpoint: RabbitMQEndpoint, signal: AbortSignal): Promise<RabbitMQConnection> {
+  const { host, port, certificates } = endpoint;
   // The driver's signal must not abort later: it would end an established connection.
   const opening = new AbortController();
   const stop = () => opening.abort();
@@ -65,10 +65,10 @@ async function openAt(address: string, target: Target, signal: AbortSignal): Pro
         protocol: certificates ? 'amqps' : 'amqp',
         hostname: address,
         port,
-        username: target.username,
-        password: target.password,
-        vhost: encodeURIComponent(target.vhost),
-        heartbeat: target.heartbeat,
+        username: endpoint.username,
+        password: endpoint.password,
+        vhost: encodeURIComponent(endpoint.vhost),
+        heartbeat: endpoint.heartbeat,
         frameMax: FRAME_BYTES,
         maxFrameSize: FRAME_BYTES,
       },

@@ -13,7 +13,7 @@ import { createSharedConnection } from '../../connections/shared-connection.ts';
 import { placeOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { openRabbitMQConnection, type RabbitMQConnection } from './connection.ts';
-import { targetOf } from './target.ts';
+import { endpointOf } from './endpoint.ts';
 
 type Query = z.output<(typeof rabbitmq)['query']>;
 type Reading = Extract<Query, { operation: 'consume' | 'peek' }>;
@@ -23,12 +23,12 @@ const CLOSE_MS = 1_000;
 
 /** One connection for all calls, with a channel for each; a call that reads has its own connection. */
 export const connectRabbitmq: Connector<typeof rabbitmq> = (options, { outbound }) => {
-  const target = targetOf(options);
-  const where = placeOf(target.host, target.port);
+  const endpoint = endpointOf(options);
+  const where = placeOf(endpoint.host, endpoint.port);
   const createOwnConnection = () =>
     createSharedConnection<RabbitMQConnection>({
       where,
-      open: (signal) => openRabbitMQConnection(target, outbound, signal),
+      open: (signal) => openRabbitMQConnection(endpoint, outbound, signal),
       isOpen: ({ gone }) => !gone.aborted,
       close: (connection) => void close(connection),
     });

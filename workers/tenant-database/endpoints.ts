@@ -4,14 +4,14 @@ import { readDatabaseURL } from '#shared/database-url.ts';
 import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
 import { placeOf } from '../outbound/upstream-error.ts';
+import { type PostgresEndpoint, securityOf } from '../postgresql/endpoint.ts';
 import type { Dial } from '../postgresql/stream.ts';
-import { securityOf, type Target } from '../postgresql/target.ts';
 import type { OwnDatabase } from './provision.ts';
 
 const common = { applicationName: 'gantry', connectMs: 5_000 };
 
 /** The database that a tenant has brought. */
-export function targetOfURL(url: string): Target {
+export function endpointOfURL(url: string): PostgresEndpoint {
   const read = readDatabaseURL(url);
   if (typeof read === 'string') throw new AppError('VALIDATION_ERROR', `tenantDBURL: ${read}`);
   const { sslmode, ...parts } = read;
@@ -20,13 +20,13 @@ export function targetOfURL(url: string): Target {
 }
 
 /** A database that is ours, on the deployment's own server, reached as the deployment says. */
-export function targetOfOwn(
+export function endpointOfOwn(
   serverURL: string,
   { databaseName, roleName, password }: Pick<OwnDatabase, 'databaseName' | 'roleName' | 'password'>,
-): Target {
+): PostgresEndpoint {
   // Never connected: the driver reads the URL as it does for the deployment's own connections.
   const { host, port, ssl } = new pg.Client({ connectionString: serverURL }) as pg.Client & {
-    ssl: boolean | Target['tls'];
+    ssl: boolean | PostgresEndpoint['tls'];
   };
   return {
     ...common,
@@ -38,7 +38,10 @@ export function targetOfOwn(
   };
 }
 
-function ownSecurity(ssl: boolean | Target['tls'], host: string): Pick<Target, 'encryption' | 'tls'> {
+function ownSecurity(
+  ssl: boolean | PostgresEndpoint['tls'],
+  host: string,
+): Pick<PostgresEndpoint, 'encryption' | 'tls'> {
   if (!ssl) return { encryption: ['never'], tls: {} };
   const { tls } = securityOf('verify-full', { host });
   if (ssl === true) return { encryption: ['always'], tls };

@@ -3,7 +3,7 @@ import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Certificates } from '../../outbound/tls.ts';
 
-export interface Target {
+export interface RabbitMQEndpoint {
   host: string;
   port: number;
   vhost: string;
@@ -14,7 +14,7 @@ export interface Target {
 }
 
 /** Address and credentials, from either form of the options. */
-export function targetOf(options: z.output<(typeof rabbitmq)['options']>): Target {
+export function endpointOf(options: z.output<(typeof rabbitmq)['options']>): RabbitMQEndpoint {
   if (options.connectionOption === 'connectionDetails') {
     const { ssl, ...details } = options.connectionDetails;
     return { ...details, certificates: ssl ? details : null };

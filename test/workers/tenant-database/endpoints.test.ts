@@ -10,7 +10,7 @@ import { certificates } from '#test/support/certificates.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTLSPostgres } from '#test/support/tls-postgres.ts';
 import { openPostgresConnection } from '#workers/postgresql/connection.ts';
-import { dialOwn, targetOfOwn } from '#workers/tenant-database/targets.ts';
+import { dialOwn, endpointOfOwn } from '#workers/tenant-database/endpoints.ts';
 
 let dir: string;
 let server: EmbeddedPostgres;
@@ -31,8 +31,8 @@ afterAll(async () => {
 /** As the owner of a database that was given, by the URL of the deployment. */
 function open(url: string) {
   const { database, user, password } = server.connection;
-  const target = targetOfOwn(url, { databaseName: database, roleName: user, password });
-  return openPostgresConnection(target, dialOwn, AbortSignal.timeout(5_000));
+  const endpoint = endpointOfOwn(url, { databaseName: database, roleName: user, password });
+  return openPostgresConnection(endpoint, dialOwn, AbortSignal.timeout(5_000));
 }
 
 async function sleeping(): Promise<number> {

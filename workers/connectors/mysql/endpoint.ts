@@ -8,29 +8,29 @@ type Options = z.output<typeof mysql.options>;
 type Details = Extract<Options, { connectionOption: 'connectionDetails' }>['connectionDetails'];
 
 /** Address and credentials. */
-export interface Target extends Omit<Details, 'connectionName' | 'additionalOptions'> {
+export interface MySQLEndpoint extends Omit<Details, 'connectionName' | 'additionalOptions'> {
   connectMs: number;
 }
 
 const booleans = ['true', 'false'] as const;
 
-export function targetOf(options: Options): Target {
-  const target = options.connectionOption === 'connectionDetails' ? fromDetails(options) : fromURL(options);
+export function endpointOf(options: Options): MySQLEndpoint {
+  const endpoint = options.connectionOption === 'connectionDetails' ? fromDetails(options) : fromURL(options);
   // The driver would compare the certificate with no name at all.
-  if (target.ssl && target.sslVerify && isIP(target.host) !== 0)
+  if (endpoint.ssl && endpoint.sslVerify && isIP(endpoint.host) !== 0)
     throw new AppError(
       'VALIDATION_ERROR',
       'datasourceOptions.connectionDetails.host: must be a name, not an address, for a certificate to be verified',
     );
-  return target;
+  return endpoint;
 }
 
-function fromDetails({ connectionDetails }: Extract<Options, { connectionDetails: unknown }>): Target {
+function fromDetails({ connectionDetails }: Extract<Options, { connectionDetails: unknown }>): MySQLEndpoint {
   const { additionalOptions, ...details } = connectionDetails;
   return { ...details, connectMs: additionalOptions.connectTimeout };
 }
 
-function fromURL({ connectionString }: Extract<Options, { connectionString: unknown }>): Target {
+function fromURL({ connectionString }: Extract<Options, { connectionString: unknown }>): MySQLEndpoint {
   const url = readConnectionURL(connectionString, {
     schemes: ['mysql', 'mariadb'],
     parameters: { ssl: booleans, sslVerify: booleans },

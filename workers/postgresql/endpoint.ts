@@ -5,7 +5,7 @@ import { tlsOptions } from '../outbound/tls.ts';
 export type Encryption = 'never' | 'offered' | 'always';
 
 /** Address, encryption and credentials of a server. */
-export interface Target {
+export interface PostgresEndpoint {
   host: string;
   port: number;
   /** Name in errors. */
@@ -28,7 +28,7 @@ export type SSLMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' |
 export function securityOf(
   sslMode: SSLMode,
   { host, caCertificate = '' }: { host: string; caCertificate?: string },
-): Pick<Target, 'encryption' | 'tls'> {
+): Pick<PostgresEndpoint, 'encryption' | 'tls'> {
   return {
     encryption: attempts[sslMode],
     tls: {
