@@ -129,11 +129,15 @@ function hasNotBegun(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   const { begun, reason, sent } = (error.details ?? {}) as { begun?: unknown; reason?: unknown; sent?: unknown };
   if (begun === true || sent === true) return false;
-  return begun === false || refusals.has(error.code) || (error.code === 'UPSTREAM_FAILED' && beforehand.has(reason));
+  return (
+    begun === false ||
+    codesBeforeWork.has(error.code) ||
+    (error.code === 'UPSTREAM_FAILED' && reasonsBeforeWork.has(reason))
+  );
 }
 
 /** Said before anything is begun; what says one of them later has `details.begun` or `details.sent`. */
-const refusals: ReadonlySet<ErrorCode> = new Set([
+const codesBeforeWork: ReadonlySet<ErrorCode> = new Set([
   'VALIDATION_ERROR',
   'INVALID_REQUEST',
   'NOT_FOUND',
@@ -146,7 +150,7 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** `details.reason` of what could not be reached at all. */
-const beforehand: ReadonlySet<unknown> = new Set([
+const reasonsBeforeWork: ReadonlySet<unknown> = new Set([
   'unreachable',
   'authentication',
   'not-found',

@@ -3,7 +3,7 @@ import { AppError, toAppError } from '#shared/errors.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
-import { findJoinable, type Grant, refused, requireGrant } from './join.ts';
+import { findJoinable, type Grant, joinDenied, requireGrant } from './join.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, sendTo } from './socket.ts';
 import type { RunWatch } from './watch.ts';
@@ -70,7 +70,7 @@ async function joinRun(
 
 async function joinRoom(socket: ClientSocket, context: EventContext, room: string) {
   const tenantID = ID.safeParse(room.startsWith('tenant:') ? room.slice('tenant:'.length) : '').data;
-  if (!tenantID) throw refused();
+  if (!tenantID) throw joinDenied();
   await stillSignedIn(socket, context);
   const grant: Grant = { tenantID };
   await requireGrant(context, socket.data.userID, grant);

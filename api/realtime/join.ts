@@ -27,7 +27,7 @@ export async function findJoinable(context: Asking, userID: string, instanceID: 
     // Looks across tenants, because the client names no tenant: the run does.
     { filters: { tenant: false }, fields: ['tenantID', 'workflowID', 'status', 'seq'] },
   );
-  if (!run) throw refused();
+  if (!run) throw joinDenied();
   const object = `workflow:${run.workflowID ?? '*'}`;
   const grant: Grant = { tenantID: run.tenantID, access: { permission: 'workflow.read', object } };
   await requireGrant(context, userID, grant);
@@ -40,13 +40,13 @@ export async function requireGrant(
   { tenantID, access }: Grant,
 ): Promise<void> {
   const membership = await authenticator.findMembership(userID, tenantID);
-  if (!membership) throw refused();
+  if (!membership) throw joinDenied();
   if (!access) return;
   const [, action] = splitPermission(access.permission);
   const asker = { tenantID, version: membership.policyVersion, subjects: [userID] };
-  if (!(await policy.can({ ...asker, object: access.object, action }))) throw refused();
+  if (!(await policy.can({ ...asker, object: access.object, action }))) throw joinDenied();
 }
 
-export function refused(): AppError {
+export function joinDenied(): AppError {
   return new AppError('PERMISSION_DENIED', 'You may not join this room');
 }

@@ -50,7 +50,7 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
     const answer = readBody(response, 'json');
     // A server may send errors with status 400: these say more than the status.
     const errors = at(answer, 'errors');
-    if (Array.isArray(errors) && errors.length > 0) throw refused(errors, secrets);
+    if (Array.isArray(errors) && errors.length > 0) throw answeredErrors(errors, secrets);
     if (response.status >= 400) throw statusError(response, secrets);
     const data = at(answer, 'data');
     if (data === undefined) throw notGraphQL();
@@ -126,7 +126,7 @@ function operationsOf(query: string): OperationDefinitionNode[] {
 
 const MOST_ERRORS = 10;
 
-function refused(errors: readonly Json[], secrets: readonly string[]): AppError {
+function answeredErrors(errors: readonly Json[], secrets: readonly string[]): AppError {
   const messages = errors.slice(0, MOST_ERRORS).map((error) => {
     const message =
       isJsonObject(error) && typeof error.message === 'string' ? error.message : 'an error without a message';

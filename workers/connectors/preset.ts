@@ -32,7 +32,7 @@ export async function connectPreset(
   options: JsonObject,
   { baseUrl = preset.baseUrl, outbound }: Pick<ConnectorContext, 'outbound'> & { baseUrl?: string },
 ): Promise<Connection<AnyPreset>> {
-  const { refusal } = preset;
+  const { failure } = preset;
   const own = Object.entries(preset.headers ?? {}).map(([key, value]) => ({ key, value }));
   const chosen = Object.entries(preset.optionHeaders ?? {})
     .map(([key, field]) => ({ key, value: written(options[field]) }))
@@ -45,7 +45,7 @@ export async function connectPreset(
         ? { authType: 'bearer', bearerToken: options[preset.auth.token] }
         : { authType: 'basic', username: options[preset.auth.username], password: options[preset.auth.password] }),
     }),
-    { outbound, ...(refusal && { check: (answer) => mustAgree(answer, refusal) }) },
+    { outbound, ...(failure && { check: (answer) => mustAgree(answer, failure) }) },
   );
 
   async function executeRequest(request: JsonObject, run: ExecuteOptions): Promise<QueryResult> {

@@ -138,7 +138,7 @@ function callOn(client: Redis, where: string): Call {
     try {
       return (await client.callBuffer(command, ...words)) as Reply;
     } catch (error) {
-      throw isReply(error) ? refusal(error, where) : upstreamError('lost', where, redacted(error));
+      throw isReply(error) ? replyError(error, where) : upstreamError('lost', where, redacted(error));
     }
   };
 }
@@ -154,7 +154,7 @@ function redacted(error: unknown): Error {
   return new Error(isReply(error) ? message.split(' ', 1)[0] : message);
 }
 
-function refusal(error: Error, where: string): AppError {
+function replyError(error: Error, where: string): AppError {
   const [kind = ''] = error.message.split(' ', 1);
   if (kind === 'NOAUTH') return upstreamError('authentication', where, redacted(error));
   if (kind === 'LOADING' || kind === 'BUSY' || /max number of clients/.test(error.message))

@@ -108,13 +108,13 @@ export function createCommitter(options: CommitterOptions): Committer {
     try {
       rows = await send(batch);
     } catch (error) {
-      if (isConnectionError(error) || !isRefusal(error)) {
+      if (isConnectionError(error) || !isStatementError(error)) {
         // The answer may be lost or the statement never sent: the same batch again tells which.
         logger.warn({ err: error, steps: batch.length }, 'commit is sent again');
         await new Promise((resolve) => setTimeout(resolve, 250));
         return write(batch);
       }
-      return refused(batch, error as Error);
+      return writeInHalves(batch, error as Error);
     }
     finish(batch, rows);
     // By the answer, not by `committing`: a run whose next step was ready at once has been submitted again by now.
@@ -196,7 +196,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   }
 
   /** One run's data broke the statement: halve until it stands alone, so the others commit. */
-  async function refused(batch: Entry[], error: Error): Promise<void> {
+  async function writeInHalves(batch: Entry[], error: Error): Promise<void> {
     if (batch.length > 1) {
       const middle = batch.length >> 1;
       await write(batch.slice(0, middle));
@@ -227,7 +227,7 @@ interface CommitRow {
   ready: boolean;
 }
 
-function isRefusal(error: unknown): boolean {
+function isStatementError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(22|23|54)/.test(code);
 }

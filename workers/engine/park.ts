@@ -55,8 +55,8 @@ async function addChild(
   node: GraphNode,
   { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
 ): Promise<void> {
-  if (workflowID === run.workflowID) throw refusal('A workflow cannot call itself');
-  if (run.depth + 1 > maxDepth) throw refusal(`Sub-workflows are nested deeper than ${maxDepth} levels`);
+  if (workflowID === run.workflowID) throw subWorkflowError('A workflow cannot call itself');
+  if (run.depth + 1 > maxDepth) throw subWorkflowError(`Sub-workflows are nested deeper than ${maxDepth} levels`);
   const { rows } = await pool.query<{ version_id: string; workflow_options: unknown }>(
     'select version_id, workflow_options from workflow where id = $1 and tenant_id = $2',
     [workflowID, run.tenantID],
@@ -74,6 +74,6 @@ async function addChild(
   });
 }
 
-function refusal(message: string): AppError {
+function subWorkflowError(message: string): AppError {
   return new AppError('NODE_FAILED', message, { retry: false });
 }

@@ -6,9 +6,10 @@ import { written } from '#shared/workflow/templates.ts';
 export function endpointURL(base: URL, endpoint: string): URL {
   const cut = endpoint.indexOf('?');
   const path = cut < 0 ? endpoint : endpoint.slice(0, cut);
-  if (/^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) throw refusal('must be a path below the base URL');
-  if (/[\\#]|\p{Cc}/u.test(endpoint)) throw refusal('must not hold a backslash, a # or control characters');
-  if (path.split('/').some(isStep)) throw refusal('must not hold steps such as ..');
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//'))
+    throw invalidEndpoint('must be a path below the base URL');
+  if (/[\\#]|\p{Cc}/u.test(endpoint)) throw invalidEndpoint('must not hold a backslash, a # or control characters');
+  if (path.split('/').some(isStep)) throw invalidEndpoint('must not hold steps such as ..');
 
   const url = new URL(base);
   const root = base.pathname.replace(/\/$/, '');
@@ -16,7 +17,7 @@ export function endpointURL(base: URL, endpoint: string): URL {
   url.pathname = path === '' ? base.pathname : `${root}/${path.replace(/^\//, '')}`;
   if (cut >= 0)
     for (const [name, value] of new URLSearchParams(endpoint.slice(cut + 1))) url.searchParams.append(name, value);
-  if (!isBelow(url, base)) throw refusal('must be a path below the base URL');
+  if (!isBelow(url, base)) throw invalidEndpoint('must be a path below the base URL');
   return url;
 }
 
@@ -36,7 +37,7 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw refusal('has a % that encodes nothing');
+    throw invalidEndpoint('has a % that encodes nothing');
   }
 }
 
@@ -48,6 +49,6 @@ export function addParams(url: URL, params: readonly { key: string; value: Json 
   }
 }
 
-function refusal(why: string): AppError {
+function invalidEndpoint(why: string): AppError {
   return new AppError('VALIDATION_ERROR', `apiEndpoint: ${why}`);
 }

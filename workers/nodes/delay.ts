@@ -16,9 +16,9 @@ export const runDelay: Executor<typeof delay> = async ({ config, fact }) => {
 /** Milliseconds from now. A moment in the past is no delay; more than a day, or less than nothing, is an error. */
 function delayOf(config: Task<typeof delay>['config']): number {
   const ms = requested(config);
-  if (!Number.isFinite(ms)) throw refusal('is neither a number of milliseconds nor a moment');
-  if (ms > LONGEST_MS) throw refusal('is longer than 24 hours');
-  if (ms < 0) throw refusal('is negative');
+  if (!Number.isFinite(ms)) throw invalidDelay('is neither a number of milliseconds nor a moment');
+  if (ms > LONGEST_MS) throw invalidDelay('is longer than 24 hours');
+  if (ms < 0) throw invalidDelay('is negative');
   return Math.round(ms);
 }
 
@@ -29,6 +29,6 @@ function requested(config: Task<typeof delay>['config']): number {
   return Number.isNaN(moment) ? moment : Math.max(0, moment - Date.now());
 }
 
-function refusal(why: string): AppError {
+function invalidDelay(why: string): AppError {
   return new AppError('VALIDATION_ERROR', `The delay ${why}`);
 }

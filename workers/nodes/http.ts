@@ -25,8 +25,8 @@ export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { 
 
   /** An answer that says no is what it is, also when it is not what was asked for. */
   function readAnswer(): Json {
-    const isRefusal = status >= 400 && config.responseType === 'json';
-    return readBody(response, isRefusal ? 'auto' : config.responseType);
+    const isErrorStatus = status >= 400 && config.responseType === 'json';
+    return readBody(response, isErrorStatus ? 'auto' : config.responseType);
   }
 };
 

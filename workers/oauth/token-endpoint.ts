@@ -154,7 +154,7 @@ async function explained<T>(url: URL, work: () => Promise<T>): Promise<T> {
 function explain(error: unknown, where: string): unknown {
   if (error instanceof AppError) return error;
   if (error instanceof DOMException && error.name === 'TimeoutError') return upstreamError('timeout', where, error);
-  if (error instanceof oauth.ResponseBodyError) return refusal(error, where);
+  if (error instanceof oauth.ResponseBodyError) return grantError(error, where);
   if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError)
     return new AppError('UPSTREAM_FAILED', `What ${where} answers is not what OAuth wants: ${error.message}`, {
       cause: new Error(`${error.code}: ${error.message}`),
@@ -171,7 +171,7 @@ const wrongClients: ReadonlySet<string> = new Set([
 /** The word of the standard, and what GitHub and Slack say in its place. */
 const ended: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
 
-function refusal({ error }: oauth.ResponseBodyError, where: string): AppError {
+function grantError({ error }: oauth.ResponseBodyError, where: string): AppError {
   if (wrongClients.has(error)) return wrongClient(where);
   const word = /^[\w.-]{1,64}$/.test(error) ? error : 'an error without a name';
   return new AppError('UPSTREAM_FAILED', `${where} refuses: ${word}`, {

@@ -7,7 +7,7 @@ import { convertInParts, MAX_BYTES } from '../connections/rows.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 import { browse } from './browse.ts';
 import type { PostgresConnection } from './connection.ts';
-import { refusalOf } from './errors.ts';
+import { statementError } from './errors.ts';
 import { type RawResult, readTag, runPortal } from './portal.ts';
 import { columnsOf, learnTypes, rowsOf, streamRows, writeParams } from './rows.ts';
 
@@ -102,7 +102,7 @@ async function located<T>(sql: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw refusalOf(error, sql) ?? error;
+    throw statementError(error, sql) ?? error;
   }
 }
 

@@ -23,15 +23,15 @@ export function readably<C extends LentConnection, T>(
 
 function usableError(error: unknown, connection: LentConnection): unknown {
   if (error instanceof AppError) return error;
-  const refusal = refusalOf(error);
-  if (refusal) return refusal;
+  const known = statementError(error);
+  if (known) return known;
   // While the connection is open, the fault is our own.
   if (connection.isOpen && !(error instanceof pg.DatabaseError)) return error;
   return withDetails(upstreamError(reasonOf(error) ?? 'lost', connection.where, error), { sent: true });
 }
 
 /** The server's error about a statement; undefined for errors of the connection and of the driver. */
-export function refusalOf(error: unknown, sql?: string): AppError | undefined {
+export function statementError(error: unknown, sql?: string): AppError | undefined {
   if (!(error instanceof pg.DatabaseError) || endsConnection(error)) return undefined;
   const { code, detail, hint, position, schema, table, column, constraint } = error;
   const at = position === undefined ? undefined : Number(position);

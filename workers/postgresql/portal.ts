@@ -131,7 +131,7 @@ class Portal implements Submittable {
   /** Bytes of the rows that wait to be handed over. */
   #held = 0;
   #handing = Promise.resolve();
-  #refusal: AppError | undefined;
+  #copyError: AppError | undefined;
   #isSynced = false;
   #isOver = false;
 
@@ -213,7 +213,7 @@ class Portal implements Submittable {
 
   handleError(error: Error, connection: Connection): void {
     this.#isOver = true;
-    this.#settle.reject(this.#refusal ?? error);
+    this.#settle.reject(this.#copyError ?? error);
     this.#sync(connection);
     // No consumer takes the rows that are held back.
     connection.stream.resume();
@@ -226,17 +226,17 @@ class Portal implements Submittable {
 
   /** COPY FROM STDIN waits for rows: it is told that there are none, and answers with an error. */
   handleCopyInResponse(connection: Connection): void {
-    this.#refusal = this.#copyRefused();
+    this.#copyError = this.#copyNotSupported();
     // The method is missing in the driver's types.
     (connection as unknown as { sendCopyFail(message: string): void }).sendCopyFail('there is nothing to copy from');
   }
 
   /** COPY TO STDOUT cannot be stopped in the protocol, so the connection is closed. */
   handleCopyData(): void {
-    this.#giveUp(this.#copyRefused());
+    this.#giveUp(this.#copyNotSupported());
   }
 
-  #copyRefused(): AppError {
+  #copyNotSupported(): AppError {
     const message = 'COPY from STDIN or to STDOUT sends rows beside the statement: use INSERT or SELECT';
     // Earlier statements may have taken effect.
     return new AppError('VALIDATION_ERROR', `${this.#request.field ?? 'statement'}: ${message}`, {

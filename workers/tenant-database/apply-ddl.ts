@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
-import { refusalOf } from '../postgresql/errors.ts';
+import { statementError } from '../postgresql/errors.ts';
 import { inTenantTransaction } from './transaction.ts';
 
 interface Means {
@@ -37,7 +37,7 @@ async function runAll(connection: PostgresConnection, sql: readonly string[]): P
 const TAKEN: ReadonlySet<string> = new Set(['42P06', '42P07', '42710']);
 
 function conflictOf(error: unknown): AppError | undefined {
-  const refusal = refusalOf(error);
-  if (!refusal || !(error instanceof Error && 'code' in error && TAKEN.has(String(error.code)))) return undefined;
-  return new AppError('CONFLICT', refusal.message, { cause: error, details: refusal.details });
+  const known = statementError(error);
+  if (!known || !(error instanceof Error && 'code' in error && TAKEN.has(String(error.code)))) return undefined;
+  return new AppError('CONFLICT', known.message, { cause: error, details: known.details });
 }

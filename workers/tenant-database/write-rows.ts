@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
-import { refusalOf } from '../postgresql/errors.ts';
+import { statementError } from '../postgresql/errors.ts';
 import { type RawResult, readTag, runPortal } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
 import { type Column, columnOf, findTable, quoteTable, type Table } from './catalog.ts';
@@ -116,24 +116,24 @@ async function allOrNothing<T>(
     for (const item of items) results.push(await run(connection, statementOf(item)));
     return results;
   } catch (error) {
-    if (!refused(error)) throw error;
+    if (!rowErrorOf(error)) throw error;
   }
   await connection.query('rollback to savepoint before_all');
   const results: RawResult[] = [];
-  const refusals: { index: number; error: AppError }[] = [];
+  const rowErrors: { index: number; error: AppError }[] = [];
   for (const [index, item] of items.entries()) {
     await connection.query('savepoint before_one');
     try {
       results.push(await run(connection, statementOf(item)));
     } catch (thrown) {
-      const error = refused(thrown);
+      const error = rowErrorOf(thrown);
       if (!error) throw thrown;
-      refusals.push({ index, error });
+      rowErrors.push({ index, error });
       await connection.query('rollback to savepoint before_one');
     }
-    if (refusals.length === MOST_ERRORS) break;
+    if (rowErrors.length === MOST_ERRORS) break;
   }
-  if (refusals.length > 0) throw asOne(refusals, items.length);
+  if (rowErrors.length > 0) throw summaryOf(rowErrors, items.length);
   return results;
 }
 
@@ -142,19 +142,19 @@ function run(connection: PostgresConnection, { text, values }: Statement): Promi
 }
 
 /** What is wrong with a row; a time limit and a lost connection are about none. */
-function refused(thrown: unknown): AppError | undefined {
-  const error = thrown instanceof AppError ? thrown : refusalOf(thrown);
+function rowErrorOf(thrown: unknown): AppError | undefined {
+  const error = thrown instanceof AppError ? thrown : statementError(thrown);
   return error?.code === 'DB_ERROR' || error?.code === 'VALIDATION_ERROR' ? error : undefined;
 }
 
-function asOne(refused: readonly { index: number; error: AppError }[], count: number): AppError {
-  const errors = refused.map(({ index, error: { code, message, details } }) => ({
+function summaryOf(rowErrors: readonly { index: number; error: AppError }[], count: number): AppError {
+  const errors = rowErrors.map(({ index, error: { code, message, details } }) => ({
     ...(details as object | undefined),
     index,
     code,
     message,
   }));
-  const isOurs = refused.every(({ error }) => error.code === 'VALIDATION_ERROR');
+  const isOurs = rowErrors.every(({ error }) => error.code === 'VALIDATION_ERROR');
   const first = errors[0];
   return new AppError(
     isOurs ? 'VALIDATION_ERROR' : 'DB_ERROR',

@@ -65,15 +65,15 @@ async function outcomeOf(back: Return, context: ApiContext, log: Logger): Promis
 }
 
 async function finish({ provider, state, query, request, response }: Return, context: ApiContext): Promise<string> {
-  if (state?.provider !== provider.name) throw refused('This did not begin here: the state is not one of ours');
-  if (state.expiresAt < Date.now()) throw refused('This took more than ten minutes: begin again');
+  if (state?.provider !== provider.name) throw flowError('This did not begin here: the state is not one of ours');
+  if (state.expiresAt < Date.now()) throw flowError('This took more than ten minutes: begin again');
   const em = tenantEntityManager(context.orm.em, state.tenantID);
   const redirectURI = redirectURIOf(context.config.oauth, provider);
   const { flowID } = state;
   const { flow, browser } = await take(em, flowID, readBrowser(request, { flowID }));
   forgetBrowser(response, { flowID, redirectURI });
-  if (query.error !== undefined) throw refused(wordsOf(query.error, provider));
-  if (query.code === undefined) throw refused(`${provider.name} sent no code back`);
+  if (query.error !== undefined) throw flowError(wordsOf(query.error, provider));
+  if (query.code === undefined) throw flowError(`${provider.name} sent no code back`);
   await requireRights(flow, context);
 
   const oauthConnectionID = flow.oauthConnectionID ?? newID();
@@ -103,11 +103,11 @@ async function take(
   id: string,
   browser: BrowserSecret | undefined,
 ): Promise<{ flow: OAuthFlow; browser: BrowserSecret }> {
-  if (!browser) throw refused('This did not begin in this browser, or has been finished');
+  if (!browser) throw flowError('This did not begin in this browser, or has been finished');
   const own = { id, browserHash: browser.hash };
   const flow = await em.findOne(OAuthFlow, own);
   if (!flow || (await em.nativeDelete(OAuthFlow, own)) === 0)
-    throw refused('This did not begin in this browser, or has been finished');
+    throw flowError('This did not begin in this browser, or has been finished');
   return { flow, browser };
 }
 
@@ -148,6 +148,6 @@ function wordsOf(error: string, { name }: OAuthProvider): string {
   return /^[a-z_]{1,64}$/.test(error) ? `${name} says ${error}` : `${name} says no`;
 }
 
-function refused(message: string): AppError {
+function flowError(message: string): AppError {
   return new AppError('INVALID_REQUEST', message);
 }

@@ -54,7 +54,7 @@ export interface Preset {
   /** By `resource.operation`, or by `operation` where the API has one kind of thing. */
   readonly calls: Readonly<Record<string, PresetCall>>;
   /** An API that answers 200 to what it refuses: the field that is then false, and the one that says why. */
-  readonly refusal?: { readonly ok: string; readonly message: string };
+  readonly failure?: { readonly ok: string; readonly message: string };
   /** What `test` asks. */
   readonly probe: string;
 }

@@ -66,7 +66,7 @@ export const slack = definePreset({
     auth: { as: 'bearer', token: 'botToken' },
     bodyFormat: 'json',
     probe: '/auth.test',
-    refusal: { ok: 'ok', message: 'error' },
+    failure: { ok: 'ok', message: 'error' },
     calls: {
       'channels.list': {
         method: 'GET',

@@ -6,6 +6,7 @@ import { permissions } from '#shared/policy/permissions.ts';
 import { setRoles } from '#shared/policy/roles.ts';
 import type { Answer } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { denied } from '../../support/error-answers.ts';
 import {
   aMember,
   anApiKey,
@@ -15,7 +16,6 @@ import {
   type TestTenant,
   type TestUser,
 } from '../../support/factories.ts';
-import { denied } from '../../support/refusals.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { rooms } from '#api/realtime/rooms.ts';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { conflict, denied, malformed, notFound } from '../../support/error-answers.ts';
 import {
   aMember,
   anApiKey,
@@ -13,7 +14,6 @@ import {
   type TestTenant,
   type TestUser,
 } from '../../support/factories.ts';
-import { conflict, denied, malformed, notFound } from '../../support/refusals.ts';
 import { eventually } from '../../support/settle.ts';
 import type { TestSocket } from '../../support/socket.ts';
 

@@ -31,7 +31,7 @@ function operationOf(sql: string, more: Partial<ExecuteSQL> = {}): ExecuteSQL {
   };
 }
 
-async function refusal(work: Promise<unknown>): Promise<AppError> {
+async function errorOf(work: Promise<unknown>): Promise<AppError> {
   const error = await work.then(
     () => undefined,
     (thrown) => thrown,
@@ -138,7 +138,7 @@ describe('several statements', () => {
   });
 
   test('are one transaction: what fails takes the others with it, and says which it was', async () => {
-    const error = await refusal(run('create table undone (id int); select 1/0; select 2'));
+    const error = await errorOf(run('create table undone (id int); select 1/0; select 2'));
 
     expect(error).toMatchObject({ code: 'DB_ERROR', status: 400, details: { postgres_code: '22012' } });
     expect(error.message).toContain('Statement 2: ');
@@ -177,16 +177,16 @@ test('a transaction somebody has left open is gone, with settings, temporary tab
 test('read only means nothing is written', async () => {
   await run('create table unwritten (id int)');
 
-  expect(await refusal(run('insert into unwritten values (1)', { readOnly: true }))).toMatchObject({
+  expect(await errorOf(run('insert into unwritten values (1)', { readOnly: true }))).toMatchObject({
     code: 'DB_ERROR',
     details: { postgres_code: '25006' },
   });
   expect(
-    await refusal(run('set transaction read write; insert into unwritten values (1)', { readOnly: true })),
+    await errorOf(run('set transaction read write; insert into unwritten values (1)', { readOnly: true })),
   ).toMatchObject({
     code: 'DB_ERROR',
   });
-  expect(await refusal(run('commit; insert into unwritten values (1)', { readOnly: true }))).toMatchObject({
+  expect(await errorOf(run('commit; insert into unwritten values (1)', { readOnly: true }))).toMatchObject({
     code: 'VALIDATION_ERROR',
   });
   expect((await run('select count(*)::int as n from unwritten')).result).toEqual([{ n: 0 }]);
@@ -245,19 +245,19 @@ test('notices come with the statement that gave them', async () => {
 test('copying from and to the client is refused, and the connection lives on', async () => {
   await run('create table copied (id int)');
   await place.use(async (client) => {
-    const refused = await refusal(executeSQL(client, operationOf('copy copied from stdin')));
+    const refused = await errorOf(executeSQL(client, operationOf('copy copied from stdin')));
     expect(refused).toMatchObject({ code: 'VALIDATION_ERROR' });
     expect(await executeSQL(client, operationOf('select 1 as one'))).toMatchObject({ result: [{ one: 1 }] });
   });
   await run('insert into copied select generate_series(1, 10)');
-  const error = await refusal(run('copy copied to stdout'));
+  const error = await errorOf(run('copy copied to stdout'));
   expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringMatching(/^sql: COPY/) });
 
   expect((await run('select 1 as one')).result).toEqual([{ one: 1 }]);
 });
 
 test('a statement that takes too long is stopped by the server', async () => {
-  expect(await refusal(run('select pg_sleep(30)', { timeoutSeconds: 0.2 }))).toMatchObject({
+  expect(await errorOf(run('select pg_sleep(30)', { timeoutSeconds: 0.2 }))).toMatchObject({
     code: 'UPSTREAM_TIMEOUT',
     retry: false,
     details: { postgres_code: '57014' },
@@ -265,11 +265,11 @@ test('a statement that takes too long is stopped by the server', async () => {
 });
 
 test.each(['', ' ; ;', '-- nothing', '/* nothing'])('%j is no statement', async (sql) => {
-  expect((await refusal(run(sql))).code).toMatch(/VALIDATION_ERROR|DB_ERROR/);
+  expect((await errorOf(run(sql))).code).toMatch(/VALIDATION_ERROR|DB_ERROR/);
 });
 
 test('an error says where it is and nothing of the connection', async () => {
-  const error = await refusal(run('select * frm nowhere'));
+  const error = await errorOf(run('select * frm nowhere'));
 
   expect(error).toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '42601', position: expect.any(Number) } });
   expect(JSON.stringify([error.message, error.details])).not.toMatch(/password|127\.0\.0\.1/);

@@ -202,7 +202,7 @@ function hello({ protocolVersion, clientId, username, password, keepAlive }: Gre
 }
 
 /** By the return codes of both protocol versions. */
-const refusals: Readonly<Record<number, Reason>> = {
+const reasonByCode: Readonly<Record<number, Reason>> = {
   3: 'busy',
   4: 'authentication',
   5: 'authentication',
@@ -217,7 +217,7 @@ const refusals: Readonly<Record<number, Reason>> = {
 
 function letIn(packet: Packet, where: string): void {
   const code = packet.cmd === 'connack' ? (packet.reasonCode ?? packet.returnCode) : undefined;
-  if (code !== 0) throw upstreamError(refusals[code ?? -1] ?? 'refused', where, new Error(`CONNACK ${code}`));
+  if (code !== 0) throw upstreamError(reasonByCode[code ?? -1] ?? 'refused', where, new Error(`CONNACK ${code}`));
 }
 
 function accepted(topic: string, packet: Packet): void {

@@ -69,12 +69,12 @@ async function onChannel<T>(
   where: string,
   work: (channel: ConfirmChannel) => Promise<T>,
 ): Promise<T> {
-  const refusals: Error[] = [];
+  const channelErrors: Error[] = [];
   const { gone, model } = connection;
   connection.expect();
   try {
     const channel = await unlessAborted(gone, model.createConfirmChannel());
-    channel.on('error', (error) => void refusals.push(error));
+    channel.on('error', (error) => void channelErrors.push(error));
     try {
       const result = await unlessAborted(gone, work(channel));
       // The answer shows that everything before it has been done.
@@ -85,22 +85,22 @@ async function onChannel<T>(
       throw error;
     }
   } catch (error) {
-    throw known(error, { refusals, connection, where });
+    throw known(error, { channelErrors, connection, where });
   }
 }
 
 function known(
   error: unknown,
-  { refusals, connection, where }: { refusals: Error[]; connection: RabbitMQConnection; where: string },
+  { channelErrors, connection, where }: { channelErrors: Error[]; connection: RabbitMQConnection; where: string },
 ): unknown {
   if (error instanceof AppError) return error;
   const excess = connection.excess();
   if (excess) return excess;
-  const [refusal] = refusals;
-  if (!refusal || !('code' in refusal)) return upstreamError('lost', where, error);
-  return new AppError('DB_ERROR', refusal.message.replace(/^.*with message "(.*)"$/s, '$1').slice(0, 500), {
-    cause: refusal,
-    details: { amqp_code: Number(refusal.code) },
+  const [channelError] = channelErrors;
+  if (!channelError || !('code' in channelError)) return upstreamError('lost', where, error);
+  return new AppError('DB_ERROR', channelError.message.replace(/^.*with message "(.*)"$/s, '$1').slice(0, 500), {
+    cause: channelError,
+    details: { amqp_code: Number(channelError.code) },
   });
 }
 

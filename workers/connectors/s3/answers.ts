@@ -55,7 +55,7 @@ const wrongKey: ReadonlySet<string> = new Set(['InvalidAccessKeyId', 'SignatureD
 const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Uses the code only: messages of S3 repeat keys and the signed text. */
-export function refusal(response: HTTPResponse): AppError {
+export function responseError(response: HTTPResponse): AppError {
   const { status, url } = response;
   const code = codeOf(response);
   if (wrongKey.has(code)) return upstreamError('authentication', whereOf(url), new Error(code));

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { s3 } from '#shared/datasources/s3.ts';
 import { AppError } from '#shared/errors.ts';
 import type { HTTPResponse, OutboundFetch } from '../../outbound/fetch.ts';
-import { refusal } from './answers.ts';
+import { responseError } from './answers.ts';
 
 type Options = z.output<typeof s3.options>;
 
@@ -48,7 +48,7 @@ export function createClient(options: Options, fetch: OutboundFetch): SendS3Requ
       },
       signal,
     );
-    if (answer.status < 200 || answer.status >= 300) throw refusal(answer);
+    if (answer.status < 200 || answer.status >= 300) throw responseError(answer);
     return answer;
   };
 }

@@ -113,7 +113,7 @@ function known(error: unknown, { where, signal }: { where: string; signal: Abort
   const status = statusOf(error);
   if (code === 'EAUTH') return upstreamError('authentication', where, new Error(`EAUTH ${status ?? ''}`));
   if (code === 'ETLS') return upstreamError('tls', where, error);
-  if (status !== undefined) return refusal(error, status, where);
+  if (status !== undefined) return mailError(error, status, where);
   return upstreamError(code === 'ETIMEDOUT' ? 'timeout' : (reasonOf(originOf(error)) ?? 'refused'), where, error);
 }
 
@@ -123,7 +123,7 @@ function originOf(error: unknown): unknown {
   return Object.assign(new Error(error.message), { code: error.originalCode });
 }
 
-function refusal(error: unknown, status: number, where: string): AppError {
+function mailError(error: unknown, status: number, where: string): AppError {
   const response = error instanceof Error && 'response' in error ? String(error.response).slice(0, 300) : '';
   return new AppError('UPSTREAM_FAILED', `${where} does not take the mail: ${response}`, {
     cause: error,
