@@ -5,7 +5,7 @@ import type { SecretKey } from './crypto.ts';
 import { OAuthProviders } from './oauth-providers.ts';
 
 const seconds = (fallback: number) => z.coerce.number().nonnegative().default(fallback);
-const port = (least: number) => z.coerce.number({ error: 'must be a port, 1 to 65535' }).int().min(least).max(65_535);
+const port = (min: number) => z.coerce.number({ error: 'must be a port, 1 to 65535' }).int().min(min).max(65_535);
 const list = z
   .string()
   .default('')
@@ -31,9 +31,9 @@ const keyRing = list.transform((items, check): SecretKey[] => {
 function readNetwork(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | undefined {
   const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const family = isIP(address);
-  const most = family === 6 ? 128 : 32;
-  const prefix = bits === undefined ? most : Number(bits);
-  if (family === 0 || prefix > most) return undefined;
+  const maxPrefix = family === 6 ? 128 : 32;
+  const prefix = bits === undefined ? maxPrefix : Number(bits);
+  if (family === 0 || prefix > maxPrefix) return undefined;
   return { address, prefix, family: family === 6 ? 'ipv6' : 'ipv4' };
 }
 

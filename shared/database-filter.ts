@@ -11,8 +11,8 @@ export type DatabaseFilter =
 const operators = ['=', '!=', '<', '<=', '>', '>=', 'LIKE', 'ILIKE', 'IN', 'NOT IN', 'IS NULL', 'BETWEEN'] as const;
 export type Operator = (typeof operators)[number];
 
-const MOST_LEVELS = 20;
-const MOST_CONDITIONS = 500;
+const MAX_LEVELS = 20;
+const MAX_CONDITIONS = 500;
 
 interface Fault {
   path: (string | number)[];
@@ -67,7 +67,7 @@ function read(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
 
   function object(from: Json, path: Fault['path']): DatabaseFilter {
     if (!isJsonObject(from)) return refuse(path, 'must be an object');
-    if (path.length > MOST_LEVELS) return refuse(path, 'is nested too deeply');
+    if (path.length > MAX_LEVELS) return refuse(path, 'is nested too deeply');
     return { all: Object.entries(from).map(([key, inner]) => entry(key, inner, [...path, key])) };
   }
 
@@ -85,7 +85,7 @@ function read(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
     return {
       all: Object.entries(inner).map(([name, value]) => {
         conditions += 1;
-        if (conditions === MOST_CONDITIONS) refuse(path, `is one of more than ${MOST_CONDITIONS} conditions`);
+        if (conditions === MAX_CONDITIONS) refuse(path, `is one of more than ${MAX_CONDITIONS} conditions`);
         const operator = operators.find((known) => known === name.toUpperCase());
         if (!operator) return refuse([...path, name], `is no operator; known are ${operators.join(', ')}`);
         const fault = faultOf(operator, value);
@@ -98,8 +98,8 @@ function read(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
 }
 
 const isText = (value: Json) => typeof value === 'string';
-const isListOf = (value: Json, least: number, most: number) =>
-  Array.isArray(value) && value.length >= least && value.length <= most && !value.includes(null);
+const isListOf = (value: Json, min: number, max: number) =>
+  Array.isArray(value) && value.length >= min && value.length <= max && !value.includes(null);
 const list = { fits: (value: Json) => isListOf(value, 1, 1_000), wants: 'must be 1 to 1000 values, none of them null' };
 const text = { fits: isText, wants: 'must be a text' };
 

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { isJsonObject, Json, type JsonObject } from './json.ts';
 
-const MOST_BYTES = 63;
+const MAX_BYTES = 63;
 
 /** Postgres cuts longer names off, and two that begin alike would be one. */
 export const DatabaseName = z
   .string()
   .min(1)
   .max(255)
-  .refine((name) => new TextEncoder().encode(name).length <= MOST_BYTES, {
-    error: `must be at most ${MOST_BYTES} bytes long, which is as long as Postgres keeps a name`,
+  .refine((name) => new TextEncoder().encode(name).length <= MAX_BYTES, {
+    error: `must be at most ${MAX_BYTES} bytes long, which is as long as Postgres keeps a name`,
   });
 
 const Expression = z.string().min(1).max(10_000);

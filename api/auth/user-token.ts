@@ -25,7 +25,7 @@ const algorithms = [
 const clockSkewSeconds = 30;
 /** How long the verification of a signature is cached; the times in the token are checked on every request. */
 const trustMs = 60_000;
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 interface Verified {
   person: Person;
@@ -50,7 +50,7 @@ export function createTokenVerifier({ issuer, audience, keys }: TrustedIssuer): 
     verified.delete(digest);
     verified.set(digest, { person, expiresAt: (payload.exp ?? 0) * 1_000, trustedUntil: now + trustMs });
     for (const oldest of verified.keys()) {
-      if (verified.size <= mostRemembered) break;
+      if (verified.size <= maxRemembered) break;
       verified.delete(oldest);
     }
     return person;

@@ -11,7 +11,7 @@ import { refuseTooDeep } from './validate.ts';
 /** In the place of the tenant for requests outside every tenant. */
 export const noTenant = '00000000-0000-0000-0000-000000000000';
 
-const longestKey = 255;
+const maxKeyLength = 255;
 
 /** What the request's `Idempotency-Key` claims; undefined without one, and on routes that do not honour it. */
 export function readClaim(
@@ -21,8 +21,8 @@ export function readClaim(
 ): IdempotencyClaim | undefined {
   const key = request.get('idempotency-key');
   if (!route.idempotent || key === undefined) return undefined;
-  if (key === '' || key.length > longestKey)
-    throw new AppError('VALIDATION_ERROR', `Idempotency-Key: must have 1 to ${longestKey} characters`);
+  if (key === '' || key.length > maxKeyLength)
+    throw new AppError('VALIDATION_ERROR', `Idempotency-Key: must have 1 to ${maxKeyLength} characters`);
   const body = refuseTooDeep(() => JSON.stringify(request.body ?? null));
   return {
     principal,
@@ -87,14 +87,14 @@ export async function answerAtMostOnce(
 /** Stored in the place of an answer's own status, with nothing beside it. */
 const UNKNOWN = 504;
 const NOT_KEPT = 413;
-const LARGEST_KEPT = 1024 * 1024;
+const MAX_KEPT = 1024 * 1024;
 
 /** Postgres takes neither NUL nor half a character into JSON. */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
 function keepable(answer: StoredAnswer): StoredAnswer {
   const text = JSON.stringify(answer.response);
-  const isKept = Buffer.byteLength(text) <= LARGEST_KEPT && !unstorable.test(text);
+  const isKept = Buffer.byteLength(text) <= MAX_KEPT && !unstorable.test(text);
   return isKept ? answer : { status: NOT_KEPT, response: {} };
 }
 

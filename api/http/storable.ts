@@ -1,5 +1,5 @@
 /** Far beyond what anybody writes, and far below where Postgres, or one of our own recursions, gives up. */
-const mostLevels = 200;
+const maxLevels = 200;
 
 export interface Unstorable {
   path: string[];
@@ -13,7 +13,7 @@ export interface Unstorable {
 export function findUnstorable(value: unknown): Unstorable | null {
   let level: Node[] = [{ value, key: '', parent: null }];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > mostLevels) return { path: [], message: 'is nested too deeply' };
+    if (depth > maxLevels) return { path: [], message: 'is nested too deeply' };
     const bad = level.find((node) => !isStorable(node.key) || !isStorable(node.value));
     if (bad) return { path: pathOf(bad), message: 'text may not hold zero or broken characters' };
     level = level.flatMap(childrenOf);

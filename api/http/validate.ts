@@ -10,7 +10,7 @@ interface Check {
   value: unknown;
 }
 
-const mostIssues = 50;
+const maxIssues = 50;
 
 /** The values as their schemas want them, in order, or one VALIDATION_ERROR that names every place. */
 export function validate(checks: readonly Check[]): unknown[] {
@@ -30,7 +30,7 @@ export function validate(checks: readonly Check[]): unknown[] {
   });
   if (issues.length === 0) return values;
 
-  const shown = issues.slice(0, mostIssues);
+  const shown = issues.slice(0, maxIssues);
   const message = shown.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
   throw new AppError('VALIDATION_ERROR', message, { details: { issues: shown } });
 }

@@ -5,7 +5,7 @@ import { lockRules } from '#shared/policy/change.ts';
 import { addMember } from './members.ts';
 
 /** How many invitations one request accepts; the next request goes on. */
-const mostAtOnce = 50;
+const maxAtOnce = 50;
 
 /**
  * Stores a user who signs in for the first time, and the user's present e-mail address. A verified address makes the user a member
@@ -59,7 +59,7 @@ async function isUnverified(query: Query, userID: string, email: string): Promis
 
 /** Takes tenants in the order of their ids, the order in which all code locks them. Answers whether that was all. */
 async function acceptInvitations(query: Query, userID: string, address: string): Promise<boolean> {
-  const { rows: found } = await query<{ tenantID: string }>(INVITED, [address, mostAtOnce]);
+  const { rows: found } = await query<{ tenantID: string }>(INVITED, [address, maxAtOnce]);
   for (const { tenantID } of found) {
     await lockRules(query, tenantID);
     const { rows } = await query<{ roleIDs: string[]; folderID: string | null }>(
@@ -68,7 +68,7 @@ async function acceptInvitations(query: Query, userID: string, address: string):
     );
     for (const invited of rows) await addMember(query, { tenantID, userID, ...invited });
   }
-  return found.length < mostAtOnce;
+  return found.length < maxAtOnce;
 }
 
 const SAVE = `

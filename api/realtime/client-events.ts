@@ -12,7 +12,7 @@ export interface EventContext extends Pick<ApiContext, 'authenticator' | 'policy
   watch: RunWatch;
 }
 
-const mostRooms = 500;
+const maxRooms = 500;
 
 /** Events of clients. Each answers by its acknowledgement: `{ success: true, … }`, or the error as over HTTP. */
 export function attachClientEvents(socket: ClientSocket, context: EventContext): void {
@@ -108,8 +108,8 @@ function enter(socket: ClientSocket, room: string, grant: Grant, begin: () => ()
 
 function requirePlace(socket: ClientSocket, room: string): void {
   const { rooms: joined } = socket.data;
-  if (joined.size >= mostRooms && !joined.has(room))
-    throw new AppError('QUOTA_EXCEEDED', `A socket may be in ${mostRooms} rooms`);
+  if (joined.size >= maxRooms && !joined.has(room))
+    throw new AppError('QUOTA_EXCEEDED', `A socket may be in ${maxRooms} rooms`);
 }
 
 export function leave(socket: ClientSocket, room: string): void {

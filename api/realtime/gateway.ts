@@ -17,7 +17,7 @@ interface Dependencies {
 
 /** Longest time that a socket stays in a room after its user has lost the permission. */
 const RECHECK_MS = 10_000;
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 /** Socket.IO on the API's own server. Sends what `watch` delivers to sockets that may receive it; keeps no state of runs. */
 export function createGateway({ server, context, watch }: Dependencies): AsyncDisposable {
@@ -28,7 +28,7 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
     cors: { origin: origins, credentials: true },
     // CORS does not stop a page from opening a WebSocket; this does. Only browsers send an origin.
     allowRequest: ({ headers: { origin } }, done) => done(null, origin === undefined || origins.includes(origin)),
-    maxHttpBufferSize: mostBytes,
+    maxHttpBufferSize: maxBytes,
     serveClient: false,
   });
 

@@ -17,7 +17,7 @@ interface SocketState {
 export type Gate = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
 export type ClientSocket = Socket<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
 
-const mostQueued = 500;
+const maxQueued = 500;
 
 /** Sends in order, and waits for a slow client, so that unread messages stay in Postgres. */
 export function sendTo(socket: ClientSocket): Deliver {
@@ -25,7 +25,7 @@ export function sendTo(socket: ClientSocket): Deliver {
   return (messages: ServerMessage[]) => {
     // Event and payload belong together in the message; the union of pairs is what `emit` cannot express.
     for (const { event, payload } of messages) emit(event, payload);
-    if (queuedFor(socket) > mostQueued) return drained(socket);
+    if (queuedFor(socket) > maxQueued) return drained(socket);
   };
 }
 

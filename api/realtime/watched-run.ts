@@ -20,7 +20,7 @@ interface Sources {
 }
 
 export const pageSize = 500;
-const mostRemembered = 2_000;
+const maxRemembered = 2_000;
 
 /**
  * A run that is watched in this process. Live messages come in any order, twice, or not at all; each watcher gets them in
@@ -74,7 +74,7 @@ export class WatchedRun {
   receive(messages: readonly ServerMessage[]): void {
     const bySeq = Map.groupBy(messages, ({ payload }) => payload.seq);
     // Dropped messages are read from Postgres.
-    if (this.#live.size > mostRemembered) this.#live.clear();
+    if (this.#live.size > maxRemembered) this.#live.clear();
     for (const [seq, group] of bySeq) {
       this.#known = Math.max(this.#known, seq);
       this.#live.set(seq, group);

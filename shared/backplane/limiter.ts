@@ -15,7 +15,7 @@ const tickMs = 100;
  * process then counts for itself, and tells the store when it is back.
  */
 export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: Logger): Limiter {
-  const { name, points: most, seconds, whenAway } = limit;
+  const { name, points: maxPoints, seconds, whenAway } = limit;
   const local = createLocalCount(seconds);
   let isAway = false;
   let askAgainAt = 0;
@@ -82,7 +82,7 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
     return takes.map(({ key }, index) => {
       const result = counted?.get(key);
       const later = (sums.get(key) ?? 0) - (upTo[index] ?? 0);
-      return result && allowanceOf(result, most, later);
+      return result && allowanceOf(result, maxPoints, later);
     });
   });
 

@@ -38,8 +38,8 @@ export async function changeRules(em: EntityManager, tenantID: string, change: R
 export async function writeRules(query: Query, tenantID: string, { remove = [], add = [] }: RuleChange): Promise<void> {
   if (remove.length > 0) {
     await lockRules(query, tenantID);
-    for (let from = 0; from < remove.length; from += mostMatches) {
-      const { where, params } = matching(remove.slice(from, from + mostMatches));
+    for (let from = 0; from < remove.length; from += maxMatches) {
+      const { where, params } = matching(remove.slice(from, from + maxMatches));
       await query(removeStatement(where), [tenantID, ...params]);
     }
   }
@@ -55,7 +55,7 @@ export async function lockRules(query: Query, tenantID: string): Promise<void> {
 }
 
 /** Each is a condition that Postgres plans. */
-const mostMatches = 200;
+const maxMatches = 200;
 
 function toRow(spec: RuleSpec) {
   const isGrouping = 'role' in spec;

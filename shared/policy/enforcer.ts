@@ -20,7 +20,7 @@ export interface Policy extends AsyncDisposable {
 }
 
 /** With more ids than these a list asks the database for the rules instead of telling it the ids. */
-const mostIDs = 1_000;
+const maxIDs = 1_000;
 
 /** casbin's answers from rules kept per tenant and checked against the version each question brings. */
 export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Policy {
@@ -41,7 +41,7 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Polic
       const index = await indexes.current(tenantID, version);
       return subjects.map((subject) => {
         const holders = index.holders([subject]);
-        const { allow, deny } = index.reach(holders, { type, action, most: mostIDs });
+        const { allow, deny } = index.reach(holders, { type, action, maxIDs });
         return { tenantID, type, action, holders: [...holders], allow, deny };
       });
     },

@@ -53,7 +53,7 @@ export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = d
 
   /** Undefined when the changes do not lead to the version: some are gone, or there are too many. */
   async function catchUp(tenantID: string, index: RuleIndex, version: number): Promise<RuleIndex | undefined> {
-    const changes = await readChanges(pool, tenantID, { after: index.version, most: limits.changes + 1 });
+    const changes = await readChanges(pool, tenantID, { after: index.version, maxChanges: limits.changes + 1 });
     if (changes.length > limits.changes || !leadTo(version, index.version, changes)) return undefined;
     const before = index.size;
     index.apply(changes);

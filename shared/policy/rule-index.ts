@@ -26,7 +26,7 @@ export interface Sight {
 }
 
 /** casbin's own limit for roles of roles. */
-const mostRoleLevels = 10;
+const maxRoleLevels = 10;
 
 /**
  * One tenant's rules at one version. What a question costs depends on how many roles the asker has and on how long the names
@@ -70,7 +70,7 @@ export class RuleIndex {
   holders(subjects: readonly string[]): Set<string> {
     const holders = new Set(subjects);
     let level = [...holders];
-    for (let depth = 0; depth < mostRoleLevels && level.length > 0; depth += 1) {
+    for (let depth = 0; depth < maxRoleLevels && level.length > 0; depth += 1) {
       level = level.flatMap((holder) => this.#roles.get(holder) ?? []).filter((role) => !holders.has(role));
       for (const role of level) holders.add(role);
     }
@@ -96,11 +96,11 @@ export class RuleIndex {
   /** What of the type these holders have been allowed and denied. No more than `most` ids are named. */
   reach(
     holders: Iterable<string>,
-    { type, action, most }: { type: string; action: string; most: number },
+    { type, action, maxIDs }: { type: string; action: string; maxIDs: number },
   ): Record<Effect, Reach> {
     const all = [...holders].flatMap((holder) => this.#held.get(holder) ?? []);
     const named = all.flatMap((held) => held.exact.get(type) ?? []);
-    const isTooMuch = named.reduce((sum, objects) => sum + objects.size, 0) > most;
+    const isTooMuch = named.reduce((sum, objects) => sum + objects.size, 0) > maxIDs;
     const reachOf = (effect: Effect): Reach => ({
       ...prefixReach(all, { type, action, effect }),
       ids: isTooMuch ? null : idsOf(named, { type, action, effect }),

@@ -27,12 +27,12 @@ export async function readRules(pool: Pool, tenantID: string): Promise<{ version
 export async function readChanges(
   pool: Pool,
   tenantID: string,
-  { after, most }: { after: number; most: number },
+  { after, maxChanges }: { after: number; maxChanges: number },
 ): Promise<StoredChange[]> {
   const { rows } = await pool.query<StoredChange>({
     name: 'policy_changes',
     text: CHANGES,
-    values: [tenantID, after, most],
+    values: [tenantID, after, maxChanges],
   });
   return rows;
 }

@@ -49,11 +49,11 @@ function findExit({ definition, config, exits }: CheckedNode, handle: string | n
   return wanted === 'else' ? elseExitOf(definition, config) : undefined;
 }
 
-const mostNamed = 20;
+const maxNamed = 20;
 
 function undeclared(exits: readonly string[], handle: string | null | undefined): Issue {
-  const known = exits.slice(0, mostNamed).map((exit) => `"${exit}"`);
-  if (exits.length > mostNamed) known.push('…');
+  const known = exits.slice(0, maxNamed).map((exit) => `"${exit}"`);
+  if (exits.length > maxNamed) known.push('…');
   const message = handle ? `there is no exit "${handle}", only` : 'must name an exit:';
   return { path: ['sourceHandle'], message: `${message} ${known.join(', ')}` };
 }

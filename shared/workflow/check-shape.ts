@@ -56,11 +56,11 @@ function walk({ ids, next }: Shape, from: number, { left, issues }: { left: Set<
   }
 }
 
-const mostNamed = 20;
+const maxNamed = 20;
 
 function cycle(nodes: readonly number[], ids: readonly string[]): Issue {
-  const names = nodes.slice(0, mostNamed).map((node) => `"${ids[node]}"`);
-  if (nodes.length > mostNamed) names.push(`${nodes.length - mostNamed} more`);
+  const names = nodes.slice(0, maxNamed).map((node) => `"${ids[node]}"`);
+  if (nodes.length > maxNamed) names.push(`${nodes.length - maxNamed} more`);
   return {
     path: ['workflowNodes', nodes[0] ?? 0],
     message: `these nodes form a cycle, which no node kind allows: ${[...names, names[0]].join(' → ')}`,

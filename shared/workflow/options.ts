@@ -78,14 +78,14 @@ function named(ms: number, ...names: string[]): [string, number][] {
 }
 
 // A deadline has to fit a date of JavaScript and of Postgres.
-const longestMs = 3_650 * 86_400_000;
+const maxMs = 3_650 * 86_400_000;
 
 function toMs(value: number | string): number | undefined {
   const [, amount, unit] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
   const factor = unit === undefined ? undefined : unitMs.get(unit.toLowerCase());
   if (amount === undefined || factor === undefined) return undefined;
   const ms = Math.round(Number(amount) * factor);
-  return ms > 0 && ms <= longestMs ? ms : undefined;
+  return ms > 0 && ms <= maxMs ? ms : undefined;
 }
 
 export interface NodePolicy {

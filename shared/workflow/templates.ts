@@ -19,20 +19,20 @@ export interface Template {
 export function findTemplate(text: string): Template | undefined {
   const open = text.indexOf('{{');
   if (open < 0) return undefined;
-  if (text.length > longestCached) return compile(text, open);
+  if (text.length > maxCachedLength) return compile(text, open);
 
   let template = cache.get(text);
   if (template === undefined) {
     template = compile(text, open) ?? null;
-    if (cache.size >= mostCached) cache.delete(cache.keys().next().value ?? '');
+    if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? '');
     cache.set(text, template);
   }
   return template ?? undefined;
 }
 
 // Bounded both ways, so that texts written by tenants cannot fill the process.
-const mostCached = 2_000;
-const longestCached = 2_000;
+const maxCached = 2_000;
+const maxCachedLength = 2_000;
 const cache = new Map<string, Template | null>();
 
 function compile(text: string, firstOpen: number): Template | undefined {

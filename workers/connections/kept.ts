@@ -36,13 +36,13 @@ interface Entry {
 
 interface Limits {
   /** Datasources of one tenant that stay open. */
-  perTenant: number;
+  maxPerTenant: number;
   idleMs: number;
 }
 
 export function createKeptConnections(
   logger: Logger,
-  { perTenant, idleMs }: Limits = { perTenant: 10, idleMs: 60_000 },
+  { maxPerTenant, idleMs }: Limits = { maxPerTenant: 10, idleMs: 60_000 },
 ): KeptConnections {
   const entries = new Set<Entry>();
   const timer = setInterval(sweep, Math.min(idleMs, 10_000)).unref();
@@ -74,7 +74,7 @@ export function createKeptConnections(
   /** Closes the tenant's connection that has been idle longest. */
   function makeRoom(tenantID: string): void {
     const own = [...entries].filter((entry) => entry.key.tenantID === tenantID && !entry.isRetired);
-    if (own.length < perTenant) return;
+    if (own.length < maxPerTenant) return;
     const [oldest] = own.filter(({ users }) => users === 0).sort((a, b) => a.lastUsed - b.lastUsed);
     if (oldest) retire(oldest);
   }

@@ -18,10 +18,10 @@ interface Needs {
 }
 
 /** A page ends early when its rows are large. */
-const PAGE_BYTES = 4 * 1024 * 1024;
-const RESULT_BYTES = 256 * 1024 * 1024;
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+const MAX_RESULT_BYTES = 256 * 1024 * 1024;
 /** Results of one tenant; a new one replaces the oldest. */
-const MOST_RESULTS = 10;
+const MAX_RESULTS = 10;
 
 export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, rowsPerPage: number): ResultPages {
   const resultID = newID();
@@ -43,7 +43,7 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
   }
 
   async function keep(text: string): Promise<void> {
-    if (pages === 2) await pool.query(MAKE_ROOM, [owner.tenantID, MOST_RESULTS - 1]);
+    if (pages === 2) await pool.query(MAKE_ROOM, [owner.tenantID, MAX_RESULTS - 1]);
     await pool.query(KEEP, [
       resultID,
       pages,
@@ -57,16 +57,16 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
   return {
     async add(rows) {
       for (const row of rows) {
-        if (texts.length === rowsPerPage || pageBytes > PAGE_BYTES) await endPage();
+        if (texts.length === rowsPerPage || pageBytes > MAX_PAGE_BYTES) await endPage();
         const text = JSON.stringify(row);
         texts.push(text);
         pageBytes += text.length;
         resultBytes += text.length;
         totalCount += 1;
-        if (resultBytes > RESULT_BYTES)
+        if (resultBytes > MAX_RESULT_BYTES)
           throw new AppError(
             'PAYLOAD_TOO_LARGE',
-            `The result is larger than ${RESULT_BYTES} bytes: ask for less, or for fewer rows with maxRows`,
+            `The result is larger than ${MAX_RESULT_BYTES} bytes: ask for less, or for fewer rows with maxRows`,
           );
       }
     },

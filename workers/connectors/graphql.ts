@@ -124,10 +124,10 @@ function operationsOf(query: string): OperationDefinitionNode[] {
   }
 }
 
-const MOST_ERRORS = 10;
+const MAX_ERRORS = 10;
 
 function answeredErrors(errors: readonly Json[], secrets: readonly string[]): AppError {
-  const messages = errors.slice(0, MOST_ERRORS).map((error) => {
+  const messages = errors.slice(0, MAX_ERRORS).map((error) => {
     const message =
       isJsonObject(error) && typeof error.message === 'string' ? error.message : 'an error without a message';
     return {

@@ -101,7 +101,7 @@ function requestOf(call: PresetCall, fields: JsonObject): Request {
 /** The request for the first page, with the pagination that finds the next. */
 function paged(request: Request, { paging, items = '' }: PresetCall, maxRows: number): JsonObject {
   if (!paging) return request;
-  const pageSize = Math.min(maxRows, paging.most);
+  const pageSize = Math.min(maxRows, paging.maxPageSize);
   const { by, size } = paging;
   if (by.type === 'offset') return { ...request, pagination: { ...by, limitParam: size, pageSize, itemsPath: items } };
   const pagination = { ...by, itemsPath: items };

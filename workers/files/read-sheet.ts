@@ -30,12 +30,12 @@ export async function readSheet(request: SheetRequest): Promise<string> {
 
 export async function readSheetNames({ file }: SheetNamesRequest): Promise<string> {
   const names = file.fileType === fileTypes.xlsx ? await sheetNames(file.path) : [];
-  const rows = collectRows(['name'], MOST_SHEETS);
+  const rows = collectRows(['name'], MAX_SHEETS);
   for (const name of names) rows.add([name]);
   return rows.toJSON([{ name: 'name', type: 'text' }]);
 }
 
-const MOST_SHEETS = 10_000;
+const MAX_SHEETS = 10_000;
 
 interface Table {
   names: string[];

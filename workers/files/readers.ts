@@ -24,18 +24,18 @@ interface Seat {
 }
 
 interface Limits {
-  atOnce: number;
-  perTenant: number;
+  maxAtOnce: number;
+  maxPerTenant: number;
   idleMs: number;
 }
 
 export function createReaders(
   folder: string,
   logger: Logger,
-  { atOnce, perTenant, idleMs }: Limits = { atOnce: 4, perTenant: 2, idleMs: 30_000 },
+  { maxAtOnce, maxPerTenant, idleMs }: Limits = { maxAtOnce: 4, maxPerTenant: 2, idleMs: 30_000 },
 ): Readers {
   const seats = new Set<Seat>();
-  const lane = createLane({ places: atOnce, maxPerTenant: perTenant });
+  const lane = createLane({ places: maxAtOnce, maxPerTenant });
   const timer = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   function sweep(): void {
@@ -59,7 +59,7 @@ export function createReaders(
   }
 
   function open(tenantID: string): Seat {
-    for (const seat of seats) if (!seat.isBusy && seats.size >= atOnce) dismiss(seat);
+    for (const seat of seats) if (!seat.isBusy && seats.size >= maxAtOnce) dismiss(seat);
     const seat = { tenantID, process: new ReaderProcess(folder, logger), about: '', isBusy: true, idleSince: 0 };
     seats.add(seat);
     return seat;

@@ -65,7 +65,7 @@ export function openFileDatabase(
       const [table] = path;
       if (path.length > 1) throw new AppError('NOT_FOUND', 'There is nothing below a column');
       const read = async (sql: string, params: Json[]) =>
-        (await readFiles({ sql, params, maxRows: MOST_ITEMS }, signal)).data as JsonObject[];
+        (await readFiles({ sql, params, maxRows: MAX_ITEMS }, signal)).data as JsonObject[];
       const tables = await read(tablesSql, []);
       if (table === undefined)
         return tables.map(({ name, kind }) => ({ name: String(name), kind: String(kind), isContainer: true }));
@@ -82,4 +82,4 @@ export function openFileDatabase(
   };
 }
 
-const MOST_ITEMS = 10_000;
+const MAX_ITEMS = 10_000;

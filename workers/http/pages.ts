@@ -17,7 +17,7 @@ interface PageAddress {
 }
 
 /** All pages together may be this much; more would not fit an answer either. */
-const MOST_BYTES = 50_000_000;
+const MAX_BYTES = 50_000_000;
 
 /** The items of one page after the other, up to as many as are wanted. */
 export async function readPages(
@@ -32,10 +32,10 @@ export async function readPages(
     const { url, cursor }: PageAddress = address;
     const response: HTTPResponse = await saySent(page > 0, async () => fetchPage(url, cursor));
     bytes += response.body.length;
-    if (bytes > MOST_BYTES)
+    if (bytes > MAX_BYTES)
       throw new AppError(
         'UPSTREAM_FAILED',
-        `The pages of ${whereOf(address.url)} are more than ${MOST_BYTES / 1_000_000} MB`,
+        `The pages of ${whereOf(address.url)} are more than ${MAX_BYTES / 1_000_000} MB`,
         {
           retry: false,
           details: { reason: 'too-large' },

@@ -7,7 +7,7 @@ import { retryAfterOf } from './status.ts';
 
 const again: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /** Sends again what failed in passing, if sending it twice does no more than sending it once. */
 export async function withRetries(
@@ -16,19 +16,19 @@ export async function withRetries(
   { send, signal }: { send: (request: HTTPRequest) => Promise<HTTPResponse>; signal: AbortSignal },
 ): Promise<HTTPResponse> {
   const isRepeatable = repeatable.has(request.method) || request.headers?.['idempotency-key'] !== undefined;
-  const most = isRepeatable ? retries : 0;
+  const maxRetries = isRepeatable ? retries : 0;
   let isSent = false;
   for (let attempt = 0; ; attempt += 1) {
     const outcome: HTTPResponse | undefined = await saySent(isSent, () => send(request)).catch((error: unknown) => {
-      if (attempt >= most || signal.aborted || !passing.has(detailsOf(error).reason)) throw error;
+      if (attempt >= maxRetries || signal.aborted || !passing.has(detailsOf(error).reason)) throw error;
       isSent ||= !isBeforehand(error);
       return undefined;
     });
     isSent ||= outcome !== undefined;
-    if (outcome && (attempt >= most || !again.has(outcome.status))) return outcome;
+    if (outcome && (attempt >= maxRetries || !again.has(outcome.status))) return outcome;
     const wait = (outcome && retryAfterOf(outcome)) ?? backoff(attempt);
     // A server that says "in an hour" is told to whoever asks, who knows better whether to wait.
-    if (outcome && wait > LONGEST_WAIT_MS) return outcome;
+    if (outcome && wait > MAX_WAIT_MS) return outcome;
     await pause(wait, signal);
   }
 }

@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts';
 import type { delay } from '#shared/nodes/delay.ts';
 import type { Executor, Task } from './executor.ts';
 
-const LONGEST_MS = 24 * 3600 * 1000;
+const MAX_DELAY_MS = 24 * 3600 * 1000;
 
 export const runDelay: Executor<typeof delay> = async ({ config, fact }) => {
   const ms = fact ? 0 : delayOf(config);
@@ -17,7 +17,7 @@ export const runDelay: Executor<typeof delay> = async ({ config, fact }) => {
 function delayOf(config: Task<typeof delay>['config']): number {
   const ms = requested(config);
   if (!Number.isFinite(ms)) throw invalidDelay('is neither a number of milliseconds nor a moment');
-  if (ms > LONGEST_MS) throw invalidDelay('is longer than 24 hours');
+  if (ms > MAX_DELAY_MS) throw invalidDelay('is longer than 24 hours');
   if (ms < 0) throw invalidDelay('is negative');
   return Math.round(ms);
 }

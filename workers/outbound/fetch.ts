@@ -36,12 +36,12 @@ interface FetchOptions {
   maxBytes?: number;
 }
 
-const MOST_BYTES = 10_000_000;
-const MOST_REDIRECTS = 10;
+const MAX_BYTES = 10_000_000;
+const MAX_REDIRECTS = 10;
 
 export function createOutboundFetch(
   outbound: Outbound,
-  { sslVerify = true, maxBytes = MOST_BYTES }: FetchOptions = {},
+  { sslVerify = true, maxBytes = MAX_BYTES }: FetchOptions = {},
 ): OutboundFetch {
   let agent: Promise<Agent> | undefined;
 
@@ -72,7 +72,7 @@ export function createOutboundFetch(
 
   async function follow(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
     let current = request;
-    for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
+    for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
       const asked = current;
       // A server that redirects has received the request.
       const response = await saySent(hops > 0, () => readably(asked, signal));
@@ -80,7 +80,7 @@ export function createOutboundFetch(
       if (!next) return response;
       current = next;
     }
-    throw new AppError('UPSTREAM_FAILED', `${whereOf(request.url)} redirects more than ${MOST_REDIRECTS} times`, {
+    throw new AppError('UPSTREAM_FAILED', `${whereOf(request.url)} redirects more than ${MAX_REDIRECTS} times`, {
       retry: false,
     });
   }

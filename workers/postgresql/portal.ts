@@ -45,7 +45,7 @@ export function readTag(tag: string): { command: string; count: number | null } 
 /** Bytes of text to fetch at once, estimated from the last batch. */
 const PORTION_BYTES = 1024 * 1024;
 const FIRST_PORTION = 50;
-const LARGEST_PORTION = 10_000;
+const MAX_PORTION = 10_000;
 
 /**
  * Runs one statement by the extended protocol, which accepts only one, and reads no more rows than the budget allows: of a
@@ -171,9 +171,9 @@ class Portal implements Submittable {
   }
 
   #hasRoomFor(bytes: number): boolean {
-    const { rows, bytes: most } = this.#request.budget;
+    const { rows, bytes: maxBytes } = this.#request.budget;
     if (this.#result.rowCount === rows) return false;
-    return this.#result.rowCount === 0 ? most > 0 : this.#result.bytes + bytes <= most;
+    return this.#result.rowCount === 0 ? maxBytes > 0 : this.#result.bytes + bytes <= maxBytes;
   }
 
   /** The rows are larger than earlier ones, so the requested batch is too large to hold. */
@@ -199,7 +199,7 @@ class Portal implements Submittable {
     this.#portion = { rows: 0, bytes: 0 };
     const affordable = Math.ceil(PORTION_BYTES / size);
     const fitting = Math.floor((budget.bytes - bytes) / size) + 1;
-    return Math.max(1, Math.min(budget.rows + 1 - rowCount, affordable, fitting, LARGEST_PORTION));
+    return Math.max(1, Math.min(budget.rows + 1 - rowCount, affordable, fitting, MAX_PORTION));
   }
 
   handleCommandComplete({ text }: { text: string }, connection: Connection): void {

@@ -19,8 +19,8 @@ interface QuestionJob {
 }
 
 /** In bytes of JSON: more than this does not fit a notification of Postgres once it is sealed. */
-const INLINE_BYTES = 4 * 1024;
-const LARGEST_BYTES = 16 * 1024 * 1024;
+const MAX_INLINE_BYTES = 4 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** The processor of a queue of questions: claimQuestion, openQuestion, answer, sendReply. The job itself has no result. */
 export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
@@ -58,8 +58,8 @@ async function outcomeOf(
 ): Promise<string> {
   try {
     const text = textOf({ answer: (await work()) as Json });
-    if (Buffer.byteLength(text) <= LARGEST_BYTES) return text;
-    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${LARGEST_BYTES} bytes: ask for less`);
+    if (Buffer.byteLength(text) <= MAX_BYTES) return text;
+    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_BYTES} bytes: ask for less`);
   } catch (error) {
     // The error of an aborted wait has no message for a client.
     const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : knownError(error);
@@ -79,7 +79,7 @@ async function sendReply(
   { pool, secrets, messages }: ProcessorContext,
 ): Promise<void> {
   const sealed = secrets.seal(text, askContext(askID, 'answer'));
-  if (Buffer.byteLength(text) <= INLINE_BYTES) return messages.publish(replyTo, { askID, sealed });
+  if (Buffer.byteLength(text) <= MAX_INLINE_BYTES) return messages.publish(replyTo, { askID, sealed });
   await pool.query(
     `insert into ask_reply (ask_id, sealed, expires_at) values ($1, $2, now() + interval '5 minutes') on conflict do nothing`,
     [askID, sealed],

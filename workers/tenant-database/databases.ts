@@ -28,9 +28,9 @@ interface Needs {
 }
 
 /** Of one tenant, in one worker process. */
-const MOST_CONNECTIONS = 5;
-const LINE = 20;
-const MOST_PROVISIONED = 2;
+const MAX_CONNECTIONS = 5;
+const MAX_WAITING_PER_PLACE = 20;
+const MAX_PROVISIONED = 2;
 
 interface Row {
   tenant_db_url: string | null;
@@ -42,7 +42,7 @@ interface Row {
 
 export function createTenantDatabases({ pool, secrets, outbound, config }: Needs): TenantDatabases {
   const provisioner = createProvisioner({ pool, secrets, config });
-  const provisioning = createLane({ places: MOST_PROVISIONED, maxWaiting: MOST_PROVISIONED * LINE });
+  const provisioning = createLane({ places: MAX_PROVISIONED, maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_PLACE });
   const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
 
   function connectionsOf(tenantID: string): ConnectionPool<PostgresConnection> {
@@ -51,8 +51,8 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
     const connections = createConnectionPool<PostgresConnection>({
       where: "the tenant's database",
       find: (signal) => findSource(tenantID, signal),
-      maxConnections: MOST_CONNECTIONS,
-      maxWaitingPerConnection: LINE,
+      maxConnections: MAX_CONNECTIONS,
+      maxWaitingPerConnection: MAX_WAITING_PER_PLACE,
       onEmpty: () => byTenant.delete(tenantID),
     });
     byTenant.set(tenantID, connections);

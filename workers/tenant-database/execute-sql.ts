@@ -10,8 +10,8 @@ import { limitStatements, withinLimit } from './transaction.ts';
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
 
 /** Of all results together: an answer holds no more than 16 MB, and the last result twice. */
-const MOST_BYTES = 5 * 1024 * 1024;
-const MOST_STATEMENTS = 200;
+const MAX_BYTES = 5 * 1024 * 1024;
+const MAX_STATEMENTS = 200;
 
 /**
  * What somebody has written, as it is. One statement stands for itself; several are one transaction, unless they say
@@ -20,8 +20,8 @@ const MOST_STATEMENTS = 200;
 export async function executeSQL(connection: PostgresConnection, operation: ExecuteSQL): Promise<JsonObject> {
   const statements = splitStatements(operation.sql);
   if (statements.length === 0) throw new AppError('VALIDATION_ERROR', 'sql: holds no statement');
-  if (statements.length > MOST_STATEMENTS)
-    throw new AppError('VALIDATION_ERROR', `sql: holds more than ${MOST_STATEMENTS} statements`);
+  if (statements.length > MAX_STATEMENTS)
+    throw new AppError('VALIDATION_ERROR', `sql: holds more than ${MAX_STATEMENTS} statements`);
   if (statements.length > 1 && operation.params.length > 0)
     throw new AppError('VALIDATION_ERROR', 'params: can be given to one statement only');
   const isOwnTransaction = statements.some(({ words: [first = ''] }) => CONTROL.has(first));
@@ -77,7 +77,7 @@ async function runAll(
   { params, maxRows }: ExecuteSQL,
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
-  let bytes = MOST_BYTES;
+  let bytes = MAX_BYTES;
   connection.takeNotices();
   for (const [at, { text: sql }] of statements.entries()) {
     const result = await runOne(connection, { sql, params, budget: { rows: maxRows, bytes } }).catch((error) => {

@@ -38,8 +38,8 @@ function compare(column: Column, operator: Operator, { value, values, field }: P
   const name = quoteName(column.name);
   const bind = (one: Json) => {
     values.push({ text: encode(one, column, field), column, field });
-    if (values.length > MOST_VALUES)
-      throw new AppError('VALIDATION_ERROR', `${field}: holds more than ${MOST_VALUES} values`);
+    if (values.length > MAX_VALUES)
+      throw new AppError('VALIDATION_ERROR', `${field}: holds more than ${MAX_VALUES} values`);
     return `$${values.length}`;
   };
   const list = () => (value as Json[]).map(bind);
@@ -55,7 +55,7 @@ function compare(column: Column, operator: Operator, { value, values, field }: P
   return `${name} ${operator === '!=' ? '<>' : operator} ${bind(value)}`;
 }
 
-const MOST_VALUES = 20_000;
+const MAX_VALUES = 20_000;
 
 /** Without a `%` the text is looked for anywhere, as it is. */
 function patternOf(text: string): string {

@@ -15,7 +15,7 @@ import { inTenantTransaction } from './transaction.ts';
 import { type Value, withValues } from './values.ts';
 
 const BUDGET = { rows: 10_000, bytes: 8 * 1024 * 1024 };
-const MOST_ERRORS = 100;
+const MAX_ERRORS = 100;
 
 interface Statement {
   text: string;
@@ -131,7 +131,7 @@ async function allOrNothing<T>(
       rowErrors.push({ index, error });
       await connection.query('rollback to savepoint before_one');
     }
-    if (rowErrors.length === MOST_ERRORS) break;
+    if (rowErrors.length === MAX_ERRORS) break;
   }
   if (rowErrors.length > 0) throw summaryOf(rowErrors, items.length);
   return results;

@@ -186,10 +186,10 @@ export const RowQuery = z
   })
   .transform(({ order, sort, ...query }) => ({ ...query, ...orderOf({ order, sort }) }));
 
-const MOST_ROWS = 1_000;
+const MAX_ROWS = 1_000;
 
 export const RowsAdd = z
-  .object({ databaseTableRowData: z.array(Row).min(1).max(MOST_ROWS) })
+  .object({ databaseTableRowData: z.array(Row).min(1).max(MAX_ROWS) })
   .meta({ id: 'DatabaseRowsAdd', examples: [exampleRowsAdd] });
 
 const Where = Filter.nullish();
@@ -211,7 +211,7 @@ const RowChange = z
   .meta({ id: 'DatabaseRowChange' });
 
 export const RowsUpdate = z
-  .object({ databaseTableRowData: z.array(RowChange).min(1).max(MOST_ROWS) })
+  .object({ databaseTableRowData: z.array(RowChange).min(1).max(MAX_ROWS) })
   .meta({ id: 'DatabaseRowsUpdate', examples: [exampleRowsUpdate] });
 
 /** Without a filter every row is meant, and `all` must say so. */

@@ -12,7 +12,7 @@ import { exampleRepairedRole, exampleRole, exampleRoleCreate, exampleRoleUpdate 
 
 export const RoleID = z.object({ roleID: ID });
 
-const mostPermissions = 500;
+const maxPermissions = 500;
 
 /** On one asset. The type may be written with any capitals, as the resource of a permission. */
 const AssetPermission = z
@@ -44,13 +44,13 @@ const PermissionText = z
     return z.NEVER;
   });
 
-const RolePermissions = z.array(PermissionText).max(mostPermissions);
+const RolePermissions = z.array(PermissionText).max(maxPermissions);
 
 const settings = {
   roleName: Title.optional(),
   roleTitle: Title.optional().describe('Another name for `roleName`'),
   roleDescription: z.string().max(10_000).nullish(),
-  assetPermissions: z.array(AssetPermission).max(mostPermissions).optional(),
+  assetPermissions: z.array(AssetPermission).max(maxPermissions).optional(),
   folderID: ID.nullish(),
 };
 

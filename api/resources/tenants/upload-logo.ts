@@ -13,7 +13,7 @@ import { logoPath } from './logo-path.ts';
 import { TenantID } from './schemas.ts';
 
 /** Whoever shows a larger one would need the memory for all of its pixels, however few bytes it has. */
-const mostPixels = 8192;
+const maxPixels = 8192;
 
 export const uploadLogo = tenantRoute({
   name: 'uploadTenantLogo',
@@ -48,6 +48,6 @@ export const uploadLogo = tenantRoute({
 
 function requireSize(size: ImageSize | undefined): void {
   const sides = size ? [size.width, size.height] : [0];
-  if (sides.every((side) => side > 0 && side <= mostPixels)) return;
-  throw new AppError('VALIDATION_ERROR', `file: must be an image of 1 to ${mostPixels} pixels in width and height`);
+  if (sides.every((side) => side > 0 && side <= maxPixels)) return;
+  throw new AppError('VALIDATION_ERROR', `file: must be an image of 1 to ${maxPixels} pixels in width and height`);
 }

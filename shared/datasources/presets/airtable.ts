@@ -5,7 +5,7 @@ import { definePreset, fieldsOf, id, type PresetPaging, text, wanted } from './d
 const paging: PresetPaging = {
   wanted: 'maxRecords',
   size: 'pageSize',
-  most: 100,
+  maxPageSize: 100,
   by: { type: 'cursor', cursorParam: 'offset', cursorPath: 'offset' },
 };
 

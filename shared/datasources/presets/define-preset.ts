@@ -19,7 +19,7 @@ export interface PresetPaging {
   readonly wanted: string;
   /** The parameter, or the field of the body, that says how many come at once, and how many that can be. */
   readonly size: string;
-  readonly most: number;
+  readonly maxPageSize: number;
   readonly by: Without<Exclude<Pagination, { type: 'none' | 'page' }>>;
 }
 
@@ -109,7 +109,7 @@ export function isEmpty(value: unknown): boolean {
 
 export const id = z.string().max(500).default('');
 export const text = z.string().max(40_000).default('');
-export const limitOf = (most: number) => z.int().min(1).max(most).default(Math.min(100, most));
+export const limitOf = (maxPageSize: number) => z.int().min(1).max(maxPageSize).default(Math.min(100, maxPageSize));
 export const fieldsOf = z.record(z.string(), z.json()).default({});
 /** As many as one query may be answered with. */
 export const wanted = limitOf(10_000);

@@ -9,7 +9,7 @@ const number = z
   .default('');
 
 /** The most of every list: who asks for more gets less than a page, which would seem to be the end. */
-const most = 50;
+const maxPageSize = 50;
 
 function list(path: string, items: string): PresetCall {
   return {
@@ -17,7 +17,7 @@ function list(path: string, items: string): PresetCall {
     path,
     params: { startAt: 'startAt' },
     items,
-    paging: { wanted: 'maxResults', size: 'maxResults', most, by: { type: 'offset', offsetParam: 'startAt' } },
+    paging: { wanted: 'maxResults', size: 'maxResults', maxPageSize, by: { type: 'offset', offsetParam: 'startAt' } },
   };
 }
 
@@ -67,7 +67,7 @@ export const jira = definePreset({
         paging: {
           wanted: 'maxResults',
           size: 'maxResults',
-          most: 100,
+          maxPageSize: 100,
           by: { type: 'cursor', cursorParam: 'nextPageToken', cursorPath: 'nextPageToken' },
         },
       },

@@ -7,7 +7,7 @@ function paging(cursorIn: 'query' | 'body'): PresetPaging {
   return {
     wanted: 'pageSize',
     size: 'page_size',
-    most: 100,
+    maxPageSize: 100,
     by: {
       type: 'cursor',
       cursorIn,

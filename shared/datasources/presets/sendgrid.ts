@@ -11,17 +11,17 @@ function suppressed(list: string): Record<string, PresetCall> {
       path,
       filters: 'params',
       items: '',
-      paging: { wanted: 'limit', size: 'limit', most: 500, by: { type: 'offset' } },
+      paging: { wanted: 'limit', size: 'limit', maxPageSize: 500, by: { type: 'offset' } },
     },
     get: { method: 'GET', path: `${path}/{email}`, items: '' },
     delete: { method: 'DELETE', path: `${path}/{email}` },
   };
 }
 
-const linked = (most: number): PresetPaging => ({
+const linked = (maxPageSize: number): PresetPaging => ({
   wanted: 'limit',
   size: 'page_size',
-  most,
+  maxPageSize,
   by: { type: 'link', path: '_metadata.next' },
 });
 

@@ -6,7 +6,7 @@ import { definePreset, id, type PresetCall, type PresetPaging, text, wanted } fr
 const paging: PresetPaging = {
   wanted: 'limit',
   size: 'limit',
-  most: 200,
+  maxPageSize: 200,
   by: { type: 'cursor', cursorParam: 'cursor', cursorPath: 'response_metadata.next_cursor' },
 };
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, named, type PresetCall, type PresetPaging, wanted } from './define-preset.ts';
 
-const size = { wanted: 'limit', size: 'limit', most: 100 } as const;
+const size = { wanted: 'limit', size: 'limit', maxPageSize: 100 } as const;
 const paging: PresetPaging = {
   ...size,
   by: { type: 'cursor', cursorParam: 'starting_after', cursorPath: 'data.-1.id', morePath: 'has_more' },

@@ -13,7 +13,7 @@ function calls(path: string, items: string): Record<'list' | 'fetch' | 'create' 
       path: `${path}.json`,
       filters: 'params',
       items,
-      paging: { wanted: 'limit', size: 'PageSize', most: 1_000, by: { type: 'link', path: 'next_page_uri' } },
+      paging: { wanted: 'limit', size: 'PageSize', maxPageSize: 1_000, by: { type: 'link', path: 'next_page_uri' } },
     },
     fetch: { method: 'GET', path: one },
     create: { method: 'POST', path: `${path}.json`, body: 'params', needs: ['params'] },

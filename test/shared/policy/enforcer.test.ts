@@ -318,7 +318,7 @@ describe('the policy', () => {
 
       expect(await listed(await policy.sights({ ...asker, ...asked })), role).toEqual(expected);
       const holders = index.holders(asker.subjects);
-      const unnamed = { tenantID, ...asked, holders: [...holders], ...index.reach(holders, { ...asked, most: -1 }) };
+      const unnamed = { tenantID, ...asked, holders: [...holders], ...index.reach(holders, { ...asked, maxIDs: -1 }) };
       expect(await listed([unnamed]), `${role}, by the rules themselves`).toEqual(expected);
     }
   });

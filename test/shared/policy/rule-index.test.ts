@@ -170,7 +170,7 @@ describe('the index of rules', () => {
         const index = new RuleIndex(tenantID, { version: 1, rules: start });
         index.apply(deltas);
         for (const { subjects, action } of questions) {
-          const reach = index.reach(index.holders(subjects), { type: 'workflow', action, most: 1_000 });
+          const reach = index.reach(index.holders(subjects), { type: 'workflow', action, maxIDs: 1_000 });
           for (const id of [...ids, 'a', '3', '1234', '12:x', ''])
             if (sees(reach, id) !== can(index, subjects, `workflow:${id}`, action))
               expect.fail(JSON.stringify({ subjects, action, id, reach }));
@@ -205,7 +205,7 @@ describe('the index of rules', () => {
       }),
     );
     const index = new RuleIndex(tenantID, { version: 1, rules });
-    const reach = (most: number) => index.reach(['ada'], { type: 'workflow', action: 'read', most }).allow.ids;
+    const reach = (maxIDs: number) => index.reach(['ada'], { type: 'workflow', action: 'read', maxIDs }).allow.ids;
 
     expect(reach(3)).toEqual(['1', '2', '3']);
     expect(reach(2)).toBeNull();

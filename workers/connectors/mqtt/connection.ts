@@ -34,7 +34,7 @@ export interface MqttConnection {
 }
 
 /** A larger packet ends the connection instead of being buffered. */
-const MOST_INFLOW = 32 * 1024 * 1024;
+const MAX_INFLOW = 32 * 1024 * 1024;
 const CLOSE_MS = 1_000;
 const MAX_UNDER_WAY = 1_000;
 
@@ -132,7 +132,7 @@ export async function openMqttConnection(
   socket.on('close', () => end(new Error('the connection was closed')));
   socket.on('data', (bytes) => {
     try {
-      if (packets.parse(typeof bytes === 'string' ? Buffer.from(bytes) : bytes) > MOST_INFLOW) end(tooLarge());
+      if (packets.parse(typeof bytes === 'string' ? Buffer.from(bytes) : bytes) > MAX_INFLOW) end(tooLarge());
     } catch (error) {
       end(error);
     }

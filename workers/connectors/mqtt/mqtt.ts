@@ -42,8 +42,8 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
       }
       const { topic, qos, retain } = query;
       const payload = bytesOf('message', query.message, query.encoding);
-      if (payload.length > MOST_PAYLOAD)
-        throw new AppError('VALIDATION_ERROR', `message: must have at most ${MOST_PAYLOAD} bytes`);
+      if (payload.length > MAX_PAYLOAD)
+        throw new AppError('VALIDATION_ERROR', `message: must have at most ${MAX_PAYLOAD} bytes`);
       await shared.use(signal, (connection) => connection.publish({ topic, payload, qos, retain }));
       return { data: { topic, bytes: payload.length }, affectedRows: 1 };
     },
@@ -52,7 +52,7 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
 };
 
 /** Limit of the protocol, less the topic. */
-const MOST_PAYLOAD = 268_000_000;
+const MAX_PAYLOAD = 268_000_000;
 
 interface MqttEndpoint {
   host: string;

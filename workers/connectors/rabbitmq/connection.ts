@@ -20,7 +20,7 @@ export interface RabbitMQConnection {
 }
 
 /** Bytes that the server may send for each call: more would not fit an answer. */
-const MOST_INFLOW = 32 * 1024 * 1024;
+const MAX_INFLOW = 32 * 1024 * 1024;
 const FRAME_BYTES = 131_072;
 
 /** The driver takes no socket, so it gets checked addresses; it does not reconnect by itself. */
@@ -90,7 +90,7 @@ function connectionOn(model: ChannelModel): RabbitMQConnection {
   if (!('stream' in connection) || !(connection.stream instanceof Socket))
     throw new Error('the driver does not keep its socket where it did');
   const { stream } = connection;
-  let allowed = MOST_INFLOW;
+  let allowed = MAX_INFLOW;
   let excess: AppError | undefined;
   // The driver buffers a whole message of any announced size.
   stream.on('readable', () => {
@@ -103,7 +103,7 @@ function connectionOn(model: ChannelModel): RabbitMQConnection {
     model,
     gone: gone.signal,
     expect() {
-      allowed = stream.bytesRead + MOST_INFLOW;
+      allowed = stream.bytesRead + MAX_INFLOW;
     },
     excess: () => excess,
     // Without an error the driver would not notice, and its heartbeat would go on.

@@ -13,12 +13,12 @@ import { createClient, type SendS3Request } from './client.ts';
 type Query = z.output<typeof s3.query>;
 type S3Operation<Operation extends Query['operation']> = Extract<Query, { operation: Operation }> & { bucket: string };
 
-const MOST_BYTES = 10_000_000;
+const MAX_OBJECT_BYTES = 10_000_000;
 const PAGE = 1_000;
 
 /** One account, with kept connections. */
 export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
-  const fetch = createOutboundFetch(outbound, { maxBytes: MOST_BYTES });
+  const fetch = createOutboundFetch(outbound, { maxBytes: MAX_OBJECT_BYTES });
   const send = createClient(options, fetch);
 
   function bucketOf({ bucket }: Query): string {
@@ -67,17 +67,17 @@ async function listObjects(
   { bucket, prefix, startAfter, maxKeys = Number.POSITIVE_INFINITY }: S3Operation<'listObjects'>,
   { signal, maxRows, onRows }: ExecuteOptions,
 ): Promise<QueryResult> {
-  const most = Math.min(maxKeys, maxRows);
+  const maxObjects = Math.min(maxKeys, maxRows);
   const rows: JsonObject[] = [];
   let count = 0;
   let bytes = 0;
   let token: string | null = '';
-  while (token !== null && count < most && bytes < MAX_BYTES) {
-    const params = listParams({ prefix, startAfter, token, size: Math.min(PAGE, most - count) });
+  while (token !== null && count < maxObjects && bytes < MAX_BYTES) {
+    const params = listParams({ prefix, startAfter, token, size: Math.min(PAGE, maxObjects - count) });
     const answer = await send({ method: 'GET', bucket, params }, signal);
     const { objects, next } = readListing(answer);
     if (next === token) throw new AppError('UPSTREAM_FAILED', 'The list goes on where it was before', { retry: false });
-    const wanted = objects.slice(0, most - count);
+    const wanted = objects.slice(0, maxObjects - count);
     count += wanted.length;
     token = next;
     if (onRows) await onRows(wanted);
@@ -128,7 +128,7 @@ function isTooLarge(error: unknown): boolean {
 function tooLarge(cause: unknown): AppError {
   return new AppError(
     'UPSTREAM_FAILED',
-    `The object has more than ${MOST_BYTES / 1_000_000} MB, too many to answer with`,
+    `The object has more than ${MAX_OBJECT_BYTES / 1_000_000} MB, too many to answer with`,
     {
       cause,
       retry: false,
