@@ -209,7 +209,7 @@ test('a server that goes away in the middle is an error that says so, and the ne
   work.catch(() => undefined);
   await eventually(async () => {
     const { rows } = await place.deployment.pool.query(
-      `select from pg_stat_activity where datname = $1 and state = 'active'`,
+      `select from pg_stat_activity where datname = $1 and state = 'active' and query like '%pg_sleep%'`,
       [name],
     );
     expect(rows).toHaveLength(1);
