@@ -40,6 +40,7 @@ export function describeRoutes(groups: readonly RouteGroup[]): OpenAPI {
       version: '1.0.0',
       description:
         'Multi-tenant backend for admin applications. Every answer carries `success`; a failure has `error.code` and `error.message`.',
+      license: { name: 'Unlicensed', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: '/', description: 'The server of this document' }],
     tags: [...tags].map(([name, description]) => ({ name, description })),
