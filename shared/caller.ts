@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** In whose name something happens, and where it came from. Travels in rows and payloads; grows by optional fields only. */
+/** The identity that a request or run acts under, and its origin. Part of rows and payloads: add only optional fields. */
 export const Caller = z.object({
   type: z.enum(['user', 'apiKey', 'system']),
   /** The user's id, the key's id, or the tenant's id for `system`. */
@@ -12,7 +12,7 @@ export const Caller = z.object({
 });
 export type Caller = z.infer<typeof Caller>;
 
-/** Who must each be allowed what happens: an API key may do what both it and its creator may. */
+/** Subjects that must all have the permission: an API key may do only what both it and its creator may do. */
 export function subjectsOf({ type, id, userID }: Caller): string[] {
   return type === 'apiKey' && userID ? [id, userID] : [id];
 }

@@ -16,7 +16,7 @@ const list = z
       .filter(Boolean),
   );
 
-/** Comma-separated `<keyID>:<32 bytes in base64>`. A message names the key's position and never shows it. */
+/** Comma-separated `<keyID>:<32 bytes in base64>`. Error messages give the position of a key, never the key. */
 const keyRing = list.transform((items, check): SecretKey[] => {
   const keys = items.map((item, index) => {
     const [, id = '', text = ''] = /^([\w-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(item) ?? [];
@@ -49,7 +49,7 @@ const networks = list.transform((items, check) =>
 const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 const DAY_MS = 86_400_000;
 
-/** Every variable Gantry reads, and nothing else reads the environment. */
+/** All variables of the environment that Gantry reads. No other file reads the environment. */
 export const Environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
@@ -66,15 +66,15 @@ export const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port(0).default(8080),
   BOARD_PORT: port(0).default(8081),
-  /** `npm start` only: the board without a sign-in, for whoever sits at the machine. */
+  /** `npm start` only: the board needs no sign-in on the same machine. */
   BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
-  /** Where browsers reach this service, such as https://api.example.com: what is said to others never comes from a request. */
+  /** URL under which browsers reach this service, such as https://api.example.com. Redirect URIs never come from a request. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
-  /** Providers of OAuth by name, as JSON: `{"google":{"clientID":"…","clientSecret":"…"}}`; all fields are in `oauth-providers.ts`. */
+  /** OAuth providers by name, as JSON: `{"google":{"clientID":"…","clientSecret":"…"}}`; all fields are in `oauth-providers.ts`. */
   OAUTH_PROVIDERS: OAuthProviders,
   /** Addresses or networks of the proxies in front, whose X-Forwarded-For says where a request comes from. */
   TRUSTED_PROXIES: list.refine((items) => items.every((item) => networkNames.includes(item) || readNetwork(item)), {
@@ -90,17 +90,17 @@ export const Environment = z.object({
   AUTH_JWKS_URL: z.url().optional(),
   /** File holding the development issuer's signing key; set by the embedded mode only. */
   DEV_ISSUER_KEY_FILE: z.string().optional(),
-  /** For tests only: `Bearer test:<email>` signs anybody in. Refused in production, loud in the log. */
+  /** For tests only: `Bearer test:<email>` signs in without a check. Refused in production; the log warns of it. */
   AUTH_TEST_BYPASS: z.stringbool().default(false),
-  /** Days an API key is good for when its creator does not say. */
+  /** Lifetime in days of an API key whose creator names none. */
   API_KEY_DEFAULT_DAYS: z.coerce.number().positive().max(36_500).default(90),
   /** Requests a minute for one API key, over all API processes; 0 switches the limit off. */
   API_KEY_REQUESTS_PER_MINUTE: z.coerce.number().int().min(0).default(1000),
-  /** The keys of stored secrets, newest first: `<keyID>:<base64 of 32 bytes>,…` (`openssl rand -base64 32`). */
+  /** Keys that seal stored secrets, newest first: `<keyID>:<base64 of 32 bytes>,…` (`openssl rand -base64 32`). */
   SECRETS_KEYS: keyRing,
   /** Addresses and networks that workers may reach although they are private, loopback or otherwise not of the internet. */
   OUTBOUND_ALLOW: networks,
-  /** A tenant without a database of its own is given one in the deployment's Postgres, the first time it needs one. */
+  /** Whether a tenant without a database gets one in the deployment's Postgres, when it first needs it. */
   TENANT_DATABASES: z.stringbool().default(true),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */
@@ -125,7 +125,7 @@ export const Environment = z.object({
   SHUTDOWN_SECONDS: seconds(20),
 });
 
-/** What `npm start` reads before there is a database to speak of. */
+/** Variables that `npm start` reads before a database exists. */
 export const EmbeddedEnvironment = z.object({
   GANTRY_HOME: z.string().default('.gantry'),
   PORT: port(1).default(8080),
@@ -147,7 +147,7 @@ export interface BackplaneConfig {
 export type Config = ReturnType<typeof readConfig>;
 export type WorkerConfig = Config['worker'];
 
-/** The environment, parsed once: nested, named, with units; combinations that make no sense are refused here. */
+/** Parses the environment into nested values with units in their names. Refuses combinations that are invalid. */
 export function readConfig(env: Record<string, string | undefined> = process.env) {
   const e = parse(Environment, env);
   const production = e.NODE_ENV === 'production';
@@ -229,7 +229,7 @@ function checkOAuth({ NODE_ENV, PUBLIC_URL, OAUTH_PROVIDERS }: z.output<typeof E
       throw new Error(`Configuration: in production PUBLIC_URL and the addresses of ${name} must begin with https://`);
 }
 
-/** A variable set to nothing counts as not set. */
+/** An empty variable counts as not set. */
 function parse<S extends z.ZodType>(schema: S, env: Record<string, string | undefined>): z.output<S> {
   const parsed = schema.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
   if (parsed.success) return parsed.data;

@@ -1,7 +1,7 @@
-/** What the URL of a server says. */
+/** Parts of the URL of a server. */
 export interface ConnectionURL {
   host: string;
-  /** Undefined where the URL leaves it to the protocol. */
+  /** Undefined: the default port of the protocol. */
   port: number | undefined;
   user: string;
   password: string;
@@ -10,17 +10,17 @@ export interface ConnectionURL {
 }
 
 export interface URLForm {
-  /** Without the colon, the usual one first. */
+  /** Schemes without the colon, the usual one first. */
   schemes: readonly [string, ...string[]];
-  /** Said when there is another scheme. */
+  /** Added to the error message about another scheme. */
   otherwise?: string;
-  /** The parameters that may follow `?`, and what they may be. */
+  /** Allowed parameters after `?`, with their allowed values. */
   parameters: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * The parts of a URL, or what is wrong with it, in words that never repeat any of it. It is read by ourselves because what a
- * driver would make of its parameters is not for a tenant to choose: files of the worker, a socket of the machine, another host.
+ * Parses the URL, or returns an error message, which never repeats parts of the URL. Drivers do not get the URL: with its
+ * parameters a tenant could choose files of the worker, a socket of the machine or another host.
  */
 export function readConnectionURL(text: string, form: URLForm): ConnectionURL | string {
   const names = form.schemes.map((scheme) => `${scheme}://`);

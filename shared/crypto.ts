@@ -8,8 +8,8 @@ export interface SecretKey {
 }
 
 /**
- * Seals texts with AES-256-GCM, always with the newest key. The context says where the text belongs (`tenant:<id>:tenantDBURL`)
- * and is authenticated with it: a sealed text that somebody moves to another row does not open there.
+ * Seals texts with AES-256-GCM, always with the newest key. The context names the text's row and field
+ * (`tenant:<id>:tenantDBURL`) and is authenticated with it: a sealed text that is moved to another row cannot be opened there.
  */
 export interface KeyRing {
   seal(text: string, context: string): string;
@@ -22,7 +22,7 @@ const VERSION = 'gs1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const sealedStart = /^gs1\.([\w-]{1,32})\./;
-const SHORTEST_BODY = 38;
+const MIN_BODY_LENGTH = 38;
 
 export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
   const [newest] = keys;
@@ -39,7 +39,7 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
     },
     open(sealed, context) {
       const { id, body } = readSealed(sealed) ?? {};
-      if (id === undefined || body === undefined) throw new AppError('INTERNAL_ERROR', 'The value is not a sealed one');
+      if (id === undefined || body === undefined) throw new AppError('INTERNAL_ERROR', 'The value is not sealed');
       const key = known.get(id);
       if (!key && !newest) throw noKeys();
       if (!key)
@@ -56,7 +56,7 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
       try {
         return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
       } catch (cause) {
-        throw new AppError('INTERNAL_ERROR', 'A stored secret was altered, or does not belong where it was found', {
+        throw new AppError('INTERNAL_ERROR', 'A stored secret was altered, or was sealed for another field', {
           cause,
         });
       }
@@ -65,16 +65,16 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
   };
 }
 
-/** Whether a text has the form of a sealed one. Whoever has only this has not opened it: a stranger can write the form too. */
+/** Whether a text has the form of a sealed text. This proves nothing about its origin: a client can write the same form. */
 export function isSealed(value: unknown): value is string {
   return typeof value === 'string' && readSealed(value) !== undefined;
 }
 
-/** Answers of many megabytes are sealed, and one expression for all of it would overflow the stack. */
+/** Sealed answers may have many megabytes, and one regular expression for all of the text would overflow the stack. */
 function readSealed(text: string): { id: string; body: string } | undefined {
   const [start = '', id = ''] = sealedStart.exec(text) ?? [];
   const body = text.slice(start.length);
-  return id && body.length >= SHORTEST_BODY && !/[^\w-]/.test(body) ? { id, body } : undefined;
+  return id && body.length >= MIN_BODY_LENGTH && !/[^\w-]/.test(body) ? { id, body } : undefined;
 }
 
 function authenticated(keyID: string, context: string): Buffer {
@@ -82,5 +82,5 @@ function authenticated(keyID: string, context: string): Buffer {
 }
 
 function noKeys(): AppError {
-  return new AppError('UNAVAILABLE', 'Secrets cannot be kept: this service runs without SECRETS_KEYS');
+  return new AppError('UNAVAILABLE', 'Secrets cannot be stored or read: SECRETS_KEYS is not set');
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 
-/** Which rows: `{"AND": […]}`, `{"OR": […]}`, `{"NOT": {…}}`, `{"column": {"operator": value}}`; several keys of one object must all hold. */
+/** A condition on rows: `{"AND": […]}`, `{"OR": […]}`, `{"NOT": {…}}`, `{"column": {"operator": value}}`. All keys must hold. */
 export type DatabaseFilter =
   | { all: DatabaseFilter[] }
   | { any: DatabaseFilter[] }
@@ -19,35 +19,32 @@ interface Fault {
   message: string;
 }
 
-/**
- * A filter as clients write it. It stays as it was written; `readFilter` says what it means. It is looked at and not copied: a
- * record of zod leaves out the key `__proto__`, and with it a condition.
- */
+/** A filter as clients write it. Not copied: a zod record drops the key `__proto__`, and with it a condition. */
 export const DatabaseFilterObject = z
   .custom<JsonObject>(isJsonObject, {
-    error: 'must be a filter such as {"id": {"=": 1}}; SQL text is not taken',
-    // What is no object cannot be read.
+    error: 'must be a filter such as {"id": {"=": 1}}; SQL text is not accepted',
+    // The other check needs an object.
     abort: true,
   })
   .superRefine((value, check) => {
-    for (const { path, message } of read(value).faults) check.addIssue({ code: 'custom', path, message });
+    for (const { path, message } of parse(value).faults) check.addIssue({ code: 'custom', path, message });
   })
   .meta({ type: 'object', description: 'AND, OR, NOT, or {column: {operator: value}}' });
 
-/** Of what `DatabaseFilterObject` has let through. */
+/** Parses a value that `DatabaseFilterObject` has accepted. */
 export function readFilter(value: JsonObject): DatabaseFilter {
-  return read(value).filter;
+  return parse(value).filter;
 }
 
-/** Whether nothing in it can be shown to leave a row out: it may hold for every row there is. */
+/** Whether the filter may hold for all rows: no part of it is certain to exclude one. */
 export function isEmptyFilter(value: JsonObject | null): boolean {
   return value === null || !narrows(readFilter(value), { isNegated: false });
 }
 
 /**
- * A comparison narrows, whatever it compares. Where all parts must hold, one that narrows is enough; where any may, each has to.
- * Under `not` the two change places, and what is empty narrows nothing there either: `not` of everything is no row, but who
- * writes it has hardly meant that, and two of them are everything again.
+ * Whether the filter excludes rows. A comparison always does. Of AND one part that does is enough, of OR all parts must; under
+ * NOT the two change places. The NOT of an empty filter counts as excluding no row, although no row matches it: hardly a
+ * client means that, and the NOT of it matches all rows again.
  */
 function narrows(filter: DatabaseFilter, { isNegated }: { isNegated: boolean }): boolean {
   if ('not' in filter) return narrows(filter.not, { isNegated: !isNegated });
@@ -57,7 +54,7 @@ function narrows(filter: DatabaseFilter, { isNegated }: { isNegated: boolean }):
   return 'all' in filter !== isNegated ? parts.some(isEnough) : parts.length > 0 && parts.every(isEnough);
 }
 
-function read(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
+function parse(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
   const faults: Fault[] = [];
   let conditions = 0;
   const refuse = (path: Fault['path'], message: string) => {
@@ -65,57 +62,60 @@ function read(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
     return { all: [] };
   };
 
-  function object(from: Json, path: Fault['path']): DatabaseFilter {
+  function readObject(from: Json, path: Fault['path']): DatabaseFilter {
     if (!isJsonObject(from)) return refuse(path, 'must be an object');
-    if (path.length > MAX_LEVELS) return refuse(path, 'is nested too deeply');
-    return { all: Object.entries(from).map(([key, inner]) => entry(key, inner, [...path, key])) };
+    if (path.length > MAX_LEVELS) return refuse(path, `must not be nested deeper than ${MAX_LEVELS} levels`);
+    return { all: Object.entries(from).map(([key, inner]) => readEntry(key, inner, [...path, key])) };
   }
 
-  function entry(key: string, inner: Json, path: Fault['path']): DatabaseFilter {
-    if (key === 'NOT') return { not: object(inner, path) };
-    if (key !== 'AND' && key !== 'OR') return ofColumn(key, inner, path);
-    if (!Array.isArray(inner) || inner.length === 0) return refuse(path, 'must be a list of filters, at least one');
-    const parts = inner.map((part, at) => object(part, [...path, at]));
+  function readEntry(key: string, inner: Json, path: Fault['path']): DatabaseFilter {
+    if (key === 'NOT') return { not: readObject(inner, path) };
+    if (key !== 'AND' && key !== 'OR') return readColumn(key, inner, path);
+    if (!Array.isArray(inner) || inner.length === 0) return refuse(path, 'must be a list of at least one filter');
+    const parts = inner.map((part, at) => readObject(part, [...path, at]));
     return key === 'AND' ? { all: parts } : { any: parts };
   }
 
-  function ofColumn(column: string, inner: Json, path: Fault['path']): DatabaseFilter {
+  function readColumn(column: string, inner: Json, path: Fault['path']): DatabaseFilter {
     if (!isJsonObject(inner) || Object.keys(inner).length === 0)
       return refuse(path, `must be {operator: value} with an operator of ${operators.join(', ')}`);
     return {
       all: Object.entries(inner).map(([name, value]) => {
         conditions += 1;
-        if (conditions === MAX_CONDITIONS) refuse(path, `is one of more than ${MAX_CONDITIONS} conditions`);
+        if (conditions === MAX_CONDITIONS) refuse(path, `must be one of at most ${MAX_CONDITIONS} conditions`);
         const operator = operators.find((known) => known === name.toUpperCase());
-        if (!operator) return refuse([...path, name], `is no operator; known are ${operators.join(', ')}`);
+        if (!operator) return refuse([...path, name], `is not an operator; expected one of ${operators.join(', ')}`);
         const fault = faultOf(operator, value);
         return fault ? refuse([...path, name], fault) : { column, operator, value };
       }),
     };
   }
 
-  return { filter: object(value, []), faults };
+  return { filter: readObject(value, []), faults };
 }
 
 const isText = (value: Json) => typeof value === 'string';
-const isListOf = (value: Json, min: number, max: number) =>
-  Array.isArray(value) && value.length >= min && value.length <= max && !value.includes(null);
-const list = { fits: (value: Json) => isListOf(value, 1, 1_000), wants: 'must be 1 to 1000 values, none of them null' };
-const text = { fits: isText, wants: 'must be a text' };
+const isListOf = (value: Json, minLength: number, maxLength: number) =>
+  Array.isArray(value) && value.length >= minLength && value.length <= maxLength && !value.includes(null);
+const list = {
+  accepts: (value: Json) => isListOf(value, 1, 1_000),
+  expected: 'must be a list of 1 to 1000 values without null',
+};
+const text = { accepts: isText, expected: 'must be a text' };
 
-/** What an operator takes; the others take anything but null. */
-const operands: Partial<Record<Operator, { fits(value: Json): boolean; wants: string }>> = {
-  '=': { fits: () => true, wants: '' },
-  '!=': { fits: () => true, wants: '' },
+/** Operands that operators accept; the other operators accept all values but null. */
+const operands: Partial<Record<Operator, { accepts(value: Json): boolean; expected: string }>> = {
+  '=': { accepts: () => true, expected: '' },
+  '!=': { accepts: () => true, expected: '' },
   LIKE: text,
   ILIKE: text,
   IN: list,
   'NOT IN': list,
-  'IS NULL': { fits: (value) => typeof value === 'boolean', wants: 'must be true or false' },
-  BETWEEN: { fits: (value) => isListOf(value, 2, 2), wants: 'must be two values, neither of them null' },
+  'IS NULL': { accepts: (value) => typeof value === 'boolean', expected: 'must be true or false' },
+  BETWEEN: { accepts: (value) => isListOf(value, 2, 2), expected: 'must be a list of two values without null' },
 };
 
 function faultOf(operator: Operator, value: Json): string | undefined {
-  const operand = operands[operator] ?? { fits: (one: Json) => one !== null, wants: 'must not be null' };
-  return operand.fits(value) ? undefined : operand.wants;
+  const operand = operands[operator] ?? { accepts: (one: Json) => one !== null, expected: 'must not be null' };
+  return operand.accepts(value) ? undefined : operand.expected;
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { isJsonObject, Json, type JsonObject } from './json.ts';
 
-const MAX_BYTES = 63;
+const MAX_NAME_BYTES = 63;
 
-/** Postgres cuts longer names off, and two that begin alike would be one. */
+/** Postgres truncates longer names, so two names with the same beginning would become one. */
 export const DatabaseName = z
   .string()
   .min(1)
   .max(255)
-  .refine((name) => new TextEncoder().encode(name).length <= MAX_BYTES, {
-    error: `must be at most ${MAX_BYTES} bytes long, which is as long as Postgres keeps a name`,
+  .refine((name) => new TextEncoder().encode(name).length <= MAX_NAME_BYTES, {
+    error: `must be at most ${MAX_NAME_BYTES} bytes, the longest name that Postgres stores`,
   });
 
 const Expression = z.string().min(1).max(10_000);
@@ -19,12 +19,12 @@ export const DatabaseColumn = z.object({
   /** Any type the database has: `text`, `varchar(255)`, `numeric(10,2)`, `timestamp with time zone`, `integer[]`, … */
   databaseTableColumnType: z.string().min(1).max(255),
   isList: z.boolean().optional(),
-  /** A value, or one of the functions that may stand here: `now()`, `gen_random_uuid()`, …; null is none. */
+  /** A value or an allowed function (`now()`, `gen_random_uuid()`, …); null: no default. */
   defaultValue: Json.optional(),
   notNull: z.boolean().optional(),
   unique: z.boolean().optional(),
   primaryKey: z.boolean().optional(),
-  /** An SQL expression; null is none. */
+  /** An SQL expression; null: no check. */
   check: Expression.nullish(),
 });
 export type DatabaseColumn = z.infer<typeof DatabaseColumn>;
@@ -41,7 +41,7 @@ export const DatabaseConstraint = z.object({
     .transform((text) => text.trim().toUpperCase())
     .pipe(z.enum(['PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY', 'CHECK'])),
   databaseTableColumns: z.array(DatabaseName).max(32).default([]),
-  /** Where the other table is, when not in the same schema. */
+  /** Schema of the other table, if it is not the same schema. */
   referencedSchema: DatabaseName.nullish(),
   referencedTable: DatabaseName.nullish(),
   referencedColumns: z.array(DatabaseName).max(32).nullish(),
@@ -51,7 +51,7 @@ export const DatabaseConstraint = z.object({
 });
 export type DatabaseConstraint = z.infer<typeof DatabaseConstraint>;
 
-/** Values by column. Looked at and not copied: a record of zod leaves out the key `__proto__`, which a column may be called. */
+/** Values by column. Not copied: a zod record drops the key `__proto__`, which may be the name of a column. */
 export const DatabaseRow = z
   .custom<JsonObject>(isJsonObject, 'must be an object')
   .meta({ type: 'object', description: 'Values by column' });

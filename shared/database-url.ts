@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readConnectionURL } from './connection-url.ts';
 
-/** How to reach a tenant's database. */
+/** Address and credentials of a tenant's database. */
 export interface DatabaseTarget {
   host: string;
   port: number;
@@ -9,8 +9,8 @@ export interface DatabaseTarget {
   password: string;
   database: string;
   /**
-   * As libpq means it: `prefer` encrypts where the server offers it, `require` always, and both believe anybody; `verify-full`
-   * asks for a certificate of this very host.
+   * As in libpq: `prefer` encrypts if the server offers it, `require` always, and both accept any certificate; `verify-full`
+   * requires a valid certificate of this host.
    */
   sslmode: 'disable' | 'prefer' | 'require' | 'verify-full';
 }
@@ -22,7 +22,7 @@ const sslmodes: Record<string, DatabaseTarget['sslmode']> = {
   'verify-full': 'verify-full',
 };
 
-/** The URL of a tenant's database. Messages never repeat any of it. */
+/** The URL of a tenant's database. Error messages never repeat parts of it. */
 export const DatabaseURL = z
   .string()
   .min(1)
@@ -32,11 +32,11 @@ export const DatabaseURL = z
     if (typeof read === 'string') check.addIssue({ code: 'custom', message: read });
   });
 
-/** The target, or what is wrong with the text. */
+/** Parses the URL, or returns an error message. */
 export function readDatabaseURL(text: string): DatabaseTarget | string {
   const url = readConnectionURL(text, {
     schemes: ['postgres', 'postgresql'],
-    otherwise: '(no other kind of database is supported)',
+    otherwise: '(other databases are not supported)',
     parameters: { sslmode: Object.keys(sslmodes) },
   });
   if (typeof url === 'string') return url;

@@ -7,8 +7,8 @@ const BATCH = 100;
 const beforeAll = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Carries what was changed of a role of the deployment, or its deletion, to every tenant in which it is, one after the other.
- * May be broken off at any point and called again, also from another process (`resumeSpreading`).
+ * Writes a change or deletion of a role of the deployment to every tenant that has the role, one after the other.
+ * May be interrupted at any point and called again, also in another process (`resumeSpreading`).
  */
 export async function spreadRole(pool: Pool, roleID: string): Promise<void> {
   const { rows } = await pool.query<{ revision: string }>(
@@ -26,14 +26,14 @@ export async function spreadRole(pool: Pool, roleID: string): Promise<void> {
     await pool.query('update role set spreading_at = now() where id = $1', [roleID]);
   }
   await pool.query('delete from role where id = $1 and deleting_at is not null', [roleID]);
-  // Of a later change somebody else is at it, and has not come as far.
+  // If the role was changed again, the process that changed it is still spreading it.
   await pool.query('update role set spreading_at = null where id = $1 and updated_at = $2::timestamptz', [
     roleID,
     revision,
   ]);
 }
 
-/** Goes on where a process has ended. Answers how many roles have been carried everywhere. */
+/** Continues the spreading of processes that have ended. Returns the number of roles that were spread. */
 export async function resumeSpreading(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `select id from role where spreading_at < now() - interval '30 seconds' order by spreading_at limit 10`,
@@ -42,7 +42,7 @@ export async function resumeSpreading(pool: Pool): Promise<number> {
   return rows.length;
 }
 
-/** What the role is now, and not what it was when somebody began to spread it: whoever is last has the last word. */
+/** Writes the role as it is now, not as it was when the spreading began: of two processes, both write the latest role. */
 async function spreadTo(query: Query, tenantID: string, roleID: string): Promise<void> {
   await lockRules(query, tenantID);
   const { rows } = await query<StoredRole & { isGone: boolean }>(ROLE, [roleID]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every error a client or a run can see: its HTTP status and whether trying again may help. */
+/** All error codes that clients and runs can see: the HTTP status, and whether a retry may succeed. */
 const table = {
   VALIDATION_ERROR: { status: 400, retry: false },
   DB_ERROR: { status: 400, retry: false },
@@ -61,15 +61,15 @@ export class AppError extends Error {
   }
 }
 
-/** Anything thrown, as an AppError; what nobody foresaw becomes INTERNAL_ERROR without its message. */
+/** Converts anything thrown. An unknown error becomes INTERNAL_ERROR without its message. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (isConnectionError(error))
     return new AppError('UNAVAILABLE', 'The service is temporarily unavailable', { cause: error, retryAfter: 2 });
-  return new AppError('INTERNAL_ERROR', 'Something went wrong on our side', { cause: error });
+  return new AppError('INTERNAL_ERROR', 'Internal error', { cause: error });
 }
 
-/** An error on its way from a worker to whoever asked it. */
+/** An error as a worker sends it to the process that asked. */
 export const WireError = z.object({
   code: z.enum(Object.keys(table) as [ErrorCode, ...ErrorCode[]]),
   message: z.string(),
@@ -79,7 +79,7 @@ export const WireError = z.object({
   details: z.json().optional(),
 });
 
-/** What a client may see of it; causes stay in the log of the process where it was thrown. */
+/** The fields that a client may see; the cause stays in the log of the process that threw the error. */
 export function toWireError(error: AppError): z.input<typeof WireError> {
   const { code, message, status, retry, retryAfter, details } = error;
   return JSON.parse(JSON.stringify({ code, message, status, retry, retryAfter, details }));
@@ -110,7 +110,7 @@ const connectionCodes = new Set([
   '08001',
 ]);
 
-/** Whether Postgres or the backplane is away, as opposed to having said no. */
+/** Whether Postgres or the backplane cannot be reached, as opposed to having refused a statement. */
 export function isConnectionError(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     if ('code' in at && typeof at.code === 'string' && connectionCodes.has(at.code)) return true;

@@ -1,4 +1,4 @@
-/** What uploaded files can be. */
+/** Types of uploaded files. */
 export const fileTypes = {
   csv: 'text/csv',
   tsv: 'text/tab-separated-values',

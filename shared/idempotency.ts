@@ -2,7 +2,7 @@ import type { Query } from './db/query.ts';
 import { AppError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 
-/** What an `Idempotency-Key` stands for: whose, for which route, and a digest of the request it came with. */
+/** An `Idempotency-Key` with its principal and route, and a digest of its request. */
 export interface IdempotencyClaim {
   principal: string;
   route: string;
@@ -18,8 +18,8 @@ export interface StoredAnswer {
 }
 
 /**
- * Writes the key with its answer, or tells what it stood for. Whoever holds the key in an unfinished transaction is waited
- * for; the same key with another request is a CONFLICT.
+ * Stores the key with its answer, or returns the answer that was stored with it earlier. Waits for a transaction that holds
+ * the key; the same key with another request is a CONFLICT.
  */
 export async function claimKey(
   query: Query,
@@ -43,7 +43,7 @@ export async function claimKey(
   return { status: earlier.status, response: earlier.response };
 }
 
-/** For whoever did not know the answer when the key was claimed; in the same transaction. */
+/** Stores an answer that was not known when the key was claimed; in the same transaction. */
 export async function storeAnswer(
   query: Query,
   tenantID: string,
@@ -53,7 +53,7 @@ export async function storeAnswer(
   await query(STORE, [tenantID, principal, route, key, status, JSON.stringify(response)]);
 }
 
-/** For work that is known to have done nothing. */
+/** Deletes the key of a request that is known to have had no effect. */
 export async function forgetKey(
   query: Query,
   tenantID: string,

@@ -5,7 +5,7 @@ let used = pool.length;
 let lastMs = 0;
 let counter = 0;
 
-/** A UUIDv7: sorts by time, and within one millisecond of one process by order of making (12 bits of counter, RFC 9562 6.2). */
+/** A UUIDv7: sorts by time, within one millisecond of one process by order of creation (12-bit counter, RFC 9562 6.2). */
 export function newID(): string {
   const now = Date.now();
   if (now > lastMs) {

@@ -5,7 +5,7 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 export type JsonObject = { [key: string]: Json };
 
 export const Json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
-/** JSON that we have made ourselves. Nobody walks through it: of a million rows that would take seconds, and everybody would wait. */
+/** JSON that our own code has made. Not checked: with a million rows the check would block the process for seconds. */
 export const OwnJson = z.unknown() as z.ZodType<Json>;
 export const OwnJsonObject = z.unknown() as z.ZodType<JsonObject>;
 export const JsonObject = z.record(z.string(), Json);

@@ -2,7 +2,7 @@ import { type Logger, type LoggerOptions, pino } from 'pino';
 
 export type { Logger };
 
-/** Fields and headers, these in lower case as Node gives them. */
+/** Names of fields and headers with secrets; headers in lower case, as Node reports them. */
 const secretNames = [
   'authorization',
   'cookie',
@@ -25,7 +25,7 @@ const secretNames = [
   'REDIS_URL',
 ];
 
-/** As deep as the headers of a request in the configuration that a thrown object, or the cause of an error, carries. */
+/** Depth of the request headers inside the configuration that a thrown object or the cause of an error carries. */
 const DEPTH = 4;
 
 const secretPaths = secretNames.flatMap((name) =>
@@ -47,12 +47,12 @@ export function createLogger(config: LogConfig, bindings: Record<string, unknown
     redact: { paths: secretPaths, censor: '[REDACTED]' },
   };
   const destination = pino.destination({ fd, sync: true });
-  // A log that cannot be written, on a full disk or to a pipe nobody reads, must not end the process.
+  // A log that cannot be written (full disk, closed pipe) must not end the process.
   destination.on('error', () => undefined);
   return pino(options, destination);
 }
 
-/** What a person on call needs of an error; those of drivers and clients carry connections and headers as fields. */
+/** The fields of an error that are logged. Errors of drivers and HTTP clients have further ones, with connections and headers. */
 function describeError(error: unknown): unknown {
   if (typeof error === 'string') return withoutPasswords(error);
   if (!(error instanceof Error)) return error;
@@ -65,7 +65,7 @@ function describeError(error: unknown): unknown {
   };
 }
 
-/** A driver likes to say which URL it could not reach. */
+/** Drivers put the URL that they could not reach into their messages. */
 function withoutPasswords(text: string): string {
   return text.replace(/(\w:\/\/)[^\s/?#]*@/g, '$1[REDACTED]@');
 }

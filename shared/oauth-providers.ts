@@ -1,28 +1,28 @@
 import { z } from 'zod';
 
-/** Where tenants may connect accounts, and as which client of that provider this deployment does. */
+/** A provider at which tenants may connect accounts, and the deployment's client there. */
 export interface OAuthProvider {
   name: string;
   authorizationURL: string;
   tokenURL: string;
-  /** Of its ID tokens; without one it is asked for none. */
+  /** Issuer of its ID tokens; absent: no ID token is requested. */
   issuer?: string | undefined;
   clientID: string;
   clientSecret: string;
   clientSecretIn: 'header' | 'body';
   scopes: string[];
-  /** Beside those of OAuth, which they cannot replace. */
+  /** Further parameters of the authorization request; they cannot replace those of OAuth. */
   authorizationParams: Record<string, string>;
-  /** The only hosts, with those below them, that get a token of this provider; absent: wherever a datasource points. */
+  /** The only hosts, with their subdomains, that get a token of this provider; absent: the host of any datasource. */
   hosts?: string[] | undefined;
 }
 
-type Known = Pick<OAuthProvider, 'authorizationURL' | 'tokenURL'> & Partial<OAuthProvider>;
+type ProviderDefaults = Pick<OAuthProvider, 'authorizationURL' | 'tokenURL'> & Partial<OAuthProvider>;
 
 const googleAPI = 'https://www.googleapis.com/auth';
 
-/** What need not be said of these. */
-const known: Readonly<Record<string, Known>> = {
+/** Settings of providers that the deployment need not repeat. */
+const defaults: Readonly<Record<string, ProviderDefaults>> = {
   google: {
     authorizationURL: 'https://accounts.google.com/o/oauth2/v2/auth',
     tokenURL: 'https://oauth2.googleapis.com/token',
@@ -31,7 +31,7 @@ const known: Readonly<Record<string, Known>> = {
       ...['spreadsheets', 'drive.readonly', 'datastore'].map((scope) => `${googleAPI}/${scope}`),
       ...['openid', 'email', 'profile'],
     ],
-    // Without consent asked for anew there is no refresh token the second time.
+    // Without a new consent, Google sends no refresh token the second time.
     authorizationParams: { access_type: 'offline', prompt: 'consent' },
     hosts: ['googleapis.com'],
   },
@@ -56,12 +56,12 @@ const Provider = z
     error: 'is needed with the scope openid',
   });
 
-/** A word of an address. */
+/** Part of a URL path. */
 export const ProviderName = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,30}$/, 'must be a name of lower-case letters, digits and -');
 
-/** `OAUTH_PROVIDERS`: JSON, by name. Messages name the place and never what stands there. */
+/** `OAUTH_PROVIDERS`: providers by name, as JSON. Error messages give the path and never the value. */
 export const OAuthProviders = z
   .string()
   .default('{}')
@@ -78,12 +78,12 @@ export const OAuthProviders = z
   })
   .pipe(z.record(ProviderName, z.record(z.string(), z.unknown())))
   .transform((given) =>
-    Object.fromEntries(Object.entries(given).map(([name, own]) => [name, { ...known[name], ...own }])),
+    Object.fromEntries(Object.entries(given).map(([name, own]) => [name, { ...defaults[name], ...own }])),
   )
   .pipe(z.record(z.string(), Provider))
   .transform((given): OAuthProvider[] => Object.entries(given).map(([name, provider]) => ({ name, ...provider })));
 
-/** Whether it says who has signed in. */
+/** Whether the provider names the account that has signed in. */
 export function isOpenID({ scopes }: OAuthProvider): boolean {
   return scopes.includes('openid');
 }

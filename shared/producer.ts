@@ -4,7 +4,7 @@ import { AppError } from './errors.ts';
 import type { QueueDefinition } from './queues/define-queue.ts';
 import type { AnyQueue } from './queues/index.ts';
 
-/** The queue does not answer for longer than this: give up. What was to be done is a row, and the sweep finds it. */
+/** Time limit for adding jobs. The record of the work is a row, which the sweep finds if its job was not added. */
 const ENQUEUE_PATIENCE_MS = 250;
 
 export interface Producer {
@@ -15,12 +15,12 @@ export interface Producer {
   ): Promise<void>;
 }
 
-/** Puts jobs into queues: payloads parsed, ids, attempts and what is kept taken from the queue's definition. */
+/** Adds jobs to queues. Parses payloads; ids, attempts and retention of jobs come from the queue's definition. */
 export function createProducer(backplane: Backplane): Producer {
   return {
     async enqueue(definition, payloads, { patienceMs = ENQUEUE_PATIENCE_MS } = {}) {
       if (payloads.length === 0) return;
-      // The id is made from the payload that the definition itself has parsed.
+      // Safe: `jobID` gets the payload that the same definition has parsed.
       const { jobID }: QueueDefinition = definition;
       const jobs = payloads.map((raw) => {
         const payload = definition.payload.parse(raw);
@@ -39,15 +39,15 @@ export function createProducer(backplane: Backplane): Producer {
           },
         };
       });
-      await withPatience(backplane.add(definition.name, jobs).catch(unavailable), patienceMs);
+      await withTimeout(backplane.add(definition.name, jobs).catch(throwUnavailable), patienceMs);
     },
   };
 }
 
-async function withPatience<T>(work: Promise<T>, patienceMs: number): Promise<T> {
+async function withTimeout<T>(work: Promise<T>, patienceMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(away()), patienceMs);
+    timer = setTimeout(() => reject(queueUnavailable()), patienceMs);
   });
   work.catch(() => undefined);
   try {
@@ -57,11 +57,11 @@ async function withPatience<T>(work: Promise<T>, patienceMs: number): Promise<T>
   }
 }
 
-/** A queue that refuses is as far away as one that says nothing; its words are for the log. */
-function unavailable(cause: unknown): never {
-  throw away(cause);
+/** Reports an error of the queue like a timeout; the error itself is for the log. */
+function throwUnavailable(cause: unknown): never {
+  throw queueUnavailable(cause);
 }
 
-function away(cause?: unknown): AppError {
+function queueUnavailable(cause?: unknown): AppError {
   return new AppError('UNAVAILABLE', 'The queue does not answer', { cause, retryAfter: 1 });
 }

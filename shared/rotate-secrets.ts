@@ -9,14 +9,14 @@ import { resealSecrets } from './secret.ts';
 interface RotationOptions {
   secrets: KeyRing;
   logger: Logger;
-  /** All there are, but in a test. */
+  /** All columns, except in tests. */
   columns?: readonly SealedColumn[];
 }
 
 export interface Rotation {
-  /** Rows that carry the newest key now and did not before. */
+  /** Rows that are now sealed with the newest key and were not before. */
   resealed: number;
-  /** Rows that could not be read; they are as they were. */
+  /** Rows that could not be opened; they are unchanged. */
   failed: number;
 }
 
@@ -24,8 +24,8 @@ const BATCH = 200;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Seals every stored secret with the newest key. Each row is written only if it is still what was read, so the service may run
- * meanwhile; what is done stays done, so it may be broken off and run again.
+ * Seals every stored secret with the newest key. A row is written only if it has not changed since it was read, so the service
+ * may run meanwhile. Finished rows are skipped, so this may be interrupted and run again.
  */
 export async function rotateSecrets(
   pool: Pool,
@@ -38,7 +38,7 @@ export async function rotateSecrets(
     total.resealed += resealed;
     total.failed += failed;
   }
-  // What can be asked for again is not worth sealing again.
+  // Caches are filled again on demand, so they are not worth resealing.
   for (const table of ['query_cache', 'result_page']) await pool.query(`delete from ${table}`);
   return total;
 }
@@ -85,7 +85,7 @@ async function rotateRow(pool: Pool, row: Row, task: Task): Promise<'resealed' |
       write(next),
     ]);
     if (rowCount === 1) return 'resealed';
-    // Somebody has changed it meanwhile.
+    // The row has changed since it was read.
     const { rows } = await pool.query<Row>(`select id, ${column} as value from ${table} where id = $1`, [row.id]);
     value = rows[0]?.value ?? null;
   }

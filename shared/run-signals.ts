@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Channel on which whoever changes a run from outside tells the process that may hold it. */
+/** Channel on which a process that changes a run tells the process that may hold it. */
 export const RUN_CHANNEL = 'runs';
 
 export const RunSignal = z.object({ kind: z.enum(['cancelled', 'woken']), instanceID: z.uuid() });

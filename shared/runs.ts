@@ -19,30 +19,30 @@ export interface NewRun {
   versionID: string;
   caller: Caller;
   input: JsonObject;
-  /** From acceptance to the end, waiting included. */
+  /** From acceptance to the end, waits included. */
   timeoutMs: number;
   isTest?: boolean;
   class?: 'interactive' | 'webhook' | 'cron' | 'batch';
 }
 
 export interface Runs {
-  /** One run, durable when this returns; a repeated key answers with the run it first made. */
+  /** Creates one run, durable when this returns. A repeated idempotency key returns the run of the first request. */
   accept(run: NewRun, idempotency?: IdempotencyClaim): Promise<{ instanceID: string }>;
-  /** Many runs in one statement; ids in order. */
+  /** Creates many runs in one statement. Returns their ids in order. */
   acceptMany(runs: readonly NewRun[]): Promise<string[]>;
   /** Hands READY runs to the queue while the window has room; the sweep hands over the rest. Never throws. */
   handOver(ids: readonly string[]): Promise<void>;
-  /** Fills the window from everything READY; one process at a time. Answers how many were handed over. */
+  /** Hands over READY runs until the window is full; one process at a time. Returns the number of runs handed over. */
   refill(): Promise<number>;
-  /** Cancels the run and its descendants. Answers the status it has now, or null when the tenant has no such run. */
+  /** Cancels the run and its descendants. Returns its status afterwards, or null if the tenant has no such run. */
   stop(tenantID: string, instanceID: string): Promise<string | null>;
-  /** Ends runs and everything below them, and tells whoever holds one. Answers the ids that were ended. */
-  end(what: Ending): Promise<string[]>;
-  /** After a fact has committed: makes the run ready, or tells its holder. */
+  /** Ends runs and their descendants, and signals their holders. Returns the ids that were ended. */
+  end(ending: Ending): Promise<string[]>;
+  /** Makes runs READY or signals their holders, after a fact was committed for them. */
   wake(ids: readonly string[]): Promise<void>;
 }
 
-/** Which runs end, and how; a tenant narrows the ids to its own. */
+/** The runs to end, and how. With a tenant, the ids of other tenants are ignored. */
 export interface Ending {
   tenantID: string | null;
   ids: readonly string[];
@@ -59,7 +59,7 @@ interface Dependencies {
   logger: Logger;
 }
 
-/** Accepting, handing over, waking and cancelling runs: what the API and the workers do to a run they do not hold. */
+/** Accepts, hands over, wakes and ends runs that this process does not hold; for the API and workers. */
 export function createRuns({ pool, dispatchPool, producer, messages, logger }: Dependencies): Runs {
   const accepts = batched((runs: NewRun[]) => insertRuns(pool, runs));
   const handOvers = batched(async (ids: string[]) => {
@@ -113,8 +113,8 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       if (row?.parent_id && stopped.length > 0) await runs.wake([row.parent_id]);
       return row?.status ?? null;
     },
-    async end(what) {
-      const ended = await endTree(pool, what);
+    async end(ending) {
+      const ended = await endTree(pool, ending);
       await signal(ended.map((instanceID) => ({ kind: 'cancelled', instanceID })));
       return ended;
     },
@@ -137,7 +137,7 @@ const ROOM = `
     - (select count(*) from workflow_instance where dispatched_at is not null)::int
     - (select count(*) from workflow_instance where held_by is not null)::int) as free`;
 
-// Waits for a row that somebody has for a moment, a watcher above all: passed over, the run would wait for the next sweep.
+// Waits for a locked row, mostly a watcher's short update: if it were skipped, the run would wait for the next sweep.
 const HAND_OVER = `
 with room as (${ROOM}),
 picked as (
@@ -189,7 +189,7 @@ async function insertRuns(pool: Pool, runs: readonly NewRun[]): Promise<string[]
   return rows.map(({ id }) => id);
 }
 
-/** The key and the run in one transaction. A second holder of the key waits for the first, then reads its answer. */
+/** Writes the key and the run in one transaction. A second request with the key waits for the first, then reads its answer. */
 async function insertOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Promise<string> {
   return inTransaction(pool, async (client) => {
     const id = newID();
@@ -204,15 +204,15 @@ async function insertOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Pro
 }
 
 /**
- * Ends runs and everything below them, parents first, one level per transaction, so that nothing ever locks a parent and
- * a child at once. The epoch bump fences whoever holds a run at that instant. Answers the ids that were ended.
+ * Ends runs and their descendants, parents first, one level per transaction, so that no transaction locks a parent and a child
+ * at once. The raised epoch fences the holder. Returns the ids that were ended.
  */
-async function endTree(pool: Pool, what: Ending): Promise<string[]> {
+async function endTree(pool: Pool, ending: Ending): Promise<string[]> {
   const ended: string[] = [];
-  let level = [...what.ids];
-  let { status, error } = what;
+  let level = [...ending.ids];
+  let { status, error } = ending;
   while (level.length > 0) {
-    ended.push(...(await endLevel(pool, { ...what, ids: level, status, error })));
+    ended.push(...(await endLevel(pool, { ...ending, ids: level, status, error })));
     const children = await pool.query<{ id: string }>(
       'select id from workflow_instance where parent_id = any($1::uuid[]) and completed_at is null',
       [level],
@@ -224,13 +224,13 @@ async function endTree(pool: Pool, what: Ending): Promise<string[]> {
   return ended;
 }
 
-/** Locked first and read second: a commit of the holder that slips in before the lock is seen by the statement after it. */
-function endLevel(pool: Pool, what: Ending): Promise<string[]> {
+/** Locks in one statement and reads in the next, which then sees a commit that the holder made before the lock. */
+function endLevel(pool: Pool, { tenantID, ids, status, error }: Ending): Promise<string[]> {
   return inTransaction(pool, async (client) => {
-    const live = await client.query<{ id: string }>(LOCK_LIVE, [what.ids, what.tenantID]);
-    const ids = live.rows.map(({ id }) => id);
-    if (ids.length > 0) await client.query(END, [ids, what.status, what.error && JSON.stringify(what.error)]);
-    return ids;
+    const live = await client.query<{ id: string }>(LOCK_LIVE, [ids, tenantID]);
+    const locked = live.rows.map(({ id }) => id);
+    if (locked.length > 0) await client.query(END, [locked, status, error && JSON.stringify(error)]);
+    return locked;
   });
 }
 

@@ -3,11 +3,11 @@ export interface SealedColumn {
   column: string;
   /** `text`: one sealed value. `json`: any number of them, at any depth (`sealSecrets`). */
   type: 'text' | 'json';
-  /** What binds a value to its row, by the row's id. Changing it makes every stored value unreadable. */
+  /** The context that binds a value to its row. Changing it makes all stored values unreadable. */
   context(id: string): string;
 }
 
-/** Every column that holds sealed values: what writes one takes its context from here, and so does the rotation of keys. */
+/** All columns with sealed values. Their writers and the rotation of keys take the context from here. */
 export const sealedColumns = {
   tenantDBURL: {
     table: 'tenant',

@@ -4,28 +4,28 @@ import { isSealed, type KeyRing } from './crypto.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import { invalid } from './workflow/issues.ts';
 
-/** What stands in an answer where a secret is stored. */
+/** Stands in answers for a stored secret. */
 export const MASK = '••••••••';
 
 /**
- * Declares a field of a free-form options object to be a secret: from then on it is stored sealed and leaves as the mask. The
- * mark stays when a schema is refined or wrapped, and readers of the JSON schema see `x-secret`.
+ * Declares a field of a free-form options object to be a secret: it is stored sealed, and answers contain the mask. The
+ * declaration survives refining and wrapping of the schema; the JSON schema shows it as `x-secret`.
  */
 export function secret<S extends z.ZodType>(schema: S): S {
   return schema.meta({ 'x-secret': true }) as S;
 }
 
-/** For an answer: what is there is masked, what is empty stays empty. */
+/** Masks secrets for an answer; empty ones stay empty. */
 export function maskSecrets(schema: z.ZodType, options: JsonObject): JsonObject {
   return eachSecret(schema, options, () => MASK);
 }
 
-/** For the database. The context names the row and the column; each value is bound to its place below them as well. */
+/** Seals secrets for the database. The context names the row and the column; each value is also bound to its path in them. */
 export function sealSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
   return eachSecret(schema, options, (value, path) => secrets.seal(JSON.stringify(value), placeOf(context, path)));
 }
 
-/** What was sealed, in clear. A value that was stored before its field was declared a secret is as it was. */
+/** Opens sealed secrets. A value that was stored before its field was declared a secret is returned as it is. */
 export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
   return eachSecret(schema, options, (value, path) =>
     isSealed(value) ? (JSON.parse(secrets.open(value, placeOf(context, path))) as Json) : value,
@@ -33,14 +33,14 @@ export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, c
 }
 
 /**
- * The options of an update with the stored secret (in clear) wherever they say the mask. Elements of a list are told apart by
- * all that is not secret in them, then by `id`, `key` or `name`; a mask that stands for nothing certain is an error.
+ * Replaces masks in the options of an update by the stored secrets (in clear). Elements of a list are matched by all their
+ * fields that are not secret, then by `id`, `key` or `name`; a mask without a certain match is an error.
  */
 export function keepMasked(schema: z.ZodType, options: JsonObject, stored: JsonObject): JsonObject {
   return keep([schema], options, stored, []) as JsonObject;
 }
 
-/** Seals again whatever was sealed with an older key, at any depth; the context is that of `sealSecrets`. */
+/** Seals again, at any depth, values that were sealed with an older key; the context is that of `sealSecrets`. */
 export function resealSecrets(value: Json, { secrets, context }: SealContext, path: Path = []): Json {
   if (isSealed(value)) {
     if (secrets.isCurrent(value)) return value;
@@ -79,7 +79,12 @@ function keep(schemas: readonly Schema[], next: Json, stored: Json | undefined, 
   if (all.some(isSecret)) {
     if (next !== MASK) return next;
     if (stored === undefined || isEmpty(stored))
-      throw invalid([{ path: [...path], message: 'is the mask of a stored value, and none can be told here' }]);
+      throw invalid([
+        {
+          path: [...path],
+          message: 'is the mask of a stored secret, but no stored secret matches: send the secret itself',
+        },
+      ]);
     return stored;
   }
   const partner = Array.isArray(next) ? partners(below(all, 0), next, stored) : childOf;
@@ -90,7 +95,7 @@ function childOf(stored: Json | undefined, key: Key): Json | undefined {
   return isJsonObject(stored) && Object.hasOwn(stored, key) ? stored[key] : undefined;
 }
 
-/** For each element of a list, the stored one that it stands for, if that is certain. */
+/** Finds the stored element for each element of a list, if the match is certain. */
 function partners(schemas: readonly Schema[], next: readonly Json[], stored: Json | undefined) {
   const old = Array.isArray(stored) ? stored : [];
   const masked = old.map((item) => walk(schemas, item, [], () => MASK));
@@ -126,7 +131,7 @@ function isSecret(schema: Schema): boolean {
   return z.globalRegistry.get(schema)?.['x-secret'] === true;
 }
 
-/** The schema with all that it wraps or chooses from. Where one choice says secret it is one: better a mask too many. */
+/** The schema with all schemas that it wraps or chooses from. If one choice is secret the value is masked, to be safe. */
 function unfold(schema: Schema, value: Json): Schema[] {
   return [schema, ...inside(schema, value).flatMap((inner) => unfold(inner, value))];
 }
@@ -155,7 +160,7 @@ function inside(schema: Schema, value: Json): readonly Schema[] {
   }
 }
 
-/** Of a discriminated union only the choice that the value names, if it names one. */
+/** The choices of a union; of a discriminated one only the choice that the value names, if it names one. */
 function choicesFor(def: z.core.$ZodUnionDef, value: Json): readonly Schema[] {
   const { discriminator } = def as Partial<z.core.$ZodDiscriminatedUnionDef>;
   if (discriminator === undefined || !isJsonObject(value)) return def.options;

@@ -1,8 +1,8 @@
 import type { Logger } from './logger.ts';
 
 /**
- * Resolves at SIGTERM or SIGINT (or when the parent goes away). Disposal then has `deadlineMs`; a process that is still
- * there after it is ended with exit code 1, so that an orchestrator need not wait for its own patience.
+ * Resolves at SIGTERM or SIGINT, or when the parent process ends. If disposal takes longer than `deadlineMs`, the process
+ * exits with code 1, so that an orchestrator need not wait for its own timeout.
  */
 export function stopSignal(deadlineMs: number, logger: Logger): Promise<void> {
   return new Promise((resolve) => {
@@ -20,7 +20,7 @@ export function stopSignal(deadlineMs: number, logger: Logger): Promise<void> {
     process.on('SIGTERM', () => stop('SIGTERM'));
     process.on('SIGINT', () => stop('SIGINT'));
     process.on('disconnect', () => stop('parent is gone'));
-    // Listening for the end of the channel must not be what keeps the process from ending.
+    // This listener must not keep the process alive.
     process.channel?.unref();
   });
 }

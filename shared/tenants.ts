@@ -3,14 +3,14 @@ import type { Pool } from './db/pool.ts';
 import { withTenantDatabaseLock } from './db/tenant-database-lock.ts';
 import type { Runs } from './runs.ts';
 
-type Ending = Pick<Runs, 'end'>;
+type EndsRuns = Pick<Runs, 'end'>;
 
 const BATCH = 500;
-const PATIENCE_ROUNDS = 50;
+const MAX_ROUNDS = 50;
 
 /**
- * Shuts the tenant for good, and while it is being deleted says again and again that somebody is at it.
- * Answers whether it is still there.
+ * Shuts the tenant for good. Repeated during the deletion as its heartbeat.
+ * Returns whether the tenant still exists.
  */
 export async function shutTenant(pool: Pool, tenantID: string): Promise<boolean> {
   const { rowCount } = await pool.query('update tenant set deleting_at = now() where id = $1', [tenantID]);
@@ -18,25 +18,25 @@ export async function shutTenant(pool: Pool, tenantID: string): Promise<boolean>
 }
 
 /**
- * Deletes a tenant with everything it owns: shuts it first, and may then be broken off at any point and called again, also
- * from another process (`resumeDeletions`).
+ * Deletes a tenant with everything it owns. Shuts it first; may then be interrupted at any point and called again, also in
+ * another process (`resumeDeletions`).
  */
-export async function deleteTenant(pool: Pool, runs: Ending, tenantID: string): Promise<void> {
-  for (let round = 0; round < PATIENCE_ROUNDS; round += 1) {
+export async function deleteTenant(pool: Pool, runs: EndsRuns, tenantID: string): Promise<void> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     if (!(await shutTenant(pool, tenantID))) return;
-    for (const statement of ACCESS) await repeat(pool, tenantID, statement);
+    for (const statement of ACCESS) await repeatUntilEmpty(pool, tenantID, statement);
     await cancelRuns(pool, runs, tenantID);
     await dropDatabase(pool, tenantID);
-    for (const statement of ROWS) await repeat(pool, tenantID, statement);
+    for (const statement of ROWS) await repeatUntilEmpty(pool, tenantID, statement);
     if (await deleteRow(pool, tenantID)) return;
-    // A request that was under way when the tenant was shut has written something: once more.
+    // A request that began before the tenant was shut has written a row: repeat.
     await sleep(20 * round);
   }
   throw new Error(`Tenant ${tenantID} is still being written to`);
 }
 
-/** Goes on with deletions whose process has ended. Answers how many tenants are gone now. */
-export async function resumeDeletions(pool: Pool, runs: Ending): Promise<number> {
+/** Continues deletions whose process has ended. Returns the number of tenants it deleted. */
+export async function resumeDeletions(pool: Pool, runs: EndsRuns): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `select id from tenant where deleting_at < now() - interval '30 seconds' order by deleting_at limit 10`,
   );
@@ -44,7 +44,7 @@ export async function resumeDeletions(pool: Pool, runs: Ending): Promise<number>
   return rows.length;
 }
 
-async function cancelRuns(pool: Pool, runs: Ending, tenantID: string): Promise<void> {
+async function cancelRuns(pool: Pool, runs: EndsRuns, tenantID: string): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ id: string }>(
       `select id from workflow_instance where tenant_id = $1 and completed_at is null limit ${BATCH}`,
@@ -56,7 +56,7 @@ async function cancelRuns(pool: Pool, runs: Ending, tenantID: string): Promise<v
   }
 }
 
-/** What was made for the tenant in our own Postgres. Neither statement can be part of a transaction, so both may find nothing. */
+/** Drops the tenant's database and role in our own Postgres. Neither drop can run in a transaction, so either may be done. */
 export async function dropDatabase(pool: Pool, tenantID: string): Promise<void> {
   await withTenantDatabaseLock(pool, tenantID, async (client) => {
     const { rows } = await client.query<{ database_name: string; role_name: string }>(
@@ -71,7 +71,7 @@ export async function dropDatabase(pool: Pool, tenantID: string): Promise<void> 
   });
 }
 
-async function repeat(pool: Pool, tenantID: string, statement: string): Promise<void> {
+async function repeatUntilEmpty(pool: Pool, tenantID: string, statement: string): Promise<void> {
   for (;;) {
     const { rowCount } = await pool.query(statement, [tenantID]);
     if (!rowCount) return;
@@ -91,11 +91,11 @@ async function deleteRow(pool: Pool, tenantID: string): Promise<boolean> {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-// Two processes at the same tenant take different rows.
+// Two processes that delete the same tenant take different rows.
 const batchOf = (table: string) =>
   `delete from ${table} where ctid = any(array(select ctid from ${table} where tenant_id = $1 limit ${BATCH} for update skip locked))`;
 
-/** Gone first: from here on nobody may do anything. */
+/** Deleted first: without these rows no request is permitted. */
 const ACCESS = ['policy_rule', 'policy_change', 'membership', 'invitation'].map(batchOf);
 
 const ROWS = [

@@ -1,4 +1,4 @@
-/** Waits for the work, or rejects with the signal's reason; what the work does then nobody hears of. */
+/** Waits for the work, or rejects with the signal's reason; the outcome of the work is then dropped. */
 export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);

@@ -4,10 +4,7 @@ import type { Backplane } from './types.ts';
 
 export type { Backplane, JobWorker, Limiter, Messages } from './types.ts';
 
-/**
- * The one place that chooses: with a Redis URL everything goes over Redis, without one over Postgres. Only the packages of
- * the chosen one are loaded.
- */
+/** Chooses the backplane: Redis if it has a URL, otherwise Postgres. No other code chooses. Loads only its packages. */
 export async function createBackplane(config: BackplaneConfig, logger: Logger): Promise<Backplane> {
   if (config.redis) return (await import('./redis.ts')).createRedisBackplane(config, config.redis, logger);
   return (await import('./postgres.ts')).createPostgresBackplane(config, logger);

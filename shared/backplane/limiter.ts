@@ -5,39 +5,39 @@ import type { Logger } from '../logger.ts';
 import { type Counted, createLocalCount } from './local-count.ts';
 import type { Allowance, Limit, Limiter } from './types.ts';
 
-/** A store that has failed is asked again this often. */
-const restMs = 1000;
-const silenceMs = 2000;
+/** Interval between attempts after the store has failed. */
+const retryMs = 1000;
+const timeoutMs = 2000;
 const tickMs = 100;
 
 /**
- * The library counts; ours is that requests of one moment count together, and what happens while the store is away: each
- * process then counts for itself, and tells the store when it is back.
+ * Adds to the library that concurrent requests count in one call, and what happens while the store is away: each process then
+ * counts locally, and adds its points to the store when that is back.
  */
 export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: Logger): Limiter {
   const { name, points: maxPoints, seconds, whenAway } = limit;
   const local = createLocalCount(seconds);
   let isAway = false;
-  let askAgainAt = 0;
+  let retryAt = 0;
 
-  /** Whether the store has done it. */
-  async function ask(work: () => Promise<unknown>): Promise<boolean> {
-    if (isAway && performance.now() < askAgainAt) return false;
-    // Whoever comes meanwhile need not find out too.
-    if (isAway) askAgainAt = Number.POSITIVE_INFINITY;
+  /** Runs `work` on the store. Returns whether it succeeded. */
+  async function tryStore(work: () => Promise<unknown>): Promise<boolean> {
+    if (isAway && performance.now() < retryAt) return false;
+    // One attempt at a time; other requests do not wait for its result.
+    if (isAway) retryAt = Number.POSITIVE_INFINITY;
     try {
-      await answered(work());
-      if (isAway) logger.info({ limit: name }, 'the limit counts again');
+      await withTimeout(work());
+      if (isAway) logger.info({ limit: name }, 'rate limit store is back');
       isAway = false;
     } catch (error) {
-      if (!isAway) logger.warn({ err: error, limit: name, whenAway }, 'the store of a limit does not answer');
+      if (!isAway) logger.warn({ err: error, limit: name, whenAway }, 'rate limit store does not answer');
       isAway = true;
-      askAgainAt = performance.now() + restMs;
+      retryAt = performance.now() + retryMs;
     }
     return !isAway;
   }
 
-  /** With what passed here while the store was away. */
+  /** Counts in the store, together with the points that were counted locally while the store was away. */
   async function countInStore(key: string, points: number): Promise<[string, Counted]> {
     const owed = local.takeOwed(key);
     try {
@@ -58,11 +58,11 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
     };
     if (isAway && whenAway === 'countHere') {
       const here = countHere(sums);
-      // Nobody waits for a store that is away: what is owed is what it is asked with.
-      void ask(() => Promise.all([...sums.keys()].map((key) => countInStore(key, 0))));
+      // The request does not wait for a store that is away; this attempt adds the points owed to it.
+      void tryStore(() => Promise.all([...sums.keys()].map((key) => countInStore(key, 0))));
       return here;
     }
-    if (await ask(count)) return counted;
+    if (await tryStore(count)) return counted;
     return whenAway === 'countHere' ? countHere(sums) : undefined;
   }
 
@@ -72,7 +72,7 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
 
   const count = batched(async (takes: Take[]) => {
     const sums = new Map<string, number>();
-    // What each adds up to, with those of its key before it.
+    // The sum of each take and of earlier takes with its key.
     const upTo = takes.map(({ key, points }) => {
       const sum = (sums.get(key) ?? 0) + points;
       sums.set(key, sum);
@@ -94,7 +94,7 @@ export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: 
     },
     async reset(key) {
       local.forget(key);
-      await ask(() => store.delete(key));
+      await tryStore(() => store.delete(key));
     },
   };
 }
@@ -104,13 +104,13 @@ interface Take {
   points: number;
 }
 
-/** The library throws what it has counted when it is too much, and errors when it could not count. */
+/** The library throws its count when the limit is exceeded, and an error when it could not count. */
 function asCounted(thrown: unknown): RateLimiterRes {
   if (thrown instanceof RateLimiterRes) return thrown;
   throw thrown;
 }
 
-/** `later`: what others took in the same call, behind this one. */
+/** `later`: points that takes after this one consumed in the same call. */
 function allowanceOf({ consumedPoints, msBeforeNext }: Counted, limit: number, later: number): Allowance {
   const consumed = consumedPoints - later;
   return {
@@ -122,15 +122,15 @@ function allowanceOf({ consumedPoints, msBeforeNext }: Counted, limit: number, l
 }
 
 /**
- * Rejects after two seconds of silence. They are counted in ticks of this process: while it is too busy to tick it is too busy
- * to listen as well, and the store may have answered long ago.
+ * Rejects after two seconds without an answer. The time is counted in ticks of this process: a process too busy to tick is also
+ * too busy to read an answer, which the store may have given long ago.
  */
-async function answered(work: Promise<unknown>): Promise<void> {
+async function withTimeout(work: Promise<unknown>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  let silence = 0;
+  let waitedMs = 0;
   const timer = setInterval(() => {
-    silence += tickMs;
-    if (silence >= silenceMs) reject(new Error(`no answer within ${silenceMs} ms`));
+    waitedMs += tickMs;
+    if (waitedMs >= timeoutMs) reject(new Error(`no answer within ${timeoutMs} ms`));
   }, tickMs);
   // The loser of the race must not end the process.
   work.catch(() => undefined);

@@ -1,12 +1,12 @@
-/** What one process knows of the counts of a limit, for when it cannot ask. */
+/** Counts of a rate limit that one process knows, for use while the store is away. */
 export interface LocalCount {
-  /** What the store has counted for a key, over all processes. */
+  /** Remembers the store's count of a key, over all processes. */
   learn(key: string, counted: Counted): void;
-  /** Counts here alone, on top of what is known; the store is owed these points. */
+  /** Counts locally, on top of the known count. These points are owed to the store. */
   add(key: string, points: number): Counted;
-  /** The points that the store does not know of yet; whoever takes them tells it. */
+  /** Takes the points that are owed to the store, for the caller to add there. */
   takeOwed(key: string): number;
-  /** Gives back what the store could not be told. */
+  /** Puts back points that could not be added to the store. */
   owe(key: string, points: number): void;
   forget(key: string): void;
 }
@@ -16,29 +16,29 @@ export interface Counted {
   msBeforeNext: number;
 }
 
-interface Known {
+interface KeyCount {
   consumed: number;
   owed: number;
   until: number;
 }
 
 export function createLocalCount(seconds: number): LocalCount {
-  const known = new Map<string, Known>();
+  const counts = new Map<string, KeyCount>();
   let cleanAt = 0;
 
-  /** Undefined when the time of what was known is over. */
-  function current(key: string): Known | undefined {
-    const found = known.get(key);
+  /** Undefined if the known count has expired. */
+  function current(key: string): KeyCount | undefined {
+    const found = counts.get(key);
     if (found && found.until > performance.now()) return found;
-    known.delete(key);
+    counts.delete(key);
     return undefined;
   }
 
-  /** Once in the time of the limit, so that keys nobody uses any more do not stay. */
+  /** Removes the expired counts of unused keys, once per period of the limit. */
   function clean(now: number): void {
     if (now < cleanAt) return;
     cleanAt = now + seconds * 1000;
-    for (const [key, { until }] of known) if (until <= now) known.delete(key);
+    for (const [key, { until }] of counts) if (until <= now) counts.delete(key);
   }
 
   return {
@@ -46,14 +46,14 @@ export function createLocalCount(seconds: number): LocalCount {
       const now = performance.now();
       clean(now);
       const owed = current(key)?.owed ?? 0;
-      known.set(key, { consumed: consumedPoints + owed, owed, until: now + msBeforeNext });
+      counts.set(key, { consumed: consumedPoints + owed, owed, until: now + msBeforeNext });
     },
     add(key, points) {
       const now = performance.now();
       clean(now);
       const before = current(key) ?? { consumed: 0, owed: 0, until: now + seconds * 1000 };
       const { consumed, owed, until } = before;
-      known.set(key, { consumed: consumed + points, owed: owed + points, until });
+      counts.set(key, { consumed: consumed + points, owed: owed + points, until });
       return { consumedPoints: consumed + points, msBeforeNext: Math.round(until - now) };
     },
     takeOwed(key) {
@@ -68,7 +68,7 @@ export function createLocalCount(seconds: number): LocalCount {
       if (found) found.owed += points;
     },
     forget(key) {
-      known.delete(key);
+      counts.delete(key);
     },
   };
 }

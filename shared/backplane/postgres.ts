@@ -8,17 +8,17 @@ import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import type { Backplane } from './types.ts';
 
-// A pool lent to BullMQ always means its default schema, so the workers' own connections name the same one.
+// On a pool that is lent to it BullMQ uses its default schema, so the workers' own connections name the same schema.
 const schema = 'bullmq';
-// A job is a wake-up call and its row is the record: one that Postgres forgets in a crash is added again by the sweep, so no
-// job waits for the disk.
+// Jobs do not wait for the disk: the record of the work is its row, and the sweep adds a job again that Postgres lost in a
+// crash.
 const LAZY = '-c synchronous_commit=off';
 
-/** One database and nothing else: queues in a schema of their own, sockets and messages by NOTIFY. */
+/** Backplane on one database alone: queues in a schema of their own, sockets and messages by NOTIFY. */
 export function createPostgresBackplane(config: BackplaneConfig, logger: Logger): Backplane {
   const { prefix, databaseURL: connectionString } = config;
   const classes = withBackend(createPostgresBackend);
-  /** With the connections that somebody has of each. */
+  /** Pools, with their connections that are in use. */
   const pools = new Map<pg.Pool, Set<pg.PoolClient>>();
   const queues = new Map<string, Queue>();
 
@@ -39,7 +39,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     return pool;
   }
 
-  // The schema must be on its path: BullMQ sets that only on pools it makes itself.
+  // The schema must be on the search path: BullMQ sets it only on pools that it makes itself.
   const producers = open(5, { options: `-c search_path=${schema} ${LAZY}` });
   // Queue.addBulk makes two temporary tables for every call, 8 ms for a single job; a flow without children makes none, 2 ms.
   const flows = new classes.FlowProducer({ connection: producers as unknown as PgPool });
@@ -87,7 +87,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
         storeType: 'pool',
         schemaName: 'public',
         tableName: 'rate_limit',
-        // The migration makes it, and the sweep clears it.
+        // A migration creates the table, and the sweep clears it.
         tableCreated: true,
         clearExpiredByTimeout: false,
         keyPrefix: `${prefix}.limit.${name}`,
@@ -128,8 +128,8 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
 }
 
 /**
- * Ends a pool even when somebody never gives a connection back: the socket adapter forgets one that it is still opening when
- * it is closed, and the pool would wait for it for ever.
+ * Ends a pool even if a connection is never given back: when the socket adapter is closed while it opens a connection, it
+ * forgets that connection, and the pool would wait for it for ever.
  */
 async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promise<void> {
   const ended = pool.end();
@@ -140,7 +140,7 @@ async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promis
   clearTimeout(timer);
 }
 
-/** LISTEN on a connection of its own, made again when it breaks. */
+/** LISTEN on a connection of its own, which is opened again when it breaks. */
 function createChannels(connectionString: string, prefix: string, publisher: pg.Pool, logger: Logger) {
   const subscriptions = createSubscriptions(logger);
   let client: pg.Client | undefined;

@@ -10,7 +10,7 @@ import type { Backplane, ProcessJob, WorkerOptions } from './types.ts';
 
 type RedisConfig = NonNullable<BackplaneConfig['redis']>;
 
-/** The production path: standalone Redis or Sentinel. */
+/** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
   const clients: Redis[] = [];
   const queues = new Map<string, Queue>();
@@ -23,7 +23,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     return client;
   }
 
-  // A command of the producer fails soon after Redis is gone; the row it stood for is in Postgres.
+  // Commands of the producer fail soon after Redis is gone; the record of the work is a row in Postgres.
   const producer = connect({ maxRetriesPerRequest: 1, connectTimeout: 2000 });
   const subscriber = connect({ maxRetriesPerRequest: null });
   const subscriptions = createSubscriptions(logger);
@@ -71,7 +71,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       await openQueue(name).addBulk([...jobs]);
     },
     worker(name, process, options) {
-      // A BullMQ worker asks for its jobs one after the other: with one alone, one place in five is empty when runs are short.
+      // A BullMQ worker fetches jobs one after the other: with one worker, one place in five is empty when runs are short.
       const { concurrency } = options;
       const workers = [Math.ceil(concurrency / 2), Math.floor(concurrency / 2)]
         .filter((places) => places > 0)

@@ -2,7 +2,7 @@ import type { Logger } from '../logger.ts';
 
 type Listener = (message: unknown) => void;
 
-/** Who listens to which channel in this process, whatever carries the messages. */
+/** Listeners of this process by channel, for both backplanes. */
 export function createSubscriptions(logger: Logger) {
   const listeners = new Map<string, Set<Listener>>();
 

@@ -10,7 +10,7 @@ export function textArray(items: readonly (string | null)[]): string {
   return `${out}}`;
 }
 
-/** An array literal of numbers, uuids, booleans: nothing that needs quotes. */
+/** A Postgres array literal of values that need no quotes: numbers, uuids, booleans. */
 export function plainArray(items: readonly (string | number | boolean | null)[]): string {
   let out = '{';
   for (let i = 0; i < items.length; i += 1) {

@@ -8,7 +8,7 @@ import type { DatabaseConfig } from './pool.ts';
 
 export type { EntityManager } from '@mikro-orm/postgresql';
 
-/** Opens the entity manager's own pool. The schema is checked elsewhere (`schema.ts`); nothing is discovered from disk. */
+/** Opens the entity manager with a pool of its own. `schema.ts` checks the schema; entities are not discovered from disk. */
 export async function createOrm(config: DatabaseConfig, logger: Logger): Promise<MikroORM> {
   const orm = new MikroORM({
     clientUrl: config.url,

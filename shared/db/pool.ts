@@ -40,9 +40,9 @@ export function createPool(
 }
 
 /**
- * A pool for claiming, handing over and waking runs. These statements do not wait for the disk: what Postgres forgets of them
- * in a crash, the fence and the sweep mend, and the next commit makes an earlier claim durable. They take one plan for any
- * number of ids: planned for each number anew, a claim costs as much again as it does to run (0.17 ms beside 0.20 ms).
+ * A pool for claiming, handing over and waking runs. These statements do not wait for the disk: if Postgres loses them in a
+ * crash, the fence and the sweep repair it, and the next commit makes an earlier claim durable. They use one plan for any
+ * number of ids: planning for each number would almost double the cost of a claim (0.17 ms beside 0.20 ms).
  */
 export function createDispatchPool(config: DatabaseConfig, logger: Logger, name: string): pg.Pool {
   return createPool(config, logger, {

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from './pool.ts';
 
 type Value = string | number | null;
 
-/** One statement, on whatever connection it is bound to. */
+/** Runs one statement on the connection or pool that it is bound to. */
 export type Query = <Row extends object>(
   sql: string,
   params: readonly Value[],
@@ -18,7 +18,7 @@ export function onPool(pool: Pool): Query {
   return (sql, params) => pool.query(sql, [...params]);
 }
 
-/** In the entity manager's transaction; with `$1` as for the pool, where it would want `?`. */
+/** Runs statements in the entity manager's transaction, with `$1` as on a pool; the entity manager itself expects `?`. */
 export function onEntities(em: EntityManager): Query {
   return async <Row extends object>(sql: string, params: readonly Value[]) => {
     const values: Value[] = [];
@@ -33,7 +33,7 @@ export function onEntities(em: EntityManager): Query {
   };
 }
 
-/** Runs `work` in the transaction the entity manager is in, else in one of its own, which also writes whatever is pending. */
+/** Runs `work` in the entity manager's transaction, or in a new one, which also writes pending changes of entities. */
 export async function inEntityTransaction<T>(em: EntityManager, work: () => Promise<T>): Promise<T> {
   if (em.isInTransaction()) return work();
   await em.begin();
@@ -42,7 +42,7 @@ export async function inEntityTransaction<T>(em: EntityManager, work: () => Prom
     await em.commit();
     return result;
   } catch (error) {
-    // What failed matters, not that a broken connection cannot be rolled back either.
+    // Throw the error of `work`, not that of a rollback on a broken connection.
     await em.rollback().catch(() => em.resetTransactionContext());
     throw error;
   }

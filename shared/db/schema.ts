@@ -6,7 +6,7 @@ import type { Pool } from './pool.ts';
 
 const MIGRATION_LOCK = 7_265_001;
 
-/** Brings the schema up to date; of several processes at once one migrates and the others wait. */
+/** Applies missing migrations. Of several processes one migrates and the others wait. */
 export async function migrate(orm: MikroORM, pool: Pool, logger: Logger): Promise<string[]> {
   const client = await pool.connect();
   try {
@@ -20,7 +20,7 @@ export async function migrate(orm: MikroORM, pool: Pool, logger: Logger): Promis
   }
 }
 
-/** Refuses a schema older than this code needs; a newer one is fine, since migrations only add. */
+/** Refuses a schema that is older than this code needs. A newer one is fine, since migrations only add. */
 export async function requireSchema(pool: Pool): Promise<void> {
   const { rows } = await pool
     .query<{ name: string }>(`select name from schema_migration`)

@@ -5,9 +5,9 @@ import type { Pool } from './pool.ts';
 export interface Person {
   issuer: string;
   subject: string;
-  /** Null when the provider says that it is not theirs. */
+  /** Null if the provider says that the person does not own it. */
   email: string | null;
-  /** Whether the provider says that it is theirs, and not just nothing. */
+  /** Whether the provider confirms that the person owns it; false also if the provider does not say. */
   isEmailVerified: boolean;
   firstName: string | null;
   lastName: string | null;
@@ -19,15 +19,15 @@ export interface Membership {
   policyVersion: number;
 }
 
-/** Who somebody is here, and what they are in the tenant they ask for. */
+/** A user, and their membership in the tenant of the request. */
 export interface Standing {
   userID: string;
   email: string | null;
   isEmailVerified: boolean;
   isDisabled: boolean;
-  /** Not older than a minute: not worth writing down again. */
+  /** Whether `last_seen` is less than a minute old and need not be written again. */
   isSeenNoted: boolean;
-  /** Null: no member, or no such tenant; nobody is told which. */
+  /** Null: not a member, or no such tenant; clients are not told which. */
   membership: Membership | null;
 }
 
@@ -37,7 +37,7 @@ export interface StandingQuestion {
   tenantID: string | null;
 }
 
-/** One query for any number of requests; in their order, null for a person we have never seen. */
+/** Answers any number of requests by one query, in their order; null for a person who has never signed in. */
 export async function readStandings(pool: Pool, questions: readonly StandingQuestion[]): Promise<(Standing | null)[]> {
   const { rows } = await pool.query<StandingRow>({
     name: 'standings',
@@ -53,7 +53,7 @@ export async function readStandings(pool: Pool, questions: readonly StandingQues
   );
 }
 
-/** What users are in tenants, for whoever is connected for longer than one request; blocked ones are nothing. */
+/** Memberships of users, for connections that outlive a request; null for blocked users. */
 export async function readMemberships(
   pool: Pool,
   questions: readonly { userID: string; tenantID: string }[],
@@ -66,23 +66,23 @@ export async function readMemberships(
   return rows.map(membershipOf);
 }
 
-/** A key by whose first characters a request presents one, its creator, and what they are in the key's tenant. */
+/** An API key found by its first characters, its creator, and the creator's membership in the key's tenant. */
 export interface KeyStanding {
   keyID: string;
   tenantID: string;
   hash: Buffer;
   isExpired: boolean;
-  /** Null or older than a minute: worth writing down that it is used. */
+  /** Whether `last_used_at` is less than a minute old and need not be written again. */
   isUseNoted: boolean;
   userID: string;
   email: string | null;
-  /** The creator. */
+  /** Whether the creator is blocked. */
   isBlocked: boolean;
-  /** Null: the creator is blocked, or no member any more. */
+  /** Null: the creator is blocked, or no longer a member. */
   membership: Membership | null;
 }
 
-/** Of keys that are not disabled; several may begin alike. One query for any number of requests, in their order. */
+/** Finds keys that are not disabled; several may share a prefix. One query for any number of requests, in their order. */
 export async function readKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyStanding[][]> {
   const { rows } = await pool.query<Omit<KeyStanding, 'membership'> & MembershipRow & { n: number }>({
     name: 'api_keys',
@@ -95,22 +95,22 @@ export async function readKeys(pool: Pool, prefixes: readonly string[]): Promise
   return found;
 }
 
-/** Keys were used just now. */
+/** Writes that keys are in use now. */
 export async function noteKeyUse(pool: Pool, keyIDs: readonly string[]): Promise<void> {
   await pool.query(note('api_key', 'last_used_at'), [keyIDs]);
 }
 
-/** People were here just now. */
+/** Writes that users are active now. */
 export async function noteSeen(pool: Pool, userIDs: readonly string[]): Promise<void> {
   await pool.query(note('app_user', 'last_seen'), [userIDs]);
 }
 
-/** A row that somebody else is writing is left out: the next request notes it again, and nobody waits in a circle. */
+/** Skips locked rows, so that no deadlock can arise; the next request writes them again. */
 const note = (table: string, column: string) => `
 update ${table} set ${column} = now()
 where id in (select id from ${table} where id = any($1::uuid[]) for no key update skip locked)`;
 
-/** The version of the tenant's rules, when whoever began something there may still act in it; null when they may not. */
+/** The version of the tenant's rules, or null if the caller may no longer act in the tenant. */
 export async function readActingVersion(pool: Pool, tenantID: string, caller: Caller): Promise<number | null> {
   const keyID = caller.type === 'apiKey' ? caller.id : null;
   const { rows } = await pool.query<{ version: number }>(ACTING, [tenantID, caller.userID ?? caller.id, keyID]);

@@ -5,8 +5,8 @@ import { NodeStatus, RunStatus } from '../workflow/status.ts';
 const RunErrorShape = z.object({ code: z.string(), message: z.string() });
 
 /**
- * What the server tells clients. Every event of a run carries the run's `seq`, which counts its visible changes from 1
- * without a hole. An output above `inlineLimit` bytes is left out and `outputOmitted` says so: read it with
+ * Events that the server sends to clients. Every event of a run carries the run's `seq`, which counts its visible changes from
+ * 1 without a gap. An output above `MAX_INLINE_LENGTH` characters is omitted and `outputOmitted` is set: clients read it with
  * `GET …/workflows/instances/{instanceID}`.
  */
 export const serverEvents = {
@@ -64,7 +64,7 @@ export interface RunEventPayload {
   dueAt?: string;
 }
 
-const inlineLimit = 16 * 1024;
+const MAX_INLINE_LENGTH = 16 * 1024;
 
 /** The messages a client gets for one row, in order. */
 export function presentRunEvent(row: RunEventRow): ServerMessage[] {
@@ -104,5 +104,5 @@ export function presentRunEvent(row: RunEventRow): ServerMessage[] {
 
 function inlineOutput(output: Json): { output: Json; outputOmitted?: boolean } {
   if (output === null || typeof output === 'boolean' || typeof output === 'number') return { output };
-  return JSON.stringify(output).length > inlineLimit ? { output: null, outputOmitted: true } : { output };
+  return JSON.stringify(output).length > MAX_INLINE_LENGTH ? { output: null, outputOmitted: true } : { output };
 }

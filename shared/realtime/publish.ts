@@ -2,20 +2,20 @@ import { Server } from 'socket.io';
 import type { Backplane } from '../backplane/index.ts';
 import { presentRunEvent, type RunEventRow, type ServerMessage } from './events.ts';
 
-/** What goes from a worker to every gateway: the run's id, and its messages in order of `seq`. */
+/** Message from a worker to all gateways: ids of runs, each with its messages in order of `seq`. */
 export type RunBroadcast = [instanceID: string, messages: ServerMessage[]][];
 
 export const RUN_BROADCAST = 'run_messages';
 
 export interface Publisher extends AsyncDisposable {
-  /** Tells the gateways of committed changes; they put them in order and pass them on to whoever watches. */
+  /** Sends committed changes to the gateways, which order them and send them to the clients that watch the run. */
   runEvents(rows: readonly RunEventRow[]): void;
 }
 
 /** A process without sockets of its own speaks to the gateways through the adapter, so it needs no HTTP server. */
 export function createPublisher(backplane: Backplane): Publisher {
   const io = new Server({ adapter: backplane.adapter() });
-  // The adapter is made with the namespace, and the namespace when first asked for.
+  // The adapter is created with the namespace, and the namespace on first access.
   const namespace = io.of('/');
 
   return {

@@ -128,7 +128,7 @@ const FilterText = z
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      check.addIssue({ code: 'custom', message: 'must be JSON, such as {"id": {"=": 1}}; SQL text is not taken' });
+      check.addIssue({ code: 'custom', message: 'must be JSON, such as {"id": {"=": 1}}; SQL text is not accepted' });
       return z.NEVER;
     }
   })

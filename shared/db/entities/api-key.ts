@@ -1,7 +1,7 @@
 import type { RolePermission } from '../../policy/permissions.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
-/** A credential for programs, acting for its creator. The key itself is nowhere: only its first 8 characters and its SHA-256. */
+/** A credential for programs, acting for its creator. The key itself is not stored, only its first 8 characters and SHA-256. */
 export const ApiKeySchema = defineEntity({
   name: 'ApiKey',
   tableName: 'api_key',
@@ -13,7 +13,7 @@ export const ApiKeySchema = defineEntity({
     prefix: p.string(),
     hash: p.blob(),
     permissions: p.json().$type<RolePermission[]>(),
-    /** Null: never. */
+    /** Null: never expires. */
     expiresAt: p.datetime().nullable(),
     isDisabled: p.boolean().default(false),
     lastUsedAt: p.datetime().nullable(),

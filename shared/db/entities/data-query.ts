@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
-/** A question to a datasource, with inputs. */
+/** A query of a datasource, with inputs. */
 export const DataQuerySchema = defineEntity({
   name: 'DataQuery',
   tableName: 'data_query',
@@ -11,7 +11,7 @@ export const DataQuerySchema = defineEntity({
     dataQueryTitle: p.string(),
     dataQueryDescription: p.text().nullable(),
     dataQueryOptions: p.json().$type<JsonObject>(),
-    /** Null where the type is the whole address: `tenantdb`. */
+    /** Null for the types that need no datasource, such as `tenantdb`. */
     datasourceID: p.uuid().nullable(),
     datasourceType: p.string(),
     runOnLoad: p.boolean().default(false),

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
-/** A database or service of a tenant. Secrets in its options are sealed; `sealedColumns` says with what. */
+/** A database or service of a tenant. Secrets in its options are sealed, with the context in `sealedColumns`. */
 export const DatasourceSchema = defineEntity({
   name: 'Datasource',
   tableName: 'datasource',
@@ -13,7 +13,7 @@ export const DatasourceSchema = defineEntity({
     datasourceType: p.string(),
     datasourceOptions: p.json().$type<JsonObject>(),
     datasourceTags: p.json().$type<string[]>(),
-    /** What the last test of the stored options said. */
+    /** Result of the last test of the stored options. */
     connectionStatus: p.string().$type<'unknown' | 'connected' | 'failed'>().default('unknown'),
     testedAt: p.datetime().nullable(),
   },

@@ -1,6 +1,6 @@
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
-/** A person who is to be a member as soon as somebody signs in with this address. */
+/** An invited person. A user who signs in with this address becomes a member. */
 export const InvitationSchema = defineEntity({
   name: 'Invitation',
   tableName: 'invitation',

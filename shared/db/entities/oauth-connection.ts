@@ -1,6 +1,6 @@
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
-/** An account at a provider of OAuth that a tenant may use. Its tokens are sealed; workers alone open and refresh them. */
+/** An account at an OAuth provider that a tenant may use. Its tokens are sealed; only workers open and refresh them. */
 export const OAuthConnectionSchema = defineEntity({
   name: 'OAuthConnection',
   tableName: 'oauth_connection',
@@ -11,12 +11,12 @@ export const OAuthConnectionSchema = defineEntity({
     creatorID: p.uuid(),
     createdByApiKeyID: p.uuid().nullable(),
     provider: p.string(),
-    /** Who signed in, where the provider says so. */
+    /** The account that signed in, if the provider names it. */
     accountSubject: p.text().nullable(),
     accountEmail: p.text().nullable(),
     scopes: p.json().$type<string[]>(),
     tokens: p.text(),
-    /** Of the access token; null: the provider does not say. */
+    /** Expiry of the access token; null: the provider does not say. */
     expiresAt: p.datetime().nullable(),
     /** When the access token is to be refreshed: shortly before it expires. */
     refreshAt: p.datetime().nullable(),
@@ -25,7 +25,7 @@ export const OAuthConnectionSchema = defineEntity({
     status: p.string().$type<'connected' | 'broken'>().default('connected'),
     /** Raised with every change of the tokens. */
     generation: p.integer().default(1),
-    /** Whoever refreshes has claimed it, for as long as it says: one at a time, in all workers. */
+    /** The claim of the worker that refreshes the tokens, and its end: one refresh at a time over all workers. */
     refreshClaim: p.uuid().nullable(),
     refreshUntil: p.datetime().nullable(),
   },

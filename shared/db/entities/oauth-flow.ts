@@ -1,7 +1,7 @@
 import type { Caller } from '../../caller.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** Somebody is on the way to a provider and back. The row goes when they return, so that nobody returns twice. */
+/** An authorization under way at a provider. The callback deletes the row, so that it works only once. */
 export const OAuthFlowSchema = defineEntity({
   name: 'OAuthFlow',
   tableName: 'oauth_flow',
@@ -9,10 +9,10 @@ export const OAuthFlowSchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     tenantID: p.uuid(),
-    /** The connection that gets new tokens; null where one is to be made. */
+    /** The connection that gets new tokens; null if a connection is to be created. */
     oauthConnectionID: p.uuid().nullable(),
     caller: p.json().$type<Caller>(),
-    /** SHA-256 of what only the browser has, as hex. */
+    /** SHA-256 of the secret that only the browser has, as hex. */
     browserHash: p.string(),
     expiresAt: p.datetime(),
   },

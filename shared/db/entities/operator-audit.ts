@@ -1,7 +1,7 @@
 import { newID } from '../../ids.ts';
 import { defineEntity, p } from '../base.ts';
 
-/** What operators do, and what is done to them. */
+/** Actions by operators, and on operators. */
 export const OperatorAuditSchema = defineEntity({
   name: 'OperatorAudit',
   tableName: 'operator_audit',
@@ -10,13 +10,13 @@ export const OperatorAuditSchema = defineEntity({
       .uuid()
       .primary()
       .onCreate(() => newID()),
-    /** Null for a login with an address nobody has: what was typed there may be a password. */
+    /** Null for a login with an unknown address: the text in that field may be a password. */
     operatorID: p.uuid().nullable(),
     sessionID: p.uuid().nullable(),
     action: p.string().$type<OperatorAction>(),
     method: p.string().nullable(),
     path: p.text().nullable(),
-    /** Null: it was begun, and the process died or is still at it. */
+    /** Null: the action is under way, or its process has died. */
     status: p.integer().nullable(),
     ipAddress: p.text().nullable(),
     userAgent: p.text().nullable(),

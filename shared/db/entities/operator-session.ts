@@ -1,7 +1,7 @@
 import { newID } from '../../ids.ts';
 import { defineEntity, p } from '../base.ts';
 
-/** An operator signed in. The token itself is nowhere: only its SHA-256. */
+/** A sign-in of an operator. The token itself is not stored, only its SHA-256. */
 export const OperatorSessionSchema = defineEntity({
   name: 'OperatorSession',
   tableName: 'operator_session',
@@ -13,7 +13,7 @@ export const OperatorSessionSchema = defineEntity({
     operatorID: p.uuid(),
     tokenHash: p.blob(),
     ipAddress: p.text(),
-    /** The address as throttling counts it; where somebody has signed in before, strangers cannot lock them out. */
+    /** The network by which logins are throttled. Clients of other networks cannot lock the operator out of this one. */
     network: p.text(),
     userAgent: p.text().nullable(),
     expiresAt: p.datetime(),

@@ -1,6 +1,6 @@
 import { defineEntity, identified, p } from '../base.ts';
 
-/** Somebody who runs the deployment; no user of any tenant. */
+/** A person who runs the deployment; not a user of a tenant. */
 export const OperatorSchema = defineEntity({
   name: 'Operator',
   tableName: 'operator',
@@ -10,7 +10,7 @@ export const OperatorSchema = defineEntity({
     email: p.string(),
     operatorTitle: p.string().nullable(),
     passwordHash: p.text(),
-    /** Raised with every new password: a login that has checked the old one opens no session. */
+    /** Raised with every new password: a login that has checked the old password gets no session. */
     passwordVersion: p.integer().default(1),
     isDisabled: p.boolean().default(false),
   },

@@ -1,7 +1,7 @@
 import type { Caller } from '../../caller.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** That a query ran: who asked, how long it took, how much came back, what went wrong; not what it said. */
+/** Record of one execution of a query: caller, duration, size of the result, error; not the result itself. */
 export const QueryRunSchema = defineEntity({
   name: 'QueryRun',
   tableName: 'query_run',
@@ -9,7 +9,7 @@ export const QueryRunSchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     tenantID: p.uuid(),
-    /** Null for one that is not stored. */
+    /** Null for a query that is not stored. */
     dataQueryID: p.uuid().nullable(),
     datasourceID: p.uuid().nullable(),
     datasourceType: p.string(),

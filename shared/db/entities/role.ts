@@ -1,7 +1,7 @@
 import type { AssetPermission, RolePermission } from '../../policy/permissions.ts';
 import { defineEntity, identified, p } from '../base.ts';
 
-/** What may be granted together. A tenant sees its own roles and those of the whole deployment, which have no tenant. */
+/** A named set of permissions. A tenant sees its own roles and those of the deployment, which have no tenant. */
 export const RoleSchema = defineEntity({
   name: 'Role',
   tableName: 'role',
@@ -22,11 +22,11 @@ export const RoleSchema = defineEntity({
     roleDescription: p.text().nullable(),
     permissions: p.json().$type<RolePermission[]>(),
     assetPermissions: p.json().$type<AssetPermission[]>(),
-    /** Null: an operator. */
+    /** Null: created by an operator. */
     creatorID: p.uuid().nullable(),
     createdByApiKeyID: p.uuid().nullable(),
     folderID: p.uuid().nullable(),
-    /** While a change is still being carried to the tenants in which a role of the deployment is assigned. */
+    /** Set while a change to a role of the deployment is being written to the tenants that have the role. */
     spreadingAt: p.datetime().nullable(),
     deletingAt: p.datetime().nullable(),
   },

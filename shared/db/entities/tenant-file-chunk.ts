@@ -1,6 +1,6 @@
 import { defineEntity, p } from '../base.ts';
 
-/** A piece of a file, so that no row and no buffer has to hold all of it. Whose it is, its file says. */
+/** A piece of a file, so that no row and no buffer holds the whole file. The row of the file names the tenant. */
 export const TenantFileChunkSchema = defineEntity({
   name: 'TenantFileChunk',
   tableName: 'tenant_file_chunk',

@@ -9,7 +9,7 @@ export const TenantFileSchema = defineEntity({
     id: p.uuid().primary(),
     tenantID: p.uuid(),
     fileName: p.string(),
-    /** What its bytes say it is, not what the client said. */
+    /** Type found in its bytes, not the type that the client named. */
     fileType: p.string(),
     fileSize: p.integer(),
     /** SHA-256, as hex. */

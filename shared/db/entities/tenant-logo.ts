@@ -1,13 +1,13 @@
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** The one image a tenant has; a later one takes its row. */
+/** The image of a tenant. A new image replaces the row. */
 export const TenantLogoSchema = defineEntity({
   name: 'TenantLogo',
   tableName: 'tenant_logo',
   filters: tenantFilter,
   properties: {
     tenantID: p.uuid().primary(),
-    /** In its public address: another image, another address. */
+    /** Part of its public URL, so that a new image has a new URL. */
     id: p.uuid(),
     contentType: p.string(),
     digest: p.text(),

@@ -1,6 +1,6 @@
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** A view, never written: who is a member of a tenant, and who is invited to be one. */
+/** A view of the members and the invited people of a tenant; never written. */
 export const TenantUserSchema = defineEntity({
   name: 'TenantUser',
   tableName: 'tenant_user',
@@ -15,7 +15,7 @@ export const TenantUserSchema = defineEntity({
     isDisabled: p.boolean(),
     role: p.string().$type<'ADMIN' | 'MEMBER'>(),
     isPending: p.boolean(),
-    /** Of an invitation; a member's roles are groupings among the rules. */
+    /** Roles of an invitation; a member's roles are groupings among the rules. */
     roleIDs: p.json().$type<string[]>().fieldName('role_ids'),
     folderID: p.uuid().nullable(),
     lastSeen: p.datetime().nullable(),

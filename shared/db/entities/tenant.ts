@@ -8,7 +8,7 @@ export const TenantSchema = defineEntity({
     tenantTitle: p.string(),
     tenantDescription: p.text().nullable(),
     tenantLogoURL: p.text().nullable().fieldName('tenant_logo_url'),
-    /** Sealed; `sealedColumns` says with what. */
+    /** Sealed, with the context in `sealedColumns`. */
     tenantDBURL: p.text().nullable().fieldName('tenant_db_url'),
     deletingAt: p.datetime().nullable(),
     creatorID: p.uuid(),

@@ -1,6 +1,6 @@
 import { defineEntity, identified, p } from '../base.ts';
 
-/** A person, as an identity provider named them: unique by issuer and subject. */
+/** A person known from an identity provider: unique by issuer and subject. */
 export const UserSchema = defineEntity({
   name: 'User',
   tableName: 'app_user',

@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * First migration: nothing older runs beside it. Foreign keys are checked at the commit: the entity manager knows ids, not
- * relations, so it does not put a tenant before what belongs to it.
+ * First migration: no older code runs beside it. Foreign keys are checked at the commit: the entity manager knows ids, not
+ * relations, so it does not insert a tenant before the rows that belong to it.
  */
 export class Migration20261121000000_Foundation extends Migration {
   override up(): void {

@@ -43,7 +43,7 @@ create table operator_audit (
 )`);
     this.addSql('create index on operator_audit (created_at)');
     this.addSql('create index on operator_audit (operator_id, created_at)');
-    // What was counted may be forgotten in a crash. The columns are those of rate-limiter-flexible.
+    // A crash may lose the counts. The columns are those of rate-limiter-flexible.
     this.addSql(`
 create unlogged table rate_limit (
   key varchar(255) primary key,

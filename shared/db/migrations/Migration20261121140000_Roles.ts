@@ -1,9 +1,9 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Old code can run beside it: it only adds, and whoever signs in with old code is verified again by the next that is not. */
+/** Old code can run beside it: it only adds. A user whom old code signs in is verified again by the next sign-in in new code. */
 export class Migration20261121140000_Roles extends Migration {
   override up(): void {
-    // Without a tenant a role is the whole deployment's.
+    // A role without a tenant belongs to the deployment.
     this.addSql(`
 create table role (
   id uuid primary key,
@@ -40,7 +40,7 @@ create table invitation (
     this.addSql('create index on invitation (tenant_id, created_at desc, id desc)');
     this.addSql('create index on membership (tenant_id, created_at desc, user_id desc)');
     this.addSql('alter table app_user add column email_verified_at timestamptz');
-    // By ASCII letters alone: a letter of another script that becomes one of ours in lower case is another address.
+    // ASCII letters alone: an address with a letter of another script that is ASCII in lower case is another address.
     this.addSql(
       'create index app_user_verified_email on app_user (lower(email collate "C")) where email_verified_at is not null',
     );

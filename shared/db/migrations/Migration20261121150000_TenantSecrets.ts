@@ -13,11 +13,11 @@ create table tenant_logo (
   bytes bytea not null,
   created_at timestamptz(3) not null default now()
 )`);
-    // An image is compressed already.
+    // Images are compressed already.
     this.addSql('alter table tenant_logo alter column bytes set storage external');
     this.addSql('create table ask_claim (ask_id uuid primary key, expires_at timestamptz not null)');
     this.addSql('create index on ask_claim (expires_at)');
-    // Somebody waits for it or nobody ever reads it: not worth the log.
+    // Read at once by a waiting process or never, so not worth the write-ahead log.
     this.addSql(
       'create unlogged table ask_reply (ask_id uuid primary key, sealed text not null, expires_at timestamptz not null)',
     );

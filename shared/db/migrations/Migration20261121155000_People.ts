@@ -15,9 +15,9 @@ from membership m join app_user u on u.id = m.user_id
 union all
 select id, tenant_id, email, null, null, false, 'MEMBER', true, role_ids, created_at, updated_at, folder_id, null
 from invitation`);
-    // For the list that operators have of everybody.
+    // For the operators' list of all users.
     this.addSql('create index on app_user (created_at desc, id desc)');
-    // Whose keys they are is asked when somebody leaves a tenant.
+    // For the keys of a user who leaves a tenant.
     this.addSql('create index on api_key (tenant_id, creator_id)');
   }
 }

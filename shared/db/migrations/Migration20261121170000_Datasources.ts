@@ -57,7 +57,7 @@ create table query_run (
 )`);
     this.addSql('create index on query_run (tenant_id, data_query_id, started_at desc)');
     this.addSql('create index on query_run (started_at)');
-    // What can be asked for again: not worth the log.
+    // Filled again on demand, so not worth the write-ahead log.
     this.addSql(`
 create unlogged table query_cache (
   key text primary key,

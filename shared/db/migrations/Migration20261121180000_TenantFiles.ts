@@ -23,7 +23,7 @@ create table tenant_file_chunk (
   bytes bytea not null,
   primary key (file_id, position)
 )`);
-    // What people upload is often compressed already, and then trying again costs more than it saves.
+    // Uploaded files are often compressed already, and then another attempt costs more than it saves.
     this.addSql('alter table tenant_file_chunk alter column bytes set storage external');
   }
 }

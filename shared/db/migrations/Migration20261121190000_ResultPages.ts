@@ -3,7 +3,7 @@ import { Migration } from '@mikro-orm/migrations';
 /** Old code can run beside it: everything is added. */
 export class Migration20261121190000_ResultPages extends Migration {
   override up(): void {
-    // What can be asked for again: not worth the log.
+    // Results can be queried again, so they are not worth the write-ahead log.
     this.addSql(`
 create unlogged table result_page (
   result_id uuid not null,
@@ -17,7 +17,7 @@ create unlogged table result_page (
 )`);
     this.addSql('create index on result_page (expires_at)');
     this.addSql('create index on result_page (tenant_id, result_id)');
-    // Sealed texts do not get smaller.
+    // Sealed texts cannot be compressed.
     this.addSql('alter table result_page alter column sealed set storage external');
   }
 }

@@ -12,7 +12,7 @@ import { Migration20261121190000_ResultPages } from './Migration20261121190000_R
 import { Migration20261121200000_OAuthConnections } from './Migration20261121200000_OAuthConnections.ts';
 import { migrationNames } from './names.ts';
 
-/** The class of every migration that is named, and of no other. */
+/** Classes of exactly the named migrations. */
 const classes = {
   Migration20261121000000_Foundation,
   Migration20261121120000_ApiKeys,

@@ -168,7 +168,7 @@ describe('filters', () => {
   test.each<[unknown, string]>([
     [{ nothing: { '=': 1 } }, 'there is no column "nothing"'],
     [{ 'id" = 1 or true --': { '=': 1 } }, 'there is no column'],
-    [{ id: { '; drop table': 1 } }, 'is no operator'],
+    [{ id: { '; drop table': 1 } }, 'is not an operator'],
     [{ id: 1 }, 'must be {operator: value}'],
     [{ id: {} }, 'must be {operator: value}'],
     [{ id: { IN: [] } }, 'must be 1 to 1000 values'],
@@ -176,8 +176,8 @@ describe('filters', () => {
     [{ id: { '<': null } }, 'must not be null'],
     [{ id: { '=': [1] } }, 'takes one value'],
     [{ OR: [] }, 'must be a list of filters'],
-    ['id = 1', 'SQL text is not taken'],
-    ['[1]', 'SQL text is not taken'],
+    ['id = 1', 'SQL text is not accepted'],
+    ['[1]', 'SQL text is not accepted'],
   ])('%j is refused', async (q, words) => {
     const answer = await find(q as object);
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
@@ -186,7 +186,7 @@ describe('filters', () => {
 
   test('one that is nested too deeply is refused', async () => {
     const deep = Array.from({ length: 60 }).reduce<object>((inner) => ({ NOT: inner }), { id: { '=': 1 } });
-    expect((await find(deep)).body.error.message).toContain('is nested too deeply');
+    expect((await find(deep)).body.error.message).toContain('must not be nested deeper than 20 levels');
   });
 });
 
@@ -263,7 +263,7 @@ test('updates are all done or none', async () => {
     details: { errors: [{ index: 1, postgres_code: '23505' }] },
   });
   expect(all.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: { errors: [{ index: 0 }] } });
-  expect(text.body.error.message).toContain('SQL text is not taken');
+  expect(text.body.error.message).toContain('SQL text is not accepted');
   expect((await api.get(rows)).body.databaseTableRows.map(({ word }: { word: string }) => word)).toEqual([
     'x',
     'x',
