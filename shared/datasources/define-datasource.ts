@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { Permission } from '../policy/permissions.ts';
 
-/** How a text of a query takes the values of its templates. */
+/** How the values of templates are put into a text of a query. */
 export type TemplateUse =
   | OneUse
-  /** Another field says in which language this one is; it has no templates itself, and `otherwise` is its default. */
+  /** The field `by` names the language of this one. It has no templates itself; `otherwise` is its default. */
   | { as: 'chosen'; by: string; otherwise: string; uses: Readonly<Record<string, OneUse>> };
 
 export type OneUse =
@@ -12,9 +12,9 @@ export type OneUse =
   | { as: 'statement'; dialect: Dialect }
   /** JSON as text: values are written as JSON, or escaped inside quotes. */
   | { as: 'json' }
-  /** The path of a URL: values are percent-encoded and cannot be a step up. */
+  /** The path of a URL: values are percent-encoded and cannot be `.` or `..`. */
   | { as: 'path' }
-  /** A topic of MQTT: a value is one level or a part of it, and no wildcard. */
+  /** An MQTT topic: a value is one level or a part of it, and never a wildcard. */
   | { as: 'topic' }
   /** XML as text: values are escaped. */
   | { as: 'xml' }
@@ -23,10 +23,10 @@ export type OneUse =
   /** Another language, which has parameters of its own: templates are refused. */
   | { as: 'none'; instead: string };
 
-/** What tells the quotes, comments and placeholders of one SQL from those of another. */
+/** Dialects of SQL, which differ in quotes, comments and placeholders. */
 export type Dialect = 'postgresql' | 'mysql' | 'sqlite' | 'duckdb';
 
-/** What a datasource type is: how it is reached and what it can be asked. What it does is in `workers/connectors`. */
+/** Contract of a datasource type: its options and its queries. The behaviour is in `workers/connectors`. */
 export interface DatasourceDefinition<
   Type extends string = string,
   Options extends z.ZodType = z.ZodType,
@@ -35,15 +35,15 @@ export interface DatasourceDefinition<
   readonly type: Type;
   readonly label: string;
   readonly category: 'database' | 'api' | 'messaging' | 'file' | 'mail';
-  /** `datasourceOptions`. Secrets are declared with `secret()`, words for people with `.meta({ title, description })`. */
+  /** Schema of `datasourceOptions`. Secrets are declared with `secret()`, labels with `.meta({ title, description })`. */
   readonly options: Options;
-  /** The fields of `dataQueryOptions` that are the type's own. */
+  /** Schema of the type's own fields in `dataQueryOptions`. */
   readonly query: Query;
-  /** Top-level fields of the query whose texts are a language. In all others a template's value is just a value. */
+  /** Top-level fields of the query whose texts are in some language. In other fields a template is replaced by its value. */
   readonly templates?: Readonly<Record<string, TemplateUse>>;
-  /** Queries of this type need not name a datasource; whoever writes one needs this permission in the place of `datasource.read`. */
+  /** Queries of this type need no datasource; writing one requires this permission instead of `datasource.read`. */
   readonly standsAlone?: { readonly permission: Permission };
-  /** What an editor starts with. */
+  /** Initial values for an editor. */
   readonly defaults: { readonly options: z.input<Options>; readonly query: z.input<Query> };
 }
 

@@ -6,7 +6,7 @@ const NamedFile = z.object({
   name: z
     .string()
     .regex(/^[\p{L}_][\p{L}\p{N}_]{0,62}$/u, 'must be a word: letters, digits and _')
-    .meta({ title: 'Table', description: 'What SQL calls it' }),
+    .meta({ title: 'Table', description: 'Name of the table in SQL' }),
   fileInfo: FileInfo,
 });
 
@@ -21,7 +21,7 @@ export const duckdb = defineDatasource({
       .min(1)
       .max(10)
       .refine((files) => new Set(files.map(({ name }) => name.toLowerCase())).size === files.length, {
-        message: 'must have names of their own',
+        message: 'must have different names',
       })
       .meta({ title: 'Files', description: 'CSV, TSV, JSON and Parquet' }),
   }),

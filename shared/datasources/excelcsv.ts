@@ -13,18 +13,18 @@ export const excelcsv = defineDatasource({
       .string()
       .max(255)
       .default('')
-      .meta({ title: 'Sheet', description: 'Of a workbook; the first when empty' }),
+      .meta({ title: 'Sheet', description: 'Sheet of a workbook; empty: the first' }),
     headerRow: z
       .int()
       .min(0)
       .max(100_000)
       .default(1)
-      .meta({ title: 'Header row', description: 'Counted from the top of the range; 0 when there is none' }),
+      .meta({ title: 'Header row', description: 'Row of the range, counted from 1; 0: no header' }),
     range: z
       .string()
-      .regex(/^(?:[A-Z]{1,3}[1-9]\d{0,6}:[A-Z]{1,3}(?:[1-9]\d{0,6})?)?$/i, 'must be like A1:D100 or A1:D')
+      .regex(/^(?:[A-Z]{1,3}[1-9]\d{0,6}:[A-Z]{1,3}(?:[1-9]\d{0,6})?)?$/i, 'must be a range such as A1:D100 or A1:D')
       .default('')
-      .meta({ title: 'Range', description: 'A1:D100; everything when empty' }),
+      .meta({ title: 'Range', description: 'A1:D100; empty: the whole sheet' }),
     limit: z.int().min(1).max(100_000).default(100).meta({ title: 'Rows at most' }),
   }),
   defaults: {

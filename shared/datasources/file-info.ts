@@ -2,17 +2,17 @@ import { z } from 'zod';
 
 const FOLDER = 'tenant-files/';
 
-/** How a datasource names a file of its tenant. No path of any disk: the files are rows. */
+/** The `filePath` by which a datasource names a file of its tenant. Not a path on a disk: the files are rows. */
 export function filePathOf(fileID: string): string {
   return FOLDER + fileID;
 }
 
-/** The id in a `filePath` that `FileInfo` has let through. */
+/** The id in a `filePath` that `FileInfo` has accepted. */
 export function fileIDOf(filePath: string): string {
   return filePath.slice(FOLDER.length).toLowerCase();
 }
 
-/** What the upload of a file answers, as a datasource keeps it. Only `filePath` is read: the rest is for people. */
+/** The answer of a file upload, as stored in a datasource. Only `filePath` is read; the other fields are for display. */
 export const FileInfo = z
   .object({
     filePath: z

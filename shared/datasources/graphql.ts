@@ -6,7 +6,7 @@ import { HTTPAddress, SecretPairs, sslVerify, timeout } from './http-fields.ts';
 
 const text = z.string().max(8_000);
 
-/** An endpoint of GraphQL over HTTP. */
+/** A GraphQL endpoint over HTTP. */
 export const graphql = defineDatasource({
   type: 'graphql',
   label: 'GraphQL',

@@ -16,7 +16,7 @@ import { sqlite } from './sqlite.ts';
 import { tenantdb } from './tenantdb.ts';
 import { websocket } from './websocket.ts';
 
-/** Every datasource type; the connectors table in `workers/connectors/index.ts` must hold each of them. */
+/** All datasource types. The table in `workers/connectors/index.ts` must contain each of them. */
 export const datasources = [
   tenantdb,
   postgresql,
@@ -44,5 +44,5 @@ export function findDatasourceType(type: string): AnyDatasource | undefined {
   return byType.get(type);
 }
 
-/** Every type there is, for people. */
+/** Names of all types, for schemas and error messages. */
 export const datasourceTypes: readonly string[] = [...byType.keys()];

@@ -7,7 +7,7 @@ const topic = z
   .string()
   .min(1)
   .refine((text) => Buffer.byteLength(text) <= 65_535, 'must have at most 65535 bytes')
-  // A broker may end the connection for them, and others publish on it.
+  // A broker may close the connection because of them, and other queries share it.
   .refine((text) => !/[\p{Cc}\p{NChar}]/u.test(text), 'must not contain control characters');
 const qos = z
   .union([z.literal(0), z.literal(1), z.literal(2)])
@@ -15,7 +15,7 @@ const qos = z
   .meta({ title: 'QoS', description: '0: at most once, 1: at least once, 2: exactly once' });
 const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Messages are' });
 
-/** MQTT 3.1.1 and 5: messages by topic, to whoever listens, and one per topic that is retained. */
+/** MQTT 3.1.1 and 5: messages by topic for the current subscribers, and one retained message per topic. */
 export const mqtt = defineDatasource({
   type: 'mqtt',
   label: 'MQTT',
@@ -30,7 +30,8 @@ export const mqtt = defineDatasource({
     protocolVersion: z.enum(['3.1.1', '5']).default('3.1.1').meta({ title: 'Version of MQTT' }),
     clientId: z.string().max(1_000).default('').meta({
       title: 'Client id',
-      description: 'Leave it empty unless the broker asks for one: it ends a connection when another has the same id',
+      description:
+        'Leave it empty unless the broker requires one: it closes a connection when another uses the same id',
     }),
     username: z.string().max(1_000).default('').meta({ title: 'User' }),
     password: secret(z.string().max(60_000)).default('').meta({ title: 'Password' }),
@@ -44,18 +45,18 @@ export const mqtt = defineDatasource({
       topic: topic
         .refine((text) => !/[+#]/.test(text), 'must not contain the wildcards + and #')
         .meta({ title: 'Topic' }),
-      message: z.json().default('').meta({ title: 'Message', description: 'What is no text is sent as JSON' }),
+      message: z.json().default('').meta({ title: 'Message', description: 'Other values than text are sent as JSON' }),
       encoding,
       qos,
       retain: z
         .boolean()
         .default(false)
-        .meta({ title: 'Retain', description: 'An empty message ends the retained one' }),
+        .meta({ title: 'Retain', description: 'An empty message deletes the retained one' }),
     }),
     z.object({
       operation: z.literal('read').meta({ title: 'Operation' }),
       topic: topic
-        .refine(isFilter, '+ and # stand for whole levels, # for the last ones')
+        .refine(isFilter, 'must use + and # for whole levels only, and # only at the end')
         .meta({ title: 'Topic', description: '+ stands for one level, # for all that follow' }),
       qos,
       encoding,
@@ -64,7 +65,7 @@ export const mqtt = defineDatasource({
         .min(0)
         .max(30)
         .default(5)
-        .meta({ title: 'Wait (s)', description: '0: only what is retained' }),
+        .meta({ title: 'Wait (s)', description: '0: only retained messages' }),
       messageCount: z.int().min(1).max(1_000).default(10).meta({ title: 'Messages at most' }),
     }),
   ]),

@@ -21,13 +21,13 @@ export const mysql = defineDatasource({
         user: text.min(1).meta({ title: 'User' }),
         password: secret(text).default('').meta({ title: 'Password' }),
         ssl: z.boolean().default(false).meta({ title: 'SSL' }),
-        sslVerify: z
-          .boolean()
-          .default(true)
-          .meta({ title: 'Verify the certificate', description: 'Off, the connection is encrypted, but to anybody' }),
+        sslVerify: z.boolean().default(true).meta({
+          title: 'Verify the certificate',
+          description: 'If off, the connection is encrypted, but the server is not verified',
+        }),
         caCertificate: z.string().max(100_000).default('').meta({
           title: 'CA certificate (PEM)',
-          description: 'The authority of the server, where it is none of the public ones',
+          description: 'Certificate authority of the server, unless it is a public one',
         }),
         additionalOptions: z
           .object({

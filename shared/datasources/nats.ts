@@ -4,10 +4,10 @@ import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
 const subject = z.string().min(1).max(1_000).meta({ title: 'Subject' });
-const payload = z.json().default('').meta({ title: 'Payload', description: 'What is no text is sent as JSON' });
+const payload = z.json().default('').meta({ title: 'Payload', description: 'Other values than text are sent as JSON' });
 const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Payloads are' });
 
-/** NATS: messages to whoever listens at this moment. */
+/** NATS: messages for the current subscribers. */
 export const nats = defineDatasource({
   type: 'nats',
   label: 'NATS',

@@ -7,7 +7,7 @@ const text = z.string().regex(/^[^\0]*$/, 'must not have a NUL character');
 const host = z.string().min(1).max(253).meta({ title: 'Host' });
 const port = z.int().min(1).max(65_535).default(5432).meta({ title: 'Port' });
 
-/** PostgreSQL and what speaks its protocol. */
+/** PostgreSQL and servers with its protocol. */
 export const postgresql = defineDatasource({
   type: 'postgresql',
   label: 'PostgreSQL',
@@ -25,10 +25,10 @@ export const postgresql = defineDatasource({
         sslMode: z
           .enum(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'])
           .default('prefer')
-          .meta({ title: 'SSL', description: 'verify-ca and verify-full ask for a certificate of a known authority' }),
+          .meta({ title: 'SSL', description: 'verify-ca and verify-full require a certificate of a known authority' }),
         caCertificate: z.string().max(100_000).default('').meta({
           title: 'CA certificate (PEM)',
-          description: 'The authority of the server, where it is none of the public ones',
+          description: 'Certificate authority of the server, unless it is a public one',
         }),
         additionalOptions: z
           .object({

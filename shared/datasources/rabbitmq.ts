@@ -3,17 +3,20 @@ import { secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
-/** Names and properties are short strings in the protocol: a byte says how long they are. */
+/** Names and properties are short strings in the protocol: one byte holds their length. */
 const short = z.string().refine((text) => Buffer.byteLength(text) <= 255, 'must have at most 255 bytes');
-/** The server drops line breaks from names, which would make another name of it. */
-const place = short.refine((text) => !/[\r\n]/.test(text), 'must not have line breaks');
-const name = z.string().min(1).pipe(place);
+/** The server removes line breaks from names, which would make another name. */
+const nameOrEmpty = short.refine((text) => !/[\r\n]/.test(text), 'must not have line breaks');
+const name = z.string().min(1).pipe(nameOrEmpty);
 const queue = name.meta({ title: 'Queue' });
 const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Messages are' });
 
 const headerNumber = z
   .number()
-  .refine((value) => !Number.isInteger(value) || Number.isSafeInteger(value), 'is not exact; write it as text');
+  .refine(
+    (value) => !Number.isInteger(value) || Number.isSafeInteger(value),
+    'must be an exact number; write a larger integer as text',
+  );
 const headerValue = z.union([z.string(), headerNumber, z.boolean(), z.null()]);
 const headers = z
   .record(short, z.union([headerValue, z.array(headerValue)]))
@@ -26,7 +29,7 @@ const reading = {
   encoding,
 };
 
-/** RabbitMQ and what speaks AMQP 0-9-1: messages that wait in queues. */
+/** RabbitMQ and other servers with AMQP 0-9-1: messages that wait in queues. */
 export const rabbitmq = defineDatasource({
   type: 'rabbitmq',
   label: 'RabbitMQ',
@@ -58,10 +61,10 @@ export const rabbitmq = defineDatasource({
   query: z.discriminatedUnion('operation', [
     z.object({
       operation: operation('publish'),
-      queue: queue.optional().meta({ title: 'Queue', description: 'In the place of an exchange and a routing key' }),
-      exchange: place.default('').meta({ title: 'Exchange' }),
+      queue: queue.optional().meta({ title: 'Queue', description: 'Instead of an exchange and a routing key' }),
+      exchange: nameOrEmpty.default('').meta({ title: 'Exchange' }),
       routingKey: short.default('').meta({ title: 'Routing key' }),
-      message: z.json().default('').meta({ title: 'Message', description: 'What is no text is sent as JSON' }),
+      message: z.json().default('').meta({ title: 'Message', description: 'Other values than text are sent as JSON' }),
       encoding,
       messageOptions: z
         .object({
@@ -69,7 +72,7 @@ export const rabbitmq = defineDatasource({
           mandatory: z
             .boolean()
             .default(true)
-            .meta({ title: 'A queue must take it', description: 'Otherwise the query fails' }),
+            .meta({ title: 'Must reach a queue', description: 'Otherwise the query fails' }),
           contentType: short.optional().meta({ title: 'Content type' }),
           expiration: z.int().min(0).optional().meta({ title: 'Lifetime (ms)' }),
           correlationId: short.optional().meta({ title: 'Correlation id' }),
@@ -87,7 +90,7 @@ export const rabbitmq = defineDatasource({
       queueOptions: z
         .object({
           durable: z.boolean().default(true).meta({ title: 'Survives a restart' }),
-          autoDelete: z.boolean().default(false).meta({ title: 'Goes with its last consumer' }),
+          autoDelete: z.boolean().default(false).meta({ title: 'Deleted with its last consumer' }),
         })
         .prefault({}),
       exchange: name
@@ -96,7 +99,7 @@ export const rabbitmq = defineDatasource({
       exchangeType: z
         .enum(['direct', 'topic', 'fanout', 'headers'])
         .optional()
-        .meta({ title: 'Type of the exchange', description: 'Makes the exchange if there is none' }),
+        .meta({ title: 'Type of the exchange', description: 'Creates the exchange if it does not exist' }),
       routingKey: short.default('').meta({ title: 'Routing key' }),
     }),
     z.object({ operation: operation('deleteQueue'), queue }),

@@ -3,7 +3,7 @@ import { secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
-/** A name, or a number that stands for one. */
+/** A name, or a number to be used as a name. */
 const word = z.union([z.string().max(65_536), z.number()]);
 const key = word.meta({ title: 'Key' });
 const keys = z.union([word, z.array(word).min(1).max(1_000)]).meta({ title: 'Key', description: 'One, or a list' });
@@ -12,7 +12,7 @@ const fields = z.union([word, z.array(word).min(1).max(1_000)]).meta({ title: 'F
 const stored = z.union([z.string(), z.number(), z.boolean(), z.record(z.string(), z.json())]);
 const value = z
   .union([stored, z.array(z.json())])
-  .meta({ title: 'Value', description: 'What is no text is stored as JSON' });
+  .meta({ title: 'Value', description: 'Other values than text are stored as JSON' });
 const values = z
   .union([
     stored,
@@ -24,14 +24,14 @@ const values = z
   .meta({ title: 'Value', description: 'One, or a list of several' });
 const ttl = z.int().min(1).meta({ title: 'Lifetime (s)' });
 const count = z.int().min(1).max(100_000).meta({ title: 'Count' });
-const index = z.int().meta({ description: 'Negative ones count from the end' });
+const index = z.int().meta({ description: 'Negative: counted from the end' });
 const streamID = word.meta({ title: 'Stream id' });
-/** How values are written here: Redis knows bytes only. */
+/** How values, which are bytes in Redis, are written in queries and results. */
 const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Values are' });
 
 const operation = <Name extends string>(name: Name) => z.literal(name).meta({ title: 'Operation' });
 
-/** Redis, Valkey and what speaks their protocol; one server, not a cluster. */
+/** Redis, Valkey and servers with their protocol; one server, not a cluster. */
 export const redis = defineDatasource({
   type: 'redis',
   label: 'Redis',
@@ -93,7 +93,7 @@ export const redis = defineDatasource({
       key,
       value: z
         .record(z.string(), stored)
-        .refine((entry) => Object.keys(entry).length > 0, 'must have a field')
+        .refine((entry) => Object.keys(entry).length > 0, 'must have at least one field')
         .meta({ title: 'Entry', description: 'An object: its fields are the fields of the entry' }),
       encoding,
     }),

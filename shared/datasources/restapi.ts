@@ -8,12 +8,12 @@ const text = z.string().max(8_000);
 const param = z.string().min(1).max(100);
 const itemsPath = z.string().max(200).default('').meta({
   title: 'Path of the items',
-  description: 'Where the list is in the answer, such as data.items; empty: the answer is it',
+  description: 'Path of the list in the response, such as data.items; empty: the response is the list',
 });
 const pageSize = z.int().min(1).max(10_000);
 const maxPages = z.int().min(1).max(1_000).default(100).meta({ title: 'Pages at most' });
 
-/** How one request after the other brings a whole list. */
+/** How a list is fetched page by page. */
 export const Pagination = z.discriminatedUnion('type', [
   z.object({ type: z.literal('none') }),
   z.object({
@@ -39,11 +39,11 @@ export const Pagination = z.discriminatedUnion('type', [
     cursorIn: z.enum(['query', 'body']).default('query').meta({ title: 'The cursor is sent in the' }),
     cursorPath: z.string().min(1).max(200).default('next_cursor').meta({
       title: 'Path of the next cursor',
-      description: 'In the answer; -1 is the last of a list, such as data.-1.id',
+      description: 'In the response; -1 is the last element of a list, such as data.-1.id',
     }),
     morePath: z.string().max(200).default('').meta({
-      title: 'Path of the word that there is more',
-      description: 'Empty: there is more as long as there is a cursor',
+      title: 'Path of the flag for more pages',
+      description: 'Empty: there are more pages while there is a cursor',
     }),
     itemsPath,
     maxPages,
@@ -51,8 +51,8 @@ export const Pagination = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('link'),
     path: z.string().max(200).default('').meta({
-      title: "Path of the next page's address",
-      description: 'In the answer; empty: the header Link has it',
+      title: "Path of the next page's URL",
+      description: 'In the response; empty: from the header Link',
     }),
     itemsPath,
     maxPages,
@@ -60,13 +60,13 @@ export const Pagination = z.discriminatedUnion('type', [
 ]);
 export type Pagination = z.output<typeof Pagination>;
 
-/** Any API over HTTP that answers with JSON, XML, text or bytes. */
+/** An API over HTTP that answers with JSON, XML, text or bytes. */
 export const restapi = defineDatasource({
   type: 'restapi',
   label: 'REST API',
   category: 'api',
   options: z.object({
-    baseUrl: HTTPAddress.meta({ title: 'Base URL', description: 'Every request stays below it' }),
+    baseUrl: HTTPAddress.meta({ title: 'Base URL', description: 'All requests stay below it' }),
     timeout,
     authType: z
       .enum(['none', 'basic', 'bearer', 'apiKey', 'oauth2', 'oauthConnection'])

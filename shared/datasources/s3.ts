@@ -4,10 +4,10 @@ import { defineDatasource } from './define-datasource.ts';
 import { HTTPAddress } from './http-fields.ts';
 
 const bucketName = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{0,255}$/, 'must be the name of a bucket');
-const bucket = bucketName.default('').meta({ title: 'Bucket', description: "Empty: the datasource's" });
+const bucket = bucketName.default('').meta({ title: 'Bucket', description: "Empty: the datasource's bucket" });
 const key = z.string().min(1).max(1_024).meta({ title: 'Key' });
 
-/** Object storage: Amazon's, and what speaks its protocol. */
+/** Object storage: Amazon S3 and servers with its protocol. */
 export const s3 = defineDatasource({
   type: 's3',
   label: 'S3',
@@ -23,11 +23,11 @@ export const s3 = defineDatasource({
       .regex(/^[a-z0-9-]{1,50}$/, 'must be a region, such as us-east-1')
       .default('us-east-1')
       .meta({ title: 'Region' }),
-    bucket: bucketName.default('').meta({ title: 'Bucket', description: 'Of queries that name none' }),
+    bucket: bucketName.default('').meta({ title: 'Bucket', description: 'For queries that name none' }),
     endpoint: z
-      .union([z.literal(''), HTTPAddress.refine((text) => !text.includes('?'), 'must not hold a ?')])
+      .union([z.literal(''), HTTPAddress.refine((text) => !text.includes('?'), 'must not contain a ?')])
       .default('')
-      .meta({ title: 'Endpoint', description: "Where the server is; empty: Amazon's of the region" }),
+      .meta({ title: 'Endpoint', description: 'URL of the server; empty: Amazon S3 in the region' }),
   }),
   query: z.discriminatedUnion('operation', [
     z.object({
@@ -37,7 +37,7 @@ export const s3 = defineDatasource({
       startAfter: z.string().max(1_024).default('').meta({ title: 'After', description: 'Keys that come after it' }),
       maxKeys: z.int().min(1).max(1_000).optional().meta({
         title: 'Objects at most',
-        description: 'Empty: as many as a query may answer with, page by page',
+        description: 'Empty: up to the row limit of the query, page by page',
       }),
     }),
     z.object({
@@ -50,7 +50,7 @@ export const s3 = defineDatasource({
       operation: z.literal('putObject'),
       bucket,
       key,
-      body: z.json().default('').meta({ title: 'Body', description: 'What is no text is stored as JSON' }),
+      body: z.json().default('').meta({ title: 'Body', description: 'Other values than text are stored as JSON' }),
       encoding: z.enum(['text', 'base64']).default('text').meta({ title: 'The body is' }),
       contentType: z
         .string()

@@ -3,14 +3,14 @@ import { secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
-// How an address is written is checked once its values are in place: a template may be any part of it.
+// The form of an address is checked after its templates are filled in: a template may be any part of it.
 const address = z.string().min(1).max(1_000);
 const addresses = z
   .union([address, z.array(address).max(500)])
   .default([])
   .meta({ description: 'name@example.com or Name <name@example.com>; several as a list' });
 
-/** Mail, handed to a server. */
+/** Email, sent through an SMTP server. */
 export const smtp = defineDatasource({
   type: 'smtp',
   label: 'SMTP',
@@ -52,6 +52,6 @@ export const smtp = defineDatasource({
   }),
   defaults: {
     options: { host: 'smtp.example.com', port: 587, security: 'starttls', from: 'Gantry <gantry@example.com>' },
-    query: { operation: 'send', to: ['somebody@example.com'], subject: 'Hello', text: 'Hello' },
+    query: { operation: 'send', to: ['recipient@example.com'], subject: 'Hello', text: 'Hello' },
   },
 });

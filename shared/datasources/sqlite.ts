@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineDatasource } from './define-datasource.ts';
 import { FileInfo } from './file-info.ts';
 
-/** An uploaded SQLite database, which is only read: a file never changes. */
+/** An uploaded SQLite database, read-only: a file never changes. */
 export const sqlite = defineDatasource({
   type: 'sqlite',
   label: 'SQLite',

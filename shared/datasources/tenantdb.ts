@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineDatasource } from './define-datasource.ts';
 import { postgresql } from './postgresql.ts';
 
-/** The database that is the tenant's own: the one it has brought, else the one it is given. There is nothing to say of it. */
+/** The tenant's own database: the one it has configured, else the one created for it. It has no options. */
 export const tenantdb = defineDatasource({
   type: 'tenantdb',
   label: 'Tenant database',

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** How a server proves who it is; beside a field of the type's own that says whether there is TLS at all. */
+/** Fields for checking a server's certificate, beside the type's own field that turns TLS on. */
 export const certificateFields = {
-  tlsVerify: z.boolean().default(true).meta({ title: 'Check the certificate' }),
+  tlsVerify: z.boolean().default(true).meta({ title: 'Verify the certificate' }),
   caCertificate: z
     .string()
     .max(100_000)
     .optional()
-    .meta({ title: 'CA certificate', description: 'PEM, where the certificate is not from a public authority' }),
+    .meta({ title: 'CA certificate', description: 'PEM; needed unless the certificate is from a public authority' }),
 };

@@ -3,7 +3,7 @@ import { Json } from '../json.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { SecretPairs, sslVerify, timeout } from './http-fields.ts';
 
-/** A server of WebSockets that answers what it is sent. */
+/** A WebSocket server that answers messages. */
 export const websocket = defineDatasource({
   type: 'websocket',
   label: 'WebSocket',
@@ -16,7 +16,7 @@ export const websocket = defineDatasource({
       .refine((text) => {
         const url = URL.parse(text);
         return url === null || (url.username === '' && url.password === '' && url.hash === '');
-      }, 'must hold neither a user or password nor a #')
+      }, 'must not contain a user, a password or a #')
       .meta({ title: 'URL' }),
     headers: SecretPairs.meta({ title: 'Headers' }),
     timeout,

@@ -2,12 +2,12 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { inEntityTransaction, onEntities, type Query } from '../db/query.ts';
 import { newID } from '../ids.ts';
 
-/** What a subject may do, or a role that it has. */
+/** A rule (what a subject may do) or a grouping (a role that it has). */
 export type RuleSpec =
   | { subject: string; object: string; action: string; effect?: 'allow' | 'deny' }
   | { subject: string; role: string };
 
-/** Every rule that has all of these: a whole subject, a whole object, one role of a subject, one rule. */
+/** Matches the rules that have all given values: all rules of a subject or object, one role of a subject, or one rule. */
 export interface RuleMatch {
   subject?: string;
   object?: string;
@@ -22,8 +22,8 @@ export interface RuleChange {
 }
 
 /**
- * Writes what is pending, then removes and adds rules, all in the transaction the entity manager is in or else in one of its own.
- * What changed is also written down, one row for each version it raises the tenant by, so that every process notices.
+ * Flushes the entity manager, then removes and adds rules, in its transaction or a new one. Each changed rule is also recorded
+ * as one version of the tenant, so that every process notices.
  */
 export async function changeRules(em: EntityManager, tenantID: string, change: RuleChange): Promise<void> {
   const { remove = [], add = [] } = change;
@@ -34,7 +34,7 @@ export async function changeRules(em: EntityManager, tenantID: string, change: R
   });
 }
 
-/** The same in the transaction of `query`, for whoever has no entity manager. */
+/** Like `changeRules`, in the transaction of `query`, for code without an entity manager. */
 export async function writeRules(query: Query, tenantID: string, { remove = [], add = [] }: RuleChange): Promise<void> {
   if (remove.length > 0) {
     await lockRules(query, tenantID);
@@ -47,14 +47,14 @@ export async function writeRules(query: Query, tenantID: string, { remove = [], 
 }
 
 /**
- * One change of a tenant's rules at a time until the transaction ends, and a statement of its own: the next one sees what the
- * change before has added. Whoever locks more than this locks it first.
+ * Locks a tenant's rules until the transaction ends. A statement of its own, so that the next one sees what the change before
+ * has added. To avoid deadlocks, take this lock before any other.
  */
 export async function lockRules(query: Query, tenantID: string): Promise<void> {
   await query('select id from tenant where id = $1 for no key update', [tenantID]);
 }
 
-/** Each is a condition that Postgres plans. */
+/** Matches of one statement: each is a condition that Postgres plans. */
 const maxMatches = 200;
 
 function toRow(spec: RuleSpec) {
@@ -101,7 +101,7 @@ with changed as (
 
 const matchable = ['subject', 'object', 'action', 'effect', 'role'] as const satisfies (keyof RuleMatch)[];
 
-/** Conditions on the columns that are given, so that an index finds the rows; `$1` is the tenant. */
+/** Conditions on the given columns, so that an index finds the rows; `$1` is the tenant. */
 function matching(matches: readonly RuleMatch[]): { where: string; params: string[] } {
   const params: string[] = [];
   const where = matches.map((match) => {

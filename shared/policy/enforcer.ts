@@ -4,7 +4,7 @@ import { createJudge } from './judge.ts';
 import { createKeptIndexes, type Limits } from './kept-indexes.ts';
 import type { Sight } from './rule-index.ts';
 
-/** Whose question it is: a user by id, or an API key and its creator; of several, each must be allowed. */
+/** The subjects of a question: a user by id, or an API key and its creator, who must both be allowed. */
 export interface Asker {
   tenantID: string;
   /** The tenant's `policy_version`, read with the membership: rules older than it are not used. */
@@ -15,14 +15,14 @@ export interface Asker {
 export interface Policy extends AsyncDisposable {
   /** Whether every subject may do `action` on `object` (`<type>:<id>`, `<type>:*`). */
   can(question: Asker & { object: string; action: string }): Promise<boolean>;
-  /** What of a type each subject may do `action` on: what is in all of these. */
+  /** For each subject, the objects of a type that it may do `action` on. Permitted are the objects in all of these. */
   sights(question: Asker & { type: string; action: string }): Promise<Sight[]>;
 }
 
-/** With more ids than these a list asks the database for the rules instead of telling it the ids. */
+/** With more ids a list reads the rules in the database instead of sending the ids there. */
 const maxIDs = 1_000;
 
-/** casbin's answers from rules kept per tenant and checked against the version each question brings. */
+/** Lets casbin decide by cached rules, which are checked against the version in each question. */
 export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Policy {
   const judge = createJudge();
   const indexes = createKeptIndexes(pool, logger, limits);
@@ -51,7 +51,7 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Polic
   };
 }
 
-/** Whether there can be anything at all. */
+/** Whether the subjects may see any object at all. */
 export function seesSomething(sights: readonly Sight[]): boolean {
   return sights.length > 0 && sights.every(hasSomething);
 }

@@ -1,23 +1,23 @@
 export interface Grant {
   action: string;
   effect: 'allow' | 'deny';
-  /** What a pattern has from its first `*` on: `a:*` and `a:*x` are two rules that reach the same objects. */
+  /** The pattern from its first `*` on: `a:*` and `a:*x` are two rules that cover the same objects. */
   tail: string;
 }
 
 /**
- * What one holder may do, and is denied, at one place: an object or a prefix. Never changed, and equal ones are one and the
- * same: a tenant has a hundred thousand rules and a dozen different grants, nearly all of them the `*` of a creator.
+ * The actions that one holder is allowed and denied on one object or prefix. Immutable, and equal grants are one instance: a
+ * tenant has a hundred thousand rules and a dozen different grants, nearly all of them the `*` of a creator.
  */
 export class Grants {
   readonly allow: ReadonlySet<string>;
   readonly deny: ReadonlySet<string>;
   readonly #keys: ReadonlySet<string>;
   readonly #pool: Map<string, Grants>;
-  /** What adding or removing a grant has made of this before. */
+  /** Results of earlier additions to and removals from this. */
   readonly #next = new Map<string, Grants>();
 
-  /** A tenant's first: nothing at all. */
+  /** Empty grants, from which a tenant's other grants are made. */
   static none(): Grants {
     return new Grants(new Set(), new Map());
   }
@@ -57,7 +57,7 @@ export class Grants {
   }
 }
 
-/** Postgres has no text with a zero byte in it. */
+/** No part contains `\0`: Postgres does not store it. */
 function keyOf({ effect, action, tail }: Grant): string {
   return `${effect}\0${action}\0${tail}`;
 }

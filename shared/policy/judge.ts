@@ -8,12 +8,12 @@ export interface Question {
   action: string;
 }
 
-/** Lets casbin decide by the candidate rules alone; `holders` are the subjects and their roles. */
+/** Lets casbin decide by the candidate rules alone; `holders` are the subject and its roles. */
 export type Judge = (question: Question, candidates: readonly Line[], holders: ReadonlySet<string>) => boolean;
 
 /**
- * One enforcer for all tenants: it is handed the rules of each question and asked at once, and nothing can come in between
- * because casbin decides synchronously. Its cost grows with the rules, 8 ms at 1,000, so it sees the one or two rules that decide.
+ * One enforcer for all tenants: it gets the rules of each question and decides synchronously, so that questions cannot mix. Its
+ * cost grows with the rules, 8 ms at 1,000, so it gets only the rules that decide.
  */
 export function createJudge(): Judge {
   const model = newModelFromString(MODEL);
@@ -29,7 +29,7 @@ export function createJudge(): Judge {
     // casbin only reads them.
     rules.policy = candidates as unknown as string[][];
     roles.holders = holders;
-    // The subject is whoever `holders` stands for: the role manager answers for all of them.
+    // The subject stays empty: the role manager answers for all `holders`.
     return enforcer.enforceSync('', tenantID, object, action);
   };
 }

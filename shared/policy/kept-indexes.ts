@@ -12,13 +12,13 @@ export interface KeptIndexes {
 export interface Limits {
   tenants: number;
   rules: number;
-  /** More changes than these are not applied one by one. */
+  /** With more changes, all rules are loaded again. */
   changes: number;
 }
 
 const defaults: Limits = { tenants: 10_000, rules: 2_000_000, changes: 1_000 };
 
-/** The indexes of the tenants that were asked about last, each brought up to date when a question knows of a newer version. */
+/** Keeps the indexes of the tenants used last. An index is updated when a question names a newer version. */
 export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = defaults): KeptIndexes {
   /** In order of last use. */
   const indexes = new Map<string, RuleIndex>();
@@ -34,7 +34,7 @@ export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = d
     }
     const shared = underWay.get(tenantID);
     if (!shared) return begin(tenantID, version);
-    // It may have begun before the change we were told of, and it may fail. The next one begins after both.
+    // The load under way may have begun before the change to `version`, or may fail. The next one begins later.
     const index = await shared.catch(() => undefined);
     if (index && index.version >= version) return index;
     return underWay.get(tenantID) ?? begin(tenantID, version);
@@ -51,7 +51,7 @@ export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = d
     return (kept && (await catchUp(tenantID, kept, version))) ?? load(tenantID);
   }
 
-  /** Undefined when the changes do not lead to the version: some are gone, or there are too many. */
+  /** Applies changes. Undefined if they do not lead to the version: some were deleted, or there are too many. */
   async function catchUp(tenantID: string, index: RuleIndex, version: number): Promise<RuleIndex | undefined> {
     const changes = await readChanges(pool, tenantID, { after: index.version, maxChanges: limits.changes + 1 });
     if (changes.length > limits.changes || !leadTo(version, index.version, changes)) return undefined;
@@ -93,7 +93,7 @@ export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = d
   };
 }
 
-/** One after the other, none missing, as far as the version or further. */
+/** Whether the changes have no gap and reach the version. */
 function leadTo(version: number, from: number, changes: readonly StoredChange[]): boolean {
   return changes.length >= version - from && changes.every((change, n) => change.version === from + n + 1);
 }

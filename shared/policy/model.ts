@@ -1,7 +1,7 @@
 /**
- * Who (a user, an API key or one of their roles) may do what to which object in which tenant: some rule allows it and none denies it.
- * `keyMatch` reads an object up to its first `*`. `keyMatch2` would take the `:` of `workflow:*` for a path parameter
- * and match nothing, so that every grant on a whole type would silently be dead.
+ * A subject (a user, an API key or one of their roles) may do an action on an object in a tenant if a rule allows it and no rule
+ * denies it. `keyMatch` compares objects up to the first `*`. `keyMatch2` would take the `:` of `workflow:*` for a path
+ * parameter and match nothing, so that grants on whole types would have no effect, without an error.
  */
 export const MODEL = `
 [request_definition]

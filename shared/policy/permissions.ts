@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every permission there is, by resource. The resource is also the type in a rule's object, `<resource>:<id>`. */
+/** All permissions, by resource. The resource is also the type in a rule's object, `<resource>:<id>`. */
 export const catalogue = {
   ai: ['execute', 'chat', 'read', 'delete'],
   apikey: ['list', 'create', 'read', 'update', 'delete'],
@@ -35,16 +35,21 @@ export type Resource = keyof typeof catalogue;
 /** `<resource>.<action>`. */
 export type Permission = { [R in Resource]: `${R}.${(typeof catalogue)[R][number]}` }[Resource];
 
-/** The contract writes some resources with other capitals (`cronJob.create`): any are taken, one form is kept. */
+/** The contract writes some resources with other capitals (`cronJob.create`): all are accepted, one form is stored. */
 export const Permission = z.string().transform((text, check): Permission => {
   const [resource, action] = splitPermission(text);
   const permission = byName.get(`${objectType(resource)}.${action}`);
   if (permission) return permission;
-  check.addIssue({ code: 'custom', message: 'is not a permission' });
+  check.addIssue({ code: 'custom', message: notAPermission(text) });
   return z.NEVER;
 });
 
-/** The type in the objects of a resource (`cronjob` of `cronJob`); undefined when there is no such resource. */
+/** Error message for a text that is not in the catalogue. */
+export function notAPermission(text: string): string {
+  return `"${text.length > 100 ? `${text.slice(0, 100)}…` : text}" is not a permission`;
+}
+
+/** The type in the objects of a resource (`cronjob` of `cronJob`); undefined if there is no such resource. */
 export function objectType(resource: string): Resource | undefined {
   return byLetters.get(resource.toLowerCase());
 }
@@ -54,22 +59,22 @@ export function splitPermission(permission: string): [resource: string, action: 
   return [resource, action.join('.')];
 }
 
-/** `Object.entries` forgets that the keys are resources. */
+/** Safe: the keys are resources, which `Object.entries` does not say. */
 const entries = Object.entries(catalogue) as [Resource, readonly string[]][];
 
 const byLetters = new Map(entries.map(([resource]) => [resource.toLowerCase(), resource]));
 
-/** In the catalogue's order. Made of the catalogue, so they are what the type says. */
+/** In the catalogue's order. The cast is safe: they are made of the catalogue. */
 export const permissions = entries.flatMap(([resource, actions]) =>
   actions.map((action) => `${resource}.${action}`),
 ) as readonly Permission[];
 
 const byName = new Map<string, Permission>(permissions.map((permission) => [permission, permission]));
 
-/** Every action on everything of a type, also the actions of tomorrow. */
+/** All actions on all objects of a type, also actions that are added later. */
 export type ResourcePermission = `${Resource}.*`;
 
-/** What a role or a key may be given on everything of a type, and `*`, which is everything. */
+/** What a role or key may be granted: permissions on all objects of a type, or `*` for everything. */
 export type RolePermission = Permission | ResourcePermission | '*';
 
 export const RolePermission = z.string().transform((text, check): RolePermission => {
@@ -79,24 +84,24 @@ export const RolePermission = z.string().transform((text, check): RolePermission
   if (type && action === '*') return `${type}.*`;
   const known = Permission.safeParse(text);
   if (known.success) return known.data;
-  check.addIssue({ code: 'custom', message: 'is not a permission' });
+  check.addIssue({ code: 'custom', message: notAPermission(text) });
   return z.NEVER;
 });
 
-/** The one rule that a permission is. */
+/** The rule that grants a permission. */
 export function ruleOf(permission: RolePermission): { object: string; action: string } {
   if (permission === '*') return { object: '*', action: '*' };
   const [type, action] = splitPermission(permission);
   return { object: `${type}:*`, action };
 }
 
-/** Whether somebody with these has that one too. */
+/** Whether a permission is included in others. */
 export function isCovered(permission: RolePermission, by: readonly RolePermission[]): boolean {
   const [resource] = splitPermission(permission);
   return by.some((held) => held === '*' || held === permission || held === `${resource}.*`);
 }
 
-/** What a role may grant on one asset; the action `*` is every action. */
+/** A permission of a role on one asset; the action `*` means all actions. */
 export interface AssetPermission {
   resourceType: Resource;
   resourceID: string;

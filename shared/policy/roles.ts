@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import { lockRules, type RuleSpec, writeRules } from './change.ts';
 import { type AssetPermission, type RolePermission, ruleOf } from './permissions.ts';
 
-/** What a role grants. */
+/** The permissions that a role grants. */
 export interface RoleContent {
   permissions: readonly RolePermission[];
   assetPermissions: readonly AssetPermission[];
@@ -12,12 +12,12 @@ export interface RoleContent {
 
 export interface StoredRole extends RoleContent {
   id: string;
-  /** Null: the whole deployment's, made by its operators. */
+  /** Null: a role of the deployment, created by its operators. */
   tenantID: string | null;
   roleName: string;
 }
 
-/** How many rules were written and removed. */
+/** Numbers of rules that were added and removed. */
 export interface Difference {
   added: number;
   removed: number;
@@ -27,12 +27,12 @@ type Allowance = Extract<RuleSpec, { object: string }>;
 
 const PREFIX = 'role:';
 
-/** A role as the subject of its rules, and as what others are grouped into. */
+/** The name of a role as the subject of rules and in groupings. */
 export function roleSubject(roleID: string): string {
   return PREFIX + roleID;
 }
 
-/** The rules a role stands for. */
+/** The rules that grant what a role grants. */
 export function rulesOfRole({ id, permissions, assetPermissions }: RoleContent & { id: string }): Allowance[] {
   const subject = roleSubject(id);
   const general = permissions.map((permission) => ({ subject, ...ruleOf(permission) }));
@@ -44,19 +44,18 @@ export function rulesOfRole({ id, permissions, assetPermissions }: RoleContent &
   return [...general, ...single];
 }
 
-/** The roles of the tenant or of the deployment with these ids; VALIDATION_ERROR that names every other id. */
+/** Reads roles of the tenant or the deployment by id; VALIDATION_ERROR for ids that are not of such a role. */
 export async function requireRoles(
   em: EntityManager,
   tenantID: string,
   roleIDs: readonly string[],
 ): Promise<StoredRole[]> {
   if (roleIDs.length === 0) return [];
-  return completed(await readRoles(onEntities(em), tenantID, roleIDs), roleIDs);
+  return requireAll(await readRoles(onEntities(em), tenantID, roleIDs), roleIDs);
 }
 
 /**
- * Writes what is pending and makes these the roles of a user or an API key, in the transaction the entity manager is in or
- * else in one of its own.
+ * Flushes the entity manager, then makes these the only roles of a user or an API key, in its transaction or a new one.
  */
 export async function setRoles(
   em: EntityManager,
@@ -68,20 +67,20 @@ export async function setRoles(
     await em.flush();
     const query = onEntities(em);
     await lockRules(query, tenantID);
-    completed(await assignRoles(query, tenantID, { subject, roleIDs }), roleIDs);
+    requireAll(await assignRoles(query, tenantID, { subject, roleIDs }), roleIDs);
   });
 }
 
 /**
- * The same in the transaction of `query`, which has locked the tenant's rules. Ids of no role are passed over; answers with
- * the roles that were assigned.
+ * Like `setRoles`, in the transaction of `query`, which has locked the tenant's rules. Ignores ids of no role; returns the roles
+ * that were assigned.
  */
 export async function assignRoles(
   query: Query,
   tenantID: string,
   { subject, roleIDs }: { subject: string; roleIDs: readonly string[] },
 ): Promise<StoredRole[]> {
-  // Locked: whoever changes a role of the deployment waits, and then finds the tenant among those that have it.
+  // Locked: a change of a role of the deployment waits, and then finds the tenant among those that have the role.
   const roles = roleIDs.length > 0 ? await readRoles(query, tenantID, roleIDs, 'for share') : [];
   const wanted = new Set(roles.map(({ id }) => roleSubject(id)));
   const { rows } = await query<{ role: string }>(
@@ -102,8 +101,8 @@ export async function assignRoles(
 }
 
 /**
- * Writes and removes rules until the tenant has exactly those the roles stand for; of each role, how many. What a role is
- * denied nobody has written by way of the role, and it stays.
+ * Adds and removes rules until the tenant has exactly the rules of these roles. Returns the numbers of each role. Rules that
+ * deny a role something do not come from its permissions, and stay.
  */
 export async function rewriteRoles(
   query: Query,
@@ -130,7 +129,7 @@ export async function rewriteRoles(
   return differences;
 }
 
-/** The ids of the roles that each subject has. */
+/** Reads the ids of the roles of each subject. */
 export async function readRoleIDs(
   query: Query,
   tenantID: string,
@@ -142,13 +141,13 @@ export async function readRoleIDs(
   return held;
 }
 
-/** Takes a role out of a tenant: what it allows and denies, who has it, and who may do something with it. */
+/** Removes a role from a tenant: its own rules, its groupings, and the rules with the role as object. */
 export async function removeRole(query: Query, tenantID: string, roleID: string): Promise<void> {
   const role = roleSubject(roleID);
   await writeRules(query, tenantID, { remove: [{ subject: role }, { role }, { object: role }] });
 }
 
-/** Takes an asset that is being deleted out of what the tenant's roles grant. */
+/** Removes an asset that is being deleted from the permissions of the tenant's roles. */
 export async function forgetAsset(
   query: Query,
   tenantID: string,
@@ -167,7 +166,7 @@ function readRoles(
   return query<StoredRole>(`${READ} ${lock}`, values).then(({ rows }) => rows);
 }
 
-function completed(roles: StoredRole[], roleIDs: readonly string[]): StoredRole[] {
+function requireAll(roles: StoredRole[], roleIDs: readonly string[]): StoredRole[] {
   const known = new Set(roles.map(({ id }) => id));
   const issues = roleIDs.flatMap((id, index) =>
     known.has(id) ? [] : [{ path: ['roleIDs', index], message: 'is not a role of this tenant', type: 'custom' }],

@@ -1,20 +1,20 @@
 import { type Grant, Grants } from './grants.ts';
 import type { StoredRule } from './rules.ts';
 
-/** A rule as the model wants it: subject, domain, object, action, effect. */
+/** A rule in the form of the model: subject, domain, object, action, effect. */
 export type Line = readonly [subject: string, tenantID: string, object: string, action: string, effect: string];
 
 type Effect = Grant['effect'];
 
-/** What of a type some rules reach, action by action: all of it, ids with a prefix, single ids. */
+/** The objects of a type that some rules cover for one action: all, those with a prefix of the id, and single ids. */
 export interface Reach {
   everything: boolean;
   prefixes: string[];
-  /** Null: too many to name. They are in `policy_rule`, under the holders' names. */
+  /** Null: too many to list. They are in `policy_rule`, with the holders as subjects. */
   ids: string[] | null;
 }
 
-/** What of a type somebody may do something to: what is allowed and not denied. The filters of lists are made of it. */
+/** The objects of a type on which a subject may do an action: allowed and not denied. Filters of lists are made of it. */
 export interface Sight {
   tenantID: string;
   type: string;
@@ -25,19 +25,19 @@ export interface Sight {
   deny: Reach;
 }
 
-/** casbin's own limit for roles of roles. */
+/** Same limit as in casbin for roles of roles. */
 const maxRoleLevels = 10;
 
 /**
- * One tenant's rules at one version. What a question costs depends on how many roles the asker has and on how long the names
- * are, not on how many rules there are: an object is looked up by name, and by each length that a prefix has.
+ * One tenant's rules at one version. The cost of a question depends on the number of roles and the lengths of prefixes, not on
+ * the number of rules: an object is looked up by its name, and by its prefix of each length that rules have.
  */
 export class RuleIndex {
   readonly #tenantID: string;
   readonly #held = new Map<string, Held>();
   readonly #roles = new Map<string, readonly string[]>();
   readonly #nothing = Grants.none();
-  /** A type or a role is one string, however many rules name it. */
+  /** Makes all rules share one string for a type or a role. */
   readonly #names = new Map<string, string>();
   #version: number;
   #size = 0;
@@ -52,12 +52,12 @@ export class RuleIndex {
     return this.#version;
   }
 
-  /** How many rules. */
+  /** Number of rules. */
   get size(): number {
     return this.#size;
   }
 
-  /** Brings the index to a later version; nobody can ask in between. */
+  /** Brings the index to a later version; synchronous, so no question sees it half changed. */
   apply(changes: readonly { version: number; op: 'add' | 'remove'; rule: StoredRule }[]): void {
     for (const { version, op, rule } of changes) {
       if (op === 'add') this.#add(rule);
@@ -66,7 +66,7 @@ export class RuleIndex {
     }
   }
 
-  /** The subjects and, through any number of levels, their roles: whose rules are the subjects' rules. */
+  /** The subjects and their roles, through `maxRoleLevels` levels. Their rules apply to the subjects. */
   holders(subjects: readonly string[]): Set<string> {
     const holders = new Set(subjects);
     let level = [...holders];
@@ -77,7 +77,7 @@ export class RuleIndex {
     return holders;
   }
 
-  /** The rules that decide: one that denies these holders the action on the object, and one that allows it, if there are any. */
+  /** The deciding rule, if any: one that denies these holders the action on the object, otherwise one that allows it. */
   deciding(holders: Iterable<string>, object: string, action: string): Line[] {
     let allowed: Line | undefined;
     for (const holder of holders) {
@@ -93,7 +93,7 @@ export class RuleIndex {
     return allowed ? [allowed] : [];
   }
 
-  /** What of the type these holders have been allowed and denied. No more than `most` ids are named. */
+  /** The objects of the type that these holders are allowed and denied. With more than `maxIDs` ids, none are listed. */
   reach(
     holders: Iterable<string>,
     { type, action, maxIDs }: { type: string; action: string; maxIDs: number },
@@ -117,10 +117,10 @@ export class RuleIndex {
     }
     const held: Held = this.#held.get(rule.subject) ?? { exact: new Map(), prefixes: new Map(), lengths: new Map() };
     this.#held.set(rule.subject, held);
-    const { at, place, grant } = this.#placeOf(held, rule);
-    const before = place.get(at);
-    place.set(at, (before ?? this.#nothing).with(grant));
-    if (place === held.prefixes && !before) held.lengths.set(at.length, (held.lengths.get(at.length) ?? 0) + 1);
+    const { at, map, grant } = this.#locate(held, rule);
+    const before = map.get(at);
+    map.set(at, (before ?? this.#nothing).with(grant));
+    if (map === held.prefixes && !before) held.lengths.set(at.length, (held.lengths.get(at.length) ?? 0) + 1);
   }
 
   #remove(rule: StoredRule): void {
@@ -137,17 +137,17 @@ export class RuleIndex {
   }
 
   #take(held: Held, rule: StoredRule): void {
-    const { at, place, grant } = this.#placeOf(held, rule);
-    const before = place.get(at);
+    const { at, map, grant } = this.#locate(held, rule);
+    const before = map.get(at);
     if (!before) return;
     const left = before.without(grant);
     if (!left.isEmpty) {
-      place.set(at, left);
+      map.set(at, left);
       return;
     }
-    place.delete(at);
-    if (place !== held.prefixes) {
-      if (place.size === 0) held.exact.delete(typeOf(at));
+    map.delete(at);
+    if (map !== held.prefixes) {
+      if (map.size === 0) held.exact.delete(typeOf(at));
       return;
     }
     const others = (held.lengths.get(at.length) ?? 0) - 1;
@@ -155,16 +155,16 @@ export class RuleIndex {
     else held.lengths.delete(at.length);
   }
 
-  #placeOf(held: Held, { object, action, effect }: StoredRule): { at: string; place: Places; grant: Grant } {
+  #locate(held: Held, { object, action, effect }: StoredRule): { at: string; map: GrantMap; grant: Grant } {
     const star = object.indexOf('*');
     if (star >= 0) {
       const grant = { action, effect, tail: object.slice(star) };
-      return { at: object.slice(0, star), place: held.prefixes, grant };
+      return { at: object.slice(0, star), map: held.prefixes, grant };
     }
     const type = typeOf(object);
-    const place: Places = held.exact.get(type) ?? new Map();
-    if (!held.exact.has(type)) held.exact.set(this.#name(type), place);
-    return { at: object, place, grant: { action, effect, tail: '' } };
+    const map: GrantMap = held.exact.get(type) ?? new Map();
+    if (!held.exact.has(type)) held.exact.set(this.#name(type), map);
+    return { at: object, map, grant: { action, effect, tail: '' } };
   }
 
   #name(name: string): string {
@@ -175,15 +175,15 @@ export class RuleIndex {
   }
 }
 
-type Places = Map<string, Grants>;
+type GrantMap = Map<string, Grants>;
 
 /** The rules of one subject or role. */
 interface Held {
   /** By type, and then by the whole name of the object. */
-  exact: Map<string, Places>;
-  /** By what a pattern has before its first `*`: the rest is not looked at. */
-  prefixes: Places;
-  /** The prefixes' lengths, and how many have each. */
+  exact: Map<string, GrantMap>;
+  /** By the part of a pattern before its first `*`; the rest does not count. */
+  prefixes: GrantMap;
+  /** Lengths of the prefixes, with the number of prefixes of each length. */
   lengths: Map<number, number>;
 }
 
@@ -198,7 +198,7 @@ function* matching(held: Held, object: string): Generator<{ pattern: string; gra
   }
 }
 
-/** The action as a rule has it: by name, or as any. */
+/** The action as the rules name it: by name or `*`. */
 function actionOf(actions: ReadonlySet<string>, action: string): string | undefined {
   if (actions.has(action)) return action;
   return actions.has('*') ? '*' : undefined;
@@ -222,7 +222,7 @@ function prefixReach(all: readonly Held[], { type, action, effect }: Sought): Pi
   return { everything: false, prefixes: [...prefixes] };
 }
 
-function idsOf(named: readonly Places[], { type, action, effect }: Sought): string[] {
+function idsOf(named: readonly GrantMap[], { type, action, effect }: Sought): string[] {
   const start = `${type}:`;
   const ids = new Set<string>();
   for (const objects of named)

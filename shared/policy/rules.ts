@@ -10,20 +10,20 @@ export interface StoredRule {
   role: string;
 }
 
-/** A row of `policy_change`: what made the version out of the one before. */
+/** A row of `policy_change`: the change that led to the version. */
 export interface StoredChange {
   version: number;
   op: 'add' | 'remove';
   rule: StoredRule;
 }
 
-/** All rules of a tenant and the version they are, as of one moment; without the tenant there are none. */
+/** Reads all rules of a tenant and their version, as of one moment; no rules if the tenant does not exist. */
 export async function readRules(pool: Pool, tenantID: string): Promise<{ version: number; rules: StoredRule[] }> {
   const { rows } = await pool.query<StoredRule & { version: number }>(READ, [tenantID]);
   return { version: rows[0]?.version ?? 0, rules: rows.filter(({ kind }) => kind !== null) };
 }
 
-/** The changes after a version, oldest first, `most` of them at most. */
+/** Reads at most `maxChanges` changes after a version, oldest first. */
 export async function readChanges(
   pool: Pool,
   tenantID: string,

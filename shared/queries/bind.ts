@@ -4,20 +4,20 @@ import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
 import { fromZod, type Issue, invalid } from '../workflow/issues.ts';
 import { parseAround } from '../workflow/parse-around.ts';
-import { type Expression, evaluate, faultsOf, findTemplate, textsOf, written } from '../workflow/templates.ts';
+import { asText, type Expression, evaluate, faultsOf, findTemplate, textsOf } from '../workflow/templates.ts';
 import { QueryOptions } from './options.ts';
 import { bindStatement, type Statement, statementFaults } from './statement.ts';
 
 const ROOT = 'inputs';
 
-/** A query with its inputs in place: what a connector gets. */
+/** A query with its values filled in, as a connector gets it. */
 export interface BoundQuery<Query = unknown> {
   query: Query;
-  /** Of a type whose query is SQL; the text in `query` still has its templates. */
+  /** Set if the type's query is SQL; the text in `query` then still has its templates. */
   statement: Statement | null;
 }
 
-/** What is wrong with `dataQueryOptions`, as far as it can be said without values. */
+/** Finds the faults of `dataQueryOptions` that do not depend on values. */
 export function checkQuery(definition: DatasourceDefinition, options: JsonObject): Issue[] {
   const common = QueryOptions.safeParse(options);
   const own = ownFields(options);
@@ -43,7 +43,7 @@ const credentials: ReadonlySet<string> = new Set([
   'x-auth-token',
 ]);
 
-/** A datasource seals the headers it sends along; a query is stored in clear. A template is no credential, it only asks for one. */
+/** Refuses credentials in headers: a query is stored in clear. A template is not a credential, but may insert one. */
 function bareCredentials({ headers }: JsonObject): Issue[] {
   if (!Array.isArray(headers)) return [];
   return headers.flatMap((header, index) => {
@@ -55,7 +55,7 @@ function bareCredentials({ headers }: JsonObject): Issue[] {
   });
 }
 
-/** The query with its values in place, parsed by the type's own schema; throws VALIDATION_ERROR when it does not fit. */
+/** Fills the values into the query and parses it by the type's schema; throws VALIDATION_ERROR if it does not match. */
 export function bindQuery(definition: DatasourceDefinition, options: JsonObject, inputs: JsonObject): BoundQuery {
   const issues = checkQuery(definition, options);
   if (issues.length > 0) throw invalid(issues);
@@ -67,7 +67,7 @@ export function bindQuery(definition: DatasourceDefinition, options: JsonObject,
   for (const [field, use] of Object.entries(uses)) {
     const text = own[field];
     if (text === undefined) continue;
-    // The same field given as JSON is no text: its values are values.
+    // The field as JSON instead of text: templates in it become values.
     if (typeof text !== 'string') resolved[field] = resolveTemplates(text, scope, { root: ROOT });
     else if (use.as === 'statement') statement = bindStatement(text, use.dialect, scope);
     else resolved[field] = fillers[use.as](field, text, scope);
@@ -83,11 +83,11 @@ const fillers: Record<Exclude<OneUse['as'], 'statement'>, (field: string, text: 
   topic: fillTopic,
   xml: fillXML,
   text: (_field, text, scope) => resolveTemplates(text, scope, { root: ROOT }),
-  // Has no templates: with one it would not have passed the check.
+  // Has no templates: `checkQuery` has refused them.
   none: (_field, text) => text,
 };
 
-/** How each field takes its values, the fields among them that choose for others: those cannot be templates. */
+/** How values are put into each field. A field that names the language of another cannot have templates. */
 function usesOf({ templates = {} }: DatasourceDefinition, own: JsonObject): Readonly<Record<string, OneUse>> {
   const uses: Record<string, OneUse> = {};
   for (const [field, use] of Object.entries(templates)) {
@@ -95,17 +95,17 @@ function usesOf({ templates = {} }: DatasourceDefinition, own: JsonObject): Read
       uses[field] = use;
       continue;
     }
-    uses[use.by] = { as: 'none', instead: `cannot stand here: it is what says how ${field} is written` };
+    uses[use.by] = { as: 'none', instead: `cannot be used here: this field names the language of ${field}` };
     const choice = own[use.by] ?? use.otherwise;
     uses[field] = (typeof choice === 'string' ? use.uses[choice] : undefined) ?? {
       as: 'none',
-      instead: `cannot stand here before ${use.by} is valid`,
+      instead: `cannot be used here until ${use.by} is valid`,
     };
   }
   return uses;
 }
 
-/** Without the fields that every query has: a script is no template. */
+/** The type's own fields. The fields that all queries have are left out: templates in a transform are not replaced. */
 function ownFields(options: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(options).filter(([key]) => !Object.hasOwn(QueryOptions.shape, key)));
 }
@@ -116,7 +116,7 @@ function undeclared(text: string, inputs: readonly string[]): string[] {
     .filter(({ root }) => root === ROOT)
     .map(({ keys }) => String(keys[0] ?? ''))
     .filter((name) => name !== '' && !inputs.includes(name))
-    .map((name) => `there is no input "${name}"; there are ${inputs.join(', ')}`);
+    .map((name) => `there is no input "${name}"; expected one of ${inputs.join(', ')}`);
 }
 
 function expressionsOf(text: string): Expression[] {
@@ -129,7 +129,7 @@ function useFaults(text: string, use: OneUse | undefined): readonly string[] {
   return [];
 }
 
-/** Values outside of quotes are written as JSON, inside of quotes they are escaped. */
+/** Values outside of quotes are asText as JSON, inside of quotes they are escaped. */
 function fillJson(field: string, text: string, scope: JsonObject): string {
   let filled = '';
   let isQuoted = false;
@@ -139,14 +139,14 @@ function fillJson(field: string, text: string, scope: JsonObject): string {
       isQuoted = endsQuoted(part, isQuoted);
     } else {
       const value = evaluate(part, scope, ROOT);
-      filled += isQuoted ? JSON.stringify(written(value)).slice(1, -1) : JSON.stringify(value ?? null);
+      filled += isQuoted ? JSON.stringify(asText(value)).slice(1, -1) : JSON.stringify(value ?? null);
     }
   }
   if (filled.trim() === '') return '';
   try {
     JSON.parse(filled);
   } catch (cause) {
-    throw new AppError('VALIDATION_ERROR', `${field}: is not JSON once its values are in place`, { cause });
+    throw new AppError('VALIDATION_ERROR', `${field}: is not valid JSON after its values are filled in`, { cause });
   }
   return filled;
 }
@@ -173,39 +173,42 @@ function fillXML(field: string, text: string, scope: JsonObject): string {
       filled += part;
       continue;
     }
-    // Nothing is escaped inside of these, so nothing could be written there safely.
+    // Nothing is escaped inside these, so no value would be safe there.
     if (/<!--(?:(?!-->).)*$|<!\[CDATA\[(?:(?!\]\]>).)*$|<[?!/]?[^\s>"']*$/s.test(filled))
       throw new AppError(
         'VALIDATION_ERROR',
         `${field}: a value cannot stand in a comment, in CDATA or in the name of a tag`,
       );
-    filled += written(evaluate(part, scope, ROOT)).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+    filled += asText(evaluate(part, scope, ROOT)).replace(/[&<>"']/g, (character) => entities[character] ?? '');
   }
   return filled;
 }
 
-/** A value is one segment, or a part of one: it can neither end it nor step up. */
+/** A value is one segment or a part of one: it can neither end the segment nor make it `.` or `..`. */
 function fillPath(field: string, text: string, scope: JsonObject): string {
   let filled = '';
   for (const part of findTemplate(text)?.parts ?? [text])
-    filled += typeof part === 'string' ? part : encodeURIComponent(written(evaluate(part, scope, ROOT)));
+    filled += typeof part === 'string' ? part : encodeURIComponent(asText(evaluate(part, scope, ROOT)));
   const [path = ''] = filled.split(/[?#]/);
-  // An encoded dot is a dot to the parser of URLs.
+  // URL parsers treat an encoded dot as a dot.
   if (filled !== text && path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment)))
-    throw new AppError('VALIDATION_ERROR', `${field}: a value cannot be a step in the path`);
+    throw new AppError('VALIDATION_ERROR', `${field}: a value cannot be "." or ".." in the path`);
   return filled;
 }
 
-/** A value beside others is one level, or a part of one; alone it is a whole topic. It never stands for other topics. */
+/** A value beside other text is one level or a part of one; alone it is a whole topic. It is never a wildcard. */
 function fillTopic(field: string, text: string, scope: JsonObject): string {
   const parts = (findTemplate(text)?.parts ?? [text]).filter((part) => part !== '');
   const reserved = parts.length > 1 ? /[/+#]/ : /[+#]/;
   return parts
     .map((part) => {
       if (typeof part === 'string') return part;
-      const value = written(evaluate(part, scope, ROOT));
+      const value = asText(evaluate(part, scope, ROOT));
       if (reserved.test(value))
-        throw new AppError('VALIDATION_ERROR', `${field}: a value is one level and no wildcard; / + # cannot be in it`);
+        throw new AppError(
+          'VALIDATION_ERROR',
+          `${field}: a value must be one level without wildcards: / + # are not allowed in it`,
+        );
       return value;
     })
     .join('');

@@ -11,7 +11,7 @@ export interface SqlToken {
   readonly isClosed: boolean;
 }
 
-/** How a dialect opens and closes what is not read word by word. */
+/** How a dialect delimits strings, quoted names and comments. */
 interface Lexicon {
   /** Closing mark of each quote; a doubled one stands for itself, but for the `]` of SQLite. */
   readonly strings: Readonly<Record<string, string>>;
@@ -60,8 +60,8 @@ const word = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\d[\w.]*/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 
 /**
- * Cuts SQL into tokens as the server's scanner does, in time linear to its length. Their texts together are the SQL: each text
- * has a reading, and what is not closed goes on to its end.
+ * Splits SQL into tokens as the server's scanner does, in time linear to its length. The texts of the tokens together are the
+ * SQL; a token that is not closed extends to its end.
  */
 export function* tokenize(sql: string, dialect: Dialect): Generator<SqlToken> {
   const lexicon = lexicons[dialect];
@@ -99,7 +99,7 @@ function commentAt(sql: string, at: number, { lineComment, nestedComments }: Lex
 
 const commentMark = /\/\*|\*\//g;
 
-/** -1 when it is not closed. */
+/** -1 if the comment is not closed. */
 function endOfNested(sql: string, from: number): number {
   commentMark.lastIndex = from;
   let depth = 1;

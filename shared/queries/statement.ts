@@ -1,16 +1,16 @@
 import type { Dialect } from '../datasources/define-datasource.ts';
 import { AppError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { type Expression, evaluate, findTemplate, written } from '../workflow/templates.ts';
+import { asText, type Expression, evaluate, findTemplate } from '../workflow/templates.ts';
 import { type SqlToken, tokenize } from './sql-tokens.ts';
 
-/** SQL and the values that are bound between its texts: there is one text more than values. */
+/** SQL, split at its bound values: there is one text more than values. */
 export interface Statement {
   readonly texts: readonly string[];
   readonly values: readonly Json[];
 }
 
-/** What is bound: one value with its type, or a quoted text that values are written into. */
+/** A bound value: one value with its type, or a quoted text into which values are written. */
 type Slot = { kind: 'value'; expression: Expression } | { kind: 'text'; parts: readonly (string | Expression)[] };
 
 interface Cut {
@@ -19,25 +19,25 @@ interface Cut {
   readonly faults: readonly string[];
 }
 
-/** What a person has to change before the values of a statement's templates can be bound. */
+/** Error messages for templates of a statement whose values cannot be bound. */
 export function statementFaults(sql: string, dialect: Dialect): readonly string[] {
   return cut(sql, dialect).faults;
 }
 
-/** The statement with its templates' values bound, never written into the SQL. A faulty one is an error of the program. */
+/** Binds the values of a statement's templates; they are never written into the SQL. Expects a statement without faults. */
 export function bindStatement(sql: string, dialect: Dialect, scope: JsonObject): Statement {
   const { texts, slots, faults } = cut(sql, dialect);
   if (faults.length > 0) throw new Error(`The statement was not checked: ${faults[0]}`);
   const values = slots.map((slot): Json => {
     if (slot.kind === 'value') return evaluate(slot.expression, scope, ROOT) ?? null;
-    return slot.parts.map((part) => (typeof part === 'string' ? part : written(evaluate(part, scope, ROOT)))).join('');
+    return slot.parts.map((part) => (typeof part === 'string' ? part : asText(evaluate(part, scope, ROOT)))).join('');
   });
   return { texts, values };
 }
 
 /**
- * The SQL with a placeholder for each value. A list that stands alone in `in (…)` becomes as many placeholders as it has
- * elements, an empty one NULL, which nothing is in.
+ * Writes the SQL with a placeholder for each value. A list that is alone in `in (…)` becomes one placeholder for each element,
+ * an empty list NULL, which matches no row.
  */
 export function renderStatement(
   { texts, values }: Statement,
@@ -67,7 +67,7 @@ function cut(sql: string, dialect: Dialect): Cut {
   return cutting;
 }
 
-/** Stands for a template while the SQL is read: a character that is no part of a word and that the SQL does not have. */
+/** Stands for a template while the SQL is read: a character that is not part of a word and does not occur in the SQL. */
 function unusedCharacter(sql: string): string {
   for (let code = 1; code < 32; code += 1) {
     const character = String.fromCharCode(code);
@@ -82,7 +82,7 @@ class Cutting implements Cut {
   readonly #faults = new Set<string>();
   readonly #dialect: Dialect;
   readonly #hole: string;
-  /** Those that have not been seen yet, in their order. */
+  /** Expressions that have not been seen yet, in order. */
   readonly #expressions: Expression[];
   #before: SqlToken | undefined;
 
@@ -102,13 +102,13 @@ class Cutting implements Cut {
     else if (token.text.includes(this.#hole)) this.#seeTemplateIn(token);
     else {
       const own = this.#placeholderIn(token);
-      if (own) this.#faults.add(`write {{inputs.name}} where ${own} stands: placeholders are ours`);
+      if (own) this.#faults.add(`write {{inputs.name}} instead of the placeholder ${own}`);
       this.#write(token.text);
     }
     this.#before = token;
   }
 
-  /** Undefined for what is no placeholder of the server's own: `$1`, `?`. */
+  /** Finds a placeholder of the server's own, such as `$1` or `?`. */
   #placeholderIn({ kind, text }: SqlToken): string | undefined {
     if (this.#dialect === 'mysql' || this.#dialect === 'sqlite')
       return kind === 'mark' && text === '?' ? '?' : undefined;
@@ -133,7 +133,7 @@ class Cutting implements Cut {
       );
   }
 
-  /** A quoted text with templates is one value: it leaves the SQL with its quotes. */
+  /** Binds a quoted text with templates as one value, in the place of the text and its quotes. */
   #bindString({ text, isClosed }: SqlToken, expressions: readonly Expression[]): void {
     const [, prefix = '', mark = ''] = /^([^'"]*)(['"])/.exec(text) ?? [];
     const inside = text.slice(prefix.length + 1, isClosed ? -1 : undefined);
@@ -176,13 +176,13 @@ class Cutting implements Cut {
   }
 }
 
-/** A literal that is not only its text cannot have a bound value in the place of that. */
+/** Fault of a literal with a prefix or a type: a bound value cannot replace its text. */
 function literalFault(before: string, dialect: Dialect): string | undefined {
   const prefix = /(?:^|[^\p{L}\p{N}_$"])(u&|[bx])$/iu.exec(before)?.[1];
   if (prefix)
     return `a quoted text with a template cannot have the prefix ${prefix}: convert the value with a function`;
   const type = /(?:^|[^\p{L}\p{N}_$".])(date|time|timetz|timestamp|timestamptz|interval)\s*$/iu.exec(before)?.[1];
-  // MySQL has no literal of this kind: there it is a word before any value.
+  // MySQL has no literal of this kind: there INTERVAL is a keyword before any value.
   if (!type || (dialect === 'mysql' && type.toLowerCase() === 'interval')) return undefined;
-  return `a value cannot stand in ${type} '…': write cast('…' as ${type}) with the same text`;
+  return `a value cannot be used in ${type} '…': write cast('…' as ${type}) instead`;
 }

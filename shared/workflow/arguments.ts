@@ -4,11 +4,11 @@ import { isSpread } from '../nodes/properties.ts';
 import type { GraphNode } from './graph.ts';
 import { fromZod, invalid } from './issues.ts';
 import { isReservedKey } from './reserved.ts';
-import { evaluate, findTemplate, type Template, textsOf, written } from './templates.ts';
+import { asText, evaluate, findTemplate, type Template, textsOf } from './templates.ts';
 
 /**
- * What an executor gets: the node's config with its templates resolved, parsed by the kind's own schema.
- * Without templates it is the config parsed when the graph was compiled, shared by all runs: nobody may change it.
+ * Resolves the templates of a node's config and parses it by the kind's schema, for the executor.
+ * Without templates this is the config parsed with the graph, which all runs share: it must not be changed.
  */
 export function resolveConfig(node: GraphNode, scope: JsonObject): unknown {
   if (!node.hasTemplates) return node.config;
@@ -20,15 +20,15 @@ export function resolveConfig(node: GraphNode, scope: JsonObject): unknown {
 }
 
 export interface ResolveOptions {
-  /** The one root that paths may begin with. */
+  /** The root that all paths must begin with. */
   root?: string | undefined;
-  /** Top-level fields left as they are. */
+  /** Top-level fields that are not resolved. */
   raw?: readonly string[] | undefined;
 }
 
 /**
- * A value with every `{{path}}` replaced. A text that is one template takes the value with its type, null when there is none;
- * in other texts values are written out. What a template brings in is not searched for templates again.
+ * Replaces every `{{path}}` in a value. A text that is one template becomes the value with its type, null if there is none; in
+ * other texts values are converted to text. Inserted values are not searched for templates.
  */
 export function resolveTemplates(value: Json, scope: JsonObject, options: ResolveOptions = {}): Json {
   const { root = 'ctx', raw = [] } = options;
@@ -72,7 +72,7 @@ function resolveObject(object: JsonObject, scope: JsonObject, root: string): Jso
 function fill(template: Template, scope: JsonObject, root: string): Json {
   if (template.whole) return evaluate(template.whole, scope, root) ?? null;
   let text = '';
-  for (const part of template.parts) text += typeof part === 'string' ? part : written(evaluate(part, scope, root));
+  for (const part of template.parts) text += typeof part === 'string' ? part : asText(evaluate(part, scope, root));
   return text;
 }
 
@@ -81,7 +81,7 @@ export function hasTemplate(value: Json, raw?: readonly string[]): boolean {
   return false;
 }
 
-/** What a node's output adds to `ctx`, or null when it adds nothing. Keys of the engine are never written. */
+/** The keys that a node's output adds to `ctx`, or null if it adds none. Reserved keys are never written. */
 export function contextPatch(node: GraphNode, config: unknown, output: JsonObject): JsonObject | null {
   const name = isJsonObject(config) ? config.outputVariable : undefined;
   if (typeof name !== 'string' || !Object.hasOwn(output, name)) return null;

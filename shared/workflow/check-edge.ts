@@ -10,7 +10,7 @@ interface Edge {
 }
 
 export interface CheckedEdge {
-  /** Absent when an end of the edge is missing. The exit is '' when the node has none of that name. */
+  /** Absent if a node of the edge is missing. The exit is '' if the source has no exit of that name. */
   readonly link: { id: string; source: number; target: number; exit: string } | undefined;
   readonly issues: readonly Issue[];
 }
@@ -20,7 +20,7 @@ export interface EdgeContext {
   readonly indexOf: ReadonlyMap<string, number>;
 }
 
-/** Whether an edge leads from an exit its node has to a node that can be entered. */
+/** Checks that an edge leads from an exit of its source to a node that can be entered. */
 export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedEdge {
   const source = indexOf.get(edge.source) ?? -1;
   const target = indexOf.get(edge.target) ?? -1;
@@ -38,8 +38,8 @@ export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedE
 }
 
 /**
- * The exit an edge means, undefined when the node has none of that name. Editors leave the handle out or call it `output`
- * where there is one plain way on, and call a condition's default branch `else`.
+ * Finds the exit of an edge; undefined if the node has no exit of that name. Editors leave the handle out or call it `output`
+ * for the usual exit, and call a condition's default branch `else`.
  */
 function findExit({ definition, config, exits }: CheckedNode, handle: string | null | undefined): string | undefined {
   if (!definition || !exits) return undefined;

@@ -6,15 +6,15 @@ import { isTemplate, parseAround } from './parse-around.ts';
 import { isReservedKey } from './reserved.ts';
 import { faultsOf, findTemplate, isBarePath, type Text, textsOf } from './templates.ts';
 
-/** What one node is by itself. Paths of issues begin inside the node: `type`, or `data` and a field. */
+/** One node, checked by itself. Paths of issues begin inside the node: `type`, or `data` and a field. */
 export interface CheckedNode {
   readonly id: string;
   readonly data: JsonObject;
-  /** Absent when the kind is unknown. */
+  /** Absent if the kind is unknown. */
   readonly definition: AnyNode | undefined;
   readonly config: unknown;
   readonly hasTemplates: boolean;
-  /** Absent when they depend on a config that is wrong. */
+  /** Absent if they depend on an invalid config. */
   readonly exits: readonly string[] | undefined;
   readonly issues: readonly Issue[];
 }
@@ -57,7 +57,7 @@ function isWithin(path: readonly (string | number)[], field: readonly string[]):
   return field.every((key, at) => at < path.length && (key === '*' || key === path[at]));
 }
 
-/** Fields read from the saved graph before there is a `ctx`, and the one that must not shadow the engine's own keys. */
+/** Fields that are read from the saved graph before there is a `ctx`. */
 const fixed = ['isDisabled', 'joinMode', 'timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'errorHandling'];
 
 function fixedIssues(data: JsonObject): Issue[] {
@@ -87,12 +87,12 @@ function checkExits(definition: AnyNode, config: unknown, texts: readonly Text[]
   const seen = new Set<string>();
   const repeated = new Set(exits.filter((exit) => seen.size === seen.add(exit).size));
   const issues = [...repeated].map((exit): Issue => {
-    return { path: placeOf(exit, texts), message: `two exits are called "${exit}"` };
+    return { path: pathOfExit(exit, texts), message: `two exits are called "${exit}"` };
   });
   return { exits, issues };
 }
 
-/** Undefined when a template stands where an exit is named, or where the function looks for names. */
+/** Undefined if a template stands in the place of an exit, or of a value that the function of the exits reads. */
 function findExits(definition: AnyNode, config: unknown): readonly string[] | undefined {
   try {
     const exits = exitsOf(definition, config);
@@ -102,8 +102,8 @@ function findExits(definition: AnyNode, config: unknown): readonly string[] | un
   }
 }
 
-/** The field that names an exit, as far as names of fields can tell. */
-function placeOf(exit: string, texts: readonly Text[]): (string | number)[] {
+/** Path of the field that names an exit, guessed from the names of fields. */
+function pathOfExit(exit: string, texts: readonly Text[]): (string | number)[] {
   return (
     texts.find(({ path, text }) => text === exit && /^id$|(?:Branch|Handle)$/.test(String(path.at(-1))))?.path ?? []
   );

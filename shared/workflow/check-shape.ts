@@ -1,21 +1,21 @@
 import type { Issue } from './issues.ts';
 
-/** A graph as numbers: which nodes follow which. */
+/** A graph as indices: the successors of each node. */
 export interface Shape {
   readonly ids: readonly string[];
-  /** Where runs begin. */
+  /** Nodes at which runs begin. */
   readonly roots: Iterable<number>;
   readonly next: readonly (readonly number[])[];
 }
 
-/** What is wrong with the graph as a whole: nodes no run can reach, and cycles. */
+/** Finds faults of the graph as a whole: nodes that no run can reach, and cycles. */
 export function checkShape(shape: Shape): Issue[] {
   return [...unreachable(shape), ...cycles(shape)];
 }
 
 function unreachable({ ids, roots, next }: Shape): Issue[] {
   const reached = new Set(roots);
-  // A Set is walked in order of insertion, also of what is added on the way.
+  // The loop over the Set also visits nodes that are added meanwhile.
   for (const node of reached) for (const target of next[node] ?? []) reached.add(target);
   return ids.flatMap((id, node) => {
     if (reached.has(node)) return [];
@@ -23,7 +23,7 @@ function unreachable({ ids, roots, next }: Shape): Issue[] {
   });
 }
 
-/** One issue for each edge that leads back to a node on the way to it. */
+/** Returns one issue for each edge that leads back to a node on the way to it. */
 function cycles(shape: Shape): Issue[] {
   const issues: Issue[] = [];
   const left = new Set<number>();
@@ -31,7 +31,7 @@ function cycles(shape: Shape): Issue[] {
   return issues;
 }
 
-/** Depth first, with the way to the current node on `way`; no recursion, since a chain may be thousands of nodes long. */
+/** Walks depth first; `way` leads to the current node. Not recursive, since a chain may be thousands of nodes long. */
 function walk({ ids, next }: Shape, from: number, { left, issues }: { left: Set<number>; issues: Issue[] }): void {
   const way = [from];
   const depthOf = new Map([[from, 0]]);

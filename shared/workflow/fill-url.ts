@@ -1,9 +1,9 @@
 import type { JsonObject } from '../json.ts';
-import { evaluate, findTemplate, written } from './templates.ts';
+import { asText, evaluate, findTemplate } from './templates.ts';
 
 /**
- * A URL with its values in place, or what is wrong with one of them. A URL that is one template, or begins with one, takes that
- * value as an address; any other value is a part of what it stands in and can neither end it nor step up.
+ * Fills the templates of a URL, or returns a fault. A template at the beginning may be any address. Other values stay inside
+ * their part of the URL: they can neither end it nor be `.` or `..`.
  */
 export function fillURL(text: string, scope: JsonObject, root = 'ctx'): { url: string } | { fault: string } {
   let url = '';
@@ -13,26 +13,26 @@ export function fillURL(text: string, scope: JsonObject, root = 'ctx'): { url: s
       url += part;
       continue;
     }
-    const value = written(evaluate(part, scope, root));
+    const value = asText(evaluate(part, scope, root));
     if (index === 0) {
       url = value;
       continue;
     }
     if (isInAuthority(url) && !/^[A-Za-z0-9.-]+$/.test(value))
-      return { fault: 'a value cannot be more than a host name there' };
+      return { fault: 'a value before the path must be a host name or a part of one' };
     isTouched = true;
     url += encodeURIComponent(value);
   }
-  if (isTouched && hasStep(url)) return { fault: 'a value cannot be a step in the path' };
+  if (isTouched && hasStep(url)) return { fault: 'a value cannot be "." or ".." in the path' };
   return { url };
 }
 
-/** Whether what comes next still belongs to the host or the port. */
+/** Whether the next character still belongs to the host or the port. */
 function isInAuthority(url: string): boolean {
   return !/^[a-z][a-z0-9+.-]*:[/\\]{2}[^/\\?#]*[/\\?#]/i.test(url);
 }
 
-/** An encoded dot is a dot to the parser of URLs, and some servers decode a segment before they look for steps in it. */
+/** URL parsers treat an encoded dot as a dot, and some servers decode a segment before they look for `..`. */
 function hasStep(url: string): boolean {
   const [path = ''] = url.replace(/^[a-z][a-z0-9+.-]*:[/\\]{2}/i, '').split(/[?#]/);
   return path.split(/[/\\]|%2f|%5c/i).some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));

@@ -1,5 +1,5 @@
 /**
- * A *workflow* is a graph somebody saved; an *instance*, or *run*, is one passage through it.
+ * A *workflow* is a saved graph; an *instance*, or *run*, is one passage through it.
  * A *node* is a step of some kind with its config; an *edge* leads from an exit of one node to another node.
  * An *exit* is a way out of a node. A node leaves by one exit: edges of that exit are *taken*, its other edges are *dead*, and so is
  * every node whose edges are all dead. Hence a join of branches of which only one can happen never waits for the other.
@@ -15,7 +15,7 @@ import { type Issue, invalid, within } from './issues.ts';
 
 const GraphID = z.string().min(1).max(255);
 
-/** A node as the editor sends it; position, size and the like pass through. */
+/** A node as the editor sends it; other fields, such as position and size, pass through. */
 export const WorkflowNode = z.looseObject({ id: GraphID, type: z.string(), data: JsonObject.default({}) });
 export type WorkflowNode = z.infer<typeof WorkflowNode>;
 
@@ -34,7 +34,7 @@ export interface GraphNode {
   readonly definition: AnyNode;
   /** As saved. */
   readonly data: JsonObject;
-  /** `data` parsed by the kind's schema; where the schema wants no text, templates stand unparsed. Shared by all runs. */
+  /** `data` parsed by the kind's schema, except for templates of other types than text. Shared by all runs. */
   readonly config: unknown;
   readonly hasTemplates: boolean;
   readonly joinMode: 'all' | 'any';
@@ -68,7 +68,7 @@ export function compileGraph(nodes: readonly WorkflowNode[], edges: readonly Wor
   return graph;
 }
 
-/** The graph, or everything that is wrong with it. */
+/** Compiles the graph, or returns all its faults. */
 export function checkGraph(
   nodes: readonly WorkflowNode[],
   edges: readonly WorkflowEdge[],
@@ -97,13 +97,13 @@ function startIssues([first, ...others]: readonly number[]): GraphIssue[] {
   return others.map((index) => ({ path: ['workflowNodes', index, 'type'], message: 'there is another start node' }));
 }
 
-/** Indices of what has the id of something before it. */
+/** Indices of elements whose id an earlier element has. */
 function repeated(list: readonly { id: string }[]): number[] {
   const seen = new Set<string>();
   return [...list.keys()].filter((index) => seen.size === seen.add(list[index]?.id ?? '').size);
 }
 
-/** Without a start node, or under a second id, nothing is called unreachable: the reason is reported already. */
+/** Without a start node, or with a repeated id, no node is reported as unreachable: the cause is reported already. */
 function shapeOf(nodes: readonly WorkflowNode[], links: readonly GraphEdge[], starts: readonly number[]): Shape {
   const next = nodes.map((): number[] => []);
   for (const { source, target } of links) next[source]?.push(target);
@@ -141,7 +141,7 @@ function indices(edges: readonly GraphEdge[] = []): number[] {
   return edges.map((edge) => edge.index);
 }
 
-/** How far one run is. Opaque: only the functions below read or write it. */
+/** Progress of one run in the graph. Opaque: only the functions below read or write it. */
 export interface Progress {
   /** Per node, the edges that are neither taken nor dead yet. */
   readonly pending: Uint32Array;
@@ -159,7 +159,7 @@ export function createProgress(graph: Graph): Progress {
   return { pending, state: new Uint8Array(graph.nodes.length), unsettled: 0 };
 }
 
-/** The nodes that are ready at the beginning. */
+/** Makes the start node ready. Returns the nodes that became ready. */
 export function begin(graph: Graph, progress: Progress): number[] {
   if (progress.state[graph.startIndex] !== state.waiting) return [];
   progress.state[graph.startIndex] = state.ready;
@@ -167,14 +167,14 @@ export function begin(graph: Graph, progress: Progress): number[] {
   return [graph.startIndex];
 }
 
-/** Nothing is ready or unsettled among the nodes made ready so far. */
+/** Whether all nodes that became ready are settled. */
 export function isFinished(_graph: Graph, progress: Progress): boolean {
   return progress.unsettled === 0;
 }
 
 /**
- * A node left by an exit, or by none: an end node, a failed one. Answers the nodes that become ready by it, in the order of their
- * edges. Settling a node again changes nothing.
+ * Settles a node that left by an exit, or by none: an end node, a failed node. Returns the nodes that become ready, in the order
+ * of their edges. Settling a node again changes nothing.
  */
 export function settle(graph: Graph, progress: Progress, nodeIndex: number, exit: string | null): number[] {
   const node = graph.nodes[nodeIndex];
@@ -185,7 +185,7 @@ export function settle(graph: Graph, progress: Progress, nodeIndex: number, exit
   progress.state[nodeIndex] = state.settled;
   const wave: Wave = { graph, progress, ready: [], dead: [] };
   leave(wave, node, exit === null ? undefined : takenEdges(node, exit));
-  // Grows while it is walked: a dead node may kill the nodes after it.
+  // The list grows in the loop: a dead node may make the nodes after it dead.
   for (const dead of wave.dead) leave(wave, dead, undefined);
   progress.unsettled += wave.ready.length - 1;
   return wave.ready;
@@ -197,7 +197,7 @@ function takenEdges(node: GraphNode, exit: string): readonly number[] | undefine
   return node.exits.get(elseExitOf(node.definition, node.config) ?? exit);
 }
 
-/** What one settled node sets in motion. */
+/** The effects of settling one node. */
 interface Wave {
   readonly graph: Graph;
   readonly progress: Progress;

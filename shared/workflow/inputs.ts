@@ -3,8 +3,8 @@ import { isJsonObject, Json, type JsonObject } from '../json.ts';
 import { type Issue, invalid } from './issues.ts';
 
 /**
- * Values as the definitions want them: default, then type, then whether one is missing. Without definitions all pass.
- * Null is a value somebody chose, not a missing one: what was resolved once is resolved to the same again.
+ * Applies definitions to values: default, then type, then whether one is missing. Without definitions all values pass.
+ * An explicit null is not a missing value, so that resolved values are resolved to the same again.
  */
 export function resolveInputs(definitions: readonly InputDefinition[], values: JsonObject): JsonObject {
   if (definitions.length === 0) return values;
@@ -26,7 +26,7 @@ export function resolveInputs(definitions: readonly InputDefinition[], values: J
 const InputType = z.enum(['string', 'number', 'boolean', 'object', 'array']);
 type InputType = z.infer<typeof InputType>;
 
-/** A declared input of a workflow or a query. Without a type the value stays as it comes. */
+/** A declared input of a workflow or a query. Without a type the value is not converted. */
 export const InputDefinition = z.looseObject({
   key: z.string().min(1).max(255),
   type: InputType.optional(),
@@ -48,7 +48,7 @@ const wanted: Readonly<Record<InputType, string>> = {
   array: 'a list, or one as JSON text',
 };
 
-/** The value in its declared type, null when it is empty, undefined when it cannot be. */
+/** Converts a value to its declared type; null if it is empty, undefined if it cannot be converted. */
 function coerce({ type }: InputDefinition, value: Json): Json | undefined {
   if (value === null || type === undefined) return value;
   if (type === 'string') return toText(value);
@@ -64,7 +64,7 @@ function toText(value: Json): string {
   return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
 }
 
-/** A number that a double cannot hold stays the text it is, as it does in answers. */
+/** A number that a double cannot represent stays a text, as in answers. */
 function toNumber(value: Json): number | string | null | undefined {
   if (typeof value !== 'string') return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
   const text = value.trim();

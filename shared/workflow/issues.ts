@@ -4,11 +4,11 @@ import { AppError } from '../errors.ts';
 export interface Issue {
   path: (string | number)[];
   message: string;
-  /** As zod names it; `custom` for what no schema says. */
+  /** As zod names it; `custom` for checks outside of schemas. */
   type?: string;
 }
 
-/** One VALIDATION_ERROR that names every place, in the form all our validation errors have. */
+/** Makes one VALIDATION_ERROR of all issues, in the form of all validation errors. */
 export function invalid(issues: readonly Issue[]): AppError {
   const message = issues.map((issue) =>
     issue.path.length ? `${issue.path.join('.')}: ${issue.message}` : issue.message,
@@ -26,7 +26,7 @@ export function fromZod(error: z.ZodError): Issue[] {
   }));
 }
 
-/** The same issues, seen from further out. */
-export function within(place: readonly (string | number)[], issues: readonly Issue[]): Issue[] {
-  return issues.map((issue) => ({ ...issue, path: [...place, ...issue.path] }));
+/** Prefixes the paths of issues. */
+export function within(prefix: readonly (string | number)[], issues: readonly Issue[]): Issue[] {
+  return issues.map((issue) => ({ ...issue, path: [...prefix, ...issue.path] }));
 }

@@ -19,7 +19,7 @@ const retryDelaySeconds = z.number().min(0).max(300).optional();
 
 const NodeDefaults = z.looseObject({ timeoutSeconds, retryLimit, retryDelaySeconds }).meta({ id: 'NodeDefaults' });
 
-/** What a workflow says for all its nodes. Keys we do not know are kept. */
+/** Options of a workflow for all its nodes. Unknown keys are kept. */
 export const WorkflowOptions = z.looseObject({
   inputDefinitions: z
     .array(InputDefinition.meta({ id: 'InputDefinition' }))
@@ -55,7 +55,7 @@ export function runTimeoutMs(options: WorkflowOptions): number {
   return parseDuration(options.workflowRunTimeout ?? sevenDays);
 }
 
-/** Milliseconds. */
+/** Converts a duration to milliseconds. */
 export function parseDuration(value: number | string): number {
   const ms = toMs(value);
   if (ms === undefined)
@@ -77,7 +77,7 @@ function named(ms: number, ...names: string[]): [string, number][] {
   return names.map((name) => [name, ms]);
 }
 
-// A deadline has to fit a date of JavaScript and of Postgres.
+// A deadline must be a valid date in JavaScript and in Postgres.
 const maxMs = 3_650 * 86_400_000;
 
 function toMs(value: number | string): number | undefined {
@@ -90,14 +90,14 @@ function toMs(value: number | string): number | undefined {
 
 export interface NodePolicy {
   timeoutMs: number;
-  /** Tries after the first. */
+  /** Attempts after the first. */
   retryLimit: number;
   retryDelayMs: number;
-  /** Undefined: the `error` exit when something is connected to it, else the run fails. */
+  /** Undefined: the node leaves by the `error` exit if it is connected, otherwise the run fails. */
   errorHandling: z.infer<typeof ErrorHandling> | undefined;
 }
 
-/** How long, how often, and what an error does: the node says, else the workflow for its kind, else for all, else the platform. */
+/** Timeout, retries and error handling: from the node, else from the workflow for its kind or for all kinds, else defaults. */
 export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolicy {
   const own = isJsonObject(node.config) ? node.config : {};
   const { kind: name } = node.definition;

@@ -3,9 +3,9 @@ import { fromZod, type Issue } from './issues.ts';
 import { findTemplate } from './templates.ts';
 
 interface Around {
-  /** Stand-ins for what a template will bring. */
+  /** Stand-ins for the values of templates. */
   defaultValue: unknown;
-  /** Top-level fields in which a template is nothing that will be replaced. */
+  /** Top-level fields whose templates are not replaced. */
   raw?: readonly string[] | undefined;
 }
 
@@ -15,8 +15,8 @@ export interface ParsedAround {
 }
 
 /**
- * A value by its schema, with templates allowed where the schema wants something else: the parse before use sees their values.
- * Stand-ins take their place meanwhile, so that the rest is checked and defaults are filled in.
+ * Parses a value by its schema, but accepts a template for a value of any type: its value is parsed before use. Stand-ins
+ * replace templates meanwhile, so that the rest is checked and defaults are filled in.
  */
 export function parseAround(schema: z.ZodType, saved: unknown, { defaultValue, raw = [] }: Around): ParsedAround {
   const strict = schema.safeParse(saved);
@@ -35,7 +35,7 @@ export function parseAround(schema: z.ZodType, saved: unknown, { defaultValue, r
   return { value, issues: lenient.success ? [] : fromZod(lenient.error).filter((issue) => !isResolved(issue)) };
 }
 
-/** Whether a text is one template and nothing else: it takes the value's own type. */
+/** Whether a text is one template and nothing else. It then becomes the value with its type. */
 export function isTemplate(value: unknown): boolean {
   return typeof value === 'string' && Boolean(findTemplate(value)?.whole);
 }

@@ -1,21 +1,21 @@
 import type { Json, JsonObject } from '../json.ts';
 
-/** What stands between `{{` and `}}`: a path of own properties. With a fault it is undefined whatever the scope. */
+/** The text between `{{` and `}}`: a path of own properties. With a fault its value is always undefined. */
 export interface Expression {
   readonly source: string;
   readonly root: string | null;
   readonly keys: readonly (string | number)[];
-  /** What a person has to change, when this is not a path we read. */
+  /** Error message, if the text is not a path that may be read. */
   readonly fault: string | null;
 }
 
-/** A text cut at its expressions; `whole` when it is one expression and nothing else. */
+/** A text split at its expressions; `whole` is set if it is one expression and nothing else. */
 export interface Template {
   readonly parts: readonly (string | Expression)[];
   readonly whole: Expression | null;
 }
 
-/** The template a text holds, if it holds one. */
+/** Parses a text; undefined if it contains no template. */
 export function findTemplate(text: string): Template | undefined {
   const open = text.indexOf('{{');
   if (open < 0) return undefined;
@@ -30,7 +30,7 @@ export function findTemplate(text: string): Template | undefined {
   return template ?? undefined;
 }
 
-// Bounded both ways, so that texts written by tenants cannot fill the process.
+// Limits in number and length, so that texts of tenants cannot fill the memory.
 const maxCached = 2_000;
 const maxCachedLength = 2_000;
 const cache = new Map<string, Template | null>();
@@ -63,7 +63,7 @@ interface Block {
   end: number;
 }
 
-/** Reads to the closing braces, or answers undefined when there are none. A quoted key may hold braces. */
+/** Reads to the closing braces; undefined if there are none. A quoted key may contain braces. */
 function readBlock(text: string, start: number): Block | undefined {
   const { root, keys, end: pathEnd } = readPath(text, start);
   const closed = root === null ? null : match(close, text, pathEnd);
@@ -102,18 +102,18 @@ function match(pattern: RegExp, text: string, at: number): RegExpExecArray | nul
   return pattern.exec(text);
 }
 
-/** Digits become an index; longer ones are names that only look like numbers, and would lose digits. */
+/** Digits become an index, but only up to nine: a longer number could lose digits. */
 function toKey(text: string): string | number {
   return /^(?:0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text;
 }
 
-/** Whether a text is a path that somebody forgot to put in braces, e.g. `ctx.input.id`. */
+/** Whether a text is a path without braces, e.g. `ctx.input.id`. */
 export function isBarePath(text: string, root: string): boolean {
   const path = readPath(text, 0);
   return path.root === root && path.keys.length > 0 && text.slice(path.end).trim() === '';
 }
 
-/** What a person has to change in a text before it can be used with this root. */
+/** Error messages for the templates of a text, whose paths must begin with this root. */
 export function faultsOf(text: string, root: string): string[] {
   const expressions = findTemplate(text)?.parts.filter((part) => typeof part === 'object') ?? [];
   return expressions.flatMap(({ source, root: own, fault }) => {
@@ -123,7 +123,7 @@ export function faultsOf(text: string, root: string): string[] {
   });
 }
 
-/** The value of an expression: own properties only, undefined for anything else. The value is shared, not copied. */
+/** Returns the value of an expression: own properties only, otherwise undefined. The value is shared, not copied. */
 export function evaluate(expression: Expression, scope: JsonObject, root: string): Json | undefined {
   if (expression.fault !== null || expression.root !== root) return undefined;
   let value: Json | undefined = scope;
@@ -139,8 +139,8 @@ function elementOf(list: readonly Json[], key: string | number): Json | undefine
   return key === 'length' ? list.length : undefined;
 }
 
-/** A value as a part of a text. */
-export function written(value: Json | undefined): string {
+/** Converts a value to text. */
+export function asText(value: Json | undefined): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
@@ -150,7 +150,7 @@ export interface Text {
   text: string;
 }
 
-/** Every string of a value with its path, but for the top-level fields named in `raw`. */
+/** Yields every string of a value with its path, except in the top-level fields named in `raw`. */
 export function* textsOf(value: Json, raw: readonly string[] = []): Generator<Text> {
   if (typeof value === 'string') yield { path: [], text: value };
   if (typeof value !== 'object' || value === null) return;

@@ -78,9 +78,11 @@ test('what is sealed holds no secret and opens to what it was, in its own row on
 
   expect(JSON.stringify(sealed)).not.toMatch(/p4ss|c3rt|f4ll|t0ken|v4lue|l1st|r3cord|0000/);
   expect(openSecrets(Options, sealed, place)).toEqual(options);
-  expect(() => openSecrets(Options, sealed, { ...place, context: 'datasource:2:options' })).toThrow('does not belong');
+  expect(() => openSecrets(Options, sealed, { ...place, context: 'datasource:2:options' })).toThrow(
+    'sealed for another field',
+  );
   const swapped = { ...sealed, fallback: sealed.password ?? null };
-  expect(() => openSecrets(Options, swapped, place)).toThrow('does not belong');
+  expect(() => openSecrets(Options, swapped, place)).toThrow('sealed for another field');
 });
 
 test('a text that looks sealed is sealed like any other', () => {

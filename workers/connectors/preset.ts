@@ -10,7 +10,7 @@ import { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
-import { written } from '#shared/workflow/templates.ts';
+import { asText } from '#shared/workflow/templates.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { fieldsOf, readBody } from '../http/body.ts';
 import { at } from '../http/pages.ts';
@@ -35,7 +35,7 @@ export async function connectPreset(
   const { failure } = preset;
   const own = Object.entries(preset.headers ?? {}).map(([key, value]) => ({ key, value }));
   const chosen = Object.entries(preset.optionHeaders ?? {})
-    .map(([key, field]) => ({ key, value: written(options[field]) }))
+    .map(([key, field]) => ({ key, value: asText(options[field]) }))
     .filter(({ value }) => value !== '');
   const api = openAPI(
     restapi.options.parse({
@@ -118,14 +118,14 @@ function bodyOf(body: PresetBody | string, fields: JsonObject): Json {
 
 /** Fills `{name}` as one encoded path segment. */
 function filled(text: string, fields: JsonObject): string {
-  return text.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(written(fields[name])));
+  return text.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(asText(fields[name])));
 }
 
 /** Turns an error that the API sends with status 200 into an error. */
 function mustAgree(answer: HTTPResponse, { ok, message }: { ok: string; message: string }): void {
   const said = readBody(answer);
   if (!isJsonObject(said) || said[ok] !== false) return;
-  const code = written(said[message]).slice(0, 200);
+  const code = asText(said[message]).slice(0, 200);
   throw new AppError('UPSTREAM_FAILED', `The API refuses: ${code}`, { retry: false, details: { code } });
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
-import { written } from '#shared/workflow/templates.ts';
+import { asText } from '#shared/workflow/templates.ts';
 import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 
 export type BodyFormat = 'json' | 'xml' | 'text' | 'form';
@@ -45,7 +45,7 @@ function flatten(name: string, value: Json | undefined): [string, string][] {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap((child, index) => flatten(`${name}[${index}]`, child));
   if (isJsonObject(value)) return Object.entries(value).flatMap(([key, child]) => flatten(`${name}[${key}]`, child));
-  return [[name, written(value)]];
+  return [[name, asText(value)]];
 }
 
 /** What an answer says, by its media type: JSON itself, texts as text, anything else base64, nothing null. */

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
-import { written } from '#shared/workflow/templates.ts';
+import { asText } from '#shared/workflow/templates.ts';
 
 /** The address of an endpoint, which is below the base and nowhere else. */
 export function endpointURL(base: URL, endpoint: string): URL {
@@ -45,7 +45,7 @@ function decoded(segment: string): string {
 export function addParams(url: URL, params: readonly { key: string; value: Json }[]): void {
   for (const { key, value } of params) {
     for (const item of Array.isArray(value) ? value : [value])
-      if (item !== null && item !== undefined) url.searchParams.append(key, written(item));
+      if (item !== null && item !== undefined) url.searchParams.append(key, asText(item));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Pagination } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
-import { written } from '#shared/workflow/templates.ts';
+import { asText } from '#shared/workflow/templates.ts';
 import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 import { saySent } from '../outbound/upstream-error.ts';
 import { readBody } from './body.ts';
@@ -118,7 +118,7 @@ function afterCursor(
   answer: Json,
 ): PageAddress | undefined {
   if (morePath !== '' && at(answer, morePath) !== true) return undefined;
-  const cursor = written(at(answer, cursorPath));
+  const cursor = asText(at(answer, cursorPath));
   const last = cursorIn === 'body' ? before : url.searchParams.get(cursorParam);
   if (cursor === '' || cursor === 'false' || cursor === last) return undefined;
   return cursorIn === 'body' ? { url, cursor } : only(withParams(url, { [cursorParam]: cursor }));

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   type AssetPermission as AssetGrant,
   isActionOf,
+  notAPermission,
   objectType,
   RolePermission,
 } from '#shared/policy/permissions.ts';
@@ -40,7 +41,7 @@ const PermissionText = z
       ? AssetPermission.safeParse({ resourceType, resourceID, action })
       : RolePermission.safeParse(text);
     if (parsed.success) return parsed.data;
-    check.addIssue({ code: 'custom', message: 'is not a permission' });
+    check.addIssue({ code: 'custom', message: notAPermission(text) });
     return z.NEVER;
   });
 

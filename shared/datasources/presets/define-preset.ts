@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { type DatasourceDefinition, defineDatasource } from '../define-datasource.ts';
 import type { restapi } from '../restapi.ts';
 
-/** How options become credentials: names of fields of the options. */
+/** The credentials, as names of fields of the options. */
 export type PresetAuth = { as: 'bearer'; token: string } | { as: 'basic'; username: string; password: string };
 
-/** Fields of a body, each with the field of the query that it takes, or with fields of its own. */
+/** Fields of a body, each with the name of the query field that fills it, or with fields of its own. */
 export interface PresetBody {
   readonly [name: string]: string | PresetBody;
 }
@@ -13,49 +13,49 @@ export interface PresetBody {
 type Pagination = z.input<typeof restapi.query>['pagination'] & {};
 type Without<T> = T extends unknown ? Omit<T, 'itemsPath' | 'limitParam' | 'pageSize'> : never;
 
-/** How a list goes on, in the words of the REST type. */
+/** How a list is paged, in terms of the REST type. */
 export interface PresetPaging {
-  /** The field of the query that says how many are wanted in all. */
+  /** The query field with the number of items wanted in all. */
   readonly wanted: string;
-  /** The parameter, or the field of the body, that says how many come at once, and how many that can be. */
+  /** The parameter or body field for the size of a page. */
   readonly size: string;
   readonly maxPageSize: number;
   readonly by: Without<Exclude<Pagination, { type: 'none' | 'page' }>>;
 }
 
-/** One call of the API. In `path`, `{name}` is a field of the query, or of the options, as one segment. */
+/** One call of the API. In `path`, `{name}` is a query field or a field of the options, as one segment. */
 export interface PresetCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Parameters of the address, each with the field of the query that it takes. */
+  /** Parameters of the URL, each with the name of the query field that fills it. */
   readonly params?: Readonly<Record<string, string>>;
-  /** The field of the query whose own fields are parameters, too. */
+  /** The query field whose own fields are further parameters. */
   readonly filters?: string;
-  /** Fields of the body, or the field that is the whole body. */
+  /** Fields of the body, or the name of the query field that is the whole body. */
   readonly body?: PresetBody | string;
-  /** Fields of the query that there must be, beside those in the path. */
+  /** Required query fields, beside those in the path. */
   readonly needs?: readonly string[];
-  /** Where the list is in the answer, empty for the answer itself; absent: the answer is the result. */
+  /** Path of the list in the response; empty: the response is the list; absent: the response is the result. */
   readonly items?: string;
   /** Absent: one page. */
   readonly paging?: PresetPaging;
 }
 
-/** An API as data: what it takes to ask it by the names of its own things. */
+/** An API described as data: its credentials, and its calls by the API's own names. */
 export interface Preset {
   /** `{name}` is a field of the options. */
   readonly baseUrl: string;
   readonly auth: PresetAuth;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Headers that take a field of the options, if it is there. */
+  /** Headers, each with the name of the options field that fills it. Absent if that is empty. */
   readonly optionHeaders?: Readonly<Record<string, string>>;
   readonly bodyFormat: 'json' | 'form';
-  /** By `resource.operation`, or by `operation` where the API has one kind of thing. */
+  /** By `resource.operation`, or by `operation` if the API has only one resource. */
   readonly calls: Readonly<Record<string, PresetCall>>;
-  /** An API that answers 200 to what it refuses: the field that is then false, and the one that says why. */
+  /** For an API that answers errors with 200: the field that is then false, and the field with the reason. */
   readonly failure?: { readonly ok: string; readonly message: string };
-  /** What `test` asks. */
+  /** Path that the test of a datasource requests. */
   readonly probe: string;
 }
 
@@ -77,22 +77,27 @@ export function definePreset<const Type extends string, Options extends z.ZodObj
     const call = Object.hasOwn(preset.calls, name) ? preset.calls[name] : undefined;
     if (!call) {
       const known = Object.keys(preset.calls).join(', ');
-      issues.addIssue({ code: 'custom', path: ['operation'], message: `there is no ${name}; there are ${known}` });
+      issues.addIssue({
+        code: 'custom',
+        path: ['operation'],
+        message: `there is no operation ${name}; expected one of ${known}`,
+      });
       return;
     }
     const inPath = fieldsInPath(call.path).filter((field) => !Object.hasOwn(options.shape, field));
     for (const field of [...(call.needs ?? []), ...inPath])
-      if (isEmpty(fields[field])) issues.addIssue({ code: 'custom', path: [field], message: `is needed for ${name}` });
+      if (isEmpty(fields[field]))
+        issues.addIssue({ code: 'custom', path: [field], message: `is required for ${name}` });
   }) as Query;
   return { ...defineDatasource({ ...definition, query, category: 'api' }), preset };
 }
 
-/** The key in `calls`. */
+/** The key of a call in `calls`. */
 export function callName({ resource, operation }: { resource?: unknown; operation?: unknown }): string {
   return resource === undefined ? String(operation) : `${String(resource)}.${String(operation)}`;
 }
 
-/** Calls of one kind of thing, under its name. */
+/** Calls of one resource, under its name. */
 export function named(resource: string, calls: Readonly<Record<string, PresetCall>>): Record<string, PresetCall> {
   return Object.fromEntries(Object.entries(calls).map(([operation, call]) => [`${resource}.${operation}`, call]));
 }
@@ -101,7 +106,7 @@ function fieldsInPath(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 }
 
-/** What was left out by whoever asks is left out of the request. */
+/** Whether a field is empty. Empty fields are left out of the request. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   return typeof value === 'object' && Object.keys(value).length === 0;
@@ -109,7 +114,7 @@ export function isEmpty(value: unknown): boolean {
 
 export const id = z.string().max(500).default('');
 export const text = z.string().max(40_000).default('');
-export const limitOf = (maxPageSize: number) => z.int().min(1).max(maxPageSize).default(Math.min(100, maxPageSize));
+export const limitOf = (max: number) => z.int().min(1).max(max).default(Math.min(100, max));
 export const fieldsOf = z.record(z.string(), z.json()).default({});
-/** As many as one query may be answered with. */
+/** Number of items wanted, up to the limit of one query. */
 export const wanted = limitOf(10_000);

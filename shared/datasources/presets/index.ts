@@ -6,5 +6,5 @@ import { slack } from './slack.ts';
 import { stripe } from './stripe.ts';
 import { twilio } from './twilio.ts';
 
-/** APIs as data; one connector asks them all. */
+/** APIs described as data; one connector calls all of them. */
 export const presets = [airtable, stripe, twilio, sendgrid, slack, notion, jira] as const;

@@ -8,7 +8,7 @@ const number = z
   .regex(/^\d{0,20}$/, 'must be a number')
   .default('');
 
-/** The most of every list: who asks for more gets less than a page, which would seem to be the end. */
+/** Maximum page size of all lists. A larger one would get a shorter page, which looks like the end of the list. */
 const maxPageSize = 50;
 
 function list(path: string, items: string): PresetCall {
@@ -21,7 +21,7 @@ function list(path: string, items: string): PresetCall {
   };
 }
 
-/** The Cloud product. */
+/** Jira Cloud. */
 export const jira = definePreset({
   type: 'jira',
   label: 'Jira',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, type PresetPaging, wanted } from './define-preset.ts';
 
-/** Where a GET has it in the address, a POST has it in the body. */
+/** Paging of a list: a GET has it in the query of the URL, a POST in the body. */
 function paging(cursorIn: 'query' | 'body'): PresetPaging {
   return {
     wanted: 'pageSize',
@@ -32,7 +32,7 @@ export const notion = definePreset({
     filter: fieldsOf,
     sorts: z.array(z.json()).max(20).default([]),
     searchQuery: z.string().max(1_000).default(''),
-    /** What is made or changed, as Notion describes it: parent, properties, children; of a comment parent and rich_text. */
+    /** Fields to create or change, as in Notion's reference: parent, properties, children; for a comment parent and rich_text. */
     page: fieldsOf,
     children: z.array(z.json()).max(100).default([]),
     pageSize: wanted,
@@ -46,7 +46,7 @@ export const notion = definePreset({
     probe: '/users/me',
     calls: {
       'databases.retrieve': { method: 'GET', path: '/databases/{databaseId}' },
-      // Of the version before data sources: it answers for databases that have only one.
+      // Version of the API before data sources; it works for databases that have only one.
       'databases.query': {
         method: 'POST',
         path: '/databases/{databaseId}/query',

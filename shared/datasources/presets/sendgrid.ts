@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, named, type PresetCall, type PresetPaging, wanted } from './define-preset.ts';
 
-/** Addresses to which nothing is sent any more: all of these lists have the same form. */
+/** Lists of suppressed addresses, which all have the same form. */
 function suppressed(list: string): Record<string, PresetCall> {
   const path = `/suppression/${list}`;
   return {
@@ -53,7 +53,7 @@ export const sendgrid = definePreset({
     operation: z.enum(['list', 'get', 'send', 'create', 'update', 'upsert', 'search', 'count', 'delete']),
     resourceId: id,
     email: id,
-    /** The body as SendGrid describes it, such as personalizations, from, subject, content; of a list what it is filtered by. */
+    /** The body as in SendGrid's reference, such as personalizations, from, subject, content; for a list its filters. */
     params: fieldsOf,
     contacts: z.array(z.record(z.string(), z.json())).max(30_000).default([]),
     listIds: z.array(z.string().max(100)).max(100).default([]),

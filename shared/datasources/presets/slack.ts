@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret } from '../../secret.ts';
 import { definePreset, id, type PresetCall, type PresetPaging, text, wanted } from './define-preset.ts';
 
-/** Slack asks for no more than 200 at once. */
+/** Slack recommends at most 200 items per page. */
 const paging: PresetPaging = {
   wanted: 'limit',
   size: 'limit',

@@ -29,7 +29,7 @@ const operations = [
 ] as const;
 type Operation = (typeof operations)[number];
 
-/** The paths of Stripe are regular: what differs is which of these each thing has. */
+/** Stripe's paths are regular: resources differ only in which of these calls they have. */
 function calls(path: string, own: readonly Operation[]): Record<string, PresetCall> {
   const one = `${path}/{resourceId}`;
   const step = (name: string): PresetCall => ({ method: 'POST', path: `${one}/${name}`, body: 'params' });
@@ -90,7 +90,7 @@ export const stripe = definePreset({
     ]),
     operation: z.enum(operations),
     resourceId: id,
-    /** In Stripe's own names; of a list what it is filtered by. */
+    /** Parameters in Stripe's own names; for a list its filters. */
     params: fieldsOf,
     limit: wanted,
     startingAfter: id,
@@ -110,7 +110,7 @@ export const stripe = definePreset({
       ...named('paymentIntents', calls('/payment_intents', [...every, 'search', 'confirm', 'capture', 'cancel'])),
       ...named('invoices', calls('/invoices', [...every, 'search', 'delete', 'finalize', 'pay', 'send', 'void'])),
       ...named('subscriptions', calls('/subscriptions', [...every, 'search'])),
-      // The only one that ends by being deleted.
+      // The only resource that is cancelled with DELETE.
       'subscriptions.cancel': { method: 'DELETE', path: '/subscriptions/{resourceId}' },
       ...named('products', calls('/products', [...every, 'search', 'delete'])),
       ...named('prices', calls('/prices', [...every, 'search'])),

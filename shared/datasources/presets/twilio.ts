@@ -4,7 +4,7 @@ import { definePreset, fieldsOf, id, named, type PresetCall, wanted } from './de
 
 const account = '/Accounts/{accountSid}';
 
-/** The API of Twilio is regular, too: what differs is which of these each thing has. */
+/** Twilio's paths are regular: resources differ only in which of these calls they have. */
 function calls(path: string, items: string): Record<'list' | 'fetch' | 'create' | 'update' | 'delete', PresetCall> {
   const one = `${path}/{resourceSid}.json`;
   return {
@@ -39,7 +39,7 @@ export const twilio = definePreset({
     resource: z.enum(['messages', 'calls', 'accounts', 'phonenumbers', 'recordings', 'balance']),
     operation: z.enum(['list', 'fetch', 'create', 'update', 'delete']),
     resourceSid: id,
-    /** In Twilio's own names: To, From, Body; of a list what it is filtered by. */
+    /** Parameters in Twilio's own names, such as To, From, Body; for a list its filters. */
     params: fieldsOf,
     limit: wanted,
   }),

@@ -1,6 +1,6 @@
 /**
- * In order; only ever appended to. Without the classes, so that a process that only asks which migrations have run does not
- * load the packages that run them.
+ * In order; entries are only appended. Without the classes, so that a process that only checks which migrations have run does
+ * not load the packages that run them.
  */
 export const migrationNames = [
   'Migration20261121000000_Foundation',

@@ -103,7 +103,7 @@ describe('creating a data query', () => {
     [
       'a placeholder of the server',
       { dataQueryOptions: { query: 'select $1' } },
-      /^dataQueryOptions\.query: .*placeholders are ours/,
+      /^dataQueryOptions\.query: .*instead of the placeholder/,
     ],
   ])('refuses %s by its place', async (_what, more, message) => {
     expect(await create(more)).toMatchObject({
@@ -402,7 +402,7 @@ describe('running a query', () => {
       await run({ cursor: first.body.nextCursor.replace(/\.2\.3$/, '.4.4') }),
     ])
       expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
-    expect((await run({ cursor: 'x' })).body.error.message).toMatch(/^cursor: must be a nextCursor/);
+    expect((await run({ cursor: 'x' })).body.error.message).toMatch(/^cursor: must be the nextCursor/);
 
     const { rows } = await cluster.pool.query('select sealed from result_page where source = $1', [`dataquery:${id}`]);
     expect(rows).toHaveLength(2);
@@ -422,8 +422,8 @@ describe('running a query', () => {
 
   test('in pages is neither cached nor transformed, and the oldest results of a tenant make room', async () => {
     for (const [options, message] of [
-      [{ rowsPerPage: 10, cacheSeconds: 10 }, /rowsPerPage: cannot stand beside cacheSeconds/],
-      [{ rowsPerPage: 10, transform: 'return 1' }, /rowsPerPage: cannot stand beside transform/],
+      [{ rowsPerPage: 10, cacheSeconds: 10 }, /rowsPerPage: cannot be used with cacheSeconds/],
+      [{ rowsPerPage: 10, transform: 'return 1' }, /rowsPerPage: cannot be used with transform/],
       [{ rowsPerPage: 10_001 }, /rowsPerPage: /],
     ] as const) {
       const { status, body } = await create({ dataQueryOptions: { query: 'select 1', ...options } });

@@ -274,7 +274,7 @@ test('two tables of one name are refused', async () => {
         { name: 'A', fileInfo },
       ],
     }),
-  ).rejects.toThrow('names of their own');
+  ).rejects.toThrow('must have different names');
 });
 
 test('the files and their columns can be looked through', async () => {

@@ -216,7 +216,9 @@ test('a value stays in its place', async () => {
 });
 
 test('a call that there is not, or that lacks something, is refused with the name of the field', () => {
-  expect(() => bindQuery(stripe, { resource: 'payouts', operation: 'retrieve' }, {})).toThrow(/resourceId: is needed/);
+  expect(() => bindQuery(stripe, { resource: 'payouts', operation: 'retrieve' }, {})).toThrow(
+    /resourceId: is required/,
+  );
   expect(() => bindQuery(stripe, { resource: 'balanceTransactions', operation: 'create' }, {})).toThrow(/operation/);
 });
 
