@@ -65,7 +65,7 @@ export const accountRoutes = [
   }),
 ];
 
-/** The contract says 404 here, also to somebody who is no member: both learn the same. */
+/** The contract answers 404 here; a caller who is not a member gets the same answer. */
 async function findOwnTenant(
   em: EntityManager,
   { tenantID, userID }: { tenantID: string; userID: string },

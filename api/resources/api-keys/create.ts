@@ -29,7 +29,7 @@ export const createApiKey = tenantRoute({
   body: ApiKeyCreate,
   response: z.object({ apiKey: NewApiKey }),
   isSecret: true,
-  // To answer a repeated request, the key would have to be stored.
+  // Not idempotent: to repeat the answer, the key would have to be stored.
   idempotent: false,
 
   async handle({ body, caller, em, tenantID, require, holds }, { config }) {
@@ -68,7 +68,7 @@ export const cloneApiKey = tenantRoute({
     const original = await em.findOne(ApiKeyEntity, { id: params.apiKeyID });
     if (!original) throw new AppError('NOT_FOUND', 'API key not found');
     const { apiKeyDescription, permissions, folderID } = original;
-    // A copy of what has expired would have to be given another expiry before it could be used.
+    // An expired key is not copied: the copy would be unusable.
     const isExpired = original.expiresAt && original.expiresAt.getTime() <= Date.now();
     const expiresAt = isExpired ? defaultExpiry(config) : original.expiresAt;
     const roleIDs = (await readRoleIDs(onEntities(em), tenantID, [original.id])).get(original.id) ?? [];
@@ -92,7 +92,7 @@ interface Settings {
   isDisabled?: boolean;
 }
 
-/** The key, its rules and its roles, together or not at all. */
+/** Writes the key, its rules and its roles in one transaction. */
 async function save(
   em: EntityManager,
   caller: Caller,

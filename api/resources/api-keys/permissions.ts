@@ -5,7 +5,7 @@ import { requireRoles } from '#shared/policy/roles.ts';
 import type { Gate } from '../../http/authorize.ts';
 import { requireHeld } from '../../http/grant.ts';
 
-/** What the key may do then. */
+/** Rules that give the key its permissions. */
 export function rulesOf(keyID: string, permissions: readonly RolePermission[]): RuleSpec[] {
   return permissions.map((permission) => ({ subject: keyID, ...ruleOf(permission) }));
 }
@@ -15,7 +15,7 @@ interface Rights {
   roleIDs: readonly string[];
 }
 
-/** Nobody gives a key what they do not hold, by itself or by way of a role. */
+/** Rejects permissions that the caller does not hold, given directly or by a role. */
 export async function requireRights(
   em: EntityManager,
   tenantID: string,

@@ -34,7 +34,7 @@ export const ApiKeyCreate = z
   }))
   .meta({ id: 'ApiKeyCreate', examples: [exampleApiKeyCreate] });
 
-/** What is left out stays. */
+/** Absent fields stay. */
 export const ApiKeyUpdate = z
   .object({ ...settings, isDisabled: z.boolean().optional() })
   .transform(({ apiKeyTitle, ...body }) => ({ ...body, apiKeyName: body.apiKeyName ?? apiKeyTitle }))
@@ -66,7 +66,7 @@ export const ApiKey = z
   })
   .meta({ id: 'ApiKey', examples: [exampleApiKey] });
 
-/** The one answer with the key itself. */
+/** The only answer that contains the key. */
 export const NewApiKey = ApiKey.extend({ key: z.string().describe('The key itself, which no other answer has') }).meta({
   id: 'NewApiKey',
   examples: [exampleNewApiKey],

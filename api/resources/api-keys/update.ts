@@ -11,7 +11,7 @@ import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';
 import { ApiKey, ApiKeyID, ApiKeyUpdate } from './schemas.ts';
 
-/** The contract names both methods for it. */
+/** The contract names both methods, PATCH and PUT. */
 export const updateApiKey = updateBy({
   name: 'updateApiKey',
   method: 'patch',
@@ -52,7 +52,7 @@ function updateBy(words: Words): Route {
         const after = body.apiKeyPermissions ?? before;
         const added = after.filter((permission) => !before.includes(permission));
         const isRevived = (key.isDisabled && body.isDisabled === false) || lastsLonger(key, body.apiKeyExpiry);
-        // Nobody gives what they do not hold: neither a new permission nor, to a key that would be refused, all that it has.
+        // A caller can grant only permissions it holds: new ones, and all of them when an expired or disabled key is revived.
         const held = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
         const roleIDs = body.roleIDs ?? held;
         const addedRoles = roleIDs.filter((id) => !held.includes(id));
@@ -73,7 +73,7 @@ function updateBy(words: Words): Route {
   });
 }
 
-/** Null is for ever, undefined is as before. */
+/** Null means no expiry, undefined leaves it. */
 function lastsLonger({ expiresAt }: ApiKeyEntity, expiry: Date | null | undefined): boolean {
   if (!expiresAt || expiry === undefined) return false;
   return expiry === null || expiry > expiresAt;

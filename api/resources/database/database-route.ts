@@ -8,7 +8,7 @@ import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, ty
 interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
   name: string;
   method: Method;
-  /** Below `T/database`. */
+  /** Path below `T/database`. */
   path: string;
   summary: string;
   description: string;
@@ -21,7 +21,7 @@ interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.Zo
   operation(request: Parsed<P, Q, B>): DatabaseOperation;
 }
 
-/** A route that a worker answers: it is no more than a question. */
+/** A route whose request is answered by a worker. */
 export function databaseRoute<
   P extends z.ZodType = z.ZodType<Record<string, never>>,
   Q extends z.ZodType = z.ZodType<Record<string, never>>,
@@ -37,7 +37,7 @@ export function databaseRoute<
     errors: ['409', '502', '504', ...(route.params ? (['404'] as const) : [])],
 
     async handle(input, context) {
-      // The route's own schema parses it before it leaves.
+      // The route's response schema parses it before it is sent.
       return (await askDatabase(input, context, operation(input))) as z.input<R>;
     },
   });
@@ -45,7 +45,7 @@ export function databaseRoute<
 
 type Asker = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'signal'>;
 
-/** Beyond the time the statement itself may take. */
+/** Added to the statement's own time limit. */
 const PATIENCE_MS = 5_000;
 const EXPORT_MS = 300_000;
 

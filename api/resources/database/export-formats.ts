@@ -1,18 +1,18 @@
 import type { Json, JsonObject } from '#shared/json.ts';
 
-/** Rows in portions, as they come. */
+/** Rows in batches, as they arrive. */
 export type Portions = AsyncIterable<readonly JsonObject[]>;
 
 interface ExportFormat {
   type: string;
-  /** What a file of this kind can hold. */
+  /** Limits of this file format. */
   maxRows: number;
   write(columns: readonly Column[], portions: Portions): AsyncIterable<string | Uint8Array>;
 }
 
 interface Column {
   name: string;
-  /** As the server calls it. */
+  /** Type name of the server. */
   type: string;
 }
 
@@ -36,7 +36,7 @@ async function* writeJSON(_columns: readonly Column[], portions: Portions): Asyn
   yield before === '[' ? '[]' : ']';
 }
 
-/** RFC 4180: a null is nothing, an empty text is `""`. */
+/** RFC 4180: null is an empty field, an empty text is `""`. */
 async function* writeCSV(columns: readonly Column[], portions: Portions): AsyncGenerator<string> {
   const names = columns.map(({ name }) => name);
   yield lineOf(names);
@@ -57,7 +57,7 @@ function asText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Numbers and booleans are themselves, all else is text: a text that looks like a formula is a text. */
+/** Numbers and booleans keep their type, other values are text cells, so that no text is read as a formula. */
 async function* writeXLSX(columns: readonly Column[], portions: Portions): AsyncGenerator<Uint8Array> {
   // Loaded with the first workbook: an API process that exports none is 8 MB smaller without it.
   const { writeXlsxStream } = await import('hucre/xlsx');
@@ -73,7 +73,7 @@ function toCell(value: Json, type: string): string | number | boolean | null {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }
 
-/** A workbook has 15 digits: what has more would be another number. */
+/** A workbook stores 15 digits: a longer number would change. */
 function asNumber(text: string): string | number {
   const digits = text.replace(/^-?0*\.?0*|\./g, '');
   return /^-?\d+(?:\.\d+)?$/.test(text) && digits.length <= 15 ? Number(text) : text;

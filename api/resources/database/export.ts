@@ -36,7 +36,7 @@ export const exportRows = tenantRoute({
         );
       response.attachment(`export.${format}`).type(type).set('x-content-type-options', 'nosniff');
       const owner = { tenantID, source: DATABASE_EXPORT, callerID: caller.id };
-      // Whatever goes wrong from here on, the client sees a file that ends too early as one.
+      // The status has been sent: on an error the connection is cut, so that the client sees an incomplete file.
       await pipeline(write(found.columns, portionsOf(context, owner, found)), response, { signal });
     } finally {
       await forgetResult(context.pool, found.resultID);

@@ -36,7 +36,7 @@ export const Preview = z.object({
 });
 export const Drop = Preview.extend({ cascade: Flag.meta({ description: 'Drops the objects that depend on it too' }) });
 
-/** The first that is there, of two names for one thing. */
+/** Merges two names of one field: the first that is present counts. */
 function either<A extends object>(body: A, names: [keyof A, keyof A], check: z.RefinementCtx) {
   const value = body[names[0]] ?? body[names[1]];
   if (value === undefined || value === null)
@@ -65,7 +65,7 @@ export const RawSQL = z
       .default(1_000)
       .describe('The most rows of each result; `truncated` says that there are more'),
   })
-  // Whoever writes a client anew has no need of the other name.
+  // The other name is left out of the document: new clients do not need it.
   .meta({ required: ['sql'] })
   .transform(({ query, ...body }, check) => ({
     ...body,
@@ -96,7 +96,7 @@ export const TableCreate = z
   }))
   .meta({ id: 'DatabaseTableCreate', examples: [exampleTableCreate] });
 
-/** The whole wanted state of what is mentioned: a column or constraint that is not in its list is dropped. */
+/** The wanted state of each given list: a column or constraint that is not in its list is dropped. */
 export const TableUpdate = z
   .object({
     columns: Columns.optional(),
@@ -121,7 +121,7 @@ function fieldsOf(body: { columns?: unknown; constraints?: unknown; [other: stri
   };
 }
 
-/** A filter in the address is JSON. */
+/** A filter in the query string is JSON. */
 const FilterText = z
   .string()
   .transform((text, check) => {
@@ -214,7 +214,7 @@ export const RowsUpdate = z
   .object({ databaseTableRowData: z.array(RowChange).min(1).max(MAX_ROWS) })
   .meta({ id: 'DatabaseRowsUpdate', examples: [exampleRowsUpdate] });
 
-/** Without a filter every row is meant, and `all` must say so. */
+/** Without a filter the change concerns every row, which needs `all: true`. */
 export const RowsDelete = z
   .object({ where: Where, query: WhereAlias, all: All })
   .transform(({ where, query, all }) => ({ ...filterOf({ where, query }), all }))

@@ -25,7 +25,7 @@ export const downloadFile = tenantRoute({
     let chunk = await read(0);
     if (!chunk) throw noFile();
     response.set({
-      // Whatever it is, a browser saves it: nothing in it is shown or runs.
+      // Sent as an attachment: a browser saves it and runs nothing in it.
       'content-type': 'application/octet-stream',
       'content-length': String(file.fileSize),
       'content-disposition': `attachment; filename="file"; filename*=UTF-8''${encoded(file.fileName)}`,

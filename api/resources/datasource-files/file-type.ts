@@ -1,13 +1,13 @@
 import { type FileType, fileTypes } from '#shared/file-types.ts';
 
 /**
- * What a file is by its bytes, or undefined for anything that no datasource reads. Only between texts does the name decide:
- * whether values are separated by tabs cannot be seen from all of them.
+ * Finds the type of a file by its bytes; undefined for a type that no datasource reads. The name decides only between text
+ * formats: not every tab-separated file shows its separator.
  */
 export function fileTypeOf(bytes: Buffer, fileName: string): FileType | undefined {
   if (begins(bytes, 'SQLite format 3\0')) return fileTypes.sqlite;
   if (begins(bytes, 'PAR1') && bytes.subarray(-4).equals(Buffer.from('PAR1'))) return fileTypes.parquet;
-  // The names of a zip's parts are in it as they are.
+  // A zip contains the names of its entries uncompressed.
   if (begins(bytes, 'PK\x03\x04')) return bytes.includes('xl/workbook.xml') ? fileTypes.xlsx : undefined;
   if (!isText(bytes)) return undefined;
   if (isJSON(bytes)) return fileTypes.json;
@@ -18,7 +18,7 @@ function begins(bytes: Buffer, text: string): boolean {
   return bytes.subarray(0, text.length).equals(Buffer.from(text, 'latin1'));
 }
 
-/** UTF-16 has zeros and says so at its beginning; any other text has none, and no control characters but these few. */
+/** UTF-16 has NUL bytes and begins with a byte order mark; other text has no control characters but these. */
 function isText(bytes: Buffer): boolean {
   if (begins(bytes, '\xff\xfe') || begins(bytes, '\xfe\xff')) return bytes.length % 2 === 0;
   return !bytes.subarray(0, 64 * 1024).some((byte) => byte < 0x20 && !WHITE.has(byte)) && !bytes.includes(0);
@@ -26,7 +26,7 @@ function isText(bytes: Buffer): boolean {
 
 const WHITE = new Set([0x09, 0x0a, 0x0c, 0x0d]);
 
-/** One document, or one to a line. */
+/** One JSON document, or one on each line. */
 function isJSON(bytes: Buffer): boolean {
   const text = bytes
     .toString()

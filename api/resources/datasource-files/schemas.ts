@@ -7,7 +7,7 @@ export const FileID = z.object({ tenantID: ID, fileID: ID });
 
 export const FileList = z.object(pageQuery(standardPage));
 
-/** With the words `fileInfo` of a datasource has: an answer of the upload can be put there as it is. */
+/** Has the fields of a datasource's `fileInfo`, so that the answer can be copied there. */
 export const File = z
   .object({
     fileID: z.uuid(),

@@ -22,7 +22,7 @@ export const uploadFile = tenantRoute({
   upload: UPLOAD,
   response: File,
   status: 201,
-  // A request is compared with the earlier one by its body, and the file is read after that.
+  // Not idempotent by key: requests are compared by their body, and the file is read after that.
   idempotent: false,
 
   async handle({ tenantID, identity, em, file }) {
@@ -58,7 +58,7 @@ export const uploadFile = tenantRoute({
 const CHUNK_BYTES = 1024 * 1024;
 const MAX_TENANT_BYTES = 1024 * CHUNK_BYTES;
 
-/** Uploads of one tenant come one after the other here, or several could fit where there is room for one. */
+/** Locks the tenant, so that two uploads cannot both take the last free space. */
 async function requireRoom(em: EntityManager, tenantID: string, bytes: number): Promise<void> {
   const query = onEntities(em);
   await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`tenant_file.${tenantID}`]);

@@ -31,7 +31,7 @@ export const cloneDatasource = tenantRoute({
       datasourceType,
       datasourceDescription,
       datasourceTags,
-      // What is sealed opens in its own row only.
+      // Secrets are sealed anew: a sealed text opens in its own row only.
       datasourceOptions: sealOptions(secrets, {
         id,
         datasourceType,

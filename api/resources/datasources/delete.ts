@@ -19,7 +19,7 @@ export const deleteDatasource = tenantRoute({
 
   async handle({ params, em }) {
     return em.transactional(async (tx) => {
-      // Locked, so that nobody adds a query meanwhile.
+      // Locked, so that no query is added meanwhile.
       const datasource = await getDatasource(tx, params.datasourceID, { lock: true });
       const queries = await tx.find(DataQuery, { datasourceID: datasource.id });
       for (const query of queries) await deleteAsset(tx, 'dataquery', query);

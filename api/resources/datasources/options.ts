@@ -11,14 +11,14 @@ import { fromZod, invalid } from '#shared/workflow/issues.ts';
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
 
 /**
- * Options as their type wants them, in clear: a mask takes the stored value, and what the type does not know is left out,
- * because nobody could say whether it is a secret.
+ * Options parsed by their type, in clear: a mask takes the stored value. Fields unknown to the type are dropped, because it is
+ * unknown whether they are secret.
  */
 export function readOptions(type: string, given: JsonObject, stored: JsonObject = {}): JsonObject {
   const whole = z.object({ datasourceOptions: schemaOf(type) });
   const parsed = whole.safeParse(keepMasked(whole, { datasourceOptions: given }, { datasourceOptions: stored }));
   if (!parsed.success) throw invalid(fromZod(parsed.error));
-  // Came as JSON and went through a schema of options, which makes nothing else of it; undefined fields are gone as text.
+  // A schema of options turns JSON into JSON; serializing drops undefined fields.
   return JSON.parse(JSON.stringify(parsed.data.datasourceOptions));
 }
 
@@ -26,12 +26,12 @@ export function sealOptions(secrets: KeyRing, { id, datasourceType, datasourceOp
   return sealSecrets(schemaOf(datasourceType), datasourceOptions, { secrets, context: contextOf(id) });
 }
 
-/** In clear: for a worker's question and for a copy, and never for an answer. */
+/** In clear, for a worker's question or a copy; never for an answer. */
 export function openOptions(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): JsonObject {
   return openSecrets(schemaOf(datasourceType), datasourceOptions, { secrets, context: contextOf(id) });
 }
 
-/** For an answer. Of a type that is no longer there nobody can say what is secret. */
+/** For an answer. Options of a type that was removed are left out, because its secret fields are unknown. */
 export function maskOptions({ datasourceType, datasourceOptions }: Stored): JsonObject {
   const definition = findDatasourceType(datasourceType);
   return definition ? maskSecrets(definition.options, datasourceOptions) : {};

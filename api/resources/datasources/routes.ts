@@ -16,7 +16,7 @@ import { testGivenDatasource, testStoredDatasource } from './test-connection.ts'
 import { updateDatasource } from './update.ts';
 import { readUsage } from './usage.ts';
 
-/** Fixed words before `:datasourceID`, which would take them for an id. */
+/** Fixed paths come before `:datasourceID`, which would take them for an id. */
 export const datasourceRoutes = [
   tenantRoute({
     name: 'listDatasources',

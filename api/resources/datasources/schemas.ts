@@ -64,7 +64,7 @@ export const SchemasQuery = z.object({ datasourceType: z.string().max(64).option
 
 const Step = z.string().min(1).max(1_000);
 
-/** `?path=public&path=orders`: each a step further in. */
+/** `?path=public&path=orders`: each a level deeper. */
 export const MetadataQuery = z.object({
   path: z
     .union([Step.transform((step) => [step]), z.array(Step).max(20)])
@@ -96,7 +96,7 @@ export const Datasource = z
 
 export const Datasources = z.object({ datasources: z.array(Datasource), ...pageFields }).meta({ id: 'DatasourcePage' });
 
-/** After a change: the datasource, and words for people. */
+/** Answer to a change: the datasource, and a message to show. */
 export const Changed = z.object({ datasource: Datasource, message: Message });
 
 export const ConnectionResult = z.object({ connectionResult: z.literal(true), message: Message });

@@ -43,7 +43,7 @@ export const testGivenDatasource = tenantRoute({
   },
 });
 
-/** Who may send a stored secret to another host could as well have changed the datasource, or made one of the connection. */
+/** Sending a stored secret to another host needs the permission to change the datasource, or to make one of the connection. */
 function secretAccess({ datasourceID, datasourceOptions }: z.output<typeof DatasourceTest>): Access[] {
   if (datasourceID) return [{ permission: 'datasource.update', object: `datasource:${datasourceID}` }];
   if (usesConnection(datasourceOptions)) return [{ permission: 'datasource.create', object: 'datasource:*' }];
@@ -69,7 +69,7 @@ export const testStoredDatasource = tenantRoute({
     try {
       await producer.ask(datasourceTests, question, { signal, lanes: { user: caller.id, tenant: tenantID } });
     } catch (error) {
-      // Whatever else went wrong says nothing about the datasource.
+      // Other errors say nothing about the datasource.
       if (error instanceof AppError && verdicts.has(error.code)) await note(em, datasource, 'failed');
       throw error;
     }
@@ -80,7 +80,7 @@ export const testStoredDatasource = tenantRoute({
 
 const verdicts: ReadonlySet<string> = new Set(['UPSTREAM_FAILED', 'DB_ERROR', 'VALIDATION_ERROR']);
 
-/** Unless somebody has changed the datasource meanwhile: then something else was tried. */
+/** Stores the result, unless the datasource was changed meanwhile. */
 async function note(
   em: EntityManager,
   { id, updatedAt }: Datasource,

@@ -61,11 +61,11 @@ async function changeType(
       `${queries} data ${queries === 1 ? 'query is' : 'queries are'} written for ${datasource.datasourceType}: the type cannot change`,
     );
   datasource.datasourceType = datasourceType;
-  // No mask of the new type stands for a secret of the old one.
+  // A mask in options of a new type cannot stand for a secret of the old type.
   datasource.datasourceOptions = {};
 }
 
-/** Answers whether they are others than before. */
+/** Answers whether the options have changed. */
 function changeOptions(datasource: Datasource, { datasourceOptions: given }: Update, secrets: KeyRing): boolean {
   if (!given) return false;
   const before = openOptions(secrets, datasource);

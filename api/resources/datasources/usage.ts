@@ -5,7 +5,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID, Usage } from './schemas.ts';
 
-/** More are counted and not named. */
+/** Further ones are only counted. */
 const SHOWN = 200;
 
 export const readUsage = tenantRoute({

@@ -8,7 +8,7 @@ import { getConnection } from './find.ts';
 import { presentConnection } from './present.ts';
 import { OAuthConnection, OAuthConnectionID, OAuthConnectionList, OAuthConnections } from './schemas.ts';
 
-/** To the policy a connection is a kind of datasource: the same permissions, on the connection's own id. */
+/** The policy treats a connection as a datasource: the same permissions, on the connection's own id. */
 export const oauthConnectionRoutes = [
   tenantRoute({
     name: 'listOauthConnections',

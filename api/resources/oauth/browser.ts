@@ -3,15 +3,15 @@ import type { Request, Response } from '../../http/route.ts';
 import { STATE_MS } from './state.ts';
 
 /**
- * What only the browser has that began: a random text in a cookie. We keep its digest, and the provider gets what is made of it,
- * so that nothing in our database is worth anything to whoever reads it.
+ * Binds a flow to the browser that began it: a random text in a cookie. The database has its digest, and the provider gets values
+ * derived from it, so that a reader of the database cannot finish the flow.
  */
 export interface BrowserSecret {
   text: string;
   hash: string;
-  /** PKCE: the provider gives tokens to whoever knows this, and to nobody else. */
+  /** PKCE verifier: the provider gives tokens only to a client that knows it. */
   codeVerifier: string;
-  /** Comes back in an ID token. */
+  /** Returned in the ID token. */
   nonce: string;
 }
 
@@ -30,8 +30,8 @@ interface Cookie {
 }
 
 /**
- * Sent to the callback and nowhere else. Lax goes along when a provider sends the browser back. A page of another site has its
- * answer's cookies taken only as None, by browsers that do so at all.
+ * Sent to the callback only. `Lax` cookies are sent when a provider redirects the browser back. A page of another site needs
+ * `None` to store them, where browsers allow that at all.
  */
 export function rememberBrowser(response: Response, secret: BrowserSecret, cookie: Cookie): void {
   response.cookie(nameOf(cookie), secret.text, { ...optionsOf(response, cookie), maxAge: STATE_MS });
@@ -47,7 +47,7 @@ export function readBrowser({ headers }: Request, { flowID }: Pick<Cookie, 'flow
   return found === undefined ? undefined : browserSecretOf(found.slice(start.length));
 }
 
-/** Of its own for each: several windows may be on their way at once. */
+/** One name for each flow, since several windows may be open at once. */
 function nameOf({ flowID }: Pick<Cookie, 'flowID'>): string {
   return `gantry-oauth-${flowID}`;
 }

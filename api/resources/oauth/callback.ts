@@ -51,7 +51,7 @@ interface Return {
   response: Response;
 }
 
-/** Somebody sits before an empty window: whatever goes wrong is told there. */
+/** Every error is shown as a page, because the user waits in the window. */
 async function outcomeOf(back: Return, context: ApiContext, log: Logger): Promise<Outcome> {
   try {
     const oauthConnectionID = await finish(back, context);
@@ -80,7 +80,7 @@ async function finish({ provider, state, query, request, response }: Return, con
   const { caller, tenantID } = flow;
   const { codeVerifier, nonce } = browser;
   const question = { oauthConnectionID, provider: provider.name, redirectURI, codeVerifier, nonce };
-  // Not given up when the window is closed: the code is used then, and the account would be connected to nothing.
+  // Goes on when the window is closed: the code is used up by then, and the grant would belong to no connection.
   const { expiresAt, refreshAt, ...granted } = await context.producer.ask(
     oauthExchange,
     { ...question, code: query.code, ...(query.iss !== undefined && { issuer: query.iss }) },
@@ -97,7 +97,7 @@ async function finish({ provider, state, query, request, response }: Return, con
   return oauthConnectionID;
 }
 
-/** Whoever deletes the row has it. Another browser does not take it, so it stays for the one that may. */
+/** Deletes the row and so uses it once. A request of another browser does not delete it, so it stays for the right one. */
 async function take(
   em: EntityManager,
   id: string,
@@ -111,7 +111,7 @@ async function take(
   return { flow, browser };
 }
 
-/** What somebody might do ten minutes ago they may do no more. */
+/** Checks the permission again: the flow began up to ten minutes ago. */
 async function requireRights(
   { tenantID, caller, oauthConnectionID }: OAuthFlow,
   { pool, policy }: ApiContext,
@@ -127,7 +127,7 @@ type Granted = Pick<
   'tokens' | 'expiresAt' | 'refreshAt' | 'scopes' | 'accountSubject' | 'accountEmail'
 >;
 
-/** A refresh that is under way loses its claim, and what it brings is of the old account. */
+/** A refresh under way loses its claim, since its tokens belong to the old account. */
 async function renew(em: EntityManager, id: string, granted: Granted): Promise<void> {
   await em.transactional(async (tx) => {
     const connection = await tx.findOne(OAuthConnection, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
@@ -142,7 +142,7 @@ function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(text);
 }
 
-/** What comes in the address is nobody's word: only what a provider may say is repeated. */
+/** Any site can call this address: only error codes that a provider may send are repeated. */
 function wordsOf(error: string, { name }: OAuthProvider): string {
   if (error === 'access_denied') return `Access was denied at ${name}`;
   return /^[a-z_]{1,64}$/.test(error) ? `${name} says ${error}` : `${name} says no`;

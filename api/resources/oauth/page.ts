@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import { HTML, html } from '../../http/html.ts';
 import type { Response } from '../../http/route.ts';
 
-/** How it ended, in the words of the contract. */
+/** The outcome, in the contract's message kinds. */
 export type Outcome =
   | { type: 'OAUTH_SUCCESS'; provider: string; oauthConnectionID: string }
   | { type: 'OAUTH_FAILURE'; provider: string; error: string };
 
-// What is to be told and to whom stands in the page as data: the script is the same for all.
+// The message and its target stand in the page as data, so that the script has one hash.
 const script = `
 const { message, origin } = document.body.dataset;
 if (origin && window.opener) {
@@ -28,10 +28,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A page for a person, which tells its opener if that is of `origin`. */
+/** The page at the end of the flow. It notifies its opener, if that has the origin `origin`. */
 export function sendOutcome(response: Response, outcome: Outcome, origin: string | null): void {
   const isDone = outcome.type === 'OAUTH_SUCCESS';
-  // The word that pages know from before there were connections.
+  // A field that older pages read.
   const message = isDone ? { ...outcome, vaultCredentialID: outcome.oauthConnectionID } : outcome;
   const heading = isDone ? 'Connected' : 'Not connected';
   const words = isDone ? `Your account at ${outcome.provider} is connected.` : `${outcome.error}.`;
@@ -52,7 +52,7 @@ export function sendOutcome(response: Response, outcome: Outcome, origin: string
 `;
   response.set({
     'content-security-policy': policy,
-    // The window came here by way of another site, and has to keep the page that opened it.
+    // The window was at another site, and must keep its reference to the page that opened it.
     'cross-origin-opener-policy': 'unsafe-none',
     'referrer-policy': 'no-referrer',
   });

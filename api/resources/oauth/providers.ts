@@ -11,7 +11,7 @@ export function getProvider({ providers }: OAuthConfig, name: string): OAuthProv
   throw new AppError('NOT_FOUND', `There is no OAuth provider "${name}" here: ${there}`);
 }
 
-/** Where a provider sends browsers back to. It is registered there, and no request has a say in it. */
+/** The redirect address. It is registered at the provider, so no request can change it. */
 export function redirectURIOf({ publicURL }: OAuthConfig, { name }: OAuthProvider): string {
   return `${publicURL}/api/v1/oauth/${name}/callback`;
 }

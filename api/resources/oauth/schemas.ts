@@ -17,7 +17,7 @@ export const AuthorizationURL = z.object({
   }),
 });
 
-/** What a provider sends a browser back with. Whatever else it adds is nothing to us. */
+/** Query parameters with which a provider sends the browser back; others are ignored. */
 export const CallbackQuery = z.object({
   state: z.string().max(4_000).optional(),
   code: z.string().max(8_000).optional(),

@@ -36,7 +36,7 @@ export const startFlow = tenantRoute({
 
   async handle(input, context) {
     const url = await begin(input, context);
-    // On the way, too, a policy of our own would cut the window off from the page that opened it.
+    // An opener policy on this redirect would cut the window off from the page that opened it.
     input.response.set('cross-origin-opener-policy', 'unsafe-none').redirect(url);
     return {};
   },
@@ -64,7 +64,7 @@ interface Beginning {
   response: Response;
 }
 
-/** Writes down who sets out, gives the browser its cookie, and answers where it is to go. */
+/** Stores the flow, sets the browser's cookie, and answers with the provider's authorization URL. */
 async function begin({ params, query, caller, em, response }: Beginning, context: ApiContext): Promise<string> {
   const { config, secrets } = context;
   const { tenantID } = params;
@@ -97,11 +97,11 @@ async function checkConnection(em: EntityManager, id: string, { name }: OAuthPro
     throw invalid([{ path: ['oauthConnectionID'], message: `is a connection to ${connection.provider}` }]);
 }
 
-/** The origin of the page that asks or links here, if it is one of ours: nobody else hears how it ends. */
+/** The origin of the calling page, if it is in the whitelist: only such a page is notified of the outcome. */
 function originOf(request: Request, { publicURL, uiOrigins }: ApiContext['config']['oauth']): string | null {
   const said = request.get('origin') ?? URL.parse(request.get('referer') ?? '')?.origin;
   const own = new URL(publicURL).origin;
-  // A page of our own origin need not say where it is.
+  // Browsers send no Origin for GET requests of the API's own pages.
   if (said === undefined) return request.get('sec-fetch-site') === 'same-origin' ? own : null;
   return said === own || uiOrigins.includes(said) ? said : null;
 }

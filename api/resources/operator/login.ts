@@ -3,7 +3,7 @@ import { originOf } from '../../auth/operator-session.ts';
 import { OPERATOR_PREFIX, publicRoute } from '../../http/route.ts';
 import { Operator, OperatorLogin } from './schemas.ts';
 
-/** Public, because whoever asks has nothing yet; throttled in `Operators.login`. */
+/** Public, because the caller has no session yet; throttled in `Operators.login`. */
 export const loginOperator = publicRoute({
   name: 'loginOperator',
   method: 'post',

@@ -15,7 +15,7 @@ import { runDataQuery, testGivenDataQuery, testStoredDataQuery } from './run.ts'
 import { DataQueries, DataQuery, DataQueryID, DataQueryList, RunList, Runs } from './schemas.ts';
 import { updateDataQuery } from './update.ts';
 
-/** Fixed words before `:dataQueryID`, which would take them for an id. */
+/** Fixed paths come before `:dataQueryID`, which would take them for an id. */
 export const dataQueryRoutes = [
   tenantRoute({
     name: 'listQueries',

@@ -22,13 +22,13 @@ export const DataQueryID = z.object({ dataQueryID: ID });
 const Title = z.string().min(1).max(255);
 const Type = z.string().min(1).max(64);
 
-/** The type's own fields and those of every query; what is asked may be named in here or beside it. */
+/** Fields of the type and of every query; the datasource may be named in here or beside it. */
 const Options = z
   .object({ datasourceID: ID.nullish(), datasourceType: Type.nullish() })
   .catchall(Json)
   .meta({ id: 'DataQueryOptions', description: 'The fields depend on `datasourceType`: see `getDataQuerySchemas`' });
 
-/** Null, or not there: the type needs no datasource. */
+/** Null or absent when the type needs no datasource. */
 const target = { datasourceID: ID.nullish(), datasourceType: Type.nullish() };
 
 const described = {
@@ -65,14 +65,14 @@ const inputs = {
   inputValues: JsonObject.optional().describe('The values of the parameters'),
 };
 
-/** No body at all is a run without inputs. */
+/** An empty body runs the query without inputs. */
 export const DataQueryInputs = z
   .object(inputs)
   .optional()
   .transform((body) => ({ inputs: inputsOf(body) }))
   .meta({ id: 'DataQueryInputs', examples: [exampleInputs] });
 
-/** With `cursor`, the `nextCursor` of an answer, the rows that follow; nothing is run then. */
+/** With `cursor` (the `nextCursor` of an answer): the rows that follow; the query is not run again. */
 export const DataQueryRun = z
   .object({ ...inputs, cursor: ResultCursor.optional() })
   .optional()
@@ -132,7 +132,7 @@ export const DataQuery = z
 
 export const DataQueries = z.object({ dataQueries: z.array(DataQuery), ...pageFields }).meta({ id: 'DataQueryPage' });
 
-/** After a change: the query, and words for people. */
+/** Answer to a change: the query, and a message to show. */
 export const Changed = z.object({ dataQuery: DataQuery, message: Message });
 
 const Run = z
@@ -175,7 +175,7 @@ interface Spelled {
   datasourceType?: string | null | undefined;
 }
 
-/** One spelling: what is asked stands beside the options. */
+/** Moves the datasource from the options to its place beside them. */
 function split(body: Spelled) {
   const { datasourceID, datasourceType, ...own } = body.dataQueryOptions;
   return {

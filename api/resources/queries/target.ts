@@ -21,13 +21,13 @@ export interface QueryTarget {
   datasourceType: string;
 }
 
-/** What writing or trying a query asks for beside the route's own permission. */
+/** Permissions to write or test a query, beside the route's own. */
 export function targetAccess({ datasourceID, datasourceType }: NamedTarget): Access[] {
   if (datasourceID) return [{ permission: 'datasource.read', object: `datasource:${datasourceID}` }];
   return typeAccess(datasourceType ?? ownDatabase?.type);
 }
 
-/** The query's target, or what is wrong with the query. The datasource stays until the transaction, if there is one, ends. */
+/** The query's target, or the issues of the query. Locks the datasource until the transaction, if there is one, ends. */
 export async function checkTarget(
   em: EntityManager,
   { datasourceID, datasourceType, dataQueryOptions }: NamedTarget & { dataQueryOptions: JsonObject },

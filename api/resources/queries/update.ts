@@ -23,7 +23,7 @@ export const updateDataQuery = tenantRoute({
       const query = await getDataQuery(tx, params.dataQueryID, { lock: true });
       const changed = change(query, body);
       if (changed) {
-        // Also where the datasource stays: other words to it may ask for anything it has.
+        // Needed even if the datasource stays: a changed statement may read anything in it.
         await require(targetAccess(changed));
         const { target, issues } = await checkTarget(tx, changed);
         if (issues) throw invalid(issues);
@@ -38,7 +38,7 @@ export const updateDataQuery = tenantRoute({
   },
 });
 
-/** What the query asks afterwards; undefined when nothing of that is mentioned. */
+/** Target of the query after the change; undefined when the body does not change it. */
 function change(query: DataQuery, { datasourceID, datasourceType, dataQueryOptions }: DataQueryUpdate) {
   if (datasourceID === undefined && datasourceType === undefined && !dataQueryOptions) return undefined;
   const isElsewhere = datasourceID !== undefined || datasourceType !== undefined;

@@ -25,7 +25,7 @@ export const deleteRole = tenantRoute({
   },
 });
 
-/** Deletes a role of the entity manager's tenant, with its rules and whoever has it. */
+/** Deletes a role of the entity manager's tenant, with its rules and assignments. */
 export async function deleteOwnRole(
   em: EntityManager,
   { tenantID, roleID }: { tenantID: string; roleID: string },

@@ -15,11 +15,11 @@ import { presentRole } from './present.ts';
 import type { AllRolesList, RoleCreate, RoleID, RoleUpdate } from './schemas.ts';
 import { changeOwnRole } from './update.ts';
 
-/** What operators do with roles: they see those of every tenant and make those that are there for all. */
+/** Roles as operators manage them: they list the roles of every tenant and make roles for all tenants. */
 
 const everyTenant = { filters: { tenant: false as const } };
 
-/** In thousands of tenants it takes longer than a client waits. */
+/** The change may concern thousands of tenants, which takes longer than a client waits. */
 const ANSWER_AFTER_MS = 10_000;
 
 interface Work {
@@ -41,7 +41,7 @@ export async function listAllRoles({ em, query }: Pick<Work, 'em'> & { query: z.
   return { roles: rows.map(presentRole), ...fields };
 }
 
-/** Nobody has it yet, so no tenant has its rules: they come with the first who is given it. */
+/** A new role has no holder, so no tenant has its rules: they are written with the first assignment. */
 export async function createGlobalRole({ em, body }: Pick<Work, 'em'> & { body: z.output<typeof RoleCreate> }) {
   const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID } = body;
   refuseAssets(assetPermissions);
@@ -87,7 +87,7 @@ export async function deleteAnyRole(
   return { message: 'Role deleted' };
 }
 
-/** Read anew each time: what was known of it before it was locked may have changed. */
+/** Read again under the lock: the role may have changed before. */
 async function findAnyRole(em: EntityManager, id: string, lockMode?: LockMode): Promise<RoleEntity> {
   const where = { id, deletingAt: null };
   const role = await em.findOne(RoleEntity, where, { ...everyTenant, refresh: true, ...(lockMode && { lockMode }) });
@@ -95,7 +95,7 @@ async function findAnyRole(em: EntityManager, id: string, lockMode?: LockMode): 
   return role;
 }
 
-/** What this process does not finish, the sweep does. */
+/** The sweep finishes it if this process does not. */
 async function spread(pool: ApiContext['pool'], log: Logger, roleID: string): Promise<void> {
   const spreading = spreadRole(pool, roleID).catch((error) => log.warn({ err: error }, 'role is left to the sweep'));
   await Promise.race([spreading, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);

@@ -14,7 +14,7 @@ import { presentRole } from './present.ts';
 import { RepairedRole, Role, RoleID, RoleList, Roles } from './schemas.ts';
 import { updateRole } from './update.ts';
 
-/** Fixed words before `:roleID`, which would take them for an id. */
+/** Fixed paths come before `:roleID`, which would take them for an id. */
 export const roleRoutes = [
   tenantRoute({
     name: 'listRoles',

@@ -15,7 +15,7 @@ export const RoleID = z.object({ roleID: ID });
 
 const maxPermissions = 500;
 
-/** On one asset. The type may be written with any capitals, as the resource of a permission. */
+/** A permission on one asset. Capitals in the type do not matter, as in the resource of a permission. */
 const AssetPermission = z
   .object({ resourceType: z.string(), resourceID: ID, action: z.string() })
   .transform(({ resourceType, resourceID, action }, check): AssetGrant => {
@@ -31,7 +31,7 @@ const AssetPermission = z
 
 const ASSET = /^tenant:asset:([^:]+):([^:]+):([^:]+)$/;
 
-/** `<resource>.<action>`, `<resource>.*`, `*`, or what concerns one asset: `tenant:asset:<type>:<id>:<action>`. */
+/** `<resource>.<action>`, `<resource>.*`, `*`, or on one asset: `tenant:asset:<type>:<id>:<action>`. */
 const PermissionText = z
   .string()
   .max(255)
@@ -60,7 +60,7 @@ export const RoleCreate = z
   .transform((body, check) => ({ ...spelled(body), roleName: requireOne(check, 'roleName', named(body)) }))
   .meta({ id: 'RoleCreate', examples: [exampleRoleCreate] });
 
-/** What is left out stays. */
+/** Absent fields stay. */
 export const RoleUpdate = z
   .object({ ...settings, rolePermissions: RolePermissions.optional() })
   .transform((body) => ({ ...spelled(body), roleName: named(body).find((name) => name !== undefined) }))
@@ -72,7 +72,7 @@ export const RoleList = z.object({
   folderID: ID.optional(),
 });
 
-/** Of every tenant; `tenantID` narrows it to one. */
+/** Roles of every tenant; `tenantID` narrows the list to one. */
 export const AllRolesList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
@@ -126,7 +126,7 @@ interface Spellings extends Named {
   assetPermissions?: AssetGrant[] | undefined;
 }
 
-/** One list for what concerns everything of a type, one for single assets, and each permission once. */
+/** Splits permissions into those on a whole type and those on single assets, without duplicates. */
 function spelled<S extends Spellings>({ rolePermissions, assetPermissions, roleName: _, roleTitle: __, ...rest }: S) {
   const general = rolePermissions?.filter((permission) => typeof permission === 'string');
   const assets = rolePermissions?.filter((permission) => typeof permission !== 'string') ?? [];

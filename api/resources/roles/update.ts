@@ -37,7 +37,7 @@ interface Change {
   body: z.output<typeof RoleUpdate>;
 }
 
-/** Changes a role of the entity manager's tenant, and its rules with it; `check` is told what is added before it is. */
+/** Changes a role of the entity manager's tenant and its rules; `check` gets the added permissions before they are written. */
 export async function changeOwnRole(
   em: EntityManager,
   { tenantID, roleID, body }: Change,
@@ -45,7 +45,7 @@ export async function changeOwnRole(
 ): Promise<RoleEntity> {
   return em.transactional(async (tx) => {
     const query = onEntities(tx);
-    // Of two changes at once each sees what the other made of the role.
+    // Locked, so that each of two concurrent changes sees the other.
     await lockRules(query, tenantID);
     const role = await findOwnRole(tx, roleID);
     await check?.(additions(role, body));
@@ -56,7 +56,7 @@ export async function changeOwnRole(
   });
 }
 
-/** To whoever may do everything nothing can be added. */
+/** Permissions that the change adds; none to a role that may do everything already. */
 function additions(
   before: RoleEntity,
   { permissions = [], assetPermissions = [] }: z.output<typeof RoleUpdate>,

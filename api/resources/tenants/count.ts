@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Query } from '#shared/db/query.ts';
 
-/** How many of each kind a tenant has. */
+/** Counts a tenant's assets by type. */
 export const AssetCounts = z.object({
   tenantUserCount: z.int(),
   tenantRolesCount: z.int(),

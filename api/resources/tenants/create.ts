@@ -35,14 +35,14 @@ export const createTenant = userRoute({
       tenantDBURL,
       creatorID: userID,
     });
-    // First, for what refers to it; all of it is one transaction.
+    // Written first, since other rows refer to it; all in one transaction.
     await em.flush();
     em.create(Membership, { tenantID, userID, role: 'ADMIN' });
     await changeRules(em, tenantID, { add: [{ subject: userID, object: '*', action: '*' }] });
     return { tenant: presentTenant(tenant) };
   },
 
-  /** The tenant is there whatever comes of it: the database may be behind a network that is opened later. */
+  /** The tenant is created even if the test fails: its database may be reachable only later. */
   async complete(answer, { body: { tenantDBURL }, identity: { userID }, signal }, { producer }) {
     if (!tenantDBURL) return answer;
     const question = { kind: 'url', url: tenantDBURL } as const;

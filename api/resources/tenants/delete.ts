@@ -21,7 +21,7 @@ export const deleteTenant = tenantRoute({
   response: z.object({ message: Message }),
 
   async handle({ tenantID, log }, { pool, runs }) {
-    // From here on it is as good as gone: what this process does not finish, the sweep does.
+    // The tenant is shut from here on; the sweep finishes the deletion if this process does not.
     await shutTenant(pool, tenantID);
     const deletion = deleteEverything(pool, runs, tenantID).catch((error) =>
       log.warn({ err: error }, 'deletion is left to the sweep'),

@@ -1,4 +1,4 @@
-/** Width and height as the header of an image says; undefined when it does not say so where it should. */
+/** Width and height from the header of an image; undefined when the header is malformed. */
 export interface ImageSize {
   width: number;
   height: number;
@@ -6,12 +6,12 @@ export interface ImageSize {
 
 type Read = (bytes: Buffer) => ImageSize | undefined;
 
-/** By the type that its first bytes have named. */
+/** By type of image. */
 export function imageSizeOf(type: string, bytes: Buffer): ImageSize | undefined {
   try {
     return readers[type]?.(bytes);
   } catch (error) {
-    // The bytes end in the middle of the header.
+    // The header is cut off.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
@@ -24,15 +24,15 @@ const readers: Record<string, Read> = {
   'image/webp': readWebP,
 };
 
-/** Frames of every coding; C4, C8 and CC lie between them and are tables. */
+/** Markers of frames; C4, C8 and CC, which lie between them, are tables. */
 const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
-/** Segments one after the other, each with its length, until the first frame, which has the size. */
+/** Walks the segments, each of which has its length, to the first frame, which has the size. */
 function readJPEG(bytes: Buffer): ImageSize | undefined {
   for (let at = 2; bytes.readUInt8(at) === 0xff; ) {
     const marker = bytes.readUInt8(at + 1);
     if (marker === 0xff) {
-      // Filled up: the marker comes later.
+      // A fill byte before the marker.
       at += 1;
       continue;
     }
@@ -47,7 +47,7 @@ function readWebP(bytes: Buffer): ImageSize | undefined {
   if (chunk === 'VP8X') return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
   if (chunk === 'VP8 ') return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
   if (chunk !== 'VP8L') return undefined;
-  // Two numbers of 14 bits, each one less than it means.
+  // Two numbers of 14 bits, each stored minus one.
   const bits = bytes.readUInt32LE(21);
   return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
 }

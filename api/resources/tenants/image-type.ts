@@ -1,4 +1,4 @@
-/** What an image is by its first bytes, or undefined for anything else. SVG is not among them: it can carry scripts. */
+/** Finds the type of an image by its first bytes; undefined for other files. SVG is not accepted, because it can contain scripts. */
 export function imageTypeOf(bytes: Buffer): string | undefined {
   return signatures.find(({ parts }) =>
     parts.every(([offset, text]) => bytes.subarray(offset, offset + text.length).equals(Buffer.from(text, 'latin1'))),

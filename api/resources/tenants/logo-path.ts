@@ -1,4 +1,4 @@
-/** Relative to the API, whatever name it is reached by. */
+/** Relative, because the API may be reached by several names. */
 export function logoPath(logoID: string): string {
   return `/api/v1/tenant-logos/${logoID}`;
 }

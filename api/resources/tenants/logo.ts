@@ -21,9 +21,9 @@ export const readLogo = publicRoute({
     response.set({
       'content-type': logo.contentType,
       etag: `"${logo.digest}"`,
-      // An address never shows another image; a day later a copy is asked whether the image is still there.
+      // The image of an address never changes; after a day a cache checks whether it still exists.
       'cache-control': 'public, max-age=86400',
-      // A page of another origin shows it; opened by itself, nothing in it runs.
+      // Pages of other origins may show it; opened directly, it runs no script.
       'cross-origin-resource-policy': 'cross-origin',
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
@@ -33,7 +33,7 @@ export const readLogo = publicRoute({
       return {};
     }
     const whole = await em.findOne(TenantLogo, { id: logoID }, { ...anyTenant, fields: ['bytes'], refresh: true });
-    // Replaced since the line above.
+    // The logo was replaced after the row was read.
     if (!whole) throw noLogo();
     response.send(whole.bytes);
     return {};

@@ -37,7 +37,7 @@ export const TenantUpdate = z
   .object({
     tenantTitle: Title.optional(),
     tenantDescription: Description,
-    /** Somewhere else, or what an upload has set. */
+    /** An external address, or the address of an uploaded logo. */
     tenantLogoURL: z
       .union([z.url({ protocol: /^https$/ }), z.string().startsWith(logoPath(''))], {
         error: 'must be an https URL, or what an upload has answered',
@@ -67,13 +67,13 @@ export const Tenant = z
   })
   .meta({ id: 'Tenant', examples: [exampleTenant] });
 
-/** Of a tenant that is created with a database: whether a worker got through to it. */
+/** For a tenant that is created with a database URL: whether a worker could connect. */
 export const DatabaseConnection = z.object({ connected: z.boolean(), message: z.string().optional() }).meta({
   id: 'TenantDatabaseConnection',
   examples: [{ connected: true }],
 });
 
-/** As its member sees it in the list. */
+/** A tenant in a member's list. */
 export const OwnTenant = Tenant.extend({
   role: Relationship,
   roles: z.array(RoleReference),
@@ -83,7 +83,7 @@ const Membership = z
   .object({ tenantID: z.uuid(), userID: z.uuid(), role: Relationship })
   .meta({ id: 'TenantMembership' });
 
-/** With what the caller is in it; who else is there is another permission's matter. */
+/** With the caller's own role; other members need another permission. */
 export const CountedTenant = OwnTenant.extend({
   relationships: z.array(Membership),
   ...AssetCounts.shape,

@@ -1,6 +1,6 @@
 import type { Query } from '#shared/db/query.ts';
 
-/** What somebody is in a tenant: by the membership, and by roles. */
+/** A user's membership and roles in a tenant. */
 export interface StandingIn {
   role: 'ADMIN' | 'MEMBER';
   roles: { roleID: string; roleName: string }[];
@@ -10,7 +10,7 @@ export interface StandingsIn {
   get(tenantID: string): StandingIn;
 }
 
-/** In each of these tenants, in one statement. */
+/** Reads them for all these tenants in one statement. */
 export async function readStandingsIn(
   query: Query,
   userID: string,
@@ -18,7 +18,7 @@ export async function readStandingsIn(
 ): Promise<StandingsIn> {
   const { rows } = await query<StandingIn & { tenantID: string }>(STANDINGS, [userID, JSON.stringify(tenantIDs)]);
   const found = new Map(rows.map(({ tenantID, role, roles }) => [tenantID, { role, roles }]));
-  // Whoever has left since is no more than a member of what they were still shown.
+  // A user who has left since the list was read is shown as a member without roles.
   return { get: (tenantID) => found.get(tenantID) ?? { role: 'MEMBER', roles: [] } };
 }
 

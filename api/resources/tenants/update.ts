@@ -24,14 +24,14 @@ export const updateTenant = tenantRoute({
   async handle({ body: { tenantTitle, tenantDescription, tenantLogoURL }, tenantID, em }) {
     const tenant = await em.findOneOrFail(TenantEntity, { id: tenantID });
     const isNewLogo = tenantLogoURL !== undefined && tenantLogoURL !== (tenant.tenantLogoURL ?? null);
-    // Every upload has an address of its own, and only the last is still there.
+    // Every upload has its own address, and only the last one is stored.
     if (isNewLogo && tenantLogoURL?.startsWith(logoPath('')))
       throw new AppError('VALIDATION_ERROR', 'tenantLogoURL: is not what the last upload for this tenant has answered');
     em.assign(tenant, { tenantTitle, tenantDescription }, { ignoreUndefined: true });
     await inEntityTransaction(em, async () => {
       if (isNewLogo) {
         tenant.tenantLogoURL = tenantLogoURL;
-        // The row of the tenant first, as an upload does.
+        // Locks the tenant's row first, in the order of an upload.
         await em.flush();
         await em.nativeDelete(TenantLogo, { tenantID });
       }

@@ -12,7 +12,7 @@ import { imageTypeOf } from './image-type.ts';
 import { logoPath } from './logo-path.ts';
 import { TenantID } from './schemas.ts';
 
-/** Whoever shows a larger one would need the memory for all of its pixels, however few bytes it has. */
+/** A viewer needs memory for all pixels of an image, however few bytes the file has. */
 const maxPixels = 8192;
 
 export const uploadLogo = tenantRoute({
@@ -38,7 +38,7 @@ export const uploadLogo = tenantRoute({
     const url = logoPath(id);
     const digest = createHash('sha256').update(bytes).digest('base64url');
     await inEntityTransaction(em, async () => {
-      // The row of the tenant first, as its deletion does: two uploads at once come one after the other.
+      // Locks the tenant's row first, as its deletion does, so that two uploads follow one another.
       await em.nativeUpdate(Tenant, { id: tenantID }, { tenantLogoURL: url, updatedAt: new Date() });
       await em.upsert(TenantLogo, { tenantID, id, contentType, digest, bytes, createdAt: new Date() });
     });

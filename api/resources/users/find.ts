@@ -8,7 +8,7 @@ import { readRoleIDs } from '#shared/policy/roles.ts';
 import { presentTenantUser } from './present.ts';
 import type { TenantUser } from './schemas.ts';
 
-/** A member or an invitation, as it is now: the entity manager may have read it before. */
+/** Reads a member or an invitation anew, past the entity manager's cache. */
 export async function findTenantUser(em: EntityManager, id: string): Promise<TenantUserEntity> {
   const user = await em.findOne(TenantUserEntity, { id }, { disableIdentityMap: true });
   if (!user) throw new AppError('NOT_FOUND', 'User not found');
@@ -21,7 +21,7 @@ export async function describeUser(em: EntityManager, id: string): Promise<z.inp
   return presentTenantUser(user, rolesOf(user));
 }
 
-/** With the roles of each, in one query for all. */
+/** Adds the roles of each user, in one query for all. */
 export async function describeUsers(
   em: EntityManager,
   users: readonly TenantUserEntity[],
@@ -37,7 +37,7 @@ async function findHeldRoles(em: EntityManager, users: readonly TenantUserEntity
   return ({ id: userID }: TenantUserEntity) => roles.filter(({ id }) => held.get(userID)?.includes(id));
 }
 
-/** The ids of the roles that each has, or is to have. */
+/** Ids of the roles of each member, or of each invitation. */
 export async function findRoleIDs(
   em: EntityManager,
   users: readonly TenantUserEntity[],

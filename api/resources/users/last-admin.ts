@@ -3,7 +3,7 @@ import type { Query } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { hasOtherAdmin } from '../../people/members.ts';
 
-/** With the tenant's rules locked, so that of two admins who go at once one stays. */
+/** Locks the tenant's rules, so that of two admins who leave at once one stays. */
 export async function requireOtherAdmin(
   query: Query,
   tenantID: string,

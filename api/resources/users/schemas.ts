@@ -16,7 +16,7 @@ const RoleIDs = z
 
 const Relationship = z.enum(['ADMIN', 'MEMBER']);
 
-/** Also with letters beyond ASCII before the @, as providers have them. */
+/** Allows letters beyond ASCII before the @, as identity providers do. */
 const Address = z.email({ pattern: z.regexes.unicodeEmail }).max(320).transform(normalAddress);
 
 export const UserAdd = z
@@ -40,7 +40,7 @@ export const UserRoles = z
   })
   .meta({ id: 'TenantUserRoles', examples: [exampleUserRoles] });
 
-/** Of a tenant's. */
+/** Filter of a tenant's users. */
 export const TenantUserList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
@@ -76,7 +76,7 @@ export const UserBlock = z
   .object({ isDisabled: z.boolean() })
   .meta({ id: 'UserUpdate', examples: [{ isDisabled: true }] });
 
-/** Somebody of the whole deployment, as operators see them. */
+/** A user of the deployment, as operators see it. */
 export const Person = z
   .object({
     userID: z.uuid(),

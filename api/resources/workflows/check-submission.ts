@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import { CollectionField } from '#shared/nodes/data-collection.ts';
 import { type Issue, invalid } from '#shared/workflow/issues.ts';
 
-/** What a person sent, as the question's fields want it; what no field asks for is left out. Without fields everything passes. */
+/** Converts a submission to the fields of its request; unknown keys are dropped. Without fields every key passes. */
 export function checkSubmission(collectionConfig: JsonObject, submitted: JsonObject): JsonObject {
   const fields = Fields.safeParse(collectionConfig.fields).data ?? [];
   if (fields.length === 0) return submitted;
@@ -31,7 +31,7 @@ function readAnswer(field: CollectionField, submitted: JsonObject): Answer {
 
 const Fields = z.array(CollectionField);
 
-/** The value in the field's type, undefined when it cannot be. */
+/** The value in the field's type, undefined when it cannot be converted. */
 const readers: Record<CollectionField['fieldType'], (value: Json, field: CollectionField) => Json | undefined> = {
   text: readText,
   'long text': readText,

@@ -25,7 +25,7 @@ export const deleteWorkflow = tenantRoute({
     if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
 
     const which = { tenantID, workflowID: workflow.id };
-    // Before, so that a request broken off here can be repeated; and after, for what was accepted meanwhile.
+    // Runs are cancelled before, so that an interrupted request can be repeated, and after, for runs accepted meanwhile.
     await cancelRuns(em, runs, which);
     await deleteAsset(em, 'workflow', workflow);
     await cancelRuns(em, runs, which);

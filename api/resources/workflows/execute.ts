@@ -28,7 +28,7 @@ export const executeWorkflow = tenantRoute({
 
   async handle({ params, query, body, caller, em, tenantID, require, idempotency }, { runs, waitForRun }) {
     const { workflow, graph } = await findExecutable(em, params.workflowID);
-    // Its data queries are for the run to ask: whoever may execute a workflow may have it run those it was saved with.
+    // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
     await require(callerAccess(graph.nodes));
 
     const { instanceID } = await runs.accept(
@@ -56,7 +56,7 @@ async function findExecutable(em: EntityManager, id: string) {
   if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
 
   const graph = graphOf(await em.findOneOrFail(WorkflowVersion, { id: workflow.versionID }));
-  // Checked when it was saved, but for a draft: this says what it lacks.
+  // The graph was checked when it was saved; a draft gets the list of its faults here.
   if (isDraft(graph)) compileGraph(graph.nodes, graph.edges);
   return { workflow, graph };
 }

@@ -11,8 +11,8 @@ interface Asking {
 }
 
 /**
- * A run, for whoever has the permission on the workflow it belongs to. Without an owner (the test of an unsaved graph), and
- * without a run, it is asked on all workflows: so only those who may see any run learn that there is none.
+ * The object of a run's permission: its workflow. For a run without a workflow (the test of an unsaved graph) and for an unknown
+ * id it is all workflows, so that only callers who may see any run learn that there is none.
  */
 export async function findRun({ em, require, permission }: Asking, instanceID: string): Promise<WorkflowInstance> {
   const run = await em.findOne(WorkflowInstance, { id: instanceID });
@@ -21,7 +21,7 @@ export async function findRun({ em, require, permission }: Asking, instanceID: s
   return run;
 }
 
-/** A question a run asks, under the same rule. */
+/** The object of a data collection request, by the same rule. */
 export async function findRequest(
   { em, require, permission }: Asking,
   requestID: string,

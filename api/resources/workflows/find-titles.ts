@@ -2,7 +2,7 @@ import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 
-/** Titles of the workflows these runs belong to, as far as they still exist. */
+/** Titles of the runs' workflows that still exist. */
 export async function findTitles(
   em: EntityManager,
   runs: readonly Pick<WorkflowInstance, 'workflowID'>[],

@@ -37,7 +37,7 @@ function accessTo(assets: readonly NamedAsset[]): Access[] {
   return [...demands.values()];
 }
 
-/** Refuses a graph that could not run, or that names what the tenant has not. `self` is the workflow it belongs to. */
+/** Rejects a graph that could not run, or that names an asset the tenant does not have. `self` is the workflow it belongs to. */
 export async function checkGraph(
   em: EntityManager,
   { nodes, edges }: Pick<Graph, 'nodes' | 'edges'>,
@@ -68,7 +68,7 @@ async function findExisting(em: EntityManager, assets: readonly NamedAsset[]): P
   return found;
 }
 
-/** What the nodes name, with paths inside the body. */
+/** Assets that the nodes name, with paths inside the body. */
 function assetsIn(nodes: readonly WorkflowNode[]): (NamedAsset & { path: (string | number)[] })[] {
   return nodes.flatMap(({ type, data }, index) => {
     const definition = findNodeKind(type);
@@ -91,7 +91,7 @@ export function writeVersion(em: EntityManager, owner: { tenantID: string; workf
   return version;
 }
 
-/** What passed the schemas came in a JSON body, so it is JSON also where the types leave more open. */
+/** The value came in a JSON body, so it is JSON, though the schema's type allows more. */
 export function asStored(value: WorkflowNode | WorkflowEdge | WorkflowOptions): JsonObject {
   return value as JsonObject;
 }
@@ -106,7 +106,7 @@ export function isDraft({ nodes, edges }: Pick<Graph, 'nodes' | 'edges'>): boole
   return nodes.length === 0 && edges.length === 0;
 }
 
-/** Whether both are the same, whatever the order of keys: Postgres keeps its own. */
+/** Compares without regard to the order of keys, which Postgres changes. */
 export function isSameGraph(one: Graph, other: Graph): boolean {
   return isDeepStrictEqual(plain(one), plain(other));
 }

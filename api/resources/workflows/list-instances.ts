@@ -21,7 +21,7 @@ export const listInstances = tenantRoute({
     const { workflowID, parentInstanceID, status, isTest } = query;
     const where: FilterQuery<WorkflowInstance> = {
       ...(workflowID && { workflowID }),
-      // Tests of unsaved graphs belong to no workflow: only who may read all of them sees those.
+      // Test runs of unsaved graphs belong to no workflow: they need the permission on all workflows.
       ...(await visible('workflow.read', 'workflow_id')),
       ...(parentInstanceID && { parentID: parentInstanceID }),
       ...(status && { status }),

@@ -55,7 +55,7 @@ interface TimelineRow {
   at: Date;
 }
 
-/** Outputs that are large stay where they are, unless they are asked for: a run passes the same value on from node to node. */
+/** Large outputs are left out unless requested, since nodes pass the same value on. */
 async function findTimeline(pool: Pool, instanceID: string, query: z.output<typeof InstanceQuery>) {
   const { afterSeq, timelineLimit: limit, outputs } = query;
   const { rows } = await pool.query<TimelineRow>(TIMELINE, [instanceID, afterSeq, limit + 1, outputs === 'full']);
@@ -63,7 +63,7 @@ async function findTimeline(pool: Pool, instanceID: string, query: z.output<type
   return { timeline: shown.map(presentEvent), nextSeq: rows.length > limit ? (shown.at(-1)?.seq ?? null) : null };
 }
 
-// The size is the stored one, which compression may have made smaller.
+// The stored size, after compression.
 const TIMELINE = `
 select seq, node_id as "nodeID", iteration, attempt, status, exit, created_at as at,
        case when large then payload - 'output' else payload end as payload, large as "isOmitted"
@@ -91,7 +91,7 @@ interface Latest {
   at: Date;
 }
 
-/** Each node as its last event left it, in the order in which they began. Outputs are not read for this. */
+/** State of each node by its last event, in the order of their starts, without outputs. */
 async function findLatest(em: EntityManager, run: WorkflowInstance): Promise<Latest[]> {
   const events = await em.find(
     RunEvent,
@@ -110,7 +110,7 @@ async function findLatest(em: EntityManager, run: WorkflowInstance): Promise<Lat
       status: status as NodeStatus,
       exit: exit ?? null,
       seq,
-      // A node that takes no time has no event for its beginning.
+      // A node that takes no time has no RUNNING event.
       startedAt: startedAt ?? (status === 'SKIPPED' ? null : at),
       at,
     });

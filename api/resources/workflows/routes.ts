@@ -17,7 +17,7 @@ import { submitCollection } from './submit.ts';
 import { testWorkflow } from './test-workflow.ts';
 import { updateWorkflow } from './update.ts';
 
-/** Fixed words before `:workflowID`, which would take them for an id. */
+/** Fixed paths come before `:workflowID`, which would take them for an id. */
 export const workflowRoutes = [
   listWorkflows,
   createWorkflow,

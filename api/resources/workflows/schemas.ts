@@ -31,7 +31,7 @@ const Options = WorkflowOptions.meta({ id: 'WorkflowOptions' });
 const Status = RunStatus.meta({ id: 'RunStatus' });
 const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
-/** The contract names things differently from verb to verb: both spellings are accepted on all of them. */
+/** The contract names fields differently on create and update; both spellings are accepted everywhere. */
 const spellings = {
   title: Title.optional(),
   workflowTitle: Title.optional(),
@@ -59,7 +59,7 @@ export const WorkflowCreate = z
   })
   .meta({ id: 'WorkflowCreate', examples: [exampleWorkflowCreate] });
 
-/** Undefined leaves, null clears; a graph that is not mentioned stays as it is. */
+/** Undefined leaves, null clears; an absent graph stays. */
 export const WorkflowUpdate = z
   .object({ ...spellings, ...described, isDisabled: z.boolean().optional() })
   .transform((body) => ({
@@ -75,7 +75,7 @@ const runInputs = {
   inputValues: JsonObject.optional().describe('Another name for `args`'),
 };
 
-/** No body at all is an execution without inputs. */
+/** An empty body starts a run without inputs. */
 export const WorkflowExecute = z
   .object(runInputs)
   .optional()
@@ -146,7 +146,7 @@ export const Submission = z
   .object({ submittedData: JsonObject })
   .meta({ id: 'CollectionSubmission', examples: [exampleSubmission] });
 
-/** Stored JSON leaves as it is: it was checked when it came. */
+/** Stored JSON is not validated again: it was when it came. */
 const Stored = z.looseObject({});
 
 export const WorkflowSummary = z.object({

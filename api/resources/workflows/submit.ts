@@ -19,7 +19,7 @@ export const submitCollection = tenantRoute({
   filter: true,
   params: CollectionRequestID,
   body: Submission,
-  // Harmless without a key: the first answer to a request counts.
+  // No idempotency key is needed: the first submission to a request counts.
   idempotent: false,
   response: z.object({ collectionRequestID: z.uuid(), message: Message }),
 
@@ -29,7 +29,7 @@ export const submitCollection = tenantRoute({
     if (request.status !== 'PENDING' || isTerminal(run.status)) throw closed(request.status);
 
     const submittedData = checkSubmission(request.collectionConfig, body.submittedData);
-    // By the database's clock, and with the row's own state as the judge between two submissions.
+    // By the database's clock; the state of the row decides between two submissions.
     const inTime = { $or: [{ expiresAt: null }, { expiresAt: { $gt: raw<Date>('now()') } }] };
     const won = await em.nativeUpdate(
       CollectionRequest,
@@ -38,7 +38,7 @@ export const submitCollection = tenantRoute({
     );
     if (won === 0) throw closed('EXPIRED');
 
-    // The fact has committed: if this wake is lost, the sweep finds the fact.
+    // Committed above: if this wake is lost, the sweep finds the submission.
     await runs.wake([request.instanceID]);
     return { collectionRequestID: request.id, message: 'Answer received' };
   },

@@ -34,7 +34,7 @@ export const updateWorkflow = tenantRoute({
 
   async handle({ params, body, em, tenantID }) {
     return em.transactional(async (tx) => {
-      // Locked, so that of two changes at once each sees what the other made of the graph.
+      // Locked, so that each of two concurrent changes sees the graph of the other.
       const lockMode = LockMode.PESSIMISTIC_WRITE;
       const workflow = await tx.findOne(WorkflowEntity, { id: params.workflowID }, { lockMode });
       if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
@@ -54,7 +54,7 @@ export const updateWorkflow = tenantRoute({
   },
 });
 
-/** Nodes that are cleared take their edges with them. */
+/** Cleared nodes clear the edges too. */
 function change(before: Graph, { nodes, edges, options }: z.output<typeof WorkflowUpdate>): Graph {
   return {
     nodes: nodes ?? before.nodes,

@@ -9,7 +9,7 @@ import type { Waiting } from './schemas.ts';
 
 type Reason = z.input<typeof Waiting>;
 
-/** Why a run that is not running does not: what its nodes wait for, or that no worker has taken it. `latest` are its nodes' last events. */
+/** Reason why a run waits: the waits of its nodes, or that no worker has taken it. `latest` are its nodes' last events. */
 export async function findWaiting(
   { em, pool }: { em: EntityManager; pool: Pool },
   run: WorkflowInstance,
@@ -18,7 +18,7 @@ export async function findWaiting(
   if (run.status !== 'PENDING' && run.status !== 'WAITING') return undefined;
   if (run.readyAt) return { reason: (await hasLiveWorker(pool)) ? 'queue' : 'no-worker' };
 
-  // A failed node that is tried again later waits as a suspended one does.
+  // A failed node with a retry ahead waits like a suspended one.
   const seqs = latest.filter(({ status }) => status === 'SUSPENDED' || status === 'FAILED').map(({ seq }) => seq);
   const events = await em.find(RunEvent, { instanceID: run.id, seq: { $in: seqs } });
   const reasons = events.flatMap(({ payload }) => reasonOf(payload));
@@ -26,7 +26,7 @@ export async function findWaiting(
 }
 
 function reasonOf(stored: RunEvent['payload']): Reason[] {
-  // Written by the engine, whose payloads these are.
+  // The engine writes these payloads.
   const payload = stored as RunEventPayload | null | undefined;
   if (payload?.wait === 'input')
     return [{ reason: 'input', collectionRequestID: payload.request?.collectionRequestID }];
@@ -34,7 +34,7 @@ function reasonOf(stored: RunEvent['payload']): Reason[] {
   return payload?.dueAt ? [{ reason: 'delay', until: payload.dueAt }] : [];
 }
 
-/** Of several, the one somebody can do something about. */
+/** Chooses, of several waits, the one that a user can act on. */
 const rank = { input: 0, child: 1, delay: 2, queue: 3, 'no-worker': 4 } as const satisfies Record<
   Reason['reason'],
   number
