@@ -1,7 +1,7 @@
 import { AppError } from './errors.ts';
 import { createTurns, type Turn } from './turns.ts';
 
-/** A limited number of places for work. What finds them taken waits for its turn. */
+/** A limited number of places for work. Work that finds them taken waits for its turn. */
 export interface Lane {
   /** Takes a place at once, or answers false. */
   take(turn: Turn): boolean;
@@ -19,17 +19,17 @@ export interface Lane {
 
 interface LaneOptions {
   places: number;
-  /** Of the places: only short work may take these. */
+  /** Number of places that only short work may take. */
   reserve?: number;
   /** Places that one tenant may have at once. */
   maxPerTenant?: number;
-  /** More than this many are refused instead of waiting. */
+  /** Further work is refused instead of waiting. */
   maxWaiting?: number;
   /** The error of a refusal. */
   tooMany?: (lane: { places: number; waiting: number }) => AppError;
 }
 
-/** The turn of work that is nobody else's competitor: it goes in the order in which it came. */
+/** The turn of work without tenants: first come, first served. */
 export const IN_ORDER: Turn = { tenantID: '' };
 
 export function createLane({
@@ -80,7 +80,7 @@ export function createLane({
     get waiting() {
       return line.size;
     },
-    // Whatever waits now may not start yet, so a place that is free for this turn is not taken from it.
+    // Waiting work could not start now, so taking a free place does not overtake it.
     take(turn) {
       if (!isFreeFor(turn)) return false;
       count(turn, 1);

@@ -1,4 +1,4 @@
-/** Whose work waits. Work without a creator counts as its tenant's own. */
+/** The tenant and creator of waiting work. Work without a creator counts as its tenant's own. */
 export interface Turn {
   readonly tenantID: string;
   /** The user or API key that began it. */
@@ -17,7 +17,7 @@ export interface Turns<T> {
   remove(turn: Turn, item: T): void;
   /**
    * Takes the next item that may start, undefined when there is none. Of each tenant only the oldest short and the oldest other
-   * item are asked for: what is behind them waits for them.
+   * item are considered: later ones wait behind them.
    */
   take(mayStart: (item: T) => boolean): T | undefined;
   /** Empties it. */
@@ -25,7 +25,7 @@ export interface Turns<T> {
   readonly size: number;
 }
 
-/** What waits of one tenant. */
+/** Waiting items of one tenant. */
 interface Waiting<T> {
   readonly short: Queue<T>;
   readonly other: Queue<T>;

@@ -33,8 +33,8 @@ export function createKeyVerifier(pool: Pool, logger: Logger): VerifyKey {
     if (!found) throw invalid();
     const { membership, isBlocked } = found;
     if (found.isExpired) throw invalid('The API key has expired');
-    if (isBlocked) throw invalid('Whoever made this API key is blocked');
-    if (!membership) throw invalid('Whoever made this API key is no longer a member of its tenant');
+    if (isBlocked) throw invalid('The creator of this API key is blocked');
+    if (!membership) throw invalid('The creator of this API key is no longer a member of its tenant');
     if (!found.isUseNoted) note(found.keyID);
     return { ...found, membership };
   };

@@ -5,15 +5,15 @@ import type { Sight } from '#shared/policy/rule-index.ts';
 import { type Condition, visibleRows } from '../db/visible.ts';
 import type { Access, Demand } from './route.ts';
 
-/** What one caller may do in one tenant. */
+/** Permission checks of one caller in one tenant. */
 export interface Gate {
-  /** Throws unless every one is allowed. */
+  /** Throws unless every access is allowed. */
   require(access: readonly Demand[]): Promise<void>;
-  /** Throws unless every permission is there for something of its type at least: the rest is left to the filter of the list. */
+  /** Throws unless the caller holds every permission on at least one object; the list's filter does the rest. */
   requireSome(access: readonly Access[]): Promise<void>;
-  /** A condition that narrows rows to what may be seen; `column` has the id of the object. */
+  /** A condition that narrows rows to those that the caller may see; `column` has the id of the object. */
   visible(permission: Permission, column?: string): Promise<Condition>;
-  /** Whether the permission is there for everything of its type, without an exception. */
+  /** Whether the caller holds the permission on every object of its type, without a deny. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
 }
 
@@ -45,7 +45,7 @@ function isWhole({ allow, deny }: Sight): boolean {
   return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
 }
 
-/** The same words for a stranger, for a tenant that does not exist, and for a member who may not. */
+/** The same message for a caller who is not a member, for an unknown tenant, and for a member without the permission. */
 export function denied(): AppError {
   return new AppError('PERMISSION_DENIED', 'You are not allowed to do this');
 }

@@ -6,11 +6,11 @@ import { isEncodedUTF8 } from './utf8.ts';
 export type ReadBody = (request: Request, response: Response) => Promise<unknown>;
 
 /**
- * Reads a JSON or URL-encoded body when a route asks for it, which is after it knows who is there: a stranger neither learns
- * what would be wrong with a body nor has us parse it.
+ * Reads a JSON or URL-encoded body when a route asks for it, which is after authentication: an unauthenticated client neither
+ * learns the faults of a body nor makes us parse it.
  */
 export function bodyReader({ limitBytes }: { limitBytes: number }): ReadBody {
-  // Noted and not thrown: what is thrown there gets the whole body attached, and that would be logged.
+  // Noted and not thrown: the parser attaches the whole body to an error, which would be logged.
   const broken = new WeakSet<object>();
   const inexact = new WeakMap<object, string>();
   const verifyJSON = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
@@ -35,14 +35,14 @@ export function bodyReader({ limitBytes }: { limitBytes: number }): ReadBody {
     if (broken.has(request)) throw new AppError('INVALID_REQUEST', 'The body is not valid UTF-8');
     const number = inexact.get(request);
     if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
-    // Left out silently, a run would start without the inputs that were sent.
+    // Ignoring it would start a run without the inputs that were sent.
     if (request.body === undefined && hasBody(request))
       throw new AppError('INVALID_REQUEST', 'The body must be JSON, and its content-type application/json');
     return request.body;
   };
 }
 
-/** The first whole number, with its key, that would become another one when it is parsed. */
+/** Finds the first integer, with its key, that a double cannot hold exactly. */
 function findInexact(bytes: Buffer): string | undefined {
   if (!/\d{16}/.test(bytes.toString('latin1'))) return undefined;
   let found: string | undefined;
@@ -52,10 +52,10 @@ function findInexact(bytes: Buffer): string | undefined {
     return value;
   }
   try {
-    // TypeScript does not know of the third argument that a reviver gets.
+    // TypeScript does not know the third argument of a reviver.
     JSON.parse(bytes.toString(), look as (key: string, value: unknown) => unknown);
   } catch {
-    // Said by who parses it for good.
+    // The parser proper reports invalid JSON.
   }
   return found;
 }

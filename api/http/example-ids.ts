@@ -1,4 +1,4 @@
-/** What the examples of the OpenAPI document have in common, so that they tell one story. */
+/** Ids that the examples of the OpenAPI document share, so that they refer to one another. */
 export const exampleIDs = {
   tenantID: '01990d3e-5c00-7a10-8000-000000000001',
   userID: '01990d3e-5c00-7a10-8000-000000000002',
@@ -15,7 +15,7 @@ export const exampleIDs = {
   queryRunID: '01990d3e-5c00-7a10-8000-00000000000d',
 } as const;
 
-/** Of everything stored. */
+/** Example of `createdAt` and `updatedAt`. */
 export const exampleTimes = { createdAt: '2026-03-02T09:30:00.000Z', updatedAt: '2026-03-05T14:05:12.480Z' } as const;
 
 export const exampleCreator = { creatorID: exampleIDs.userID, createdByApiKeyID: null } as const;

@@ -3,22 +3,22 @@ import { Json } from '#shared/json.ts';
 import { Message } from './answer-parts.ts';
 import type { Schema } from './openapi/types.ts';
 
-/** What an editor needs to ask a person for a value: JSON Schema, and JSONForms to lay it out. */
+/** A form for an editor: JSON Schema of the value, and JSONForms for the layout. */
 export interface Form {
   schema: Schema;
   uischema: Schema;
 }
 
-/** What a form looks like in an answer. */
+/** A form in an answer. */
 const formFields = { schema: z.looseObject({}), uischema: z.looseObject({}) };
 
-/** The form of a schema. Where a field chooses between shapes, the others follow it by if and then. */
+/** The form of a schema. Where a field selects a shape, the other fields depend on it by `if` and `then`. */
 export function formOf(schema: z.ZodType): Form {
   const { $schema, ...made } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override: anyJson });
   return layOut(conditional(made as Schema));
 }
 
-/** Both, as one form: the fields of the first come first, and count where both have one. */
+/** Merges two forms: fields of the first come first, and win where both have one. */
 export function joinForms(one: Form, other: Form): Form {
   const { schema: first } = one;
   const properties = { ...first.properties, ...withoutThose(other.schema.properties, first.properties) };
@@ -38,7 +38,7 @@ function anyJson({ zodSchema, jsonSchema }: { zodSchema: unknown; jsonSchema: z.
   for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
 }
 
-/** The same schema, with every choice that a constant field makes written as conditions on that field. */
+/** Writes every union that a constant field discriminates as conditions on that field. */
 function conditional(schema: Schema): Schema {
   const { oneOf, anyOf, ...rest } = schema;
   const inner: Schema = {
@@ -97,7 +97,7 @@ function elementOf(name: string, property: Schema, within: string): Schema {
   return { type: 'Control', scope, ...(Object.keys(options).length > 0 && { options }) };
 }
 
-/** Who may write more than this gets more than a line for it. */
+/** Fields that allow longer texts get a multi-line input. */
 const LONG = 1_000;
 
 function mapValues(schemas: Record<string, Schema>, change: (schema: Schema) => Schema): Record<string, Schema> {

@@ -14,8 +14,8 @@ import type { Demand } from './route.ts';
 type Holder = Pick<Gate, 'require' | 'holds'>;
 
 /**
- * Nobody grants what they do not hold themselves, and they hold it only where nothing they are denied is in it. Throws
- * PERMISSION_DENIED that names the first they lack.
+ * Requires that a caller holds every permission it grants, without a deny inside of it. Throws PERMISSION_DENIED that names
+ * the first missing one.
  */
 export async function requireHeld(
   holder: Holder,
@@ -34,7 +34,7 @@ async function holds(holder: Holder, permission: RolePermission): Promise<boolea
   return true;
 }
 
-/** A deny of one action is no deny of every action, so each is asked too. */
+/** A deny of one action does not deny `*`, so each action is checked too. */
 async function holdsAll(holder: Holder, permission: ResourcePermission): Promise<boolean> {
   if (!(await holder.holds(permission))) return false;
   const [resource] = splitPermission(permission);
@@ -45,7 +45,7 @@ async function holdsAll(holder: Holder, permission: ResourcePermission): Promise
 async function holdsOnAsset(holder: Holder, { resourceType, resourceID, action }: AssetPermission): Promise<boolean> {
   const actions = action === '*' ? ['*', ...catalogue[resourceType]] : [action];
   for (const each of actions) {
-    // The action belongs to the type: the schema has seen to it.
+    // The schema has checked that the action belongs to the type.
     const permission = `${resourceType}.${each}` as Demand['permission'];
     if (!(await isAllowed(holder, { permission, object: `${resourceType}:${resourceID}` }))) return false;
   }

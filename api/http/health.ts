@@ -3,14 +3,14 @@ import { requireSchema } from '#shared/db/schema.ts';
 import { AppError } from '#shared/errors.ts';
 import type { ApiContext } from '../context.ts';
 
-/** The process is alive, whatever else may be away. */
+/** The process is alive; its dependencies are not checked. */
 export const health: RequestHandler = (_request, response) => {
   response.json({ success: true, status: 'ok', timestamp: new Date().toISOString() });
 };
 
 const patienceMs = 2_000;
 
-/** Whether this process should be sent requests: what it needs answers, and it is not about to stop. */
+/** Whether this process can serve requests: its dependencies answer, and it is not stopping. */
 export function readiness({
   pool,
   backplane,
@@ -24,7 +24,7 @@ export function readiness({
   };
 }
 
-/** `ok`, or what is wrong, in words that name no host. */
+/** `ok`, or the fault, without host names. */
 async function within(check: Promise<void>): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(resolve, patienceMs, 'does not answer');

@@ -1,4 +1,4 @@
-/** Markup that needs no escaping any more. */
+/** Escaped markup. */
 export class HTML {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class HTML {
 
 type Part = HTML | string | number | undefined | false | readonly Part[];
 
-/** A template whose every value is escaped unless it is markup itself. */
+/** A template that escapes every value except `HTML`. */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): HTML {
   return new HTML(strings.reduce((text, string, index) => text + render(values[index - 1]) + string));
 }

@@ -8,12 +8,12 @@ import { claimKey, forgetKey, type IdempotencyClaim, type StoredAnswer, storeAns
 import type { Route } from './route.ts';
 import { refuseTooDeep } from './validate.ts';
 
-/** In the place of the tenant for requests outside every tenant. */
+/** Takes the place of the tenant in requests outside every tenant. */
 export const noTenant = '00000000-0000-0000-0000-000000000000';
 
 const maxKeyLength = 255;
 
-/** What the request's `Idempotency-Key` claims; undefined without one, and on routes that do not honour it. */
+/** The claim of a request's `Idempotency-Key`; undefined without one, and on routes that do not honour it. */
 export function readClaim(
   route: Route,
   principal: string,
@@ -45,7 +45,7 @@ export async function answerOnce(
   return inEntityTransaction(em, async () => {
     if (!claim) return work();
     const query = onEntities(em);
-    // Also for what the handler locks: nobody waits for longer.
+    // Also limits the waits for locks of the handler.
     await query("set local lock_timeout = '10s'", []);
     const earlier = await claimKey(query, tenantID, claim, notYet).catch(giveUp);
     if (earlier) return earlier;
@@ -56,13 +56,13 @@ export async function answerOnce(
   });
 }
 
-/** Seen by others only where the work is outside of the transaction. */
+/** Visible to other requests only where the work is outside of the transaction. */
 const notYet: StoredAnswer = { status: 0, response: {} };
 
 /**
  * For work whose effect is outside of our database: the key is written first, so the work never begins twice. When nothing can
- * have begun, the next request with the key starts afresh; an answer that says no is an answer and is given again; when nobody
- * knows, each is told so.
+ * have begun, the next request with the key starts afresh; an error answer is stored and repeated; if the outcome is unknown,
+ * every request with the key is told so.
  */
 export async function answerAtMostOnce(
   pool: Pool,
@@ -84,12 +84,12 @@ export async function answerAtMostOnce(
   }
 }
 
-/** Stored in the place of an answer's own status, with nothing beside it. */
+/** Stored in the place of a status, without an answer: the outcome is unknown. */
 const UNKNOWN = 504;
 const NOT_KEPT = 413;
 const MAX_KEPT = 1024 * 1024;
 
-/** Postgres takes neither NUL nor half a character into JSON. */
+/** Postgres accepts neither NUL nor lone surrogates in JSON. */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
 function keepable(answer: StoredAnswer): StoredAnswer {
@@ -116,13 +116,13 @@ function replayed(earlier: StoredAnswer): StoredAnswer {
   );
 }
 
-/** What to tell whoever comes with the key again. */
+/** The answer to a later request with the same key. */
 function endOf(error: unknown): StoredAnswer {
   if (!(error instanceof AppError && answers.has(error.code))) return { status: UNKNOWN, response: {} };
   return { status: error.status, response: { error: toWireError(error) } };
 }
 
-/** The work was done, and this is what came of it. */
+/** The work was done; this is its outcome. */
 const answers: ReadonlySet<ErrorCode> = new Set(['DB_ERROR', 'PAYLOAD_TOO_LARGE']);
 
 function hasNotBegun(error: unknown): boolean {
@@ -136,7 +136,7 @@ function hasNotBegun(error: unknown): boolean {
   );
 }
 
-/** Said before anything is begun; what says one of them later has `details.begun` or `details.sent`. */
+/** Codes of errors before any work began; the same codes later have `details.begun` or `details.sent`. */
 const codesBeforeWork: ReadonlySet<ErrorCode> = new Set([
   'VALIDATION_ERROR',
   'INVALID_REQUEST',
@@ -149,7 +149,7 @@ const codesBeforeWork: ReadonlySet<ErrorCode> = new Set([
   'UNAVAILABLE',
 ]);
 
-/** `details.reason` of what could not be reached at all. */
+/** `details.reason` of servers that could not be reached. */
 const reasonsBeforeWork: ReadonlySet<unknown> = new Set([
   'unreachable',
   'authentication',

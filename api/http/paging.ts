@@ -1,7 +1,7 @@
 import type { EntityManager, EntityName, FilterQuery, FindOptions, OrderDefinition } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 
-/** The query fields of a list: pages as the contract says, or `limit` and `cursor`, which need no counting. */
+/** Query fields of a list: the contract's pages, or `limit` and `cursor`, which need no count. */
 export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) {
   return {
     page: z.coerce.number().int().min(1).max(1_000_000).default(1),
@@ -17,11 +17,11 @@ export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) 
   };
 }
 
-/** The two regimes of the contract's lists. */
+/** The two ways of paging. */
 export const standardPage = { pageSize: 20, max: 100 };
 export const explorerPage = { pageSize: 1000, max: 1000 };
 
-/** What a list answers beside its rows. */
+/** Fields of a list's answer beside its rows. */
 export const pageFields = {
   totalCount: z
     .int()
@@ -64,13 +64,13 @@ interface PageOf<E> {
   where: FilterQuery<E>;
   query: PageQuery;
   exclude?: readonly (keyof E & string)[];
-  /** The moment that says what is newest, if not `createdAt`. */
+  /** Column of the order, if not `createdAt`. */
   newestBy?: keyof E & string;
-  /** To look into every tenant. */
+  /** Lists rows of every tenant. */
   filters?: { tenant: false };
 }
 
-/** A page of what matches, newest first. */
+/** A page of the matching rows, newest first. */
 export async function findPage<E extends Listed>(
   em: EntityManager,
   entity: EntityName<E>,
@@ -100,8 +100,8 @@ export async function findPage<E extends Listed>(
 }
 
 /**
- * Only milliseconds of the moment reach us, so within the position's own millisecond the id decides. Rows written by one
- * statement share a moment, and their ids are in order.
+ * The driver returns milliseconds only, so the id decides within one millisecond. Rows of one statement share a time, and their
+ * ids are in order.
  */
 function after<E extends Listed>(
   where: FilterQuery<E>,
@@ -111,7 +111,7 @@ function after<E extends Listed>(
   if (!position) return where;
   const { at, id } = position;
   const next = new Date(at.getTime() + 1);
-  // `next` alone can use the index; the rest picks within it.
+  // Only `next` can use the index; the rest filters its rows.
   const later = { [moment]: { $lt: next }, $or: [{ [moment]: { $lt: at } }, { id: { $lt: id } }] };
   return { $and: [where, later] } as unknown as FilterQuery<E>;
 }
@@ -122,7 +122,7 @@ function cursorOf<E extends Listed>(rows: readonly E[], moment: keyof E): string
   return last && at instanceof Date ? Buffer.from(`${at.getTime()}.${last.id}`).toString('base64url') : null;
 }
 
-/** Later dates are written in a form that Postgres does not read. */
+/** Later dates have a text form that Postgres does not parse. */
 const YEAR_9999 = Date.UTC(9999, 0);
 
 const Cursor = z
@@ -136,7 +136,7 @@ const Cursor = z
     return z.NEVER;
   });
 
-/** For `search`: the title contains it, whatever the case; `%` and `_` are themselves. */
+/** Condition of `search`: the title contains it, ignoring case; `%` and `_` are literal. */
 export function containing(text: string): { $ilike: string } {
   return { $ilike: `%${text.replace(/[\\%_]/g, '\\$&')}%` };
 }

@@ -2,12 +2,12 @@ import type { Response } from 'express';
 import type { Backplane } from '#shared/backplane/index.ts';
 import { AppError } from '#shared/errors.ts';
 
-/** Counts a request of an API key and says in headers what is left; throws RATE_LIMITED when nothing is. */
+/** Counts a request of an API key and sends the remaining number in headers; throws RATE_LIMITED above the limit. */
 export type CountRequest = (apiKeyID: string, response: Response) => Promise<void>;
 
 const seconds = 60;
 
-/** All API processes count together; without the store that counts, each for itself. */
+/** All API processes count together; while the store is away, each counts for itself. */
 export function createRequestCount(backplane: Backplane, perMinute: number): CountRequest {
   if (perMinute === 0) return async () => undefined;
   const limiter = backplane.limiter({ name: 'apikey.requests', points: perMinute, seconds, whenAway: 'countHere' });

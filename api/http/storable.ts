@@ -1,4 +1,4 @@
-/** Far beyond what anybody writes, and far below where Postgres, or one of our own recursions, gives up. */
+/** Far deeper than real documents, and far below the limits of Postgres and of our own recursions. */
 const maxLevels = 200;
 
 export interface Unstorable {
@@ -7,8 +7,8 @@ export interface Unstorable {
 }
 
 /**
- * JSON allows a little more than Postgres keeps: the first place where a value goes beyond, or null. Level by level, because a
- * recursion would end where it is to warn.
+ * Finds the first place where a JSON value cannot be stored by Postgres, or null. Walks level by level, because a recursion would
+ * overflow on the values it has to find.
  */
 export function findUnstorable(value: unknown): Unstorable | null {
   let level: Node[] = [{ value, key: '', parent: null }];

@@ -4,8 +4,8 @@ import { splitPermission } from '#shared/policy/permissions.ts';
 import type { Access } from './route.ts';
 
 /**
- * What naming a type of datasource asks for beside everything else. Others want credentials, which only somebody has who may use
- * them; where the type is the whole address there are none, and the permission stands in their place.
+ * Extra permission for datasource types that need no credentials, such as the tenant's own database. For other types the
+ * credentials show that their owner may use them.
  */
 export function typeAccess(datasourceType: string | undefined): Access[] {
   const definition: DatasourceDefinition | undefined = datasourceType ? findDatasourceType(datasourceType) : undefined;

@@ -1,7 +1,7 @@
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Answers what is no HTTP request, or one with too much before its body, in our envelope; Node's own answer has no body. */
+/** Answers malformed HTTP, and requests with too large headers, in our error envelope; Node's own answer has no body. */
 export function answerUnreadable(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();

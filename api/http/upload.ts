@@ -2,30 +2,30 @@ import busboy from 'busboy';
 import type { Request } from 'express';
 import { AppError } from '#shared/errors.ts';
 
-/** What a route says that takes a file: multipart/form-data with one part named `file`. */
+/** A file upload of a route: multipart/form-data with one part named `file`. */
 export interface Upload {
   maxBytes: number;
 }
 
 export interface UploadedFile {
   bytes: Buffer;
-  /** Without a path; whatever the client called it. */
+  /** Name from the client, without a path. */
   fileName: string;
 }
 
-/** Of every upload of the contract. */
+/** Limit of every upload of the contract. */
 export const UPLOAD: Upload = { maxBytes: 10 * 1024 * 1024 };
 
 const FIELD = 'file';
 
-/** Reads the one file of a request. What the client says of its type is not read: look at the bytes. */
+/** Reads the one file of a request. The content type from the client is ignored: check the bytes. */
 export async function readUpload(request: Request, { maxBytes }: Upload): Promise<UploadedFile> {
   const parser = openParser(request, maxBytes);
   const { promise, resolve, reject } = Promise.withResolvers<UploadedFile | undefined>();
   let uploaded: UploadedFile | undefined;
 
   parser.on('file', (field, stream, { filename }) => {
-    // A form that ends in the middle of its file breaks this stream first.
+    // A form that ends inside its file fails this stream first.
     stream.on('error', (cause) => reject(malformed(cause)));
     if (field !== FIELD) {
       stream.resume();
@@ -52,7 +52,7 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
     if (!file || file.bytes.length === 0) throw missing();
     return file;
   } finally {
-    // What is left of the request is read and thrown away, so that the client gets to read the answer.
+    // The rest of the request is read and dropped, so that the client can read the answer.
     request.unpipe(parser);
     request.resume();
   }
@@ -61,13 +61,13 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
 function openParser(request: Request, maxBytes: number): busboy.Busboy {
   if (!request.is('multipart/form-data'))
     throw new AppError('INVALID_REQUEST', `The body must be multipart/form-data with a file named "${FIELD}"`);
-  // The parts' own headers come on top.
+  // The headers of the parts are added to that.
   if (Number(request.get('content-length') ?? 0) > maxBytes + 64 * 1024) throw tooLarge(maxBytes);
   try {
     return busboy({
       headers: request.headers,
       defParamCharset: 'utf8',
-      // The parser calls a file that has just this size one too large.
+      // The parser reports a file of exactly this size as too large.
       limits: { files: 1, fileSize: maxBytes + 1, fields: 10, fieldSize: 1024, parts: 12 },
     });
   } catch (cause) {

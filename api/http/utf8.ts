@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Whether the bytes that percent signs stand for are UTF-8: of a query, or of a form. Others would be read, and stored, as
- * characters that nobody has sent.
+ * Whether the percent-encoded bytes of a query or form are UTF-8. Others would be stored as characters that the client did not
+ * send.
  */
 export function isEncodedUTF8(text: string): boolean {
   if (!text.includes('%')) return true;

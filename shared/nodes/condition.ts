@@ -20,7 +20,7 @@ export const PlainOperator = z.enum([
 ]);
 export type PlainOperator = z.infer<typeof PlainOperator>;
 
-/** The last two run what a user wrote, in the sandbox. */
+/** The last two run a user's pattern or code, in the sandbox. */
 export const Operator = z.enum([...PlainOperator.options, 'matches_regex', 'expression']);
 export type Operator = z.infer<typeof Operator>;
 

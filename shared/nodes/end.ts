@@ -28,7 +28,7 @@ export const end = defineNode({
   exits: [],
   usualExit: null,
   ends: true,
-  // But for `completedAt`, which nothing after it reads.
+  // Except for `completedAt`, which no later node reads.
   pure: true,
   clocked: false,
   templated: ['outputParameters.*.sourceVariable'],

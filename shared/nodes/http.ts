@@ -9,7 +9,7 @@ const Pairs = z
   .max(50)
   .default([]);
 
-/** One request to any address. A workflow is no place for secrets: what needs some is a datasource. */
+/** One request to any address. Workflows cannot store secrets: a request that needs one belongs to a datasource. */
 export const http = defineNode({
   kind: 'http',
   label: 'HTTP request',
@@ -29,7 +29,7 @@ export const http = defineNode({
     body: Json.default(null),
     responseType: z.enum(['auto', 'json', 'text', 'base64']).default('auto'),
     followRedirects: z.boolean().default(true),
-    /** Whether an answer that says no (400 and above) is the node's failure. */
+    /** Whether a status of 400 or above fails the node. */
     failOnStatus: z.boolean().default(true),
     outputVariable: Identifier.default('httpResponse'),
   }),
@@ -38,7 +38,7 @@ export const http = defineNode({
   usualExit: 'success',
   pure: false,
   clocked: true,
-  // Resolved by the executor, which knows what may stand where in a URL.
+  // Resolved by the executor, which encodes values for their place in the URL.
   raw: ['url'],
   timeoutSeconds: 60,
   defaultValue: {

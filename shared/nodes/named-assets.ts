@@ -8,7 +8,7 @@ export interface NamedAsset {
   readonly type: NamedResource;
   /** In lower case, as rows and rules have it. */
   readonly id: string;
-  /** Of the field, inside the config. */
+  /** Path of the field inside the config. */
   readonly path: readonly (string | number)[];
   readonly permission: Permission;
   readonly neededBy: Naming['neededBy'];
@@ -20,7 +20,7 @@ export type NamedResource = ResourceOf<NamingsOf<AnyNode['names']>['permission']
 type NamingsOf<Names> = Names extends unknown ? Names[keyof Names] & Naming : never;
 type ResourceOf<P extends Permission> = P extends `${infer R extends Resource}.${string}` ? R : never;
 
-/** For messages. */
+/** Words for messages. */
 export const assetWords: Readonly<Record<NamedResource, string>> = { dataquery: 'data query', workflow: 'workflow' };
 
 /**

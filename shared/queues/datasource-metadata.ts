@@ -10,7 +10,7 @@ export const DatasourceItem = z.object({
   details: JsonObject.optional(),
 });
 
-/** What a stored datasource has below a path, for people who look around in it. */
+/** Entries of a stored datasource below a path, for browsing. */
 export const datasourceMetadata = defineAsk({
   name: 'datasource.metadata',
   question: z.object({ tenantID: z.uuid(), datasourceID: z.uuid(), path: z.array(z.string()) }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { JsonObject } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
-/** Whether a database or service can be reached, with what is stored or with what somebody has just typed in. */
+/** Tests a connection, with the stored options or with the options of the request. */
 export const datasourceTests = defineAsk({
   name: 'datasource.tests',
   question: z.discriminatedUnion('kind', [

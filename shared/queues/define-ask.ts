@@ -1,27 +1,27 @@
 import { z } from 'zod';
 import { defineQueue, type QueueDefinition } from './define-queue.ts';
 
-/** What a question looks like in the queue, where people on call can read it: the question itself is sealed. */
+/** The payload of a question. People on call can read it on the board, so the question itself is sealed. */
 export const AskJob = z.object({
   askID: z.uuid(),
-  /** The channel of the process that waits. */
+  /** Channel of the waiting process. */
   replyTo: z.string(),
   /** Milliseconds since 1970. A worker does not begin later than this. */
   deadline: z.int(),
   sealed: z.string(),
 });
 
-/** The channel on which an asker says that nobody waits any more. */
+/** Channel on which an asker announces that it no longer waits. */
 export const ASK_CANCEL = 'asks.cancel';
 export const AskCancel = z.object({ askID: z.uuid() });
 
-/** What comes back on the channel. Without `sealed` the answer is in `ask_reply`. */
+/** The reply on the channel. Without `sealed` the answer is in `ask_reply`. */
 export const AskReply = z.object({ askID: z.uuid(), sealed: z.string().optional() });
 
 const Nothing = z.object({});
 
 /**
- * A queue of questions that somebody waits for (`producer.ask`). It is asked once: what a worker has begun is never begun by
+ * A queue of questions whose asker waits (`producer.ask`). Delivered once: a question that a worker has begun is never begun by
  * another, because it may write.
  */
 export interface AskDefinition<
@@ -31,9 +31,9 @@ export interface AskDefinition<
 > extends QueueDefinition<Name, typeof AskJob, typeof Nothing> {
   readonly question: Question;
   readonly answer: Answer;
-  /** How long the asker waits when it does not say. */
+  /** Default time limit of the asker. */
   readonly timeoutMs: number;
-  /** How many questions one process has under way at most, by whose they are: `{ tenant: 8, target: 4 }`. */
+  /** Questions that one process may have under way, by kind of lane: `{ tenant: 8, target: 4 }`. */
   readonly perLane: Readonly<Record<string, number>>;
 }
 
@@ -64,7 +64,7 @@ export function defineAsk<const Name extends string, Question extends z.ZodType,
   return { ...queue, ...settings };
 }
 
-/** What binds a sealed question or answer to its place. */
+/** Encryption context that binds a sealed question or answer to its id. */
 export function askContext(askID: string, part: 'question' | 'answer'): string {
   return `ask:${askID}:${part}`;
 }

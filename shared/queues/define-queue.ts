@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /**
- * What a queue carries and how it fails. A payload is a wire format: fields are only ever added, optional.
+ * Payload and failure policy of a queue. A payload is a wire format: fields are only ever added, optional.
  * Two jobs with the same id are one job: this is what makes a double submit harmless.
  */
 export interface QueueDefinition<
@@ -12,7 +12,7 @@ export interface QueueDefinition<
   readonly name: Name;
   readonly payload: Payload;
   readonly result: Result;
-  /** Tries in all; what a failed one waits before the next grows from `backoffMs`. */
+  /** Number of attempts; the wait before the next one grows from `backoffMs`. */
   readonly attempts: number;
   readonly backoffMs: number;
   /** How often a job whose worker vanished is given to another before it fails. */

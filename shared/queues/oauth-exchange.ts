@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { defineAsk } from './define-ask.ts';
 
-/** The tokens for the code that somebody brought back from a provider. They come sealed for the row of the connection. */
+/** Exchanges an authorization code for tokens, which are returned sealed for the row of the connection. */
 export const oauthExchange = defineAsk({
   name: 'oauth.exchange',
   question: z.object({
     oauthConnectionID: z.uuid(),
     provider: z.string(),
     code: z.string(),
-    /** Who says to have answered, where it does. */
+    /** Issuer parameter of the callback, if the provider sent one. */
     issuer: z.string().optional(),
     redirectURI: z.string(),
     codeVerifier: z.string(),

@@ -3,7 +3,7 @@ import { Caller } from '../caller.ts';
 import { JsonObject, OwnJson } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
-/** A query as somebody has written it; `datasourceID` is null where the type is the whole address. */
+/** A query that is not stored; `datasourceID` is null where the type needs no datasource. */
 export const GivenQuery = z.object({
   datasourceID: z.uuid().nullable(),
   datasourceType: z.string(),
@@ -17,14 +17,14 @@ export const QueryAnswer = z.object({
   affectedRows: z.int().optional(),
   truncated: z.boolean().optional(),
   notices: z.array(z.string()).optional(),
-  /** With `rowsPerPage`: rows on all pages, and what gets the next page. */
+  /** With `rowsPerPage`: rows of all pages, and the cursor of the next page. */
   totalCount: z.int().optional(),
   nextCursor: z.string().nullable().optional(),
   durationMs: z.number(),
   isCached: z.boolean(),
 });
 
-/** A query and its answer. Whether the caller may ask it is known by then. */
+/** A query and its answer. Permissions have been checked by the API. */
 export const queryRuns = defineAsk({
   name: 'query.runs',
   question: z.object({
@@ -36,11 +36,11 @@ export const queryRuns = defineAsk({
     ]),
     inputs: JsonObject,
     mode: z.enum(['run', 'explain']),
-    /** The cache is not asked. */
+    /** Bypasses the cache. */
     isFresh: z.boolean(),
-    /** Whoever asks can come back for further pages. */
+    /** The client can ask for further pages. */
     isPaged: z.boolean().default(false),
-    /** The same for every attempt at the same work, for servers that take one. */
+    /** The same for every attempt at the same work, for servers that accept a key. */
     idempotencyKey: z.string().nullable().default(null),
   }),
   answer: QueryAnswer,
