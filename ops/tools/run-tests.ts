@@ -16,6 +16,7 @@ import { findRedis, startRedis } from '#test/servers/redis.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 import { tiedToParent } from '../embedded/processes.ts';
 import type { TestResult } from './run-vitest.ts';
+import { root } from './test-files.ts';
 
 /** All planned work included, the suite on both backplanes has to stay below this. */
 const BUDGET_SECONDS = 900;
@@ -92,6 +93,7 @@ async function provideDatabase(servers: AsyncDisposableStack, dir: string): Prom
     fsync: 'off',
     autovacuum: 'off',
     full_page_writes: 'off',
+    synchronous_commit: 'off',
     wal_level: 'minimal',
     max_wal_senders: '0',
     max_connections: '500',
@@ -120,6 +122,7 @@ function testEnvironment(
     ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
     GANTRY_TEST_BACKPLANES: available.join(','),
     TEST_DATABASE_URL: databaseURL,
+    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
     ...(redisURL && { TEST_REDIS_URL: redisURL }),
   };
 }

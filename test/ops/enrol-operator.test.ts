@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { nodeEnvironment } from '#test/support/process.ts';
 
 let cluster: Cluster;
 beforeAll(async () => {
@@ -13,7 +14,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 async function enrol(args: string[], stdin = ''): Promise<{ code: number; out: string; err: string }> {
   const child = spawn(process.execPath, ['ops/enrol-operator.ts', ...args], {
-    env: { ...cluster.env, PATH: process.env.PATH ?? '' },
+    env: nodeEnvironment(cluster.env),
   });
   child.stdin.end(stdin);
   const ended = once(child, 'exit');

@@ -259,6 +259,15 @@ export interface TestOperator {
   token: string;
 }
 
+const hashes = new Map<string, Promise<string>>();
+
+/** Made once for each password: hashing is slow on purpose, and takes 46 MiB. */
+function hashOf(password: string): Promise<string> {
+  const known = hashes.get(password) ?? createPasswords().hash(password);
+  hashes.set(password, known);
+  return known;
+}
+
 /** A signed-in operator. */
 export async function anOperator(
   api: { context: Pick<ApiContext, 'orm'> },
@@ -268,7 +277,7 @@ export async function anOperator(
   const { email = `operator-${id}@example.test`, password = 'correct horse battery', isDisabled = false } = settings;
   const token = randomBytes(32).toString('hex');
   const em = api.context.orm.em.fork();
-  const passwordHash = await createPasswords().hash(password);
+  const passwordHash = await hashOf(password);
   em.create(Operator, { id, email, operatorTitle: 'On call', passwordHash, isDisabled });
   await em.flush();
   em.create(OperatorSession, {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { flushCompileCache } from 'node:module';
 
 export interface Spawned extends AsyncDisposable {
   readonly pid: number;
@@ -8,10 +9,20 @@ export interface Spawned extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
+/**
+ * For a process that runs Gantry's code: the settings, and the cache of compiled code that `npm test` keeps, which halves
+ * the processor time of a start. It is written here, because a process that is killed does not write it.
+ */
+export function nodeEnvironment(settings: Record<string, string>): Record<string, string> {
+  const { PATH = '', NODE_COMPILE_CACHE } = process.env;
+  flushCompileCache();
+  return { ...settings, PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
+}
+
 /** A Gantry process as in production: its own memory, its own connections, and it can be killed. */
 export function spawnNode(args: string[], env: Record<string, string>): Spawned {
   const child = spawn(process.execPath, args, {
-    env: { ...env, PATH: process.env.PATH ?? '' },
+    env: nodeEnvironment(env),
     stdio: ['ignore', 'ignore', process.env.TEST_LOG_LEVEL ? 'inherit' : 'ignore', 'ipc'],
   });
   const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }));

@@ -13,7 +13,7 @@ import type { Answer } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testServers } from '../../support/environment.ts';
 import { aTenant, aUser, type TestUser } from '../../support/factories.ts';
-import { spawnNode } from '../../support/process.ts';
+import { nodeEnvironment, spawnNode } from '../../support/process.ts';
 import { eventually } from '../../support/settle.ts';
 import { startTCP } from '../../support/tcp.ts';
 
@@ -288,7 +288,7 @@ test('no log of API or worker holds the URL or its password', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'gantry-log-'));
   const path = join(dir, 'log');
   const file = await open(path, 'a');
-  const env = { ...cluster.env, LOG_LEVEL: 'trace', PORT: '0', PATH: process.env.PATH ?? '' };
+  const env = nodeEnvironment({ ...cluster.env, LOG_LEVEL: 'trace', PORT: '0' });
   const children = [['api/main.ts'], ['workers/main.ts', 'datasource.tests']].map((args) =>
     spawn(process.execPath, args, { env, stdio: ['ignore', file.fd, file.fd] }),
   );
