@@ -38,11 +38,11 @@ export interface WorkerContext extends AsyncDisposable {
 export interface WorkerOptions {
   config: Config;
   logger: Logger;
-  /** Absent: all of them. */
+  /** Absent: all queues. */
   queueNames?: readonly QueueName[];
 }
 
-/** A worker process from config alone; disposing it stops taking work, hands back what it holds, and closes. */
+/** Creates a worker from its config. Disposing it stops taking work, hands back its runs, and closes its connections. */
 export async function createWorker({ config, logger, queueNames }: WorkerOptions): Promise<WorkerContext> {
   await using resources = new AsyncDisposableStack();
   const pool = createPool(config.db, logger, { name: 'gantry.worker' });
@@ -132,7 +132,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
         leaseMs: config.worker.leaseMs,
       }),
     );
-  // Last in, first out: no new jobs, then hand back, then wait for the jobs to notice.
+  // Disposed first: take no new jobs, then hand runs back, then wait for the jobs to end.
   resources.defer(async () => {
     await Promise.all(consumers.map((consumer) => consumer.pause(true)));
     await engine.drain();
@@ -159,7 +159,7 @@ function startConsumer(
   definition: AnyQueue,
   options: { context: ProcessorContext; logger: Logger; concurrency: number; leaseMs: number },
 ): JobWorker {
-  // The table pairs every queue with the processor typed by it; picking by name keeps the pair.
+  // Safe: the table pairs every queue with the processor of its type, and the name selects the pair.
   const processor = processors[definition.name] as Processor<AnyQueue>;
   return consume(backplane, { definition, processor, ...options });
 }

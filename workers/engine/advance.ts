@@ -20,33 +20,33 @@ import { type Restored, recordEnd } from './restore.ts';
 import type { Rights } from './rights.ts';
 import { createTask } from './task.ts';
 
-/** A holder gives way after this much, when others wait. */
+/** A held run yields after this much if other runs wait. */
 const QUANTUM = { ms: 1000, nodes: 200 };
 
 export interface Advance {
-  /** A run without history. */
+  /** Begins a run without history. */
   start(run: HeldRun): void;
-  /** A run that was held before. */
+  /** Continues a run that was held before. */
   resume(run: HeldRun, restored: Restored): void;
-  /** The waits of a held run were read again: whatever is over goes on. */
+  /** Continues the nodes of a held run whose waits are over, after its waits were read again. */
   onWaits(run: HeldRun, waits: readonly WaitRow[]): void;
   failRun(run: HeldRun, error: AppError, where: { nodeID: string | null; attempt: number | null }): void;
 }
 
 export interface AdvanceDependencies extends ParkDependencies {
   rights: Rights;
-  /** Places for nodes that run in this process; tenants take turns. */
+  /** Slots for nodes that run in this process; tenants take turns. */
   slots: Lane;
   nodes: NodeContext;
   config: WorkerConfig;
   logger: Logger;
   submit(run: HeldRun): void;
   shouldYield(): boolean;
-  /** Reads the run's waits and hands them to `onWaits`. */
+  /** Reads the run's waits and passes them to `onWaits`. */
   reread(run: HeldRun): void;
 }
 
-/** Executes ready nodes, records outcomes, and asks the graph what is next. Writes nothing itself: it fills the run's step. */
+/** Executes ready nodes, records outcomes, and takes the next nodes from the graph. Writes nothing: it fills the run's step. */
 export function createAdvance(dependencies: AdvanceDependencies): Advance {
   const { slots, config, submit } = dependencies;
 
@@ -71,7 +71,7 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     try {
       resolved = resolveConfig(node, run.scope);
       if (node.definition.clocked) task.startClock();
-      // A node that is asked again after its wait was checked before it parked.
+      // A node that continues after its wait was checked before it parked.
       const assets = fact ? [] : namedAssets(node.definition, resolved);
       if (assets.length > 0) await checkAssets(dependencies.rights, run, { node, assets });
       const result = await executorOf(node.definition)(task.with(resolved), dependencies.nodes);
@@ -93,7 +93,9 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     { output, exit }: { output: JsonObject; exit: string | null },
   ): void {
     if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
-      throw new AppError('NODE_FAILED', `The node left by "${exit}", which it does not have`, { retry: false });
+      throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, {
+        retry: false,
+      });
     const text = outputText(output, config.nodeOutputMaxBytes);
     run.outputBytes += text.length;
     if (run.outputBytes > config.runOutputMaxBytes)
@@ -105,14 +107,14 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     if (patch) Object.assign(run.scope, patch);
     if (node.definition.ends) recordEnd(run, node.id, output);
     record(run, node, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
-    goOn(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
+    continueRun(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
   }
 
-  /** A disabled node is passed through: no output, and the exit that a node of its kind normally leaves by. */
+  /** Passes through a disabled node: no output, and the usual exit of its kind. */
   function skip(run: HeldRun, node: GraphNode): void {
     const exit = usualExitOf(node.definition, node.config);
     record(run, node, { status: 'SKIPPED', exit, payload: null });
-    goOn(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
+    continueRun(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
   }
 
   function failNode(run: HeldRun, node: GraphNode, resolved: unknown, error: AppError): void {
@@ -136,10 +138,10 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     const dueAt = new Date(Date.now() + ms).toISOString();
     record(run, node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
     wait(run, node, { kind: 'time', purpose: 'retry', ms });
-    goOn(run, node.index, []);
+    continueRun(run, node.index, []);
   }
 
-  /** The failure is handled: the run goes on without the node's value. */
+  /** Handles a failure: the run continues without the node's value. */
   function leaveByError(
     run: HeldRun,
     node: GraphNode,
@@ -149,7 +151,7 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     const patch = contextPatch(node, resolved, output);
     if (patch) Object.assign(run.scope, patch);
     record(run, node, { status: 'FAILED', exit, payload: JSON.stringify({ output, error: shownError(error) }) });
-    goOn(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
+    continueRun(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
   }
 
   async function park(run: HeldRun, node: GraphNode, request: Park): Promise<void> {
@@ -157,40 +159,40 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     if (isOver(run)) return;
     record(run, node, event);
     wait(run, node, waiting);
-    goOn(run, node.index, []);
+    continueRun(run, node.index, []);
   }
 
   function wait(
     run: HeldRun,
     node: GraphNode,
-    what: { kind: 'time' | 'child' | 'input'; purpose: 'park' | 'retry'; ms: number | null; ref?: string },
+    spec: { kind: 'time' | 'child' | 'input'; purpose: 'park' | 'retry'; ms: number | null; ref?: string },
   ): void {
-    run.step.waits.push({ nodeID: node.id, iteration: 0, kind: what.kind, ref: what.ref ?? null, dueInMs: what.ms });
-    keep(run, node.index, what);
+    run.step.waits.push({ nodeID: node.id, iteration: 0, kind: spec.kind, ref: spec.ref ?? null, dueInMs: spec.ms });
+    trackWait(run, node.index, spec);
   }
 
-  /** While the run is held its clocks are timers here; once parked, the sweep has them. */
-  function keep(
+  /** Sets a timer for a wait while the run is held; once the run is parked, the sweep ends the wait. */
+  function trackWait(
     run: HeldRun,
     index: number,
-    what: { kind: 'time' | 'child' | 'input'; purpose: 'park' | 'retry'; ms: number | null },
+    spec: { kind: 'time' | 'child' | 'input'; purpose: 'park' | 'retry'; ms: number | null },
   ): void {
-    const { kind, purpose, ms } = what;
-    const timer = ms === null ? null : setTimeout(() => due(run, index), Math.min(Math.max(ms, 0), 2 ** 31 - 1));
+    const { kind, purpose, ms } = spec;
+    const timer = ms === null ? null : setTimeout(() => onTimer(run, index), Math.min(Math.max(ms, 0), 2 ** 31 - 1));
     run.waiting.set(index, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
   }
 
-  function due(run: HeldRun, index: number): void {
+  function onTimer(run: HeldRun, index: number): void {
     const waiting = run.waiting.get(index);
     if (!waiting || isOver(run)) return;
-    // A question's time is up: the database decides whether the answer came first.
+    // A person's time to answer is up: the database decides whether the answer came first.
     if (waiting.kind !== 'time') return dependencies.reread(run);
     run.step.release = 'hold';
-    over(run, index, { kind: 'time' });
+    endWait(run, index, { kind: 'time' });
   }
 
-  /** The wait of a node has ended: a retry runs it again, anything else asks it with the fact. */
-  function over(run: HeldRun, index: number, fact: Fact): void {
+  /** Ends the wait of a node: a retry runs the node again, any other wait continues it with the fact. */
+  function endWait(run: HeldRun, index: number, fact: Fact): void {
     const waiting = run.waiting.get(index);
     const node = run.version.graph.nodes[index];
     if (!waiting || !node) return;
@@ -202,7 +204,7 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     submit(run);
   }
 
-  /** Says RUNNING in the same commit as what released the nodes, and starts them when it is durable. */
+  /** Adds RUNNING events to the commit that makes the nodes ready, and starts the nodes when it is durable. */
   function launch(run: HeldRun, indices: readonly number[]): void {
     for (const index of indices) {
       const node = run.version.graph.nodes[index];
@@ -221,18 +223,18 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     }
   }
 
-  function goOn(run: HeldRun, settled: number, next: readonly number[]): void {
+  function continueRun(run: HeldRun, settled: number, next: readonly number[]): void {
     run.running.delete(settled);
     if (next.length > 0) {
       if (mustYield(run)) run.backlog.push(...next);
       else launch(run, next);
     }
-    if (run.running.size === 0) rest(run);
+    if (run.running.size === 0) releaseIdle(run);
     submit(run);
   }
 
-  /** Nothing runs and nothing is about to: over, handed to others, or parked until a wait ends. */
-  function rest(run: HeldRun): void {
+  /** For a run of which no node runs: finishes it, yields, or parks it until a wait ends. */
+  function releaseIdle(run: HeldRun): void {
     const { graph } = run.version;
     if (run.backlog.length > 0) run.step.release = 'yield';
     else if (run.waiting.size === 0 && isFinished(graph, run.progress)) finishRun(run);
@@ -256,10 +258,10 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     },
     resume(run, { ready, waits }) {
       for (const { index, wait: row, retry } of waits)
-        keep(run, index, { kind: row.kind, purpose: retry ? 'retry' : 'park', ms: row.dueInMs });
+        trackWait(run, index, { kind: row.kind, purpose: retry ? 'retry' : 'park', ms: row.dueInMs });
       launch(run, ready);
-      for (const { index, wait: row } of waits) if (row.fact) over(run, index, row.fact);
-      if (run.running.size === 0) rest(run);
+      for (const { index, wait: row } of waits) if (row.fact) endWait(run, index, row.fact);
+      if (run.running.size === 0) releaseIdle(run);
       submit(run);
     },
     onWaits(run, waits) {
@@ -268,16 +270,16 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
         const index = run.version.graph.indexOf.get(nodeID);
         if (!fact || index === undefined || !run.waiting.has(index)) continue;
         run.step.release = 'hold';
-        over(run, index, fact);
+        endWait(run, index, fact);
       }
       if (run.running.size > 0) return;
-      rest(run);
+      releaseIdle(run);
       submit(run);
     },
   };
 }
 
-/** An outcome that arrives now counts for nothing: the run has left, is leaving, or has ended. */
+/** Whether later outcomes are dropped: the run has left, is leaving, or has ended. */
 function isOver(run: HeldRun): boolean {
   return run.left !== null || run.leaving || run.abort.signal.aborted || run.step.end !== null;
 }
@@ -290,7 +292,7 @@ function record(
   run.step.events.push({ nodeID: node.id, iteration: 0, attempt: run.attempts.get(node.index) ?? 1, ...event });
 }
 
-/** A delay this short is sat out: parking and claiming again would cost more. */
+/** A run does not park for delays up to this: parking and claiming again would cost more. */
 const SHORT_MS = 2000;
 
 function isShort({ kind, dueAt }: { kind: string; dueAt: number | null }): boolean {

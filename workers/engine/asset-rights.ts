@@ -35,7 +35,7 @@ async function isIncluded(
   return rights.may(run, { permission: 'workflow.execute', object: `workflow:${run.workflowID}` });
 }
 
-/** The same words for both reasons: a caller without the permission does not learn whether the asset exists. */
+/** One message for both reasons: a caller without the permission must not learn whether the asset exists. */
 export function noSuchAsset({ type, permission }: Pick<NamedAsset, 'type' | 'permission'>): AppError {
   const [, action] = splitPermission(permission);
   const message = `There is no such ${assetWords[type]}, or the caller of this run may not ${action} it`;

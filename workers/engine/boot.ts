@@ -5,8 +5,8 @@ import type { Runs } from '#shared/runs.ts';
 const BOOT_LOCK = 7_265_004;
 
 /**
- * The contract's rule for the start of the service: RUNNING without a sign of life for longer than the window is FAILED.
- * It holds once, for the first worker, while no lease is valid; with a window of 0 such runs are resumed by the sweep.
+ * Applies the contract's rule for the start of the service: runs that were RUNNING without a sign of life for longer than the
+ * window are FAILED. Only the first worker does so, while no lease is valid; with a window of 0 the sweep resumes such runs.
  */
 export async function failStaleRuns(pool: Pool, runs: Runs, staleAfterMs: number, logger: Logger): Promise<number> {
   if (staleAfterMs === 0) return 0;

@@ -22,7 +22,7 @@ export interface ClaimedRow {
 
 export type Claim = (job: { instanceID: string; epoch: number }) => Promise<ClaimedRow | null>;
 
-/** Claims runs for this process, those of one turn in one statement. Null: an old job, or somebody was faster. */
+/** Claims runs for this process, all claims of one turn in one statement. Null: an old job, or another worker was faster. */
 export function createClaim(pool: Pool, leaseID: () => string): Claim {
   return batched(async (jobs: { instanceID: string; epoch: number }[]) => {
     const { rows } = await pool.query<ClaimedRow>({

@@ -5,22 +5,22 @@ import type { Logger } from '#shared/logger.ts';
 import type { RunEventPayload, RunEventRow } from '#shared/realtime/events.ts';
 import { emptyStep, type HeldRun, type Step } from './held-run.ts';
 
-/** How a commit ended for one run. */
+/** Result of a commit for one run. */
 export interface Committed {
   run: HeldRun;
   step: Step;
   wakeSeq: number;
   watched: boolean;
-  /** A wake came in before the park: the run is ready again at once. */
+  /** A wake came before the park, so the run is READY again. */
   ready: boolean;
 }
 
 export interface Committer {
-  /** The run's step is ready to be written; it goes with the next batch. */
+  /** Writes the run's step with the next batch. */
   submit(run: HeldRun): void;
-  /** Resolves when nothing is waiting or in flight. */
+  /** Resolves when no step is waiting or in flight. */
   idle(): Promise<void>;
-  /** Runs per statement so far, for metrics: how well commits group. */
+  /** Totals so far, for metrics: they show how many runs share a statement. */
   readonly stats: { statements: number; steps: number };
 }
 
@@ -30,7 +30,7 @@ export interface CommitterOptions {
   logger: Logger;
   onCommitted(result: Committed): void;
   onFenced(run: HeldRun): void;
-  /** The database refuses what this run wants to write. */
+  /** The database has refused the data of this run. */
   onRefused(run: HeldRun, step: Step, error: Error): void;
   publish(rows: readonly RunEventRow[]): void;
 }
@@ -109,7 +109,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       rows = await send(batch);
     } catch (error) {
       if (isConnectionError(error) || !isStatementError(error)) {
-        // The answer may be lost or the statement never sent: the same batch again tells which.
+        // Either the answer was lost or the statement was never sent: sending the batch again tells which.
         logger.warn({ err: error, steps: batch.length }, 'commit is sent again');
         await new Promise((resolve) => setTimeout(resolve, 250));
         return write(batch);
@@ -117,7 +117,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       return writeInHalves(batch, error as Error);
     }
     finish(batch, rows);
-    // By the answer, not by `committing`: a run whose next step was ready at once has been submitted again by now.
+    // The rows decide, not `committing`: a run whose next step was ready at once has been submitted again by now.
     const written = new Set(rows.map(({ id }) => id));
     const left = batch.filter(({ run }) => !written.has(run.id));
     if (left.length > 0) await examine(left);
@@ -153,7 +153,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     options.onCommitted({ run, step, ...result });
   }
 
-  /** Why was a run not among the updated? Committed earlier, locked by somebody, or no longer ours. */
+  /** Finds out why a run was not updated: committed earlier, locked, or no longer held here. */
   async function examine(entries: Entry[]): Promise<void> {
     const { rows } = await pool.query<{
       id: string;
@@ -182,11 +182,11 @@ export function createCommitter(options: CommitterOptions): Committer {
         options.onFenced(run);
       }
     }
-    if (again.length > 0) later(again);
+    if (again.length > 0) retryLater(again);
   }
 
-  /** Somebody has the row for a moment: it goes with a later batch, and holds up nobody. */
-  function later(entries: Entry[]): void {
+  /** Moves runs with locked rows to a later batch, so that no other run waits for them. */
+  function retryLater(entries: Entry[]): void {
     locked += entries.length;
     setTimeout(() => {
       locked -= entries.length;
@@ -195,7 +195,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     }, LOCKED_MS);
   }
 
-  /** One run's data broke the statement: halve until it stands alone, so the others commit. */
+  /** Halves a batch that the database refuses until the refused run is alone, so that the others commit. */
   async function writeInHalves(batch: Entry[], error: Error): Promise<void> {
     if (batch.length > 1) {
       const middle = batch.length >> 1;
@@ -309,7 +309,7 @@ function stepValues(batch: Entry[], leaseID: string): string[] {
   ];
 }
 
-/** Waits, ended waits, children and requests travel as JSON: they are few, and their shapes are many. */
+/** Waits, ended waits, children and requests are sent as JSON: they are few, and have many shapes. */
 function waitValues(batch: Entry[]): string[] {
   const waits = batch.flatMap(({ run, step }) =>
     step.waits.map((wait) => ({
@@ -392,7 +392,7 @@ e as (
   join u on u.id = v.instance_id
 )`;
 
-/** The fenced commit. Only runs whose epoch, holder and seq are as this process knows them are touched. */
+/** The fenced commit. Updates only runs whose epoch, holder and seq are as this process knows them. */
 export const COMMIT = `${LOCKED},${UPDATED('null')}
 select id, wake_seq, watched, ready from u`;
 

@@ -19,17 +19,17 @@ import type { Rights } from './rights.ts';
 import { createVersions } from './versions.ts';
 
 export interface Engine {
-  /** Claims the run and keeps it until it is over, waits, or is handed back; resolves then. */
+  /** Claims the run and holds it until it ends, parks, yields or is handed back; resolves then. */
   advance(job: { instanceID: string; epoch: number }): Promise<void>;
-  /** Somebody changed a run that may be held here. */
+  /** Reacts to a change of a run that may be held here. */
   onSignal(signal: RunSignal): void;
-  /** What the database says this lease holds, read at `asOf` (ms). */
+  /** Compares the held runs with those that the database has for this lease, read at `asOf` (ms). */
   reconcile(rows: readonly HeldRow[], asOf: number): Promise<void>;
-  /** Others wait for a place: a run that has had its quantum gives way. */
+  /** Sets whether runs wait for a slot; if so, a run yields after its quantum. */
   setPressure(waiting: boolean): void;
-  /** Aborts what runs and hands every run back. */
+  /** Aborts running nodes and hands all runs back. */
   drain(): Promise<void>;
-  /** The lease is lost: this process holds no run any more. */
+  /** Drops all runs, after the lease was lost. */
   abandon(): void;
   readonly held: ReadonlyMap<string, HeldRun>;
   readonly stats: { statements: number; steps: number; readonly slotsUsed: number };
@@ -46,15 +46,15 @@ export interface EngineDependencies {
   config: WorkerConfig;
   leaseID: () => string;
   logger: Logger;
-  /** A place has become free. */
+  /** A slot has become free. */
   onFinished(): void;
 }
 
-/** One worker keeps a run: claim, then execute, commit, pick the next, until there is nothing to do without waiting. */
+/** Holds claimed runs: executes nodes, commits, and takes the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
   const { pool, runs, publisher, config, leaseID, logger } = dependencies;
   const held = new Map<string, HeldRun>();
-  const strangers = new Map<string, number>();
+  const unknownBefore = new Map<string, number>();
   const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
   const slots = createLane({ places: config.slots });
@@ -72,7 +72,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       leave(run, 'fenced');
     },
     onRefused: (run, step, error) => {
-      // Whatever the run wanted to write, before or after the refusal, gives way to its failure.
+      // The failure replaces everything else that the run was going to write.
       run.step = emptyStep();
       const node = step.events.find((event) => event.status === 'SUCCESS');
       advance.failRun(run, new AppError('INVALID_OUTPUT', 'The database refuses the output', { cause: error }), {
@@ -109,7 +109,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   function onReleased(run: HeldRun, how: 'park' | 'yield', ready: boolean): void {
     leave(run, how === 'park' ? 'parked' : 'yielded');
     if (how === 'park' && ready) void runs.handOver([run.id]);
-    // At the end of the line, behind whoever waited.
+    // Refill now: the runs that waited are handed over before this one.
     if (how === 'yield') dependencies.onFinished();
   }
 
@@ -136,7 +136,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   function reread(run: HeldRun): void {
     run.rereading += 1;
-    readAgain(run)
+    readWaitsAgain(run)
       .catch((error) => {
         logger.warn({ err: error, instanceID: run.id }, 'waits not read; the next renewal of the lease tries again');
         return [];
@@ -148,8 +148,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       .catch((error) => logger.error({ err: error, instanceID: run.id }, 'waits not applied'));
   }
 
-  /** Seen first, then read: a wake between the two is noticed by the next commit. Only the row says how many there were. */
-  async function readAgain(run: HeldRun): Promise<WaitRow[]> {
+  /** Reads `wake_seq` before the waits: a wake between the two is noticed by the next commit. Only the row has the number. */
+  async function readWaitsAgain(run: HeldRun): Promise<WaitRow[]> {
     const { rows } = await pool.query<{ wake_seq: number }>('select wake_seq from workflow_instance where id = $1', [
       run.id,
     ]);
@@ -231,10 +231,10 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const mine = new Map(rows.map((row) => [row.id, row]));
       for (const run of held.values()) reconcileRun(run, mine.get(run.id), asOf);
       const unknown = rows.filter(({ id, epoch }) => held.get(id)?.epoch !== epoch);
-      // Twice in a row: a claim or a release under way at the moment of reading is neither lost nor forgotten.
-      const lost = unknown.filter(({ id, epoch }) => strangers.get(id) === epoch);
-      strangers.clear();
-      for (const { id, epoch } of unknown) strangers.set(id, epoch);
+      // Only if found twice in a row: at the first time a claim or a release may have been under way.
+      const lost = unknown.filter(({ id, epoch }) => unknownBefore.get(id) === epoch);
+      unknownBefore.clear();
+      for (const { id, epoch } of unknown) unknownBefore.set(id, epoch);
       if (lost.length > 0) await release(pool, leaseID(), lost);
     },
     setPressure(waiting) {

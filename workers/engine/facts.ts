@@ -24,7 +24,7 @@ interface Row {
   submitted_data: JsonObject | null;
 }
 
-/** The waits of a run, each with the fact that ended it, if one has. A question past its time is closed here, once. */
+/** Reads the waits of a run, each with the fact that ended it, if any. First expires requests whose time is over. */
 export async function readWaits(pool: Pool, instanceID: string): Promise<WaitRow[]> {
   await pool.query({ name: 'expire_requests', text: EXPIRE, values: [instanceID] });
   const { rows } = await pool.query<Row>({ name: 'read_waits', text: WAITS, values: [instanceID] });
@@ -53,7 +53,7 @@ function factOf(row: Row): Fact | null {
   };
 }
 
-// Whoever comes first wins: the person's answer or the expiry.
+// The first of the two wins: the person's answer or the expiry.
 const EXPIRE = `
 update collection_request set status = 'EXPIRED', updated_at = now()
 where instance_id = $1::uuid and status = 'PENDING' and expires_at <= now()`;

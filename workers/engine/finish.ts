@@ -3,7 +3,7 @@ import type { HeldRun } from './held-run.ts';
 
 const statusOf = { success: 'COMPLETED', failure: 'FAILED', cancelled: 'CANCELLED' } as const;
 
-/** Every branch has ended: the run ends as its ends said. A run that reached none completes without an output. */
+/** Ends a run of which every branch has ended, with the result of its end nodes. Without one it completes without an output. */
 export function finishRun(run: HeldRun): void {
   const { output, status, nodeID, reached } = run.result;
   const end = {
@@ -23,7 +23,7 @@ export function finishRun(run: HeldRun): void {
   addRunEvent(run);
 }
 
-/** The run fails: what still runs or waits is cancelled with it. */
+/** Fails a run and cancels its nodes that run or wait. */
 export function failRun(run: HeldRun, error: AppError, where: { nodeID: string | null; attempt: number | null }): void {
   const { graph } = run.version;
   for (const index of [...run.running, ...run.waiting.keys()]) {
@@ -38,7 +38,7 @@ export function failRun(run: HeldRun, error: AppError, where: { nodeID: string |
       payload: null,
     });
   }
-  // A terminal commit drops every wait of the run; naming one makes it the statement that does.
+  // A terminal commit deletes all waits of the run, but only in the statement with waits, which this selects.
   for (const index of run.waiting.keys()) {
     const node = graph.nodes[index];
     if (node) run.step.resolved.push(node.id);

@@ -1,19 +1,19 @@
-/** Longest that a suspect waits to be alone; after that it runs beside others, and a loss is then not held against it. */
-const PATIENCE_MS = 5000;
-/** Longest that it keeps others out. */
-const ALONE_MS = 60_000;
+/** How long a suspect waits to be alone. After that it runs beside others, and a loss does not count against it. */
+const MAX_WAIT_MS = 5000;
+/** How long it keeps others out. */
+const MAX_ALONE_MS = 60_000;
 
 export interface Gate {
-  /** Enters beside others; answers the way out, which may be called twice. */
+  /** Enters beside others. Returns the function that leaves, which may be called twice. */
   enter(): Promise<() => void>;
   /**
-   * From inside: waits until nobody else is, keeps others out until `work` ends or calls `open`, and says whether that
-   * worked.
+   * For a run that has entered: waits until no other run is inside, then keeps others out until `work` ends or calls `open`.
+   * `work` learns whether it is alone.
    */
   alone(leave: () => void, work: (alone: boolean, open: () => void) => Promise<void>): Promise<void>;
 }
 
-/** Lets a run that has lost its worker before run alone in its process, so that another's poison is not blamed on it. */
+/** Lets a run that has lost its worker before run alone in its process, so that it is not blamed for another run's crash. */
 export function createGate(): Gate {
   let inside = 0;
   let closed: Promise<void> | null = null;
@@ -42,7 +42,7 @@ export function createGate(): Gate {
       };
       const empty = await emptied();
       if (!empty) open();
-      const timer = setTimeout(open, ALONE_MS);
+      const timer = setTimeout(open, MAX_ALONE_MS);
       try {
         await work(empty, open);
       } finally {
@@ -58,7 +58,7 @@ export function createGate(): Gate {
       const timer = setTimeout(() => {
         onEmpty = null;
         resolve(false);
-      }, PATIENCE_MS);
+      }, MAX_WAIT_MS);
       onEmpty = () => {
         onEmpty = null;
         clearTimeout(timer);

@@ -7,7 +7,7 @@ import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import type { ClaimedRow } from './claim.ts';
 
-/** A graph as the engine uses it; the same object for every run of a version. */
+/** A version of a workflow as the engine uses it; all its runs share the object. */
 export interface LoadedVersion {
   graph: Graph;
   options: WorkflowOptions;
@@ -30,7 +30,7 @@ export interface PendingWait {
   iteration: number;
   kind: 'time' | 'child' | 'input';
   ref: string | null;
-  /** From now; the database's clock turns it into a moment. Null: no end. */
+  /** Milliseconds from now, by the database's clock. Null: no end. */
   dueInMs: number | null;
 }
 
@@ -51,25 +51,25 @@ export interface PendingRequest {
   expiresInMs: number | null;
 }
 
-/** What the next commit of a run carries. */
+/** What the next commit of a run writes. */
 export interface Step {
   events: PendingEvent[];
   waits: PendingWait[];
-  /** Waits that are over: node ids. */
+  /** Node ids of waits that are over. */
   resolved: string[];
   children: PendingChild[];
   requests: PendingRequest[];
   release: 'hold' | 'park' | 'yield';
   /** Set by the terminal commit. */
   end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
-  /** What starts once this step is durable. */
+  /** Called once this step is durable. */
   next: (() => void)[];
 }
 
-/** A node that has parked: who waits for what, and since when. */
+/** The wait of a parked node. */
 export interface Waiting {
   kind: 'time' | 'child' | 'input';
-  /** A retry runs the node again; any other wait asks it with the fact. */
+  /** A retry runs the node again; any other wait continues it with the fact. */
   purpose: 'park' | 'retry';
   dueAt: number | null;
   timer: NodeJS.Timeout | null;
@@ -82,7 +82,7 @@ export interface HeldRun {
   readonly workflowID: string | null;
   readonly epoch: number;
   readonly caller: Caller;
-  /** Whose turn it is when places for nodes are few. */
+  /** Decides the order in which runs get slots. */
   readonly turn: Turn;
   readonly version: LoadedVersion;
   readonly parentID: string | null;
@@ -94,14 +94,14 @@ export interface HeldRun {
   readonly claimedAt: number;
   seq: number;
   seen: number;
-  /** Nodes begun since the claim. After its quantum of them a run gives way to others that wait. */
+  /** Nodes begun since the claim. After its quantum of them a run yields to others that wait. */
   nodesRun: number;
   outputBytes: number;
   readonly failures: Map<number, number>;
   readonly attempts: Map<number, number>;
   readonly running: Set<number>;
   readonly waiting: Map<number, Waiting>;
-  /** Ready, not started: held back by a yield. */
+  /** Nodes that are ready but not started, because the run yields. */
   readonly backlog: number[];
   readonly result: {
     output: JsonObject;
@@ -109,15 +109,15 @@ export interface HeldRun {
     nodeID: string | null;
     reached: boolean;
   };
-  /** Called at the first commit: a run that has lost workers before is then no longer suspect. */
+  /** Called after a commit: a run that has lost workers before is then no longer suspect. */
   onProgress: (() => void) | null;
   step: Step;
   committing: boolean;
-  /** Its last commit from here is under way: nothing is added any more. */
+  /** The last commit of this holder is under way: no changes are added. */
   leaving: boolean;
-  /** Waits are being read: the run does not park meanwhile, or a fact seen by that read would be lost. */
+  /** Reads of waits under way. The run does not park meanwhile, or a fact found by them would be lost. */
   rereading: number;
-  /** Why the run left this process; nothing more is written once set. */
+  /** Why the run left this process; once set, no changes are written. */
   left: 'done' | 'parked' | 'yielded' | 'fenced' | 'drained' | null;
   readonly released: PromiseWithResolvers<void>;
 }
@@ -126,7 +126,7 @@ export function emptyStep(): Step {
   return { events: [], waits: [], resolved: [], children: [], requests: [], release: 'hold', end: null, next: [] };
 }
 
-/** A run as it was claimed; nothing of it has been executed here yet. */
+/** Creates a held run from its claimed row, before any node is executed. */
 export function createHeldRun(row: ClaimedRow, version: LoadedVersion, onProgress: (() => void) | null): HeldRun {
   return {
     id: row.id,

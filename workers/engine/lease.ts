@@ -12,9 +12,9 @@ export interface HeldRow {
 
 export interface Lease extends AsyncDisposable {
   readonly id: string;
-  /** Makes the lease, and keeps renewing it until disposed. */
+  /** Creates the lease and keeps renewing it until disposed. */
   open(): Promise<void>;
-  /** Stops renewing and gives the lease back. */
+  /** Stops renewing and ends the lease. */
   end(): Promise<void>;
 }
 
@@ -24,13 +24,13 @@ export interface LeaseOptions {
   /** How long the lease outlives the last renewal. */
   leaseMs: number;
   logger: Logger;
-  /** The lease was lost: whatever this process holds is no longer its own. */
+  /** The lease was lost: the runs that this process holds belong to other workers. */
   onLost(): void;
-  /** After each renewal, what the database says this lease holds, as of `asOf` (ms). */
+  /** Called after each renewal with the runs that the database has for this lease, as of `asOf` (ms). */
   onRenewed(held: HeldRow[], asOf: number): Promise<void>;
 }
 
-/** One row per worker process: the lease of everything it holds. Only the database's clock counts. */
+/** A row per worker process: the lease under which it holds runs. Only the database's clock counts. */
 export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }: LeaseOptions): Lease {
   let id = newID();
   let timer: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
         await renew();
       } catch (error) {
         logger.warn({ err: error }, 'the lease was not renewed');
-        // Nothing can be written without the database; the fence decides about whatever is still held.
+        // Runs stay held: without the database nothing can be written, and afterwards the fence decides.
         if (performance.now() - lastGood > leaseMs * 2) logger.error('no database for two lease lengths');
       }
       if (!ended) schedule();

@@ -20,7 +20,7 @@ export function nullOutput(config: unknown): JsonObject {
   return name ? { [name]: null } : {};
 }
 
-/** Doubles with every failure, up to five minutes, and spreads by a quarter either way; a server's Retry-After is honoured. */
+/** Backoff: doubles with every failure, up to five minutes, plus or minus a quarter, and at least a server's Retry-After. */
 export function retryDelay(baseMs: number, failures: number, retryAfterSeconds: number | undefined): number {
   const backoff = Math.min(baseMs * 2 ** (failures - 1), 300_000) * (0.75 + Math.random() / 2);
   return Math.round(Math.max(backoff, (retryAfterSeconds ?? 0) * 1000));

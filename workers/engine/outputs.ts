@@ -3,7 +3,7 @@ import type { JsonObject } from '#shared/json.ts';
 
 const MAX_DEPTH = 200;
 
-/** The output as JSON text, once it is certain that Postgres will take it: a refused row would stop a whole batch. */
+/** Converts an output to JSON text and checks that Postgres accepts it: a refused row would stop a whole batch. */
 export function outputText(output: JsonObject, maxBytes: number): string {
   let text: string;
   try {
@@ -13,7 +13,7 @@ export function outputText(output: JsonObject, maxBytes: number): string {
   }
   if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes))
     throw new AppError('OUTPUT_TOO_LARGE', `The output is larger than the limit of ${maxBytes} bytes`);
-  // JSON.stringify writes both as \u escapes, so their absence from the text settles it; most texts have no escape at all.
+  // JSON.stringify writes NUL and half pairs as \u escapes. Most texts have no escape and need no further check.
   if (text.includes('\\u')) checkText(output);
   if (text.length > 2 * MAX_DEPTH && depthOf(text) > MAX_DEPTH)
     throw new AppError('INVALID_OUTPUT', `The output is nested deeper than ${MAX_DEPTH} levels`);
@@ -23,9 +23,9 @@ export function outputText(output: JsonObject, maxBytes: number): string {
 function checkText(value: unknown): void {
   if (typeof value === 'string') {
     if (value.includes('\u0000'))
-      throw new AppError('INVALID_OUTPUT', 'The output holds a NUL character, which cannot be stored');
+      throw new AppError('INVALID_OUTPUT', 'The output contains a NUL character, which cannot be stored');
     if (!value.isWellFormed())
-      throw new AppError('INVALID_OUTPUT', 'The output holds half of a surrogate pair, which is not text');
+      throw new AppError('INVALID_OUTPUT', 'The output contains half of a surrogate pair, which is not text');
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, item] of Object.entries(value)) {
       checkText(key);
@@ -34,7 +34,7 @@ function checkText(value: unknown): void {
   }
 }
 
-/** Brackets outside of strings; strings are taken out first. */
+/** Depth of brackets outside of strings. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

@@ -7,7 +7,7 @@ import { readWaits, type WaitRow } from './facts.ts';
 import type { HeldRun } from './held-run.ts';
 
 export interface Restored {
-  /** Ready and neither settled nor waiting: to be started, as a first or a further attempt. */
+  /** Nodes to start, as a first or a further attempt: ready, and neither settled nor waiting. */
   ready: number[];
   waits: { index: number; wait: WaitRow; retry: boolean }[];
 }
@@ -20,7 +20,7 @@ interface EventRow {
   payload: RunEventPayload | null;
 }
 
-/** Brings a run that has history to where it was: outcomes replayed in order of `seq`, then what waits. */
+/** Restores a run that has history: replays outcomes in order of `seq`, then finds the waits. */
 export async function restore(pool: Pool, run: HeldRun): Promise<Restored> {
   const [{ rows }, waits] = await Promise.all([
     pool.query<EventRow>({ name: 'read_events', text: EVENTS, values: [run.id] }),
@@ -49,7 +49,7 @@ export async function restore(pool: Pool, run: HeldRun): Promise<Restored> {
   return { ready: [...open], waits: waiting };
 }
 
-/** A failure that was handled left by an exit; one that will be tried again, or ended the run, did not. */
+/** A handled failure left by an exit; a failure that is retried, or that ended the run, did not. */
 function isSettled({ status, exit }: EventRow): boolean {
   return status === 'SUCCESS' || status === 'SKIPPED' || (status === 'FAILED' && exit !== null);
 }
@@ -64,7 +64,7 @@ function replay(run: HeldRun, index: number, row: EventRow): void {
   if (node.definition.ends) recordEnd(run, node.id, output);
 }
 
-/** Several ends may be reached: outputs are merged, a later one winning, and the worst status counts. */
+/** Adds an end node to the result. Outputs of several ends are merged, the latest wins, and the worst status counts. */
 export function recordEnd(run: HeldRun, nodeID: string, output: Record<string, unknown>): void {
   const { result } = run;
   if (isJsonObject(output.workflowOutput)) Object.assign(result.output, output.workflowOutput);

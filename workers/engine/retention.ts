@@ -3,14 +3,14 @@ import { resumeSpreading } from '#shared/deployment-roles.ts';
 import type { Runs } from '#shared/runs.ts';
 import { resumeDeletions } from '#shared/tenants.ts';
 
-/** How long what grows is kept, in milliseconds. */
+/** How long rows of growing tables are kept, in milliseconds. */
 export interface Retention {
   runsMs: number;
   queryRunsMs: number;
   operatorAuditMs: number;
 }
 
-/** Every table that grows has an end: one round of removing what is old, and of finishing what was broken off. */
+/** Removes old rows of every growing table and resumes interrupted deletions; one round. */
 export async function retire(
   pool: Pool,
   runs: Runs,
@@ -32,7 +32,7 @@ export async function retire(
   await resumeSpreading(pool);
 }
 
-// Milliseconds since 1970, as the library that counts writes them.
+// Milliseconds since 1970, as rate-limiter-flexible writes them.
 const RETIRE_LIMITS = `
 delete from rate_limit where ctid = any(array(
   select ctid from rate_limit where expire < extract(epoch from now()) * 1000 limit 5000))`;

@@ -6,7 +6,7 @@ import { type Permission, splitPermission } from '#shared/policy/permissions.ts'
 
 /** Re-checks the caller's permissions during a run: rules change, and members leave. */
 export interface Rights {
-  may(who: { tenantID: string; caller: Caller }, what: { permission: Permission; object: string }): Promise<boolean>;
+  may(run: { tenantID: string; caller: Caller }, access: { permission: Permission; object: string }): Promise<boolean>;
 }
 
 export function createRights({ pool, policy }: { pool: Pool; policy: Policy }): Rights {

@@ -9,9 +9,9 @@ import { type Retention, retire } from './retention.ts';
 
 const SWEEP_LOCK = 7_265_003;
 const BATCH = 500;
-/** Runs that end within this time are replaced in one statement; the quarter of the window above the slots covers it. */
+/** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
 const REFILL_MS = 4;
-/** How far ahead due waits are given a timer of their own, beyond the second until the next sweep. */
+/** How far ahead due waits get a timer; longer than the second until the next sweep. */
 const AHEAD_MS = 1500;
 
 export interface SweepOptions {
@@ -22,19 +22,19 @@ export interface SweepOptions {
   logger: Logger;
   leaseMs: number;
   retention: Retention;
-  /** Whether runs wait for a place, seen once a second. */
+  /** Called once a second with whether runs wait for a worker. */
   onPressure(waiting: boolean): void;
 }
 
 export interface Sweep extends AsyncDisposable {
   start(): void;
-  /** One round, whoever's turn it is; for tests and for the start of a process. */
+  /** Runs one round, if no other process is at it. */
   once(): Promise<void>;
-  /** A place has become free: fills the window again, many calls in one. */
+  /** Fills the window again after a slot has become free; many calls are combined. */
   refillSoon(): void;
 }
 
-/** Once a second, one process at a time: whatever a crash, a lost message or the passing of time has left is picked up. */
+/** Picks up, once a second in one process at a time, what a crash, a lost message or the passing of time has left. */
 export function createSweep(options: SweepOptions): Sweep {
   const { pool, runs, producer, backplane, logger } = options;
   const timers = new Map<string, NodeJS.Timeout>();
@@ -86,7 +86,7 @@ export function createSweep(options: SweepOptions): Sweep {
     await runs.refill();
   }
 
-  /** An outage must not expire everybody: nobody could renew while Postgres, or this process, was away. */
+  /** Whether leases may expire. Not after an outage of Postgres or of this process: no lease could be renewed meanwhile. */
   async function mayExpire(): Promise<boolean> {
     if (lastGood === 0 || performance.now() - lastGood > options.leaseMs) return false;
     const { rows } = await pool.query<{ up: boolean }>(
@@ -154,7 +154,7 @@ export function createSweep(options: SweepOptions): Sweep {
       await runs.end({ tenantID: null, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
   }
 
-  /** Handed over ten seconds ago and not claimed: the same id again, which is nothing while the job exists. */
+  /** Adds jobs again that were handed over ten seconds ago and not claimed; the same id has no effect while the job exists. */
   async function handOverAgain(): Promise<void> {
     const { rows } = await pool.query<{ id: string; epoch: number }>(HANDED_OVER_LONG_AGO, [BATCH]);
     await producer.enqueue(
@@ -163,7 +163,7 @@ export function createSweep(options: SweepOptions): Sweep {
     );
   }
 
-  /** What only a crash or a lost queue leaves behind; looked for every ten seconds. */
+  /** Repairs what only a crash or a lost queue leaves behind; every ten seconds. */
   async function repair(): Promise<void> {
     const known = await pool.query<{ value: string }>(
       `select value #>> '{}' as value from service_state where key = 'sentinel'`,
@@ -175,13 +175,12 @@ export function createSweep(options: SweepOptions): Sweep {
         `insert into service_state (key, value) values ('sentinel', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
         [sentinel],
       );
-      // The queue has forgotten: nothing READY is in it, whatever the rows say.
+      // The queues have lost their jobs: no READY run is in them, even if its row says so.
       const { rowCount } = await pool.query(
         'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
       );
       await backplane.markAlive(sentinel);
-      if (written !== null)
-        logger.warn({ runs: rowCount }, 'the queues had lost their memory; refilling from Postgres');
+      if (written !== null) logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
     }
     const { rows: fulfilled } = await pool.query<{ instance_id: string }>(FIND_FULFILLED, [BATCH]);
     if (fulfilled.length > 0) await runs.wake(fulfilled.map(({ instance_id }) => instance_id));

@@ -6,7 +6,7 @@ import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Fact, NodeRun } from '../nodes/executor.ts';
 import type { HeldRun } from './held-run.ts';
 
-/** What an executor is given; made for every attempt, so nothing in it is made before it is asked for. */
+/** The input of an executor. Created for every attempt, so its values are computed only on access. */
 export class AttemptTask implements NodeRun {
   readonly fact: Fact | undefined;
   config: unknown;
@@ -81,7 +81,7 @@ export class AttemptTask implements NodeRun {
     clearTimeout(this.#clock);
   }
 
-  /** What an executor threw, as the node's error: a timeout says so, and what nobody foresaw does not leak. */
+  /** Converts an error of the executor to the node's error: NODE_TIMEOUT, an AppError, or one without details. */
   explain(error: unknown): AppError {
     if (this.#timeout?.signal.aborted) return this.#tooLong();
     if (error instanceof AppError) return error;

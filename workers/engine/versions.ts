@@ -4,8 +4,8 @@ import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { LoadedVersion } from './held-run.ts';
 
-/** Compiled versions kept by this process; a version never changes, so an entry is never stale. */
-const KEPT = 500;
+/** Compiled versions in the memory of this process; a version never changes, so an entry is never stale. */
+const MAX_VERSIONS = 500;
 
 export type LoadVersion = (versionID: string) => Promise<LoadedVersion>;
 
@@ -18,7 +18,7 @@ export function createVersions(pool: Pool): LoadVersion {
     version = loadVersion(pool, versionID);
     loaded.set(versionID, version);
     version.catch(() => loaded.delete(versionID));
-    if (loaded.size > KEPT) {
+    if (loaded.size > MAX_VERSIONS) {
       const [oldest] = loaded.keys();
       if (oldest) loaded.delete(oldest);
     }

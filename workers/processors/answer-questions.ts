@@ -18,7 +18,7 @@ interface QuestionJob {
   signal: AbortSignal;
 }
 
-/** In bytes of JSON: more than this does not fit a notification of Postgres once it is sealed. */
+/** Bytes of JSON; a longer answer would not fit a notification of Postgres once it is sealed. */
 const MAX_INLINE_BYTES = 4 * 1024;
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -46,11 +46,11 @@ function openQuestion<D extends AnyAsk>(
   { secrets }: ProcessorContext,
 ): z.output<D['question']> {
   const text = secrets.open(sealed, askContext(askID, 'question'));
-  // The schema is the definition's own, so its output is the question's type.
+  // Safe: the schema is the definition's own, so its output has the question's type.
   return definition.question.parse(JSON.parse(text)) as z.output<D['question']>;
 }
 
-/** The answer or the error, as JSON text. */
+/** Runs the work and returns its answer or error as JSON text. */
 async function outcomeOf(
   { logger }: ProcessorContext,
   until: AbortSignal,
@@ -59,9 +59,9 @@ async function outcomeOf(
   try {
     const text = textOf({ answer: (await work()) as Json });
     if (Buffer.byteLength(text) <= MAX_BYTES) return text;
-    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_BYTES} bytes: ask for less`);
+    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_BYTES} bytes: request less data`);
   } catch (error) {
-    // The error of an aborted wait has no message for a client.
+    // The error of an aborted operation has no message for a client.
     const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : knownError(error);
     if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a question could not be answered');
     else logger.debug({ err: error }, 'a question was answered with an error');

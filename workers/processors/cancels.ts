@@ -2,7 +2,7 @@ import { tooLate } from '#shared/ask.ts';
 import type { Messages } from '#shared/backplane/index.ts';
 import { ASK_CANCEL, AskCancel } from '#shared/queues/define-ask.ts';
 
-/** Questions under way in this process, to be told when nobody waits for the answer any more. */
+/** Questions under way in this process, to be aborted when no process waits for the answer any more. */
 export interface Cancels extends Disposable {
   of(askID: string): { signal: AbortSignal } & Disposable;
 }

@@ -23,7 +23,7 @@ export interface ProcessorContext extends Reach {
   logger: Logger;
 }
 
-/** What a queue's jobs do. Safe to run twice; one that finds nothing to do completes without an error. */
+/** Handles the jobs of a queue. Safe to run twice; a job with nothing to do completes without an error. */
 export type Processor<D extends AnyQueue> = (
   job: { payload: z.output<D['payload']>; signal: AbortSignal },
   context: ProcessorContext,
@@ -38,7 +38,7 @@ interface Consumption<D extends AnyQueue> {
   logger: Logger;
 }
 
-/** Queue → processor: parse, run, parse; whether a failure is tried again is the error's and the queue's to say. */
+/** Consumes a queue: parses the payload, processes it, parses the result. The error and the queue decide about retries. */
 export function consume<D extends AnyQueue>(
   backplane: Backplane,
   { definition, processor, concurrency, leaseMs, context, logger }: Consumption<D>,
@@ -49,10 +49,10 @@ export function consume<D extends AnyQueue>(
     name,
     async (job, signal = new AbortController().signal) => {
       try {
-        // An old job is caught before it does harm.
+        // An old job must not do harm.
         const payload = definition.payload.safeParse(job.data);
         if (!payload.success)
-          throw new AppError('VALIDATION_ERROR', `The job is not one of ${name}: ${payload.error.message}`);
+          throw new AppError('VALIDATION_ERROR', `Invalid job in the queue ${name}: ${payload.error.message}`);
         return definition.result.parse(
           await processor({ payload: payload.data as z.output<D['payload']>, signal }, context),
         );

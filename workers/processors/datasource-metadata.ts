@@ -7,7 +7,7 @@ export const answerDatasourceMetadata: Answerer<typeof datasourceMetadata> = asy
   { datasources },
 ) => {
   const items = await datasources.withConnection({ tenantID, datasourceID }, (connection, { label }) => {
-    if (!connection.browse) throw new AppError('VALIDATION_ERROR', `There is nothing to look around in: ${label}`);
+    if (!connection.browse) throw new AppError('VALIDATION_ERROR', `${label} has no metadata to browse`);
     return connection.browse(path, signal);
   });
   return { items };

@@ -3,7 +3,7 @@ import { openPostgresConnection } from '../postgresql/connection.ts';
 import { endpointOfURL } from '../tenant-database/endpoints.ts';
 import type { Answerer } from './answer-questions.ts';
 
-/** Signs in and out again. */
+/** Tests a datasource by signing in to it. */
 export const answerDatasourceTest: Answerer<typeof datasourceTests> = async (
   { question, signal },
   { outbound, datasources },
