@@ -58,11 +58,8 @@ module.exports = {
     ),
     only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|postgresql)/|^ops/'),
     only('mysql2-only-in-its-connector', ['mysql2'], '^workers/connectors/'),
-    only(
-      'files-of-strangers-only-in-their-readers',
-      ['@duckdb', 'csv-parse', 'read-excel-file', 'fflate'],
-      '^workers/files/',
-    ),
+    only('files-of-strangers-only-in-their-readers', ['@duckdb', 'csv-parse', 'fflate'], '^workers/files/'),
+    only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/files/|^api/resources/database/'),
     only('messaging-only-in-its-connectors', ['nodemailer', '@nats-io'], '^workers/connectors/'),
     only('drivers-only-in-connectors', ['graphql', 'ws', 'aws4fetch', '@rgrove'], '^workers/connectors/'),
     only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),

@@ -91,8 +91,6 @@ const execArgv = [
   '--max-old-space-size=384',
   '--permission',
   '--allow-addons',
-  // The reader of workbooks has threads.
-  '--allow-worker',
   ...['workers/', 'shared/', 'node_modules/', 'package.json'].map((path) => `--allow-fs-read=${root}${path}`),
   '--disable-warning=SecurityWarning',
   '--disable-warning=ExperimentalWarning',

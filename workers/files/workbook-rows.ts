@@ -1,36 +1,52 @@
 import { readFile } from 'node:fs/promises';
 import { unzipSync } from 'fflate';
-import readWorkbook, {
-  InvalidInputError,
-  InvalidSpreadsheetError,
-  readSheet,
-  SheetNotFoundError,
-} from 'read-excel-file/node';
+import { type CellValue, HucreError } from 'hucre';
+import { readXlsx, streamXlsxRows } from 'hucre/xlsx';
 import type { Json } from '#shared/json.ts';
 import { ReadFailure } from './protocol.ts';
+import { writtenIntegers } from './written-integers.ts';
 
 const MAX_UNPACKED = 150 * 1024 * 1024;
+const MAX_ROWS = 1_048_576;
 
-/** The rows of one sheet: values, and of formulas what they had come to when the file was saved. */
+/** The rows of one sheet, as they are read: values, and of formulas the value that was saved with the file. */
 export async function* workbookRows(path: string, sheetName: string): AsyncGenerator<Json[]> {
   const bytes = await readBytes(path);
+  const integerAt = writtenIntegers(bytes);
+  let next = 0;
   try {
-    const rows = await readSheet(bytes, sheetName || 1, { parseNumber, trim: false });
-    for (const row of rows) yield row.map(toJSON);
+    for await (const { index, values } of streamXlsxRows(bytes, { sheet: sheetName || 0 })) {
+      if (index >= MAX_ROWS) throw unreadable();
+      // Rows without cells are not in the file.
+      for (; next < index; next += 1) yield [];
+      yield values.map((value, column) => (isUnsafe(value) ? integerAt({ row: index, column, value }) : toJSON(value)));
+      next += 1;
+    }
   } catch (error) {
-    if (error instanceof SheetNotFoundError)
-      throw new ReadFailure('VALIDATION_ERROR', `sheetName: there is no sheet "${sheetName}"`);
     throw explain(error);
   }
+  if (next === 0 && sheetName !== '' && !(await namesIn(bytes)).includes(sheetName))
+    throw new ReadFailure('VALIDATION_ERROR', `sheetName: there is no sheet "${sheetName}"`);
 }
 
 export async function sheetNames(path: string): Promise<string[]> {
-  const bytes = await readBytes(path);
+  return await namesIn(await readBytes(path));
+}
+
+/** Asks for the names alone: none of the sheets is read. */
+async function namesIn(bytes: Buffer): Promise<string[]> {
+  const names: string[] = [];
   try {
-    return (await readWorkbook(bytes)).map(({ sheet }) => sheet);
+    await readXlsx(bytes, {
+      sheets({ name }) {
+        names.push(name);
+        return false;
+      },
+    });
   } catch (error) {
     throw explain(error);
   }
+  return names;
 }
 
 async function readBytes(path: string): Promise<Buffer> {
@@ -40,13 +56,7 @@ async function readBytes(path: string): Promise<Buffer> {
   return bytes;
 }
 
-function explain(error: unknown): unknown {
-  // It names the cell.
-  if (error instanceof InvalidSpreadsheetError) return unreadable(`: ${error.message}`);
-  return error instanceof InvalidInputError ? unreadable() : error;
-}
-
-/** As the archive says it. One that lies is ended by the limit on the memory of the process it is read in. */
+/** As the archive declares it. hucre unpacks no more of an entry than was declared for it. */
 function unpackedSize(bytes: Buffer): number {
   let size = 0;
   try {
@@ -62,20 +72,41 @@ function unpackedSize(bytes: Buffer): number {
   return size;
 }
 
-function unreadable(why = ''): ReadFailure {
-  return new ReadFailure('DB_ERROR', `The file is not a workbook that can be read${why}`);
+function explain(error: unknown): unknown {
+  // The second is what zlib says of bytes that it cannot inflate.
+  const isAboutTheFile = error instanceof HucreError || (error instanceof TypeError && 'code' in error);
+  return isAboutTheFile ? unreadable() : error;
 }
 
-/** A workbook has doubles; of an integer that a double cannot hold somebody has written the digits. */
-function parseNumber(text: string): number | string {
-  const number = Number(text);
-  return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : text;
+function unreadable(): ReadFailure {
+  return new ReadFailure('DB_ERROR', 'The file is not a workbook that can be read');
 }
 
-function toJSON(value: unknown): Json {
+function isUnsafe(value: CellValue): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
+/** A cell with an error (`#N/A`, `#DIV/0!` …) has no value. */
+function toJSON(value: CellValue): Json {
   if (value instanceof Date) return timeOf(value);
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value === 'string') return value === '' || errors.has(value) ? null : value;
+  return typeof value === 'boolean' ? value : null;
 }
+
+/** hucre gives their names as if they were texts. */
+const errors: ReadonlySet<string> = new Set([
+  '#NULL!',
+  '#DIV/0!',
+  '#VALUE!',
+  '#REF!',
+  '#NAME?',
+  '#NUM!',
+  '#N/A',
+  '#GETTING_DATA',
+  '#SPILL!',
+  '#CALC!',
+]);
 
 /** What a cell shows has no zone; a day has no time. */
 function timeOf(date: Date): string | null {
