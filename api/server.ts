@@ -5,11 +5,11 @@ import { devIssuerRoutes } from './auth/dev-issuer-routes.ts';
 import type { ApiContext } from './context.ts';
 import { bodyReader } from './http/body.ts';
 import { crossOrigin } from './http/cors.ts';
-import { docs } from './http/docs.ts';
 import { answerErrors, unknownPath } from './http/errors.ts';
 import { health, readiness } from './http/health.ts';
 import { mount } from './http/mount.ts';
 import { describeRoutes } from './http/openapi/describe-routes.ts';
+import { reference } from './http/reference/reference.ts';
 import { requestID } from './http/request-id.ts';
 import type { RouteGroup } from './http/route.ts';
 
@@ -30,7 +30,7 @@ export function createServer(context: ApiContext, groups: readonly RouteGroup[])
   app.get('/health', health);
   app.get('/ready', readiness(context));
   app.get('/openapi.json', (_request, response) => void response.json(document));
-  app.get('/docs', docs(document));
+  app.use('/docs', reference(document));
   mount(
     app,
     served.flatMap(({ routes }) => routes),

@@ -97,12 +97,14 @@ async function download(debianPackage: string, dir: string): Promise<void> {
 
 /** A wrapper script, because neither the loader nor Python looks into the folder of the unpacked package. */
 async function writeLauncher(dir: string, program: string): Promise<void> {
-  const folders = '{usr/bin,usr/sbin,usr/lib/erlang/erts-*/bin}';
-  const [found] = await Array.fromAsync(glob(`${folders}/${program}`, { cwd: join(dir, 'root') }));
+  const folders = '{usr/bin,usr/sbin,usr/lib/erlang/erts-*/bin,usr/lib/chromium}';
+  const all = await Array.fromAsync(glob(`${folders}/${program}`, { cwd: join(dir, 'root') }));
+  // In usr/bin there may be a script that starts the program by an absolute path.
+  const found = all.toSorted().at(-1);
   // apt does not fetch packages that are installed.
   const path = found === undefined ? `/usr/bin/${program}` : `$root/${found}`;
   if (found === undefined && !(await isExecutable(path))) throw new Error(`the package holds no ${program}`);
-  const libraries = await Array.fromAsync(glob('{usr/lib,lib}/*-linux-gnu*', { cwd: join(dir, 'root') }));
+  const libraries = await Array.fromAsync(glob('{usr/lib,lib}/*-linux-gnu*{,/pulseaudio}', { cwd: join(dir, 'root') }));
   const script = [
     '#!/bin/sh',
     'root="$(dirname "$(readlink -f "$0")")/../root"',

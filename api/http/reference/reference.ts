@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createGunzip } from 'node:zlib';
+import { type IRouter, type Response, Router } from 'express';
+import { html } from '../html.ts';
+import type { OpenAPI } from '../openapi/types.ts';
+import { type Bundle, readBundle } from './bundle.ts';
+
+/** The reference at `/docs`: Scalar's page, all of it from this server, under a policy that lets in nothing else. */
+export function reference({ info, paths }: OpenAPI): IRouter {
+  const start = readFileSync(new URL('./start.js', import.meta.url), 'utf8');
+  const startName = `start.${hash('sha256', start).slice(0, 12)}.js`;
+  const devEmail = paths['/dev/token'] ? 'you@example.com' : '';
+  let loading: Promise<Bundle> | undefined;
+  // Most processes are never asked for it.
+  const load = () => {
+    loading ??= readBundle();
+    return loading;
+  };
+
+  const router = Router();
+  router.get('/', async (_request, response) => {
+    const { name } = await load();
+    response
+      .set('content-security-policy', POLICY)
+      .type('html')
+      .send(
+        html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${info.title} API</title>
+</head>
+<body>
+<div id="reference"></div>
+<script src="/docs/${startName}" data-dev-email="${devEmail}"></script>
+<script src="/docs/${name}"></script>
+</body>
+</html>`.text,
+      );
+  });
+  router.get(`/${startName}`, (_request, response) => void keep(response).send(start));
+  router.get(/^\/scalar\.\w+\.js$/, async (request, response, next) => {
+    const { name, gzipped } = await load();
+    if (request.path !== `/${name}`) return next();
+    keep(response).vary('accept-encoding');
+    if (request.acceptsEncodings('gzip')) return void response.set('content-encoding', 'gzip').send(gzipped);
+    return void createGunzip().end(gzipped).pipe(response);
+  });
+  return router;
+}
+
+/** The names change with what they name. */
+function keep(response: Response): Response {
+  return response.type('js').set('cache-control', 'public, max-age=31536000, immutable');
+}
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  // Vue and the editor set styles in attributes and in elements they create. A style can run nothing.
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
