@@ -20,6 +20,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   const classes = withBackend(createPostgresBackend);
   /** Pools, with their connections that are in use. */
   const pools = new Map<pg.Pool, Set<pg.PoolClient>>();
+  const adapterPools: pg.Pool[] = [];
   const queues = new Map<string, Queue>();
 
   function open(max: number, options: pg.PoolConfig = {}): pg.Pool {
@@ -73,7 +74,9 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       return worker;
     },
     adapter() {
-      return createAdapter(open(2), {
+      const pool = open(2);
+      adapterPools.push(pool);
+      return createAdapter(pool, {
         channelPrefix: `${prefix}.io`,
         tableName: 'socket_io_attachments',
         errorHandler: (error) => logger.debug({ err: error }, 'socket adapter'),
@@ -122,6 +125,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     async [Symbol.asyncDispose]() {
       await messages.close();
       await Promise.allSettled([...queues.values(), flows].map((queue) => queue.close()));
+      for (const pool of adapterPools) Object.assign(pool, { connect: () => new Promise(() => {}) });
       await Promise.allSettled([...pools].map(([pool, taken]) => endPool(pool, taken)));
     },
   };
@@ -129,15 +133,19 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
 
 /**
  * Ends a pool even if a connection is never given back: when the socket adapter is closed while it opens a connection, it
- * forgets that connection, and the pool would wait for it for ever.
+ * forgets that connection, and the pool would wait for it for ever. When that connection ends, the adapter asks for another
+ * every two seconds, which would keep the process alive; hence no listeners, and above a `connect` that does not answer.
  */
 async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promise<void> {
   const ended = pool.end();
-  const timer = setTimeout(() => {
-    for (const client of taken) client.release(true);
+  const timer = setInterval(() => {
+    for (const client of taken) {
+      client.removeAllListeners('end');
+      client.release(true);
+    }
   }, 500);
   await ended;
-  clearTimeout(timer);
+  clearInterval(timer);
 }
 
 /** LISTEN on a connection of its own, which is opened again when it breaks. */

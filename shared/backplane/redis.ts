@@ -23,6 +23,20 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     return client;
   }
 
+  /**
+   * The adapter does not handle the rejections of its commands. A process that is stopped while it connects, or while Redis
+   * is away, would end with exit code 1 instead of handing back its work.
+   */
+  function connectAdapter(): Redis {
+    const client = connect({ maxRetriesPerRequest: null });
+    const send = client.sendCommand.bind(client);
+    client.sendCommand = (command, stream) => {
+      command.promise.catch(() => undefined);
+      return send(command, stream);
+    };
+    return client;
+  }
+
   // Commands of the producer fail soon after Redis is gone; the record of the work is a row in Postgres.
   const producer = connect({ maxRetriesPerRequest: 1, connectTimeout: 2000 });
   const subscriber = connect({ maxRetriesPerRequest: null });
@@ -83,7 +97,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       };
     },
     adapter() {
-      return createAdapter(connect({ maxRetriesPerRequest: null }), connect({ maxRetriesPerRequest: null }), {
+      return createAdapter(connectAdapter(), connectAdapter(), {
         key: `${prefix}.io`,
         requestsTimeout: 5000,
       });
