@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -83,4 +84,19 @@ test('what the properties of an error carry is not written, nor those of its cau
   expect(log).not.toContain('t0psecret');
   for (const shown of ['with properties', 'by itself', 'ERR_BAD_REQUEST', 'no error', 'redis://[REDACTED]@cache'])
     expect(log).toContain(shown);
+});
+
+/** In a process of its own, because waiting would block this one. */
+test('a fatal line that cannot be written holds nothing up', () => {
+  const script = `
+    import { createLogger } from '#shared/logger.ts';
+    const logger = createLogger({ level: 'trace' }, {}, 99);
+    logger.fatal('lost');
+    logger.fatal('lost as well');
+    console.log('went on');`;
+
+  const options = { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8', timeout: 10_000 } as const;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], options);
+
+  expect(stdout).toBe('went on\n');
 });
