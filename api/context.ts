@@ -10,6 +10,7 @@ import type { Logger } from '#shared/logger.ts';
 import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
+import { rememberIssuer, requireDevelopmentDatabase } from './auth/database-issuer.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
@@ -71,7 +72,9 @@ export async function createApiContext(
   const { ask } = resources.use(createAsking({ backplane, producer: jobs, pool, secrets, logger }));
   const producer = { ...jobs, ask };
   const runs = overrides.runs ?? createRuns({ pool, dispatchPool, producer, messages, logger });
-  const devIssuer = await openDevIssuer(config);
+  const devIssuer = await openDevIssuer(config, pool);
+  const issuer = config.auth.issuer ?? devIssuer?.issuer;
+  if (issuer) await rememberIssuer(pool, issuer);
   if (config.auth.testBypass) resources.use(warnOfBypass(logger));
   const authenticator = overrides.authenticator ?? createAuthenticator(config.auth, { pool, logger, devIssuer });
   const operators = createOperators({ pool, backplane, logger });
@@ -103,8 +106,9 @@ export async function createApiContext(
   };
 }
 
-async function openDevIssuer({ auth, production }: Config): Promise<DevIssuer | undefined> {
+async function openDevIssuer({ auth, production }: Config, pool: Pool): Promise<DevIssuer | undefined> {
   if (!auth.devIssuerKeyFile) return undefined;
+  await requireDevelopmentDatabase(pool);
   return createDevIssuer({ keyFile: auth.devIssuerKeyFile, production, issuer: auth.issuer });
 }
 

@@ -1,19 +1,23 @@
 /**
  * `npm start`: Gantry on one machine with nothing to set. Postgres, the API and the board live in or under this process, the
- * workers in a second one. `--watch` (`npm run dev`) restarts the API and the workers when a file changes.
+ * workers in a second one. DATABASE_URL and REDIS_URL name servers to use instead of that Postgres. `--watch`
+ * (`npm run dev`) restarts the API and the workers when a file changes.
  */
-import { mkdir, open } from 'node:fs/promises';
+import { openSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
 import { startApi } from '#api/listen.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/config.ts';
+import { createPool } from '#shared/db/pool.ts';
 import { createLogger, type Logger } from '#shared/logger.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
 import { type Home, openHome } from './embedded/home.ts';
 import { portProblem } from './embedded/ports.ts';
-import { startPostgres } from './embedded/postgres.ts';
+import { openServers } from './embedded/servers.ts';
 import { migrateAll } from './migrate-all.ts';
 import { runSample } from './sample.ts';
 
@@ -30,24 +34,24 @@ try {
 
 async function start(): Promise<void> {
   const began = Date.now();
-  const { home: folder, port, boardPort } = readEmbeddedConfig();
+  const settings = readEmbeddedConfig();
+  const { port, boardPort } = settings;
   await requireFree(port, 'PORT');
   await requireFree(boardPort, 'BOARD_PORT');
 
   await using resources = new AsyncDisposableStack();
-  const home = resources.use(await openHome(resolve(folder)));
+  const home = resources.use(await openHome(resolve(settings.home)));
   const logs = join(home.dir, 'logs');
   await mkdir(logs, { recursive: true, mode: 0o700 });
-  // Closed after everything that may still have something to say.
-  const apiLog = resources.adopt(await open(join(logs, 'api.log'), 'a'), (file) => file.close());
-  say('Starting Postgres …');
-  const postgres = resources.use(
-    await startPostgres({ dir: join(home.dir, 'postgres'), database: 'gantry', log: join(logs, 'postgres.log') }),
-  );
+  // Never closed: until the process ends there may be something to log.
+  const apiLog = openSync(join(logs, 'api.log'), 'a');
+  say(settings.databaseURL ? 'Asking Postgres …' : 'Starting Postgres …');
+  const servers = resources.use(await openServers(settings, home.dir));
 
-  const env = environment(home, { databaseURL: postgres.url, port, boardPort });
+  const env = environment(home, { databaseURL: servers.databaseURL, port, boardPort });
   const config = readConfig(env);
-  const logger = createLogger(config.log, { process: 'api' }, apiLog.fd);
+  const logger = createLogger(config.log, { process: 'api' }, apiLog);
+  if (config.auth.devIssuerKeyFile) await refuseUsersOfOthers(config, logger);
   say('Bringing the schema up to date …');
   await bringUpToDate(config, logger);
 
@@ -72,15 +76,19 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 
   API reference    ${baseURL}/docs
   OpenAPI          ${baseURL}/openapi.json
-  Queues           http://127.0.0.1:${boardPort}/
-  Data and logs    ${home.dir}
+  Queues board     http://127.0.0.1:${boardPort}/
+  ${settings.databaseURL ? 'Logs         ' : 'Data and logs'}    ${home.dir}
+
+  Postgres         ${servers.postgres}
+  Queues           ${servers.queues}
+  Identity         ${config.auth.issuer ?? 'development issuer: a token for any e-mail address'}
 `);
   if (sample)
     say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
   if (config.outbound.allow.length > 0)
     say('Datasources may reach servers on this machine (OUTBOUND_ALLOW); in production they may not.');
   say('Ctrl-C stops it; the data stays.');
-  await Promise.race([stop, postgres.lost.then((error) => Promise.reject(error))]);
+  await Promise.race([stop, servers.lost.then((error) => Promise.reject(error))]);
   say('\nStopping: work in progress is handed back …');
 }
 
@@ -96,8 +104,6 @@ function environment(
   return {
     ...process.env,
     DATABASE_URL: databaseURL,
-    // Embedded means one database and nothing else, whatever the shell has.
-    REDIS_URL: '',
     HOST: '127.0.0.1',
     PORT: String(port),
     PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
@@ -107,8 +113,19 @@ function environment(
     OUTBOUND_ALLOW: process.env.OUTBOUND_ALLOW ?? '127.0.0.0/8,::1',
     BOARD_OPEN_ON_LOOPBACK: String(process.env.NODE_ENV !== 'production'),
     DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
-    ...(!process.env.AUTH_ISSUER && { DEV_ISSUER_KEY_FILE: join(home.dir, 'issuer-key.json') }),
+    ...(!process.env.AUTH_ISSUER &&
+      process.env.NODE_ENV !== 'production' && { DEV_ISSUER_KEY_FILE: join(home.dir, 'issuer-key.json') }),
   };
+}
+
+/** Before the schema is touched: the API would refuse as well, but only after that. */
+async function refuseUsersOfOthers({ db }: Config, logger: Logger): Promise<void> {
+  const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
+  try {
+    await requireDevelopmentDatabase(pool);
+  } finally {
+    await pool.end();
+  }
 }
 
 async function bringUpToDate(config: Config, logger: Logger): Promise<void> {

@@ -127,20 +127,42 @@ export const Environment = z.object({
 
 /** Variables that `npm start` reads before a database exists. */
 export const EmbeddedEnvironment = z.object({
+  ...Environment.pick({ REDIS_URL: true, REDIS_SENTINELS: true, REDIS_SENTINEL_MASTER: true, SECRETS_KEYS: true })
+    .shape,
+  DATABASE_URL: Environment.shape.DATABASE_URL.optional(),
   GANTRY_HOME: z.string().default('.gantry'),
   PORT: port(1).default(8080),
   BOARD_PORT: port(1).optional(),
 });
 
+export type EmbeddedConfig = ReturnType<typeof readEmbeddedConfig>;
+
 export function readEmbeddedConfig(env: Record<string, string | undefined> = process.env) {
-  const { GANTRY_HOME, PORT, BOARD_PORT } = parse(EmbeddedEnvironment, env);
-  return { home: GANTRY_HOME, port: PORT, boardPort: BOARD_PORT ?? PORT + 1 };
+  const e = parse(EmbeddedEnvironment, env);
+  if (e.DATABASE_URL && e.SECRETS_KEYS.length === 0)
+    throw new Error(
+      'Configuration: SECRETS_KEYS is required with DATABASE_URL, to seal stored credentials. ' +
+        'Make a key once and keep it: SECRETS_KEYS="k1:$(openssl rand -base64 32)"',
+    );
+  return {
+    home: e.GANTRY_HOME,
+    port: e.PORT,
+    boardPort: e.BOARD_PORT ?? e.PORT + 1,
+    databaseURL: e.DATABASE_URL,
+    redis: readRedis(e),
+  };
+}
+
+export interface RedisConfig {
+  url: string;
+  sentinels: { host: string; port: number }[];
+  sentinelMaster: string;
 }
 
 export interface BackplaneConfig {
   prefix: string;
   /** Present: queues, sockets and messages go over Redis. Absent: over Postgres. */
-  redis?: { url: string; sentinels: { host: string; port: number }[]; sentinelMaster: string };
+  redis?: RedisConfig | undefined;
   databaseURL: string;
 }
 
@@ -164,16 +186,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   const backplane: BackplaneConfig = {
     prefix: e.BACKPLANE_PREFIX,
     databaseURL: e.DATABASE_URL,
-    ...(e.REDIS_URL && {
-      redis: {
-        url: e.REDIS_URL,
-        sentinels: e.REDIS_SENTINELS.map((address) => {
-          const [host = '', port = '26379'] = address.split(':');
-          return { host, port: Number(port) };
-        }),
-        sentinelMaster: e.REDIS_SENTINEL_MASTER,
-      },
-    }),
+    redis: readRedis(e),
   };
   return {
     production,
@@ -216,6 +229,15 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     sandbox: { processes: e.SANDBOX_PROCESSES, maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES },
     shutdownMs: e.SHUTDOWN_SECONDS * 1000,
   };
+}
+
+function readRedis(e: Pick<z.output<typeof Environment>, `REDIS_${string}` & keyof typeof Environment.shape>) {
+  if (!e.REDIS_URL) return undefined;
+  const sentinels = e.REDIS_SENTINELS.map((address) => {
+    const [host = '', port = '26379'] = address.split(':');
+    return { host, port: Number(port) };
+  });
+  return { url: e.REDIS_URL, sentinels, sentinelMaster: e.REDIS_SENTINEL_MASTER };
 }
 
 const notInProduction = ['DEV_ISSUER_KEY_FILE', 'BOARD_OPEN_ON_LOOPBACK', 'AUTH_TEST_BYPASS'] as const;

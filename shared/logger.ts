@@ -69,6 +69,6 @@ function describeError(error: unknown): unknown {
 }
 
 /** Drivers put the URL that they could not reach into their messages. */
-function withoutPasswords(text: string): string {
+export function withoutPasswords(text: string): string {
   return text.replace(/(\w:\/\/)[^\s/?#]*@/g, '$1[REDACTED]@');
 }

@@ -2,13 +2,11 @@ import { createAdapter } from '@socket.io/redis-adapter';
 import { Queue, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import type { BackplaneConfig } from '../config.ts';
+import type { BackplaneConfig, RedisConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import type { Backplane, ProcessJob, WorkerOptions } from './types.ts';
-
-type RedisConfig = NonNullable<BackplaneConfig['redis']>;
 
 /** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
@@ -129,6 +127,25 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       for (const client of clients) client.disconnect();
     },
   };
+}
+
+/** One attempt to use it; rejects with the first error of the connection, which the commands' own errors would hide. */
+export async function probeRedis(redis: RedisConfig, patienceMs: number): Promise<void> {
+  const client = openRedis(redis, {
+    lazyConnect: true,
+    connectTimeout: patienceMs,
+    retryStrategy: () => null,
+    sentinelRetryStrategy: () => null,
+  });
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  client.on('error', reject);
+  const timer = setTimeout(() => reject(new Error('timeout expired')), patienceMs);
+  try {
+    await Promise.race([failed, client.connect().then(() => client.ping())]);
+  } finally {
+    clearTimeout(timer);
+    client.disconnect();
+  }
 }
 
 function openRedis(redis: RedisConfig, options: RedisOptions): Redis {
