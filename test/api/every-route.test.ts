@@ -17,15 +17,8 @@ import {
   type TestTenant,
   type TestUser,
 } from '../support/factories.ts';
-import {
-  bodyFixture,
-  fileFixture,
-  loginFixture,
-  malformedFixture,
-  paramFixture,
-  paramsInBody,
-  queryFixture,
-} from '../support/route-fixtures.ts';
+import { accessOf, callRoute, makeParams, nameOf, paramsOf } from '../support/route-calls.ts';
+import { loginFixture, malformedFixture } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
 let cluster: Cluster;
@@ -318,10 +311,6 @@ function select(isWanted: (route: Route) => boolean): (readonly [string, Route])
   return routes.filter(isWanted).map((route) => [nameOf(route), route]);
 }
 
-function paramsOf({ path }: Route): string[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-}
-
 /** Of things in the tenant: a provider is the deployment's. */
 function idsOf(route: Route): string[] {
   return paramsOf(route).filter((name) => name !== 'tenantID' && name !== 'provider');
@@ -334,10 +323,7 @@ async function withEveryPermission(route: Route) {
 }
 
 async function fixtures(route: Route, where: TestTenant): Promise<Record<string, string>> {
-  const made: Record<string, string> = {};
-  const names = new Set([...paramsOf(route), ...paramsInBody(nameOf(route))]);
-  for (const name of names) made[name] = await paramFixture(name)(cluster, where);
-  return made;
+  return makeParams(cluster, route, where);
 }
 
 /** Well-formed, in the tenant, and naming nothing. */
@@ -351,10 +337,6 @@ function badBodies({ method }: Route): unknown[] {
   return method === 'get' ? [undefined] : [undefined, '{"', { wrong: true }];
 }
 
-function nameOf({ method, path }: Route): string {
-  return `${method} ${path}`;
-}
-
 /** With a body that will do, unless one is given. */
 function send(
   who: TestUser | Client | undefined,
@@ -362,24 +344,7 @@ function send(
   params: Record<string, string>,
   given?: unknown,
 ): Promise<Answer> {
-  const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
-  const body = given ?? bodyOf(route, params);
-  const client = who && 'request' in who ? who : cluster.as(who);
-  return client.request(route.method, path + queryFixture(nameOf(route)), body);
-}
-
-function bodyOf(route: Route, params: Record<string, string>): unknown {
-  if (route.upload) return fileFixture(nameOf(route));
-  const { body } = route;
-  return body && bodyFixture({ name: nameOf(route), takes: (candidate) => body.safeParse(candidate).success }, params);
-}
-
-function accessOf(route: Route, given: Record<string, string>): readonly Access[] {
-  if (route.realm !== 'tenant') return [];
-  const params = route.params?.parse(given) as never;
-  const query = route.query?.parse({}) as never;
-  const body = route.body?.parse(bodyOf(route, given)) as never;
-  return route.access({ params, query, body });
+  return callRoute(who && 'request' in who ? who : cluster.as(who), route, params, given);
 }
 
 function onSomethingElse({ permission, object }: Access) {

@@ -1,0 +1,48 @@
+import type { Access, Route } from '#api/http/route.ts';
+import type { Answer, Client } from './client.ts';
+import type { Cluster } from './cluster.ts';
+import type { TestTenant } from './factories.ts';
+import { bodyFixture, fileFixture, paramFixture, paramsInBody, queryFixture } from './route-fixtures.ts';
+
+/** Method and path, by which tests know a route. */
+export function nameOf({ method, path }: Route): string {
+  return `${method} ${path}`;
+}
+
+export function paramsOf({ path }: Route): string[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+}
+
+/** An asset of the tenant for each parameter of the path and of the body. */
+export async function makeParams(cluster: Cluster, route: Route, tenant: TestTenant): Promise<Record<string, string>> {
+  const made: Record<string, string> = {};
+  const names = new Set([...paramsOf(route), ...paramsInBody(nameOf(route))]);
+  for (const name of names) made[name] = await paramFixture(name)(cluster, tenant);
+  return made;
+}
+
+/** With a body that the route accepts, unless one is given. */
+export function callRoute(
+  client: Client,
+  route: Route,
+  params: Record<string, string>,
+  given?: unknown,
+): Promise<Answer> {
+  const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
+  return client.request(route.method, path + queryFixture(nameOf(route)), given ?? bodyOf(route, params));
+}
+
+/** What a request with these parameters must be allowed; empty outside of tenants. */
+export function accessOf(route: Route, given: Record<string, string>): readonly Access[] {
+  if (route.realm !== 'tenant') return [];
+  const params = route.params?.parse(given) as never;
+  const query = route.query?.parse({}) as never;
+  const body = route.body?.parse(bodyOf(route, given)) as never;
+  return route.access({ params, query, body });
+}
+
+function bodyOf(route: Route, params: Record<string, string>): unknown {
+  if (route.upload) return fileFixture(nameOf(route));
+  const { body } = route;
+  return body && bodyFixture({ name: nameOf(route), takes: (candidate) => body.safeParse(candidate).success }, params);
+}
