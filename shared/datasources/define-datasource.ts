@@ -39,8 +39,11 @@ export interface DatasourceDefinition<
   readonly options: Options;
   /** Schema of the type's own fields in `dataQueryOptions`. */
   readonly query: Query;
-  /** Top-level fields of the query whose texts are in some language. In other fields a template is replaced by its value. */
-  readonly templates?: Readonly<Record<string, TemplateUse>>;
+  /**
+   * Top-level fields of the query whose texts are in some language. In other fields a template is replaced by its value.
+   * Required: in a field of SQL that is left out, a value would become SQL.
+   */
+  readonly templates: Readonly<Record<string, TemplateUse>>;
   /** Queries of this type need no datasource; writing one requires this permission instead of `datasource.read`. */
   readonly standsAlone?: { readonly permission: Permission };
   /** Initial values for an editor. */

@@ -27,6 +27,7 @@ export const excelcsv = defineDatasource({
       .meta({ title: 'Range', description: 'A1:D100; empty: the whole sheet' }),
     limit: z.int().min(1).max(100_000).default(100).meta({ title: 'Rows at most' }),
   }),
+  templates: {},
   defaults: {
     options: { fileInfo: { filePath: 'tenant-files/00000000-0000-0000-0000-000000000000' } },
     query: { sheetName: '', headerRow: 1, range: '', limit: 100 },

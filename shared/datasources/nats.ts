@@ -35,6 +35,7 @@ export const nats = defineDatasource({
       replyTimeoutMs: z.int().min(1).max(600_000).default(5_000).meta({ title: 'Wait for the reply (ms)' }),
     }),
   ]),
+  templates: {},
   defaults: {
     options: { servers: 'localhost:4222' },
     query: { operation: 'publish', subject: 'greetings', payload: 'hello' },

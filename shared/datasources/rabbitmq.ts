@@ -104,6 +104,7 @@ export const rabbitmq = defineDatasource({
     }),
     z.object({ operation: operation('deleteQueue'), queue }),
   ]),
+  templates: {},
   defaults: {
     options: {
       connectionOption: 'connectionDetails',

@@ -114,6 +114,7 @@ export const redis = defineDatasource({
     }),
     z.object({ operation: operation('xlen'), key }),
   ]),
+  templates: {},
   defaults: {
     options: {
       connectionOption: 'connectionDetails',

@@ -61,6 +61,7 @@ export const s3 = defineDatasource({
     z.object({ operation: z.literal('deleteObject'), bucket, key }),
     z.object({ operation: z.literal('headObject'), bucket, key }),
   ]),
+  templates: {},
   defaults: {
     options: { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: '', region: 'us-east-1', bucket: '' },
     query: { operation: 'listObjects', prefix: '' },

@@ -88,7 +88,7 @@ const fillers: Record<Exclude<OneUse['as'], 'statement'>, (field: string, text: 
 };
 
 /** How values are put into each field. A field that names the language of another cannot have templates. */
-function usesOf({ templates = {} }: DatasourceDefinition, own: JsonObject): Readonly<Record<string, OneUse>> {
+function usesOf({ templates }: DatasourceDefinition, own: JsonObject): Readonly<Record<string, OneUse>> {
   const uses: Record<string, OneUse> = {};
   for (const [field, use] of Object.entries(templates)) {
     if (use.as !== 'chosen') {

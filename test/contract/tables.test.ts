@@ -22,7 +22,7 @@ test('what the editor starts a new node with is a node of its kind', () => {
 
 test.each(datasources.map((definition) => [definition.type, definition as DatasourceDefinition] as const))(
   'what the editor starts a new %s datasource and query with is one',
-  (_type, { options, query, defaults, templates = {} }) => {
+  (_type, { options, query, defaults, templates }) => {
     expect(options.safeParse(defaults.options).error).toBeUndefined();
     expect(query.safeParse(defaults.query).error).toBeUndefined();
     const schema = z.toJSONSchema(query, { io: 'input', unrepresentable: 'any' }) as {

@@ -89,7 +89,7 @@ export function definePreset<const Type extends string, Options extends z.ZodObj
       if (isEmpty(fields[field]))
         issues.addIssue({ code: 'custom', path: [field], message: `is required for ${name}` });
   }) as Query;
-  return { ...defineDatasource({ ...definition, query, category: 'api' }), preset };
+  return { ...defineDatasource({ ...definition, query, category: 'api', templates: {} }), preset };
 }
 
 /** The key of a call in `calls`. */
