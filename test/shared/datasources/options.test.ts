@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { datasources } from '#shared/datasources/index.ts';
+
+/** Texts of options that anyone who may read the datasource sees. All others are secrets, and are sealed and masked. */
+const plain =
+  `accessKeyId accountSid apiKey.name apiVersion applicationName baseId baseUrl brokerUrl bucket caCertificate
+  clientId connectionName database email endpoint fileName filePath fileType fileUrl files.*.name from headerName
+  headers.*.key host oauthConnectionID queryParams.*.key region scope servers tokenUrl url user username vhost`.split(
+    /\s+/,
+  );
+
+interface Schema {
+  type?: string;
+  enum?: unknown;
+  const?: unknown;
+  'x-secret'?: true;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+}
+
+function textsIn(schema: Schema, path: string): string[] {
+  if (schema['x-secret']) return [];
+  const { properties = {}, items, additionalProperties: more, anyOf = [], oneOf = [], allOf = [] } = schema;
+  const isText = schema.type === 'string' && schema.enum === undefined && schema.const === undefined;
+  return [
+    ...(isText ? [path] : []),
+    ...[...anyOf, ...oneOf, ...allOf].flatMap((option) => textsIn(option, path)),
+    ...Object.entries(properties).flatMap(([key, child]) => textsIn(child, `${path}.${key}`)),
+    ...(items ? textsIn(items, `${path}.*`) : []),
+    ...(typeof more === 'object' ? textsIn(more, `${path}.{}`) : []),
+  ];
+}
+
+test.each(datasources.map(({ type, options }) => [type, options] as const))(
+  '%s declares every text of its options a secret, but for those that are named above',
+  (_type, options) => {
+    const schema = z.toJSONSchema(options, { io: 'input', unrepresentable: 'any' }) as Schema;
+    const open = textsIn(schema, '').filter((path) => !plain.some((name) => path.endsWith(`.${name}`)));
+
+    expect(open).toEqual([]);
+  },
+);
+
+test('every plain text is one of some type', () => {
+  const paths = datasources.flatMap(({ options }) =>
+    textsIn(z.toJSONSchema(options, { io: 'input', unrepresentable: 'any' }) as Schema, ''),
+  );
+  expect(plain.filter((name) => !paths.some((path) => path.endsWith(`.${name}`)))).toEqual([]);
+});
