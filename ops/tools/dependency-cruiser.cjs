@@ -6,6 +6,49 @@ const only = (name, packages, allowed) => ({
   to: { path: packages.map((p) => `node_modules/${p}/`).join('|') },
 });
 
+/** Where each package may be imported: everything that production installs has a rule here, but for the schemas of zod. */
+const packageRules = [
+  only(
+    'bullmq-only-at-the-queue',
+    ['bullmq'],
+    '^(shared/producer|workers/processors/(consume|schedules|dead-letters)|ops/board)\\.ts|^shared/backplane/',
+  ),
+  only(
+    'express-only-at-the-door',
+    ['express', '@bull-board/express'],
+    '^api/(http|mcp|auth)/|^api/server\\.ts|^ops/(board|board/.*|bench/.*)\\.ts',
+  ),
+  only('casbin-only-in-policy', ['casbin'], '^shared/policy/|^ops/bench/'),
+  only(
+    'ioredis-only-in-the-backplane',
+    ['ioredis', '@socket\\.io/(redis|postgres)-adapter'],
+    '^shared/backplane/|^workers/connectors/|^ops/bench/',
+  ),
+  only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|postgresql)/|^ops/'),
+  only('mysql2-only-in-its-connector', ['mysql2'], '^workers/connectors/'),
+  only('files-of-strangers-only-in-their-readers', ['@duckdb', 'csv-parse', 'fflate'], '^workers/files/'),
+  only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/files/|^api/resources/database/'),
+  only(
+    'messaging-only-in-its-connectors',
+    ['nodemailer', '@nats-io', 'amqplib', 'mqtt-packet'],
+    '^workers/connectors/',
+  ),
+  only('drivers-only-in-connectors', ['graphql', 'ws', 'aws4fetch', '@rgrove'], '^workers/connectors/'),
+  only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
+  only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
+  only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
+  only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
+  only('isolates-only-in-the-sandbox', ['isolated-vm'], '^workers/sandbox/'),
+  only('entity-manager-never-in-workers', ['@mikro-orm'], '^(api|shared|ops)/'),
+  only('sockets-only-in-realtime', ['socket\\.io'], '^api/realtime/|^shared/(realtime|backplane)/'),
+  only('sockets-of-clients-only-in-the-sample', ['socket\\.io-client'], '^ops/sample\\.ts'),
+  only('headers-only-in-servers', ['helmet', 'cors'], '^api/(http/|server\\.ts)|^ops/board\\.ts'),
+  only('tokens-only-in-auth', ['jose'], '^api/auth/'),
+  only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
+  only('pino-only-in-the-logger', ['pino'], '^shared/logger\\.ts'),
+];
+const placed = [...packageRules.map(({ to }) => to.path), 'node_modules/zod/'].join('|');
+
 module.exports = {
   forbidden: [
     {
@@ -40,32 +83,13 @@ module.exports = {
       from: { path: '^shared/(queues|nodes|datasources|workflow)/' },
       to: { path: 'node_modules', pathNot: 'node_modules/zod/' },
     },
-    only(
-      'bullmq-only-at-the-queue',
-      ['bullmq'],
-      '^(shared/producer|workers/processors/(consume|schedules|dead-letters)|ops/board)\\.ts|^shared/backplane/',
-    ),
-    only(
-      'express-only-at-the-door',
-      ['express', '@bull-board/express'],
-      '^api/(http|mcp|auth)/|^api/server\\.ts|^ops/(board|board/.*|bench/.*)\\.ts',
-    ),
-    only('casbin-only-in-policy', ['casbin'], '^shared/policy/|^ops/bench/'),
-    only(
-      'ioredis-only-in-the-backplane',
-      ['ioredis', '@socket\\.io/(redis|postgres)-adapter'],
-      '^shared/backplane/|^workers/connectors/|^ops/bench/',
-    ),
-    only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|postgresql)/|^ops/'),
-    only('mysql2-only-in-its-connector', ['mysql2'], '^workers/connectors/'),
-    only('files-of-strangers-only-in-their-readers', ['@duckdb', 'csv-parse', 'fflate'], '^workers/files/'),
-    only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/files/|^api/resources/database/'),
-    only('messaging-only-in-its-connectors', ['nodemailer', '@nats-io'], '^workers/connectors/'),
-    only('drivers-only-in-connectors', ['graphql', 'ws', 'aws4fetch', '@rgrove'], '^workers/connectors/'),
-    only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
-    only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
-    only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
-    only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
+    ...packageRules,
+    {
+      name: 'every-package-has-a-place',
+      severity: 'error',
+      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/tools/' },
+      to: { path: 'node_modules/', pathNot: placed },
+    },
     {
       name: 'no-cycles-between-folders-of-workers',
       severity: 'error',
