@@ -3,8 +3,9 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
 import { condition } from '#shared/nodes/condition.ts';
+import { aNodeRun } from '#test/support/node-run.ts';
 import { runCondition } from '#workers/nodes/condition.ts';
-import type { NodeContext, NodeRun } from '#workers/nodes/executor.ts';
+import type { NodeContext } from '#workers/nodes/executor.ts';
 import { createSandbox } from '#workers/sandbox/pool.ts';
 
 const logger = createLogger({ level: 'silent' });
@@ -21,21 +22,8 @@ interface Options {
 
 function run(branches: BranchInput[], options: Options = {}) {
   const { scope = {}, defaultBranch, signal = new AbortController().signal } = options;
-  const nodeRun: NodeRun = {
-    instanceID: 'instance',
-    tenantID: 'tenant',
-    workflowID: null,
-    nodeID: 'node',
-    iteration: 0,
-    attempt: 1,
-    caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
-    scope,
-    idempotencyKey: 'instance.node.0',
-    timeoutMs: 60_000,
-    log: logger,
-  };
   const config = condition.config.parse({ branches, ...(defaultBranch ? { defaultBranch } : {}) });
-  return runCondition({ config, run: nodeRun, signal }, { sandbox: options.in ?? sandbox } as NodeContext);
+  return runCondition({ config, run: aNodeRun({ scope }), signal }, { sandbox: options.in ?? sandbox } as NodeContext);
 }
 
 const yes = { operator: 'equals', leftValue: 1, rightValue: 1 };

@@ -2,7 +2,8 @@ import { afterAll, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
 import { javascript } from '#shared/nodes/javascript.ts';
-import type { NodeContext, NodeRun } from '#workers/nodes/executor.ts';
+import { aNodeRun } from '#test/support/node-run.ts';
+import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runJavascript } from '#workers/nodes/javascript.ts';
 import { createSandbox } from '#workers/sandbox/pool.ts';
 
@@ -18,20 +19,9 @@ interface Options {
 
 function run(config: { code: string; outputVariable?: string }, options: Options = {}) {
   const { scope = {}, timeoutMs = 5000, signal = new AbortController().signal } = options;
-  const nodeRun: NodeRun = {
-    instanceID: 'instance',
-    tenantID: 'tenant',
-    workflowID: null,
-    nodeID: 'node',
-    iteration: 0,
-    attempt: 1,
-    caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
-    scope,
-    idempotencyKey: 'instance.node.0',
-    timeoutMs,
-    log: logger,
-  };
-  return runJavascript({ config: javascript.config.parse(config), run: nodeRun, signal }, { sandbox } as NodeContext);
+  return runJavascript({ config: javascript.config.parse(config), run: aNodeRun({ scope, timeoutMs }), signal }, {
+    sandbox,
+  } as NodeContext);
 }
 
 test('the value goes to the output variable', async () => {

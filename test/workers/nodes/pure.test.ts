@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
-import { createLogger } from '#shared/logger.ts';
 import { condition, Operator } from '#shared/nodes/condition.ts';
 import { type AnyNode, nodes } from '#shared/nodes/index.ts';
 import { isPure } from '#shared/nodes/properties.ts';
-import type { NodeContext, NodeRun } from '#workers/nodes/executor.ts';
+import { aNodeRun } from '#test/support/node-run.ts';
+import type { NodeContext } from '#workers/nodes/executor.ts';
 import { executorOf } from '#workers/nodes/index.ts';
 
 /** A config for every answer that a kind gives to whether it is pure. */
@@ -36,19 +36,7 @@ async function execute(definition: AnyNode, config: unknown): Promise<JsonObject
       return () => Promise.reject(new Error('out of reach'));
     },
   });
-  const run: NodeRun = {
-    instanceID: 'instance',
-    tenantID: 'tenant',
-    workflowID: null,
-    nodeID: 'node',
-    iteration: 0,
-    attempt: 1,
-    caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
-    scope: Object.freeze({ input: Object.freeze({ a: 1 }) }),
-    idempotencyKey: 'instance.node.0',
-    timeoutMs: 60_000,
-    log: createLogger({ level: 'silent' }),
-  };
+  const run = aNodeRun({ scope: Object.freeze({ input: Object.freeze({ a: 1 }) }) });
   const task = { config, run, signal: new AbortController().signal };
   const outcome = await executorOf(definition)(task, context).catch((error: unknown) => {
     if (!used) throw error;

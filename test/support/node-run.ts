@@ -1,0 +1,20 @@
+import { createLogger } from '#shared/logger.ts';
+import type { NodeRun } from '#workers/nodes/executor.ts';
+
+/** A run as an executor sees it; what a test does not mention has some valid value. */
+export function aNodeRun(given: Partial<NodeRun> = {}): NodeRun {
+  return {
+    instanceID: 'instance',
+    tenantID: 'tenant',
+    workflowID: null,
+    nodeID: 'node',
+    iteration: 0,
+    attempt: 1,
+    caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
+    scope: {},
+    idempotencyKey: 'instance.node.0',
+    timeoutMs: 60_000,
+    log: createLogger({ level: 'silent' }),
+    ...given,
+  };
+}

@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { delay } from '#shared/nodes/delay.ts';
+import { aNodeRun } from '#test/support/node-run.ts';
+import { runDelay } from '#workers/nodes/delay.ts';
+import type { Fact, NodeContext } from '#workers/nodes/executor.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-21T12:00:00.000Z') });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function run(config: object, fact?: Fact) {
+  const task = { config: delay.config.parse(config), run: aNodeRun(), signal: new AbortController().signal };
+  return runDelay({ ...task, ...(fact && { fact }) }, {} as NodeContext);
+}
+
+const dynamic = (delayVariable: unknown) => ({ delayType: 'dynamic', delayVariable });
+const until = (untilTime: string) => ({ delayType: 'until', untilTime });
+
+describe('a delay', () => {
+  test.each([
+    [{ delayMinutes: 2, delaySeconds: 3, delayMs: 4 }, 123_004],
+    [dynamic(1500), 1500],
+    [dynamic('1500.4'), 1500],
+    [dynamic('1e3'), 1000],
+    [dynamic(86_400_000), 86_400_000],
+    [until('2026-11-21T12:00:01.500Z'), 1500],
+    [until('2026-11-21T14:00:00+01:00'), 3_600_000],
+  ])('of %j parks for %i ms', async (config, ms) => {
+    expect(await run(config)).toEqual({ park: 'time', ms });
+  });
+
+  test.each([{}, dynamic(0), dynamic('0'), until('2026-11-21T11:59:59Z')])('of %j is over at once', async (config) => {
+    expect(await run(config)).toMatchObject({ output: { delayedMs: 0, success: true }, exit: 'output' });
+  });
+
+  test.each([
+    [dynamic('soon'), /neither a number of milliseconds nor a moment/],
+    [dynamic(''), /neither a number of milliseconds nor a moment/],
+    [until('tomorrow'), /neither a number of milliseconds nor a moment/],
+    [dynamic(-1), /negative/],
+    [dynamic(86_400_001), /longer than 24 hours/],
+    [until('2026-11-22T12:00:00.001Z'), /longer than 24 hours/],
+  ])('of %j is an error', async (config, message) => {
+    await expect(run(config)).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('says when it is over how long it was', async () => {
+    expect(await run({ delaySeconds: 3 }, { kind: 'time' })).toEqual({
+      output: { delayedMs: 3000, delayType: 'fixed', success: true },
+      exit: 'output',
+    });
+  });
+});
