@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
 import { datasources } from '#shared/datasources/index.ts';
+import { presets } from '#shared/datasources/presets/index.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { queues } from '#shared/queues/index.ts';
+import { vendors } from '#test/support/preset-expectations.ts';
 import { connectorOf } from '#workers/connectors/index.ts';
 import { executorOf } from '#workers/nodes/index.ts';
 import { processors } from '#workers/processors/index.ts';
@@ -13,6 +17,19 @@ test('everything that is declared is done by something, and nothing else is', as
   expect(Object.keys(processors).sort()).toEqual(queues.map(({ name }) => name).sort());
   for (const definition of datasources) expect(await connectorOf(definition), definition.type).toBeTypeOf('function');
   for (const definition of nodes) expect(executorOf(definition), definition.kind).toBeTypeOf('function');
+});
+
+test('every node kind and every datasource type has tests of its own', () => {
+  const presetTypes: readonly string[] = presets.map(({ type }) => type);
+  const types = datasources.map(({ type }) => type).filter((type) => !presetTypes.includes(type));
+  const files = [
+    ...nodes.map(({ kind }) => `nodes/${kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`),
+    ...types.map((type) => `connectors/${type}`),
+  ].map((name) => `test/workers/${name}.test.ts`);
+
+  expect(files.filter((path) => !existsSync(join(import.meta.dirname, '../..', path)))).toEqual([]);
+  // All presets share one test.
+  expect(Object.keys(vendors).sort()).toEqual([...presetTypes].sort());
 });
 
 test('what the editor starts a new node with is a node of its kind', () => {

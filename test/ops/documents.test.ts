@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EmbeddedEnvironment, Environment } from '#shared/config.ts';
+import { datasourceTypes } from '#shared/datasources/index.ts';
 
 const root = join(import.meta.dirname, '../..');
 const decisions = globSync('ops/decisions/[0-9]*.md', { cwd: root }).sort();
@@ -58,6 +59,13 @@ test('the glossary is in alphabetical order, each word once', () => {
 
   expect(words).toEqual([...new Set(words)].sort());
   expect(words.length).toBeGreaterThan(50);
+});
+
+test('the guide to datasources names every type, each once', () => {
+  const rows = [...read('ops/guides/datasources.md').matchAll(/^\| (`.+?) \|/gm)].map(([, cell = '']) => cell);
+  const named = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, type]) => type));
+
+  expect(named.sort()).toEqual([...datasourceTypes].sort());
 });
 
 describe('the settings in the README', () => {
