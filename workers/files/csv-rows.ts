@@ -8,7 +8,7 @@ import { type ReadableFile, ReadFailure } from './protocol.ts';
 const PIECE = 64 * 1024;
 const MAX_ROW = 1024 * 1024;
 
-/** The rows of a CSV file, each cell a text. Whoever wants no more rows ends the parsing. */
+/** Yields the rows of a CSV file, each cell as text. Leaving the loop ends the parsing. */
 export async function* csvRows({ path, fileType }: ReadableFile): AsyncGenerator<string[]> {
   const text = decode(await readFile(path));
   const parser = parse({
@@ -31,14 +31,14 @@ function* piecesOf(text: string): Generator<string> {
   for (let at = 0; at < text.length; at += PIECE) yield text.slice(at, at + PIECE);
 }
 
-/** What is not UTF-8 and has no mark of UTF-16 comes from Windows: every byte means something there. */
+/** Bytes that are not UTF-8 and have no UTF-16 mark are read as Windows-1252, in which every byte is a character. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
   return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes);
 }
 
-/** The mark that is in the first rows most evenly, not counting those inside of quotes. */
+/** Finds the mark that occurs most evenly in the first rows, outside of quotes. */
 function delimiterOf(text: string): string {
   const head = text.slice(0, PIECE).replaceAll(/"(?:[^"]|"")*"/g, '');
   const lines = head.split(/\r\n|\n|\r/, 20).filter((line) => line !== '');

@@ -7,16 +7,16 @@ import { createFileStore } from './store.ts';
 
 export interface FileRequest {
   tenantID: string;
-  /** `filePath` of each, as a datasource has them. */
+  /** `filePath` of each file, as stored in the datasource. */
   filePaths: readonly string[];
-  /** Made once the files are on this worker's disk, in the same order. */
+  /** Makes the request from the files on this worker's disk, in the same order. */
   request(files: readonly ReadableFile[]): ReadRequest;
   signal: AbortSignal;
 }
 
-/** Reads files of tenants, in processes apart. */
+/** Reads files of tenants in separate processes. */
 export interface Files extends AsyncDisposable {
-  /** Where this worker has its copies. */
+  /** Folder of this worker's copies. */
   readonly folder: string;
   read(request: FileRequest): Promise<ReadResult>;
 }

@@ -15,7 +15,7 @@ export interface SheetRequest {
   maxRows: number;
 }
 
-/** What the sheets of a workbook are called; a file without sheets has none. */
+/** Asks for the names of a workbook's sheets; other files have none. */
 export interface SheetNamesRequest {
   kind: 'sheetNames';
   file: ReadableFile;
@@ -36,7 +36,7 @@ export interface ReadColumn {
   type: string;
 }
 
-/** The rows that were asked for: a `QueryResult` with all that a file can say. */
+/** Rows of a file, in the form of a `QueryResult`. */
 export interface ReadResult {
   data: Json;
   columns: ReadColumn[];
@@ -44,12 +44,12 @@ export interface ReadResult {
   truncated: boolean;
 }
 
-/** What a reader says of a question: the result as JSON, or what is wrong with the question or the file. */
+/** Reply of a reader: the result as JSON, or a fault of the request or the file. */
 export type Reply =
   | { kind: 'result'; json: string }
   | { kind: 'failed'; code: 'DB_ERROR' | 'VALIDATION_ERROR'; message: string; details: Json };
 
-/** What a reader throws for its caller to see. */
+/** An error of a reader that the client may see. */
 export class ReadFailure extends Error {
   readonly code: 'DB_ERROR' | 'VALIDATION_ERROR';
   readonly details: Json;

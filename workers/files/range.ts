@@ -6,7 +6,7 @@ export interface Range {
   right: number;
 }
 
-/** `A1:D100` or `A1:D`; everything when empty. */
+/** Parses `A1:D100` or `A1:D`; an empty text is the whole sheet. */
 export function parseRange(text: string): Range {
   const parts = /^([A-Z]+)(\d+):([A-Z]+)(\d*)$/i.exec(text);
   if (!parts) return { top: 1, bottom: Number.POSITIVE_INFINITY, left: 0, right: Number.POSITIVE_INFINITY };
@@ -19,7 +19,7 @@ export function parseRange(text: string): Range {
   };
 }
 
-/** What spreadsheets call a column: A … Z, AA … */
+/** Name of a column in spreadsheets: A … Z, AA … */
 export function columnName(index: number): string {
   const last = String.fromCharCode(65 + (index % 26));
   return index < 26 ? last : columnName(Math.floor(index / 26) - 1) + last;

@@ -27,7 +27,7 @@ import { collectRows, exactNumber } from './rows.ts';
 
 type NamedFile = SqlRequest['files'][number];
 
-/** Databases that have their files: what is in one follows from the files alone, since nothing but reading is let through. */
+/** The last database with its files loaded. It can be used again for the same files, since statements may only read. */
 let loaded: { key: string; connection: Promise<DuckDBConnection> } | undefined;
 
 export async function readDuckdb({ files, sql, params, maxRows }: SqlRequest): Promise<string> {
@@ -58,8 +58,8 @@ export async function readDuckdb({ files, sql, params, maxRows }: SqlRequest): P
 }
 
 /**
- * The files become tables, and then the door is shut: no file, no address, no extension and no setting is within the reach
- * of SQL any more. Views would need the files to stay open to it, for writing as well.
+ * Loads the files into tables and then locks the database: SQL can reach no file, address, extension or setting. Views would
+ * need access to the files, for writing as well.
  */
 async function load(files: readonly NamedFile[]): Promise<DuckDBConnection> {
   const instance = await DuckDBInstance.create(':memory:', {
@@ -97,7 +97,7 @@ function readerOf({ path, fileType }: ReadableFile): string {
   if (fileType === fileTypes.csv) return `read_csv_auto(${literal})`;
   throw new ReadFailure(
     'VALIDATION_ERROR',
-    'files: must be CSV, TSV, JSON or Parquet; an Excel file is for "excelcsv"',
+    'files: must be CSV, TSV, JSON or Parquet; use "excelcsv" for an Excel file',
   );
 }
 
@@ -106,7 +106,7 @@ async function prepareReading(connection: DuckDBConnection, sql: string) {
   if (statements.count !== 1) throw new ReadFailure('VALIDATION_ERROR', 'query: must be one statement');
   const statement = await statements.prepare(0);
   if (statement.statementType !== StatementType.SELECT && statement.statementType !== StatementType.EXPLAIN)
-    throw new ReadFailure('VALIDATION_ERROR', 'query: must read: SELECT, or EXPLAIN of one');
+    throw new ReadFailure('VALIDATION_ERROR', 'query: must be a SELECT or an EXPLAIN of one');
   return statement;
 }
 
@@ -116,7 +116,7 @@ function toParam(value: Json): DuckDBValue {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }
 
-/** Left to itself the driver takes whole numbers for larger ones than they are. */
+/** Without a type the driver would bind integers with a larger type than theirs. */
 function typeOf(value: Json): DuckDBType | undefined {
   if (Number.isSafeInteger(value)) return BIGINT;
   const [first] = Array.isArray(value) && isPlain(value) ? value : [];
@@ -124,7 +124,7 @@ function typeOf(value: Json): DuckDBType | undefined {
   return inner && LIST(inner);
 }
 
-/** A list of one type, which DuckDB's lists are. */
+/** Whether all elements have one type, as DuckDB's lists require. */
 function isPlain(values: readonly Json[]): boolean {
   const kinds = new Set(values.map((value) => (Number.isSafeInteger(value) ? 'integer' : typeof value)));
   return kinds.size === 1 && !kinds.has('object');
@@ -137,7 +137,7 @@ function toJSON(value: DuckDBValue): Json {
   return timeToJSON(value) ?? nestedToJSON(value) ?? value.toString();
 }
 
-/** Times in UTC, those with a zone saying so. */
+/** Writes times in UTC; those of a type with a time zone end with Z. */
 function timeToJSON(value: object): string | undefined {
   if (value instanceof DuckDBDateValue) return value.toString();
   if (value instanceof DuckDBTimestampTZValue) {

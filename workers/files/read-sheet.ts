@@ -7,7 +7,7 @@ import { collectRows, uniqueNames } from './rows.ts';
 import { TextColumn } from './text-column.ts';
 import { sheetNames, workbookRows } from './workbook-rows.ts';
 
-/** The rows of a table of which cells are known and nothing else: the header row names them. */
+/** Reads a table that consists of cells only; its columns are named by the header row. */
 export async function readSheet(request: SheetRequest): Promise<string> {
   const { file, sheetName, headerRow, maxRows } = request;
   const range = parseRange(request.range);
@@ -43,7 +43,7 @@ interface Table {
   maxRows: number;
 }
 
-/** As many rows as are wanted and one more, by which one sees that there are more. */
+/** Reads one row more than `maxRows`, which shows whether there are more. */
 async function takeTable(
   source: AsyncIterable<Json[]>,
   { range, headerRow, maxRows }: { range: Range; headerRow: number; maxRows: number },
@@ -57,9 +57,9 @@ async function takeTable(
     if (number < range.top) continue;
     if (number > range.bottom || rows.length > maxRows) break;
     const inside = cells.slice(range.left, range.right);
-    const place = number - range.top + 1;
-    if (place === headerRow) header = inside;
-    if (place <= headerRow || inside.every((cell) => cell === null || cell === '')) continue;
+    const position = number - range.top + 1;
+    if (position === headerRow) header = inside;
+    if (position <= headerRow || inside.every((cell) => cell === null || cell === '')) continue;
     width = Math.max(width, inside.length);
     rows.push(inside);
   }

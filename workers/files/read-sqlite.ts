@@ -6,7 +6,7 @@ import { collectRows, exactNumber } from './rows.ts';
 
 const HEAP_BYTES = 256 * 1024 * 1024;
 
-/** What a statement may do; everything else is refused when it is prepared: writing, ATTACH, PRAGMA that change anything. */
+/** Actions that a statement may do. Others are refused when it is prepared: writing, ATTACH, PRAGMAs with an effect. */
 const allowed: ReadonlySet<number> = new Set([
   constants.SQLITE_SELECT,
   constants.SQLITE_READ,
@@ -21,7 +21,7 @@ const readingPragmas: ReadonlySet<string> = new Set([
   'foreign_key_list',
 ]);
 
-/** One statement over a database that is opened as a file which nobody changes: neither locks nor a journal beside it. */
+/** Runs one statement on a database that is opened as immutable: without locks and without a journal. */
 export function readSqlite({ files, sql, params, maxRows }: SqlRequest): string {
   const [file] = files;
   if (!file) throw new Error('A question to SQLite has a file');
@@ -40,7 +40,7 @@ export function readSqlite({ files, sql, params, maxRows }: SqlRequest): string 
       columns.map(({ name }) => name),
       maxRows,
     );
-    // Rows are arrays, which the type of the iterator does not know.
+    // Safe: `setReturnArrays` makes rows arrays, which the type of the iterator does not say.
     const found = statement.iterate(...params.map(toParam)) as Iterable<unknown> as Iterable<SQLOutputValue[]>;
     for (const row of found) if (!rows.add(row.map(toJSON))) break;
     return rows.toJSON(columns);
@@ -49,7 +49,7 @@ export function readSqlite({ files, sql, params, maxRows }: SqlRequest): string 
   }
 }
 
-/** SQLite leaves what follows the first statement alone. */
+/** Whether there is a further statement: SQLite ignores the text after the first one. */
 function hasMore(rest: string): boolean {
   return (
     rest
@@ -67,7 +67,7 @@ function isAllowed(action: number, first: string | null, second: string | null):
   return allowed.has(action);
 }
 
-/** SQLite tells integers from reals and has neither booleans nor lists. */
+/** SQLite distinguishes integers from reals, and has neither booleans nor lists. */
 function toParam(value: Json): SQLInputValue {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
   if (typeof value === 'boolean') return value ? 1n : 0n;
@@ -83,6 +83,6 @@ function toJSON(value: SQLOutputValue): Json {
 function explain(error: unknown): unknown {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
   const { errcode, message } = error;
-  const text = errcode === 23 ? `${message}: the file is only read` : message;
+  const text = errcode === 23 ? `${message}: the file is read-only` : message;
   return new ReadFailure('DB_ERROR', text, { errno: errcode });
 }

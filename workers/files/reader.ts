@@ -1,12 +1,12 @@
 /**
- * The child process that reads files of one tenant, one question at a time. Parsers and native code meet bytes of strangers
+ * The child process that reads files of one tenant, one request at a time. Parsers and native code process untrusted bytes
  * here: it has no environment, no network and no secrets, and may be killed at any moment.
  */
 import { getPriority, setPriority } from 'node:os';
 import type { Json } from '#shared/json.ts';
 import { ReadFailure, type ReadRequest, type Reply } from './protocol.ts';
 
-// Behind the engine: a heavy query may have what time is left, not the time in which leases are renewed.
+// A lower priority than the engine's: a heavy query must not take the time in which leases are renewed.
 setPriority(Math.max(getPriority(), 5));
 process.on('message', (request: ReadRequest) => void answerRequest(request));
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
@@ -19,7 +19,7 @@ async function answerRequest(request: ReadRequest): Promise<void> {
   }
 }
 
-/** Drivers are loaded by the first question that needs them. */
+/** Loads a driver with the first request that needs it. */
 async function read(request: ReadRequest): Promise<string> {
   if (request.kind === 'sheet') return (await import('./read-sheet.ts')).readSheet(request);
   if (request.kind === 'sheetNames') return (await import('./read-sheet.ts')).readSheetNames(request);

@@ -9,15 +9,15 @@ export interface ReadTask {
   signal: AbortSignal;
 }
 
-/** The processes that read files: few, none ever of two tenants, kept for a moment for whoever asks next. */
+/** The processes that read files: few, each for one tenant only, kept for a while for the tenant's next request. */
 export interface Readers extends AsyncDisposable {
   read(request: ReadTask): Promise<ReadResult>;
 }
 
-interface Seat {
+interface Reader {
   tenantID: string;
   process: ReaderProcess;
-  /** What it was asked last: a database in memory is still there for the next question of its kind. */
+  /** Files of its last request: their database is still in its memory for the next one. */
   about: string;
   isBusy: boolean;
   idleSince: number;
@@ -34,40 +34,40 @@ export function createReaders(
   logger: Logger,
   { maxAtOnce, maxPerTenant, idleMs }: Limits = { maxAtOnce: 4, maxPerTenant: 2, idleMs: 30_000 },
 ): Readers {
-  const seats = new Set<Seat>();
+  const pool = new Set<Reader>();
   const lane = createLane({ places: maxAtOnce, maxPerTenant });
   const timer = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   function sweep(): void {
     const before = performance.now() - idleMs;
-    for (const seat of seats) if (!seat.isBusy && seat.idleSince < before) dismiss(seat);
+    for (const reader of pool) if (!reader.isBusy && reader.idleSince < before) end(reader);
   }
 
-  function dismiss(seat: Seat): void {
-    seats.delete(seat);
-    seat.process.kill();
+  function end(reader: Reader): void {
+    pool.delete(reader);
+    reader.process.kill();
   }
 
-  /** The process of the tenant that has read the same files before, else an idle one of the tenant, else a new one. */
-  function seatFor({ tenantID, request }: ReadTask): Seat {
+  /** Returns the tenant's process that read the same files last, else another idle one of the tenant, else a new one. */
+  function readerFor({ tenantID, request }: ReadTask): Reader {
     const about = aboutOf(request);
-    const idle = [...seats].filter(({ isBusy, process }) => !isBusy && process.isUsable);
-    const own = idle.filter((seat) => seat.tenantID === tenantID);
-    const kept = own.find((seat) => seat.about === about) ?? own[0];
-    const seat = kept ?? open(tenantID);
-    return Object.assign(seat, { about, isBusy: true });
+    const idle = [...pool].filter(({ isBusy, process }) => !isBusy && process.isUsable);
+    const own = idle.filter((reader) => reader.tenantID === tenantID);
+    const kept = own.find((reader) => reader.about === about) ?? own[0];
+    const reader = kept ?? open(tenantID);
+    return Object.assign(reader, { about, isBusy: true });
   }
 
-  function open(tenantID: string): Seat {
-    for (const seat of seats) if (!seat.isBusy && seats.size >= maxAtOnce) dismiss(seat);
-    const seat = { tenantID, process: new ReaderProcess(folder, logger), about: '', isBusy: true, idleSince: 0 };
-    seats.add(seat);
-    return seat;
+  function open(tenantID: string): Reader {
+    for (const reader of pool) if (!reader.isBusy && pool.size >= maxAtOnce) end(reader);
+    const reader = { tenantID, process: new ReaderProcess(folder, logger), about: '', isBusy: true, idleSince: 0 };
+    pool.add(reader);
+    return reader;
   }
 
-  function release(seat: Seat): void {
-    Object.assign(seat, { isBusy: false, idleSince: performance.now() });
-    if (!seat.process.isUsable) seats.delete(seat);
+  function release(reader: Reader): void {
+    Object.assign(reader, { isBusy: false, idleSince: performance.now() });
+    if (!reader.process.isUsable) pool.delete(reader);
   }
 
   return {
@@ -75,17 +75,17 @@ export function createReaders(
       const { tenantID, request, signal } = task;
       const leave = await lane.enter({ tenantID }, signal);
       if (!leave) throw signal.reason;
-      const seat = seatFor(task);
+      const reader = readerFor(task);
       try {
-        return await seat.process.read(request, signal);
+        return await reader.process.read(request, signal);
       } finally {
-        release(seat);
+        release(reader);
         leave();
       }
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
-      for (const seat of [...seats]) dismiss(seat);
+      for (const reader of [...pool]) end(reader);
     },
   };
 }

@@ -1,9 +1,9 @@
 import type { Json } from '#shared/json.ts';
 import type { ReadColumn } from './protocol.ts';
 
-/** Rows as they are read, bounded in number and in bytes; only their JSON is kept. */
+/** Collects rows, limited in number and size; only their JSON is kept. */
 export interface Rows {
-  /** Takes a row; answers whether another is wanted. */
+  /** Adds a row. Returns whether another is wanted. */
   add(values: readonly Json[]): boolean;
   toJSON(columns: readonly ReadColumn[]): string;
 }
@@ -22,7 +22,7 @@ export function collectRows(names: readonly string[], maxRows: number): Rows {
         isTruncated = true;
         return false;
       }
-      // The entries become fields of its own, also one that is called `__proto__`.
+      // `fromEntries` makes own fields, also one with the name `__proto__`.
       const row = JSON.stringify(Object.fromEntries(unique.map((name, index) => [name, values[index] ?? null])));
       characters += row.length;
       rows.push(row);
@@ -36,7 +36,7 @@ export function collectRows(names: readonly string[], maxRows: number): Rows {
   };
 }
 
-/** Two columns of one name would be one field. */
+/** Makes names unique: two columns with one name would be one field. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((name) => {
@@ -47,7 +47,7 @@ export function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
-/** A number where a double holds it, else its text. */
+/** A number if a double represents it, otherwise its text. */
 export function exactNumber(value: bigint): number | string {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value.toString();

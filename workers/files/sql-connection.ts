@@ -9,9 +9,9 @@ interface FileDatabase {
   kind: SqlRequest['kind'];
   files: readonly { name: string; filePath: string }[];
   placeholder(index: number): string;
-  /** Reads so much that a file which is none is found out. */
+  /** Reads enough to detect a file of another type. */
   testSql: string;
-  /** Before a statement: how it would be gone about. */
+  /** Prefix that makes a statement return its plan. */
   explain: string;
   /** `name` and `kind` of the tables. */
   tablesSql: string;
@@ -29,7 +29,7 @@ type FileConnection = Pick<Connection<never>, 'test' | typeof Symbol.asyncDispos
   browse: NonNullable<Connection<never>['browse']>;
 };
 
-/** SQL over files. Nothing is open between questions: whose files they are, and whether they are still there, each asks anew. */
+/** Opens SQL over files. No file stays open between queries: each checks that the files still exist and are the tenant's. */
 export function openFileDatabase(
   { kind, files: named, placeholder, testSql, explain, tablesSql, columnsSql }: FileDatabase,
   { tenantID, files }: { tenantID: string; files: Files },

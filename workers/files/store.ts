@@ -8,16 +8,16 @@ import { pipeline } from 'node:stream/promises';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 
-/** A file on the disk of this worker, which stays there until it is let go of. */
+/** A file on the disk of this worker, which stays there until it is disposed of. */
 export interface HeldFile extends Disposable {
   readonly path: string;
   readonly fileType: string;
 }
 
-/** Copies of tenants' files in a folder of the worker's own; the rows in Postgres are the files. */
+/** Copies of tenants' files in a folder of this worker; the originals are rows in Postgres. */
 export interface FileStore extends AsyncDisposable {
   readonly folder: string;
-  /** NOT_FOUND for what is another tenant's, as for what is not there. */
+  /** NOT_FOUND if the file does not exist or is another tenant's. */
   hold(tenantID: string, fileID: string): Promise<HeldFile>;
 }
 
@@ -31,9 +31,9 @@ interface Copy {
 const MAX_BYTES = 512 * 1024 * 1024;
 
 export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX_BYTES }): Promise<FileStore> {
-  // Only for the user this process runs as.
+  // Accessible only to the user of this process.
   const folder = await mkdtemp(join(tmpdir(), 'gantry-files-'));
-  /** By tenant and digest, the one that was used last at the end. */
+  /** By tenant and digest, the last used at the end. */
   const copies = new Map<string, Copy>();
 
   function makeRoom(): void {
@@ -64,7 +64,7 @@ export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX
   return {
     folder,
     async hold(tenantID, fileID) {
-      // Asked for each time: a file that was deleted is gone at once, whatever lies here.
+      // Read each time, so that a deleted file is gone at once, even if its copy is still here.
       const row = await findRow(pool, tenantID, fileID);
       const copy = copyOf(tenantID, row);
       copy.holders += 1;
@@ -109,7 +109,7 @@ async function findRow(pool: Pool, tenantID: string, fileID: string): Promise<Fi
   return row;
 }
 
-/** Under another name until it is whole. */
+/** Writes the copy, under another name until it is complete. */
 async function write(pool: Pool, { id, digest, path }: { id: string; digest: string; path: string }): Promise<void> {
   const begun = `${path}.part`;
   const hash = createHash('sha256');
@@ -122,7 +122,7 @@ async function write(pool: Pool, { id, digest, path }: { id: string; digest: str
   await pipeline(Readable.from(chunks()), createWriteStream(begun, { mode: 0o600 }));
   if (hash.digest('hex') === digest) return rename(begun, path);
   await rm(begun, { force: true });
-  // Deleted while it was read.
+  // The file was deleted while it was read.
   throw noFile();
 }
 
@@ -139,5 +139,5 @@ async function* readChunks(pool: Pool, fileID: string): AsyncGenerator<Buffer> {
 }
 
 function noFile(): AppError {
-  return new AppError('NOT_FOUND', 'The file of the datasource is not there: it may have been deleted');
+  return new AppError('NOT_FOUND', 'The file of the datasource was not found: it may have been deleted');
 }

@@ -3,13 +3,13 @@ import type { Json } from '#shared/json.ts';
 type Kind = 'number' | 'boolean' | 'date' | 'text';
 
 const patterns: [kind: Exclude<Kind, 'text'>, pattern: RegExp][] = [
-  // A zero in front is part of an article number or a postcode.
+  // A leading zero is part of an article number or a postcode.
   ['number', /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/],
   ['boolean', /^(?:true|false)$/i],
   ['date', /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?$/],
 ];
 
-/** A column whose cells are all texts: it has a type if every one of them reads as one. */
+/** A column of texts: it has a type if all its cells can be read as that type. */
 export class TextColumn {
   readonly index: number;
   readonly #possible = new Set<Kind>(['number', 'boolean', 'date']);
@@ -36,7 +36,7 @@ export class TextColumn {
     if (this.type !== 'number') return cell;
     const digits = cell.replace(/[eE].*/, '').replace(/^-?0?\.?0*|\D/g, '').length;
     const number = Number(cell);
-    // A double holds every number of 15 digits; of a longer one only the text is exact.
+    // A double represents every number of 15 digits; for a longer one only the text is exact.
     return Number.isFinite(number) && (digits <= 15 || Number.isSafeInteger(number)) ? number : cell;
   }
 }

@@ -9,7 +9,7 @@ import { writtenIntegers } from './written-integers.ts';
 const MAX_UNPACKED = 150 * 1024 * 1024;
 const MAX_ROWS = 1_048_576;
 
-/** The rows of one sheet, as they are read: values, and of formulas the value that was saved with the file. */
+/** Yields the rows of one sheet: values, and for formulas their values when the file was saved. */
 export async function* workbookRows(path: string, sheetName: string): AsyncGenerator<Json[]> {
   const bytes = await readBytes(path);
   const integerAt = writtenIntegers(bytes);
@@ -56,7 +56,7 @@ async function readBytes(path: string): Promise<Buffer> {
   return bytes;
 }
 
-/** As the archive declares it. hucre unpacks no more of an entry than was declared for it. */
+/** Unpacked size, as the archive declares it. hucre unpacks no more of an entry than was declared for it. */
 function unpackedSize(bytes: Buffer): number {
   let size = 0;
   try {

@@ -5,17 +5,17 @@ import type { OAuthConnections, TokenUse } from '../oauth/connections.ts';
 import { type OutboundFetch, whereOf } from '../outbound/fetch.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 
-/** What a request carries to be let in. */
+/** Credentials that a request carries. */
 export interface Credentials {
   headers: Readonly<Record<string, string>>;
   query: readonly (readonly [string, string])[];
-  /** What must not be repeated to anybody. */
+  /** Texts that must not be repeated in messages. */
   secrets: readonly string[];
 }
 
 export interface Authentication {
   get(signal: AbortSignal): Promise<Credentials>;
-  /** These were refused; true when there may be better ones. */
+  /** Reports refused credentials. Returns true if there may be others. */
   renew(refused: Credentials): boolean;
 }
 
@@ -38,7 +38,7 @@ export function always(credentials: Credentials): Authentication {
   return { get: async () => credentials, renew: () => false };
 }
 
-/** The token of an account that somebody has connected: asked for with every request, so what has ended is not used again. */
+/** Uses the token of a connected account. Read with every request, so that an ended connection is not used again. */
 export function connectedAccount(use: TokenUse, connections: OAuthConnections): Authentication {
   let refused: string | null = null;
   return {
@@ -67,7 +67,7 @@ interface Token {
 const TOKEN_MS = 15_000;
 const EARLY_MS = 30_000;
 
-/** A token is asked for once for all who wait, kept until shortly before it ends, and asked for again when it is refused. */
+/** Uses client credentials. One token serves all requests until shortly before it expires; a refused one is requested again. */
 export function clientCredentials(options: ClientCredentials, fetch: OutboundFetch): Authentication {
   let token: Token | undefined;
   let pending: Promise<Token> | undefined;
@@ -120,7 +120,7 @@ async function requestToken(options: ClientCredentials, fetch: OutboundFetch): P
   });
   if (status >= 400 && status < 500 && status !== 429) throw upstreamError('authentication', whereOf(url));
   const answer = status === 200 ? readToken(body) : undefined;
-  if (!answer) throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} gives no token`, { details: { status } });
+  if (!answer) throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} returned no token`, { details: { status } });
   const lifeMs = answer.seconds * 1000;
   const early = Math.min(EARLY_MS, lifeMs / 2);
   return { credentials: bearer(answer.token), expires: performance.now() + lifeMs - early };

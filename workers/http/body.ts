@@ -16,12 +16,12 @@ export function mediaTypeOf(format: BodyFormat): string {
   return mediaTypes[format];
 }
 
-/** What is sent for a value; null when there is nothing to send. A text is taken to be in the format already. */
+/** Writes a value as a body; null for no body. A text is taken to be in the format already. */
 export function writeBody(format: BodyFormat, value: Json | undefined): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (format === 'form') return new URLSearchParams(fieldsOf(value)).toString();
   if (typeof value === 'string') return value;
-  if (format === 'xml') throw new AppError('VALIDATION_ERROR', 'body: must be a text of XML');
+  if (format === 'xml') throw new AppError('VALIDATION_ERROR', 'body: must be XML as text');
   return JSON.stringify(value);
 }
 
@@ -32,7 +32,7 @@ export function fieldsOf(value: Json): [string, string][] {
   return Object.entries(fields).flatMap(([name, child]) => flatten(name, child));
 }
 
-/** Nothing is an object without fields. */
+/** Parses an object; an empty text is an object without fields. */
 export function parseFields(text: string): unknown {
   try {
     return text.trim() === '' ? {} : JSON.parse(text);
@@ -48,7 +48,7 @@ function flatten(name: string, value: Json | undefined): [string, string][] {
   return [[name, asText(value)]];
 }
 
-/** What an answer says, by its media type: JSON itself, texts as text, anything else base64, nothing null. */
+/** Reads a response by its media type: JSON parsed, text as text, other bytes as base64, no body as null. */
 export function readBody(response: HTTPResponse, as: 'auto' | 'json' | 'text' | 'base64' = 'auto'): Json {
   const { body, headers } = response;
   if (body.length === 0) return null;
@@ -72,7 +72,7 @@ function decode(body: Buffer, charset = 'utf-8'): string {
   try {
     return new TextDecoder(charset).decode(body);
   } catch {
-    // A character set that nobody knows.
+    // An unknown character set.
     return new TextDecoder().decode(body);
   }
 }
@@ -90,14 +90,14 @@ function parse(body: Buffer, { url }: HTTPResponse): Json {
   try {
     // The reviver costs as much as the parse; only numbers of many digits, or with an exponent, can need it.
     if (!/\d{16}|\d[eE][+\d]|\d\.\d{15}/.test(text)) return JSON.parse(text);
-    // The declarations of the compiler do not know the third argument yet.
+    // TypeScript's declarations lack the third argument.
     return JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
   } catch (cause) {
-    throw new AppError('UPSTREAM_FAILED', `What ${whereOf(url)} answers is not JSON`, { cause, retry: false });
+    throw new AppError('UPSTREAM_FAILED', `The response of ${whereOf(url)} is not JSON`, { cause, retry: false });
   }
 }
 
-/** A number that a double cannot hold stays the text that it was. */
+/** Keeps a number that a double cannot represent as text. */
 function keepDigits(_key: string, value: unknown, context: { source?: string }): unknown {
   if (typeof value !== 'number' || context.source === undefined) return value;
   const { source } = context;

@@ -2,18 +2,18 @@ import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { asText } from '#shared/workflow/templates.ts';
 
-/** The address of an endpoint, which is below the base and nowhere else. */
+/** Builds the URL of an endpoint, which must be below the base URL. */
 export function endpointURL(base: URL, endpoint: string): URL {
   const cut = endpoint.indexOf('?');
   const path = cut < 0 ? endpoint : endpoint.slice(0, cut);
   if (/^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//'))
     throw invalidEndpoint('must be a path below the base URL');
-  if (/[\\#]|\p{Cc}/u.test(endpoint)) throw invalidEndpoint('must not hold a backslash, a # or control characters');
-  if (path.split('/').some(isStep)) throw invalidEndpoint('must not hold steps such as ..');
+  if (/[\\#]|\p{Cc}/u.test(endpoint)) throw invalidEndpoint('must not contain a backslash, a # or control characters');
+  if (path.split('/').some(isStep)) throw invalidEndpoint('must not contain "." or ".." as a segment');
 
   const url = new URL(base);
   const root = base.pathname.replace(/\/$/, '');
-  // The base alone keeps its slash, or its lack of one.
+  // An empty endpoint keeps the end of the base URL, with or without a slash.
   url.pathname = path === '' ? base.pathname : `${root}/${path.replace(/^\//, '')}`;
   if (cut >= 0)
     for (const [name, value] of new URLSearchParams(endpoint.slice(cut + 1))) url.searchParams.append(name, value);
@@ -26,7 +26,7 @@ export function isBelow(url: URL, base: URL): boolean {
   return url.origin === base.origin && (url.pathname === base.pathname || url.pathname.startsWith(`${root}/`));
 }
 
-/** Some servers decode a segment before they look for steps in it. */
+/** Also looks at the decoded segment: some servers decode it before they look for `..`. */
 function isStep(segment: string): boolean {
   return decoded(segment)
     .split(/[/\\]/)
@@ -37,11 +37,11 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw invalidEndpoint('has a % that encodes nothing');
+    throw invalidEndpoint('has a % that does not begin a percent-encoded character');
   }
 }
 
-/** A list is a parameter several times, nothing is left out. */
+/** Adds parameters to a URL. A list repeats the parameter; null adds none. */
 export function addParams(url: URL, params: readonly { key: string; value: Json }[]): void {
   for (const { key, value } of params) {
     for (const item of Array.isArray(value) ? value : [value])

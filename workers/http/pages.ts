@@ -8,7 +8,7 @@ import { readBody } from './body.ts';
 
 type Paged = Exclude<Pagination, { type: 'none' }>;
 
-/** Fetches one page; the cursor is one that the address does not hold. */
+/** Fetches one page. The cursor is set if it is not part of the URL. */
 export type FetchPage = (url: URL, cursor: string | null) => Promise<HTTPResponse>;
 
 interface PageAddress {
@@ -16,10 +16,10 @@ interface PageAddress {
   cursor: string | null;
 }
 
-/** All pages together may be this much; more would not fit an answer either. */
+/** Limit of all pages together; more would not fit an answer either. */
 const MAX_BYTES = 50_000_000;
 
-/** The items of one page after the other, up to as many as are wanted. */
+/** Reads the items page by page, up to `maxRows`. */
 export async function readPages(
   first: URL,
   pagination: Paged,
@@ -35,7 +35,7 @@ export async function readPages(
     if (bytes > MAX_BYTES)
       throw new AppError(
         'UPSTREAM_FAILED',
-        `The pages of ${whereOf(address.url)} are more than ${MAX_BYTES / 1_000_000} MB`,
+        `The pages of ${whereOf(address.url)} are larger than ${MAX_BYTES / 1_000_000} MB together`,
         {
           retry: false,
           details: { reason: 'too-large' },
@@ -69,7 +69,7 @@ function begin(url: URL, pagination: Paged): URL {
   return url;
 }
 
-/** The others may only seem to go on. */
+/** With the other types, a next page may turn out to be empty. */
 function saysWhetherThereIsMore({ type }: Paged): boolean {
   return type === 'cursor' || type === 'link';
 }
@@ -81,7 +81,7 @@ interface Page {
   response: HTTPResponse;
 }
 
-/** Where the next page is, if there is one. */
+/** Address of the next page, if there is one. */
 function after(
   address: PageAddress,
   pagination: Paged,
@@ -138,7 +138,7 @@ function itemsOf(answer: Json, path: string, { url }: HTTPResponse): readonly Js
   throw new AppError('UPSTREAM_FAILED', `${where} of ${whereOf(url)} is not a list`, { retry: false });
 }
 
-/** `data.items` of an answer, `data.-1` being the last; only what is its own. */
+/** Reads a path such as `data.items` from an answer; `data.-1` is the last element. Own properties only. */
 export function at(answer: Json, path: string): Json | undefined {
   let found: Json | undefined = answer;
   for (const key of path === '' ? [] : path.split('.')) {
@@ -161,7 +161,7 @@ function linked(target: Json | undefined, { url }: Pick<HTTPResponse, 'url'>, as
   if (typeof target !== 'string' || target === '') return undefined;
   const next = URL.parse(target, url);
   if (!next || next.origin !== asked.origin)
-    throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(asked)} is said to be somewhere else`, {
+    throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(asked)} is on another server`, {
       retry: false,
     });
   return next.href === asked.href ? undefined : next;

@@ -5,11 +5,11 @@ import type { HTTPRequest, HTTPResponse } from '../outbound/fetch.ts';
 import { saySent } from '../outbound/upstream-error.ts';
 import { retryAfterOf } from './status.ts';
 
-const again: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const retried: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
 const MAX_WAIT_MS = 60_000;
 
-/** Sends again what failed in passing, if sending it twice does no more than sending it once. */
+/** Retries a request after a temporary failure, if it is idempotent. */
 export async function withRetries(
   request: HTTPRequest,
   retries: number,
@@ -20,14 +20,14 @@ export async function withRetries(
   let isSent = false;
   for (let attempt = 0; ; attempt += 1) {
     const outcome: HTTPResponse | undefined = await saySent(isSent, () => send(request)).catch((error: unknown) => {
-      if (attempt >= maxRetries || signal.aborted || !passing.has(detailsOf(error).reason)) throw error;
+      if (attempt >= maxRetries || signal.aborted || !temporary.has(detailsOf(error).reason)) throw error;
       isSent ||= !isBeforehand(error);
       return undefined;
     });
     isSent ||= outcome !== undefined;
-    if (outcome && (attempt >= maxRetries || !again.has(outcome.status))) return outcome;
+    if (outcome && (attempt >= maxRetries || !retried.has(outcome.status))) return outcome;
     const wait = (outcome && retryAfterOf(outcome)) ?? backoff(attempt);
-    // A server that says "in an hour" is told to whoever asks, who knows better whether to wait.
+    // A longer Retry-After is left to the caller, who can decide whether to wait.
     if (outcome && wait > MAX_WAIT_MS) return outcome;
     await pause(wait, signal);
   }
@@ -45,13 +45,13 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Whether the server has had nothing of it. */
+/** Whether the server has received no part of the request. */
 function isBeforehand(error: unknown): boolean {
   const { reason, sent } = detailsOf(error);
   return sent !== true && (reason === 'unreachable' || reason === 'busy');
 }
 
-const passing: ReadonlySet<unknown> = new Set(['unreachable', 'timeout', 'lost', 'busy']);
+const temporary: ReadonlySet<unknown> = new Set(['unreachable', 'timeout', 'lost', 'busy']);
 
 function detailsOf(error: unknown): JsonObject {
   return error instanceof AppError && isJsonObject(error.details) ? error.details : {};

@@ -6,7 +6,7 @@ import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 const EXCERPT = 1_000;
 const transient: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** An answer that says no, with the beginning of what it says; the secrets that were sent are masked should it repeat them. */
+/** Makes an error of a response, with the beginning of its body. Secrets that were sent are masked in it. */
 export function statusError(response: HTTPResponse, secrets: readonly string[] = []): AppError {
   const { status, body, url } = response;
   const words = STATUS_CODES[status];
@@ -26,7 +26,7 @@ function withRetryAfter(ms: number | undefined): { retryAfter?: number } {
   return ms === undefined ? {} : { retryAfter: Math.ceil(ms / 1000) };
 }
 
-/** Milliseconds; a date in the past is no wait. */
+/** Reads Retry-After in milliseconds; 0 for a date in the past. */
 export function retryAfterOf({ headers }: HTTPResponse): number | undefined {
   const text = headers['retry-after']?.trim();
   if (!text) return undefined;
@@ -35,7 +35,7 @@ export function retryAfterOf({ headers }: HTTPResponse): number | undefined {
   return Number.isNaN(moment) ? undefined : Math.max(0, moment - Date.now());
 }
 
-/** A text of a server in which the secrets it was sent cannot be read. */
+/** Masks the secrets that were sent in a text from a server. */
 export function maskIn(text: string, secrets: readonly string[]): string {
   let masked = text;
   const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);

@@ -13,18 +13,18 @@ import type { OutboundFetch } from '../outbound/fetch.ts';
 import { createConnectionRows, type Refresh, type Stored } from './rows.ts';
 import { createTokenEndpoint, type Grant, type TokenEndpoint } from './token-endpoint.ts';
 
-/** Who wants a token, and where it is to be sent. */
+/** The connection whose token is needed, and the URL that the token is sent to. */
 export interface TokenUse {
   tenantID: string;
   oauthConnectionID: string;
   url: URL;
 }
 
-/** The accounts that tenants have connected. */
+/** Accounts that tenants have connected. */
 export interface OAuthConnections extends AsyncDisposable {
-  /** The tokens for a code, sealed for the row of the connection. */
+  /** Exchanges a code for tokens, sealed for the row of the connection. */
   exchange(question: z.output<typeof oauthExchange.question>): Promise<z.input<typeof oauthExchange.answer>>;
-  /** An access token that is good for a while. `refused` is one that the API did not accept. */
+  /** Returns a valid access token. `refused` is one that the API did not accept. */
   accessToken(use: TokenUse, refused: string | null, signal: AbortSignal): Promise<string>;
 }
 
@@ -51,12 +51,12 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
   const known = new Map(providers.map((provider) => [provider.name, provider]));
   const endpoints = new Map(providers.map((provider) => [provider.name, createTokenEndpoint(provider, fetch)]));
   const rows = createConnectionRows(pool, logger);
-  /** By connection: one in this process; the claim in the row sees to the others. */
+  /** Refreshes under way, by connection: one in this process. The claim in the row excludes other workers. */
   const refreshes = new Map<string, Promise<boolean>>();
 
   function endpointOf(name: string): TokenEndpoint {
     const endpoint = endpoints.get(name);
-    if (!endpoint) throw new AppError('CONFLICT', `This deployment has no OAuth provider "${name}" any more`);
+    if (!endpoint) throw new AppError('CONFLICT', `This deployment no longer has the OAuth provider "${name}"`);
     return endpoint;
   }
 
@@ -65,17 +65,17 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
   }
 
   function open({ id, tokens }: Stored): Tokens {
-    // Nothing but `seal` has written it: the context says so.
+    // Safe: only `seal` writes texts with this context.
     return JSON.parse(secrets.open(tokens, sealedColumns.oauthTokens.context(id))) as Tokens;
   }
 
-  /** Whether it was ours to refresh: the connection is then refreshed, or broken. */
+  /** Refreshes the tokens, or marks the connection as broken. False if another worker has the claim. */
   async function refresh(stored: Stored, tokens: Refreshable): Promise<boolean> {
     const claim = await rows.claim(stored, newID());
     if (!claim) return false;
     try {
       const grant = await endpointOf(stored.provider).refresh(tokens.refreshToken);
-      // A provider that rotates them has just made the old one worthless.
+      // A provider that rotates refresh tokens has just invalidated the old one.
       const { accessToken, refreshToken } = { ...grant, refreshToken: grant.refreshToken ?? tokens.refreshToken };
       await rows.store(claim, { ...refreshOf(grant), tokens: seal(stored.id, { accessToken, refreshToken }) });
     } catch (error) {
@@ -87,7 +87,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     return true;
   }
 
-  /** Goes on when whoever asked is gone: what the provider gives must be stored. */
+  /** Continues after its caller has aborted: the tokens from the provider must be stored. */
   function refreshOnce(stored: Stored, tokens: Refreshable): Promise<boolean> {
     const running = refreshes.get(stored.id);
     if (running) return running;
@@ -96,7 +96,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     return begun;
   }
 
-  /** The token that is stored, if it will do; undefined when the connection is worth another look. */
+  /** Returns the stored token if it is usable; undefined if the row must be read again. */
   async function current(use: TokenUse, refused: string | null, signal: AbortSignal): Promise<string | undefined> {
     const stored = await rows.read(use.tenantID, use.oauthConnectionID);
     if (stored.status === 'broken') throw mustReconnect(stored);
@@ -115,8 +115,8 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
   }
 
   return {
-    async exchange({ provider, oauthConnectionID, ...brought }) {
-      const grant = await endpointOf(provider).exchange(brought);
+    async exchange({ provider, oauthConnectionID, ...request }) {
+      const grant = await endpointOf(provider).exchange(request);
       const { accessToken, refreshToken } = grant;
       const { expiresAt, refreshAt, scopes } = refreshOf(grant);
       return {
@@ -143,7 +143,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
 
 type Verdict = { use: string } | { use?: never; refreshable: Refreshable; spare: string | undefined };
 
-/** Whether the stored token will do. Until its end an old one is better than none, and is to spare if no new one is to be had. */
+/** Decides whether the stored token is used. One that is due but not expired is the spare, if there is no new one. */
 function judge(stored: Stored, { accessToken, refreshToken }: Tokens, refused: string | null): Verdict {
   const isRefused = accessToken === refused;
   if (!isRefused && !stored.isDue) return { use: accessToken };
@@ -164,7 +164,7 @@ function isInvalidGrant({ details }: AppError): boolean {
   return typeof details === 'object' && details !== null && 'reason' in details && details.reason === 'invalid_grant';
 }
 
-/** A token that a provider wants at its own hosts only does not go where somebody has pointed a datasource. */
+/** Refuses to send a token to hosts other than the provider's, if the provider has a list of them. */
 function checkHost(provider: OAuthProvider | undefined, { hostname, protocol }: URL): void {
   const { name, hosts } = provider ?? {};
   if (!hosts) return;

@@ -3,7 +3,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 
-/** A connection as it is now. */
+/** A connection as stored now. */
 export interface Stored {
   id: string;
   tenantID: string;
@@ -21,30 +21,30 @@ export interface Refresh {
   tokens: string;
   expiresAt: Date | null;
   refreshAt: Date | null;
-  /** Null: as before. */
+  /** Null: unchanged. */
   scopes: string[] | null;
 }
 
-/** Whoever holds it may refresh the connection, and nobody else. */
+/** The right of one worker to refresh the connection. */
 export interface Claim {
   id: string;
   oauthConnectionID: string;
 }
 
 /**
- * The rows of connections, as workers need them. A refresh is claimed in the row and not by a lock: no connection to Postgres is
- * held while a provider takes its time, and what a dead worker has claimed is free again after a while.
+ * The rows of connections. A refresh is claimed in the row and not by a lock: no connection to Postgres is held while the
+ * provider is slow, and the claim of a dead worker expires.
  */
 export interface ConnectionRows {
   read(tenantID: string, id: string): Promise<Stored>;
-  /** Undefined: somebody else is at it, or has been since it was read. */
+  /** Undefined: another worker has the claim, or has refreshed the connection since it was read. */
   claim(stored: Stored, claimID: string): Promise<Claim | undefined>;
   store(claim: Claim, refresh: Refresh): Promise<void>;
   markBroken(claim: Claim): Promise<void>;
   release(claim: Claim): Promise<void>;
 }
 
-const STORE_TRIES = 6;
+const MAX_STORE_ATTEMPTS = 6;
 
 export function createConnectionRows(pool: Pool, logger: Logger): ConnectionRows {
   return {
@@ -59,15 +59,15 @@ export function createConnectionRows(pool: Pool, logger: Logger): ConnectionRows
     },
     async store({ id, oauthConnectionID }, { tokens, expiresAt, refreshAt, scopes }) {
       const values = [oauthConnectionID, id, tokens, expiresAt, refreshAt, scopes && JSON.stringify(scopes)];
-      // The provider has forgotten the tokens before these: a Postgres that is away for seconds must not cost the connection.
-      for (let tried = 1; ; tried += 1)
+      // The earlier tokens may be invalid now: an outage of Postgres of some seconds must not lose the connection.
+      for (let attempt = 1; ; attempt += 1)
         try {
           await pool.query(STORE, values);
           return;
         } catch (error) {
-          if (tried === STORE_TRIES) throw error;
+          if (attempt === MAX_STORE_ATTEMPTS) throw error;
           logger.warn({ err: error, oauthConnectionID }, 'refreshed tokens could not be stored yet');
-          await sleep(2 ** tried * 250);
+          await sleep(2 ** attempt * 250);
         }
     },
     async markBroken({ id, oauthConnectionID }) {
@@ -85,7 +85,7 @@ select id, tenant_id as "tenantID", provider, coalesce(account_email, account_su
   coalesce(refreshed_at > now() - interval '30 seconds', false) as "isJustRefreshed"
 from oauth_connection where id = $1 and tenant_id = $2`;
 
-// Longer than a provider is waited for and its answer is stored.
+// Longer than the wait for the provider and the storing of its answer.
 const CLAIM = `
 update oauth_connection set refresh_claim = $4, refresh_until = now() + interval '60 seconds'
 where id = $1 and tenant_id = $2 and generation = $3 and status = 'connected'

@@ -5,20 +5,20 @@ import { isOpenID, type OAuthProvider } from '#shared/oauth-providers.ts';
 import { type HTTPResponse, type OutboundFetch, whereOf } from '../outbound/fetch.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 
-/** What a provider gives. */
+/** Tokens from a provider. */
 export interface Grant {
   accessToken: string;
-  /** Null: none, or when refreshing, the same as before. */
+  /** Null: none, or when refreshing, unchanged. */
   refreshToken: string | null;
   /** Null: the provider does not say. */
   lifeMs: number | null;
-  /** Null: those that were asked for. */
+  /** Null: the requested ones. */
   scopes: string[] | null;
   account: { subject: string; email: string | null } | null;
 }
 
-/** What somebody brought back from the provider, and what we alone knew of it. */
-export interface BroughtBack {
+/** Parameters of the provider's callback, and what was stored for it. */
+export interface CodeExchange {
   code: string;
   issuer?: string | undefined;
   redirectURI: string;
@@ -26,13 +26,13 @@ export interface BroughtBack {
   nonce: string;
 }
 
-/** Where a provider gives tokens. A code or a refresh token that it refuses is an error with `details.reason` `invalid_grant`. */
+/** A provider's token endpoint. A refused code or refresh token is an error with `details.reason` `invalid_grant`. */
 export interface TokenEndpoint {
-  exchange(brought: BroughtBack): Promise<Grant>;
+  exchange(request: CodeExchange): Promise<Grant>;
   refresh(refreshToken: string): Promise<Grant>;
 }
 
-/** The provider's one clock, shorter than whoever refreshes has the connection for himself. */
+/** Time limit of the provider's answer; shorter than the claim of a refresh. */
 const ANSWER_MS = 15_000;
 
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
@@ -40,7 +40,7 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 export function createTokenEndpoint(provider: OAuthProvider, fetch: OutboundFetch): TokenEndpoint {
   const tokenURL = new URL(provider.tokenURL);
   const server: oauth.AuthorizationServer = {
-    // Of providers without ID tokens it is a name and is compared with nothing.
+    // Without ID tokens this is only a name and is not compared.
     issuer: provider.issuer ?? tokenURL.origin,
     token_endpoint: tokenURL.href,
     id_token_signing_alg_values_supported: algorithms,
@@ -51,7 +51,7 @@ export function createTokenEndpoint(provider: OAuthProvider, fetch: OutboundFetc
       ? oauth.ClientSecretBasic(provider.clientSecret)
       : oauth.ClientSecretPost(provider.clientSecret);
 
-  /** The configuration decides about encryption, and in production asks for it. */
+  /** The configuration decides about encryption and requires it in production. */
   const options = () => ({
     [oauth.customFetch]: throughGate(fetch),
     [oauth.allowInsecureRequests]: tokenURL.protocol === 'http:',
@@ -100,7 +100,7 @@ interface TokenRequest {
 
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** The library reads what our fetch brings; what is no answer of OAuth at all does not get that far. */
+/** Gives the library our own fetch. Responses that are not part of OAuth do not reach the library. */
 function throughGate(fetch: OutboundFetch) {
   return async (url: string, { body, headers, method, signal }: TokenRequest): Promise<Response> => {
     const answer = await fetch(
@@ -111,14 +111,14 @@ function throughGate(fetch: OutboundFetch) {
       throw new AppError('UPSTREAM_FAILED', `${whereOf(answer.url)} answered ${answer.status}`, {
         details: { status: answer.status },
       });
-    // A challenge beside an error would be taken for the error.
+    // The library would take a challenge for the error.
     const { 'www-authenticate': _challenge, ...received } = answer.headers;
     const bytes = withoutBody.has(answer.status) ? null : new Uint8Array(answer.body);
     return new Response(bytes, { status: statusOf(answer), headers: received });
   };
 }
 
-/** Some providers (GitHub, Slack) say no with a 200. */
+/** Some providers (GitHub, Slack) send errors with a 200. */
 function statusOf({ status, body }: HTTPResponse): number {
   if (status !== 200) return status;
   try {
@@ -131,7 +131,7 @@ function statusOf({ status, body }: HTTPResponse): number {
 
 function grantOf(response: oauth.TokenEndpointResponse): Grant {
   if (response.token_type !== 'bearer')
-    throw new AppError('UPSTREAM_FAILED', 'The provider gives tokens that only their owner can use', { retry: false });
+    throw new AppError('UPSTREAM_FAILED', 'The provider returned a token that is not a bearer token', { retry: false });
   const claims = oauth.getValidatedIdTokenClaims(response);
   return {
     accessToken: response.access_token,
@@ -150,13 +150,13 @@ async function explained<T>(url: URL, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the provider answered is in the causes of the library's errors, tokens and all: only their words go on from here. */
+/** Converts errors of the library. Their causes contain the provider's response with tokens, so only messages are kept. */
 function explain(error: unknown, where: string): unknown {
   if (error instanceof AppError) return error;
   if (error instanceof DOMException && error.name === 'TimeoutError') return upstreamError('timeout', where, error);
   if (error instanceof oauth.ResponseBodyError) return grantError(error, where);
   if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError)
-    return new AppError('UPSTREAM_FAILED', `What ${where} answers is not what OAuth wants: ${error.message}`, {
+    return new AppError('UPSTREAM_FAILED', `The response of ${where} is not valid in OAuth: ${error.message}`, {
       cause: new Error(`${error.code}: ${error.message}`),
       retry: false,
     });
@@ -168,20 +168,20 @@ const wrongClients: ReadonlySet<string> = new Set([
   'unauthorized_client',
   'incorrect_client_credentials',
 ]);
-/** The word of the standard, and what GitHub and Slack say in its place. */
+/** The error code of the standard, and those that GitHub and Slack use for it. */
 const ended: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
 
 function grantError({ error }: oauth.ResponseBodyError, where: string): AppError {
   if (wrongClients.has(error)) return wrongClient(where);
   const word = /^[\w.-]{1,64}$/.test(error) ? error : 'an error without a name';
-  return new AppError('UPSTREAM_FAILED', `${where} refuses: ${word}`, {
+  return new AppError('UPSTREAM_FAILED', `${where} refused the request: ${word}`, {
     retry: false,
     details: { reason: ended.has(error) ? 'invalid_grant' : 'refused' },
   });
 }
 
 function wrongClient(where: string): AppError {
-  return new AppError('UPSTREAM_FAILED', `${where} does not accept the client that this deployment is there`, {
+  return new AppError('UPSTREAM_FAILED', `${where} does not accept the client ID or secret of this deployment`, {
     retry: false,
     details: { reason: 'authentication' },
   });

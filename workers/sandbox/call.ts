@@ -4,9 +4,9 @@ import type { Job } from './protocol.ts';
 /** One `run` of the pool, from the queue to its answer. */
 export class Call {
   readonly job: Job;
-  /** To run in a host with nothing else in it, because it was in one that died. */
+  /** Whether it must run alone in a host, because it was in a host that died. */
   isAlone = false;
-  /** Answered, though a host may still be at it. */
+  /** Answered, although a host may still run it. */
   isSettled = false;
   watchdog: NodeJS.Timeout | undefined;
   readonly #signal: AbortSignal;

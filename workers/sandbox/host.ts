@@ -1,6 +1,6 @@
 /**
- * The child process that runs user code. It holds nothing worth stealing: no environment, no files but its own sources, no
- * network, no lease. The pool may kill it at any moment.
+ * The child process that runs user code. It has nothing to protect: no environment, no files but its own sources, no network,
+ * no lease. The pool may kill it at any moment.
  */
 import { getPriority, setPriority } from 'node:os';
 import { createIsolates, type TenantIsolate } from './isolates.ts';
@@ -10,7 +10,7 @@ interface Running {
   isolate: TenantIsolate;
   memoryMB: number;
   deadline: number;
-  /** Why its isolate was disposed of, if it was the host that did it. */
+  /** Why the host disposed of the isolate, if the host did. */
   stopped?: 'timeout' | 'cancelled';
   disposedAt?: number;
 }
@@ -18,11 +18,11 @@ interface Running {
 const running = new Map<number, Running>();
 const isolates = createIsolates((isolate) => {
   for (const [id, call] of running) {
-    if (call.isolate === isolate) answer({ kind: 'unsound', id, outcome: { kind: 'memory' } });
+    if (call.isolate === isolate) sendReply({ kind: 'unsound', id, outcome: { kind: 'memory' } });
   }
 });
 
-/** A thread that has not let go this long after its isolate was disposed of never will: it is inside a built-in. */
+/** A thread that still runs this long after its isolate was disposed of will not end: it is inside a built-in. */
 const disposalMs = 250;
 const guardMs = 25;
 const maxRestBytes = 768 * 1024 * 1024;
@@ -30,21 +30,21 @@ let guard: NodeJS.Timeout | undefined;
 let restBytes = process.memoryUsage.rss();
 let restMeasuredAt = 0;
 
-// Behind the engine: endless loops may have what time is left, not the time in which leases are renewed.
+// A lower priority than the engine's: endless loops must not take the time in which leases are renewed.
 setPriority(Math.max(getPriority(), 5));
 process.on('message', (request: HostRequest) => {
   if (request.kind === 'run') void run(request);
   else stop(request.id, 'cancelled');
 });
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-answer({ kind: 'ready' });
+sendReply({ kind: 'ready' });
 
 async function run(job: Job): Promise<void> {
   const deadline = performance.now() + job.timeoutMs;
   const isolate = isolates.take(job);
   const call: Running = { isolate, memoryMB: job.memoryMB, deadline };
   running.set(job.id, call);
-  guard ??= setInterval(look, guardMs);
+  guard ??= setInterval(checkRunning, guardMs);
 
   let outcome: Outcome;
   try {
@@ -54,7 +54,7 @@ async function run(job: Job): Promise<void> {
     isolate.dispose();
   }
   running.delete(job.id);
-  answer({ kind: 'done', id: job.id, outcome });
+  sendReply({ kind: 'done', id: job.id, outcome });
   if (outcome.kind === 'pending') isolate.dispose();
   else isolates.give(isolate);
   if (running.size === 0) measureAtRest();
@@ -62,7 +62,7 @@ async function run(job: Job): Promise<void> {
 
 function explain(error: unknown, { isolate, stopped }: Running): Outcome {
   if (stopped) return { kind: 'timeout' };
-  // Nobody here disposed of it, so isolated-vm did.
+  // The host has not disposed of it, so isolated-vm has.
   if (isolate.isDisposed) return { kind: 'memory' };
   const message = error instanceof Error ? error.message : String(error);
   return message === 'Script execution timed out.'
@@ -77,17 +77,17 @@ function stop(id: number, why: 'timeout' | 'cancelled'): void {
   call.isolate.dispose();
 }
 
-/** What this process weighs with nothing running: the guard counts from there. */
+/** Measures the memory of the idle process, from which the guard counts. */
 function measureAtRest(): void {
   const now = performance.now();
   if (now < restMeasuredAt + 1000) return;
   restMeasuredAt = now;
   restBytes = process.memoryUsage.rss();
-  if (restBytes > maxRestBytes) answer({ kind: 'unsound', id: null, outcome: { kind: 'memory' } });
+  if (restBytes > maxRestBytes) sendReply({ kind: 'unsound', id: null, outcome: { kind: 'memory' } });
 }
 
-/** What isolated-vm does not see to itself: code it cannot interrupt, and memory that its limit does not count. */
-function look(): void {
+/** Checks what isolated-vm does not: code that it cannot interrupt, and memory that its limit does not count. */
+function checkRunning(): void {
   if (running.size === 0) {
     clearInterval(guard);
     guard = undefined;
@@ -101,13 +101,17 @@ function look(): void {
     if (!call.isolate.isDisposed) continue;
     call.disposedAt ??= now;
     if (now < call.disposedAt + disposalMs) continue;
-    answer({ kind: 'unsound', id, outcome: { kind: call.stopped ? 'timeout' : 'memory' } });
+    sendReply({ kind: 'unsound', id, outcome: { kind: call.stopped ? 'timeout' : 'memory' } });
   }
   if (process.memoryUsage.rss() <= allowedBytes) return;
   const [only] = running.keys();
-  answer({ kind: 'unsound', id: running.size === 1 && only !== undefined ? only : null, outcome: { kind: 'memory' } });
+  sendReply({
+    kind: 'unsound',
+    id: running.size === 1 && only !== undefined ? only : null,
+    outcome: { kind: 'memory' },
+  });
 }
 
-function answer(reply: HostReply): void {
+function sendReply(reply: HostReply): void {
   process.send?.(reply);
 }

@@ -4,21 +4,21 @@ import type { Job, Outcome } from './protocol.ts';
 
 const maxIdle = 32;
 const maxIdleMs = 60_000;
-/** An isolate that grew beyond this is not kept: what a call left in it would be held for a minute. */
+/** A larger isolate is not kept: it would hold what a call has left in it for a minute. */
 const maxIdleBytes = 32 * 1024 * 1024;
 const maxScripts = 20;
-/** Lets the answer be read first: at once, it reached the pool half a millisecond later on a machine of two cores. */
+/** A delay lets the answer be read first; without it, the answer reached the pool 0.5 ms later on two cores. */
 const prepareAfterMs = 1;
 
 interface Isolates {
-  /** The tenant's idle isolate, or another one. Until it is given back nobody else gets it. */
+  /** Takes the tenant's idle isolate or a new one. No other call gets it until it is given back. */
   take(job: Job): TenantIsolate;
   give(isolate: TenantIsolate): void;
-  /** What the idle ones hold, by their own account. */
+  /** Memory of the idle isolates, as last measured. */
   idleBytes(): number;
 }
 
-/** Isolates of one host process: one per tenant and memory limit, least recently used first. */
+/** Keeps idle isolates of one host process: one per tenant and memory limit, least recently used first. */
 export function createIsolates(onCatastrophe: (isolate: TenantIsolate) => void): Isolates {
   const idle = new Map<string, TenantIsolate>();
   setInterval(() => dropWhere((isolate) => isolate.idleSince < performance.now() - maxIdleMs), maxIdleMs / 6).unref();
@@ -64,10 +64,10 @@ function keyOf({ tenantID, memoryMB }: Job): string {
   return `${memoryMB} ${tenantID}`;
 }
 
-/** A context no user code has run in yet, and the doors into it. */
-interface Room {
+/** A context in which no user code has run yet, and its entry points. */
+interface FreshContext {
   context: ivm.Context;
-  doors: ivm.Reference<Prelude>;
+  entries: ivm.Reference<Prelude>;
   start: ivm.Reference;
   read: ivm.Reference;
 }
@@ -82,7 +82,7 @@ export class TenantIsolate {
   readonly #isolate: ivm.Isolate;
   readonly #prelude: ivm.Script;
   readonly #scripts = new Map<string, ivm.Script>();
-  #room: Room | undefined;
+  #fresh: FreshContext | undefined;
 
   constructor(job: Job, onCatastrophe: (isolate: TenantIsolate) => void) {
     const { memoryMB } = job;
@@ -97,37 +97,37 @@ export class TenantIsolate {
   }
 
   /**
-   * Makes the next call's context while nobody waits: 0.4 ms, the greater part of what a call costs. On the host's own
-   * thread, since only our code runs in it and the way to another thread and back takes half as long again.
+   * Creates the next call's context in advance: 0.4 ms, the greater part of the cost of a call. On the host's own thread, since
+   * only our code runs in it, and the way to another thread and back takes half as long again.
    */
   prepare(): void {
     try {
-      this.#room ??= this.#furnish();
+      this.#fresh ??= this.#createContext();
     } catch {
-      // No room is left in this heap: the next call gets another isolate.
+      // The heap is full: the next call gets another isolate.
       this.dispose();
     }
   }
 
-  /** Answers by itself only if the code does not compile; what isolated-vm throws (time, memory) is for the caller. */
+  /** Runs a job. Code that does not compile is an outcome; errors of isolated-vm (time, memory) are thrown. */
   async run(job: Job, remainingMs: () => number): Promise<Outcome> {
-    const room = this.#room ?? this.#furnish();
-    this.#room = undefined;
+    const fresh = this.#fresh ?? this.#createContext();
+    this.#fresh = undefined;
     try {
-      const script = this.#scripts.get(scriptKey(job)) ?? (await this.#compile(job, room));
+      const script = this.#scripts.get(scriptKey(job)) ?? (await this.#compile(job, fresh));
       if (!(script instanceof ivm.Script)) return script;
 
       // `check` made sure that this only makes a closure, so it may run on the host's own thread.
-      const code = script.runSync(room.context, { reference: true });
+      const code = script.runSync(fresh.context, { reference: true });
       const into = [code.derefInto({ release: true }), job.args, job.maxOutputBytes];
-      await room.start.apply(undefined, into, { timeout: remainingMs() }).catch(expectLure);
-      // Nothing is left to run in there, so neither can this wait.
-      const ending = room.read.applySync(undefined, [], { result: { copy: true } });
-      // `read` is ours, and user code cannot replace it.
+      await fresh.start.apply(undefined, into, { timeout: remainingMs() }).catch(ignoreOwnRejection);
+      // No code is left to run in the context, so this cannot block.
+      const ending = fresh.read.applySync(undefined, [], { result: { copy: true } });
+      // Safe: `read` is our own code, and user code cannot replace it.
       return toOutcome(ending as Ending | undefined, job);
     } finally {
       // Unreleased, a reference holds its whole context until the host's own heap is collected: 190 kB a call.
-      for (const held of [room.doors, room.start, room.read, room.context]) held.release();
+      for (const held of [fresh.entries, fresh.start, fresh.read, fresh.context]) held.release();
     }
   }
 
@@ -137,20 +137,20 @@ export class TenantIsolate {
     return this.bytes;
   }
 
-  /** Also ends what is running in it, if V8 still listens. */
+  /** Also ends the code that runs in it, if V8 can interrupt it. */
   dispose(): void {
     if (!this.isDisposed) this.#isolate.dispose();
   }
 
-  #furnish(): Room {
+  #createContext(): FreshContext {
     const context = this.#isolate.createContextSync();
-    const doors: ivm.Reference<Prelude> = this.#prelude.runSync(context, { reference: true });
-    const start = doors.getSync('start', { reference: true });
-    const read = doors.getSync('read', { reference: true });
-    return { context, doors, start, read };
+    const entries: ivm.Reference<Prelude> = this.#prelude.runSync(context, { reference: true });
+    const start = entries.getSync('start', { reference: true });
+    const read = entries.getSync('read', { reference: true });
+    return { context, entries, start, read };
   }
 
-  async #compile(job: Job, room: Room): Promise<ivm.Script | Outcome> {
+  async #compile(job: Job, fresh: FreshContext): Promise<ivm.Script | Outcome> {
     const source = `(async function (${job.names.join(', ')}) {\n${job.code}\n})`;
     let script: ivm.Script;
     try {
@@ -160,7 +160,7 @@ export class TenantIsolate {
       const [, message = error.message, line] = /^([\s\S]*) \[code\.js:(\d+):\d+\]$/.exec(error.message) ?? [];
       return { kind: 'thrown', name: 'SyntaxError', message: message.slice(0, 2000), line: line ? Number(line) : null };
     }
-    const check = room.doors.getSync('check', { reference: true });
+    const check = fresh.entries.getSync('check', { reference: true });
     const problem = await check.apply(undefined, [job.names, job.code], { arguments: { copy: true } });
     check.release();
     if (typeof problem === 'string') return { kind: 'thrown', name: 'SyntaxError', message: problem, line: null };
@@ -181,7 +181,7 @@ function scriptKey({ names, code }: Job): string {
 }
 
 /** `start` leaves one unhandled rejection behind on purpose; see there. */
-function expectLure(error: unknown): void {
+function ignoreOwnRejection(error: unknown): void {
   if (error !== 0) throw error;
 }
 

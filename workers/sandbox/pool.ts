@@ -13,16 +13,16 @@ export interface SandboxRequest {
   code: string;
   args: Record<string, Json>;
   timeoutMs: number;
-  /** 128 unless told. */
+  /** Default: 128. */
   memoryMB?: number;
-  /** The configured limit unless told. */
+  /** Default: the configured limit. */
   maxOutputBytes?: number;
 }
 
 /** Runs user code in isolates of child processes. */
 export interface Sandbox extends AsyncDisposable {
   run(request: SandboxRequest, signal: AbortSignal): Promise<Json>;
-  /** Resident children, for health. */
+  /** Number of child processes, for health. */
   readonly processes: number;
 }
 
@@ -43,7 +43,7 @@ class Pool implements Sandbox {
   readonly #config: SandboxConfig;
   readonly #logger: Logger;
   readonly #hosts = new Set<HostProcess>();
-  /** Beside the others, one call at a time: for calls that saw their host die, and for tenants that killed one. */
+  /** A further host, one call at a time: for calls whose host has died, and for tenants whose code has ended a host. */
   #quarantine: HostProcess | undefined;
   readonly #suspects = new Map<string, number>();
   readonly #waiting = createTurns<Call>();
@@ -102,7 +102,7 @@ class Pool implements Sandbox {
     this.#waiting.add(call, call, { isFirst: call.isAlone });
   }
 
-  /** Starts what can start, a call of each tenant in turn. */
+  /** Starts the calls that can start, tenants in turn. */
   #dispatch(): void {
     for (let next = this.#next(); next; next = this.#next()) this.#start(next.call, next.host);
   }
@@ -137,10 +137,10 @@ class Pool implements Sandbox {
     this.#watch(call, host, call.job.timeoutMs + graceMs);
   }
 
-  /** Kills the host that has not answered by then; a thread of it may be beyond V8's reach. */
+  /** Kills the host if it has not answered in time; V8 may be unable to interrupt one of its threads. */
   #watch(call: Call, host: HostProcess, ms: number): void {
     clearTimeout(call.watchdog);
-    // After the immediate, because timers come before input: if it was this process that stood still, the answer is there.
+    // `setImmediate`, because timers run before input: if this process itself was blocked, the answer may have arrived.
     const look = () => host.calls.get(call.job.id) === call && this.#destroy(host, call, { kind: 'timeout' });
     call.watchdog = setTimeout(() => setImmediate(look), ms);
   }
@@ -173,7 +173,7 @@ class Pool implements Sandbox {
     }
   }
 
-  /** Ends the quarantine when it has not been needed for a while. */
+  /** Ends the quarantine process after some time without a call. */
   #retire(host: HostProcess): void {
     clearTimeout(this.#retirement);
     this.#retirement = setTimeout(() => host.calls.size === 0 && host.kill(), retirementMs).unref();
@@ -189,7 +189,7 @@ class Pool implements Sandbox {
   #blame(host: HostProcess, culprit: Call, outcome: Outcome): void {
     this.#logger.warn(
       { pid: host.pid, tenantID: culprit.tenantID, outcome: outcome.kind },
-      'user code cost its sandbox host',
+      'user code ended its sandbox host',
     );
     this.#suspects.set(culprit.tenantID, performance.now() + suspicionMs);
     host.release(culprit);
@@ -203,7 +203,7 @@ class Pool implements Sandbox {
     if (!host.hasStarted) this.#countFailedStart();
 
     for (const call of [...host.calls.values()]) {
-      // Nobody else was in there, and nobody else ended it.
+      // The call was alone in the host, and the pool did not kill it.
       if (call.isAlone && !host.isKilled) this.#blame(host, call, { kind: 'lost', message: 'exit' });
       host.release(call);
       if (call.isSettled) continue;
@@ -223,7 +223,7 @@ class Pool implements Sandbox {
     for (const call of this.#waiting.takeAll()) call.reject(lost);
   }
 
-  /** The call's signal fired: its caller has the reason, what is left is to stop the work. */
+  /** Stops the work of an aborted call; its caller has the reason already. */
   #abandon(call: Call): void {
     this.#waiting.remove(call, call);
     const host = this.#everyHost().find((each) => each.calls.has(call.job.id));
@@ -249,7 +249,7 @@ class Pool implements Sandbox {
 const callsPerHost = 8;
 const graceMs = 1000;
 const startMs = 15_000;
-/** How long the calls of a tenant whose code cost a host run beside all others'. */
+/** How long a tenant stays suspect after its code has ended a host. */
 const suspicionMs = 60_000;
 const retirementMs = 10_000;
 

@@ -1,4 +1,4 @@
-/** What `prelude` hands to the host: the three doors into a context. */
+/** The three entry points of a context, which `prelude` gives to the host. */
 export interface Prelude {
   check(names: string[], code: string): string | undefined;
   start(code: (...args: unknown[]) => unknown, args: string, maxOutputBytes: number): void;
@@ -16,11 +16,11 @@ export function preludeSource(): string {
   return `'use strict'; (${prelude})(${JSON.stringify(standardGlobals)}, ${maxDepth})`;
 }
 
-/** Deeper results would overflow the stack of whoever walks them next. */
+/** Deeper results would overflow the stack of recursive code that reads them. */
 const maxDepth = 500;
 
 /**
- * The standard globals user code sees; whatever else V8 offers is removed. Left out on purpose: `WebAssembly`,
+ * The standard globals that user code sees; all others of V8 are removed. Left out on purpose: `WebAssembly`,
  * `SharedArrayBuffer` and `Atomics` (memory outside the isolate's limit, threads that sleep), `FinalizationRegistry` (its
  * callbacks run after the call, under no time limit), `console`.
  */
@@ -33,8 +33,8 @@ const standardGlobals = (
 ).split(' ');
 
 /**
- * Runs inside a fresh context, as text, before any user code: it may use nothing of this module but its parameters, and
- * takes every built-in it needs later at once, because user code may replace them all.
+ * Runs inside a fresh context, as text, before any user code: it can use its parameters but nothing else of this module, and
+ * reads every built-in that it needs later at once, because user code may replace them all.
  */
 function prelude(allowed: string[], depthLimit: number): Prelude {
   const { parse, stringify } = JSON;
@@ -50,11 +50,11 @@ function prelude(allowed: string[], depthLimit: number): Prelude {
   let maxBytes = 0;
   // A lower bound, so that a huge result is refused before it is built a second time as text.
   let size = 0;
-  // The way from the result to the value being visited. Filled beforehand: writing to an element that an array lacks would
-  // run a setter that user code put on the prototype.
+  // The path from the result to the visited value. Filled in advance: writing to a missing element would run a setter that
+  // user code has put on the prototype.
   const holders: unknown[] = new Array(depthLimit + 1).fill(null);
   let depth = 0;
-  let _lure: unknown;
+  let _ownRejection: unknown;
 
   for (const name of ownKeys(globalThis)) {
     if (typeof name !== 'string' || !allowed.includes(name)) Reflect.deleteProperty(globalThis, name);
@@ -62,7 +62,7 @@ function prelude(allowed: string[], depthLimit: number): Prelude {
   fixBufferLength();
 
   return {
-    /** What the compiler refuses in this body when it stands alone, e.g. `}); (() => {`. */
+    /** Returns the compiler's error for this body alone, e.g. for `}); (() => {`. */
     check(names, code) {
       try {
         construct(AsyncFunction, [...names, code]);
@@ -73,9 +73,9 @@ function prelude(allowed: string[], depthLimit: number): Prelude {
     },
 
     start(code, args, maxOutputBytes) {
-      // isolated-vm reports the first unhandled rejection of a task, evaluating it (getters and all) with no time limit.
-      // So there always is one before those of user code, it is a plain number, and it is held so that none takes its place.
-      _lure = Promise.reject(0);
+      // isolated-vm reports the first unhandled rejection of a task, and evaluates it (getters included) without a time limit.
+      // So this one, a plain number, comes before those of user code, and is held so that no other takes its place.
+      _ownRejection = Promise.reject(0);
       maxBytes = maxOutputBytes;
       void settle(code, parse(args));
     },
@@ -104,7 +104,7 @@ function prelude(allowed: string[], depthLimit: number): Prelude {
     }
   }
 
-  // Called for every value in the result and seldom for long enough to be compiled: short on purpose.
+  // Called for every value in the result, but seldom often enough to be compiled: short on purpose.
   function visit(this: unknown, key: string, item: unknown): unknown {
     if (typeof item === 'string') size += item.length;
     else if (typeof item === 'object') enter(this, item);
@@ -144,11 +144,11 @@ function prelude(allowed: string[], depthLimit: number): Prelude {
       const name = toText(error.name ?? 'Error');
       const message = toText(error.message ?? stringify(thrown));
       const { stack } = error;
-      // The message is skipped: a line number found in it would be a forged one.
+      // The message is skipped: a line number in it could be forged.
       const frames = typeof stack === 'string' ? cut(stack, name.length + message.length) : '';
       return { kind: 'thrown', name: cut(name, 0), message: cut(message, 0), stack: frames };
     } catch {
-      return { kind: 'thrown', name: 'Error', message: 'what the code threw cannot be described', stack: '' };
+      return { kind: 'thrown', name: 'Error', message: 'the thrown value cannot be described', stack: '' };
     }
   }
 

@@ -1,4 +1,4 @@
-/** What the pool asks of a host process. */
+/** A request of the pool to a host process. */
 export type HostRequest = ({ kind: 'run' } & Job) | { kind: 'cancel'; id: number };
 
 export interface Job {
@@ -15,15 +15,15 @@ export interface Job {
 }
 
 /**
- * What a host process answers. `unsound`: the host must be killed, because a thread in it no longer obeys or its memory
- * ran away; `id` names the call that did it, `null` when it may have been any.
+ * A reply of a host process. `unsound`: the host must be killed, because a thread in it cannot be stopped or it uses too much
+ * memory; `id` names the responsible call, `null` if that may be any.
  */
 export type HostReply =
   | { kind: 'ready' }
   | { kind: 'done'; id: number; outcome: Outcome }
   | { kind: 'unsound'; id: number | null; outcome: Outcome };
 
-/** How a call ended. Only text leaves an isolate: nothing of it becomes an object outside. */
+/** Outcome of a call. Only text leaves an isolate, never an object. */
 export type Outcome =
   | { kind: 'value'; json: string }
   | { kind: 'thrown'; name: string; message: string; line: number | null }
@@ -31,7 +31,7 @@ export type Outcome =
   | { kind: 'large' }
   | { kind: 'memory' }
   | { kind: 'timeout' }
-  /** The code awaits a promise that nothing is left to settle. */
+  /** The code awaits a promise that can no longer be settled. */
   | { kind: 'pending' }
   /** The host failed, not the code. */
   | { kind: 'lost'; message: string };

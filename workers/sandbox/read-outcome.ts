@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { Job, Outcome } from './protocol.ts';
 
-/** The value user code returned; throws what a run shall see of anything else. */
+/** Returns the value of user code, or throws the error for the run. */
 export function readOutcome(outcome: Outcome, job: Job): Json {
   switch (outcome.kind) {
     case 'value':
@@ -21,11 +21,11 @@ export function readOutcome(outcome: Outcome, job: Job): Json {
     case 'timeout':
       throw new AppError('NODE_TIMEOUT', `The code did not finish within ${job.timeoutMs} ms`);
     case 'pending':
-      throw new AppError('NODE_TIMEOUT', 'The code waits for a promise that nothing can settle', { retry: false });
+      throw new AppError('NODE_TIMEOUT', 'The code waits for a promise that is never settled', { retry: false });
     case 'lost':
       throw new AppError('NODE_FAILED', 'The process that ran this code died', { cause: outcome.message });
   }
 }
 
-/** Errors that the same code over the same input meets again. */
+/** Errors that occur again with the same code and input. */
 const deterministic: ReadonlySet<string> = new Set(['SyntaxError', 'ReferenceError', 'TypeError']);

@@ -3,28 +3,28 @@ import type { PostgresConnection } from '../postgresql/connection.ts';
 import { statementError } from '../postgresql/errors.ts';
 import { inTenantTransaction } from './transaction.ts';
 
-interface Means {
+interface Options {
   preview: boolean;
-  /** What is said once it is. */
+  /** Message once the statements have run. */
   done: string;
 }
 
-// No interface, so that it is JSON as well.
+// Not an interface, so that it is assignable to JSON.
 type Applied = { message: string; sql: string[]; preview: boolean };
 
-/** All in one transaction. With `preview` it is shown, and nothing is done. */
+/** Runs the statements in one transaction. With `preview` they are returned and not run. */
 export async function applyDDL(
   connection: PostgresConnection,
   sql: string[],
-  { preview, done }: Means,
+  { preview, done }: Options,
 ): Promise<Applied> {
-  if (preview) return { message: 'This would be done; nothing was', sql, preview };
+  if (preview) return { message: 'Preview only: nothing was changed', sql, preview };
   if (sql.length > 0) await inTenantTransaction(connection, () => runAll(connection, sql));
   return { message: done, sql, preview };
 }
 
 async function runAll(connection: PostgresConnection, sql: readonly string[]): Promise<void> {
-  // A table that is in use for long is left alone rather than kept from everybody else meanwhile.
+  // Gives up on a table that stays in use: waiting for its lock would keep all others from the table.
   await connection.query("set local lock_timeout = '10s'");
   try {
     for (const statement of sql) await connection.query(statement);
@@ -33,7 +33,7 @@ async function runAll(connection: PostgresConnection, sql: readonly string[]): P
   }
 }
 
-/** A schema, a table or another relation, a trigger or another object, of a name that is taken. */
+/** The name of a schema, of a table or other relation, or of a trigger or other object is taken. */
 const TAKEN: ReadonlySet<string> = new Set(['42P06', '42P07', '42710']);
 
 function conflictOf(error: unknown): AppError | undefined {

@@ -9,11 +9,11 @@ export interface TableName {
 
 export interface Column {
   name: string;
-  /** As one would write it in a statement. */
+  /** As written in a statement. */
   type: string;
-  /** How its values travel. */
+  /** How its values are encoded. */
   kind: 'json' | 'bytes' | 'list' | 'plain';
-  /** Of a list. */
+  /** Element of a list. */
   element: { kind: 'json' | 'bytes' | 'plain'; delimiter: string } | null;
   notNull: boolean;
   defaultValue: string | null;
@@ -27,7 +27,7 @@ export interface Table extends TableName {
   primaryKey: string[];
 }
 
-/** What belongs to the server is not a tenant's to manage. */
+/** Excludes the schemas of the server itself, which tenants do not manage. */
 export const isOwnSchema = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
 
 export async function requireSchema(connection: PostgresConnection, schema: string): Promise<void> {
@@ -44,7 +44,7 @@ export async function findTable(connection: PostgresConnection, { schema, table 
   return found;
 }
 
-/** All of a schema when none is named. */
+/** All tables of the schema if `table` is null. */
 export async function findTables(
   connection: PostgresConnection,
   { schema, table }: { schema: string; table: string | null },
@@ -53,7 +53,7 @@ export async function findTables(
   return rows;
 }
 
-/** A domain is as what it is made of. */
+/** A domain has the kind of its base type. */
 const kindOf = (type: string) => `
   case coalesce(nullif(${type}.typbasetype, 0), ${type}.oid)
     when 'json'::regtype then 'json' when 'jsonb'::regtype then 'json' when 'bytea'::regtype then 'bytes' else 'plain' end`;
@@ -83,18 +83,18 @@ from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamesp
 where n.nspname = $1 and ($2::text is null or c.relname = $2) and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isOwnSchema}
 order by c.relname`;
 
-/** Where a row lies, of tables that keep their rows themselves. Good for as long as nobody writes to the row. */
-export function hasPlaces({ kind }: Table): boolean {
+/** Whether rows have a `ctid`: in tables that store their rows themselves. It is valid until the row is written. */
+export function hasCtid({ kind }: Table): boolean {
   return kind === 'r' || kind === 'p' || kind === 'm';
 }
 
-const place: Column = { name: 'ctid', type: 'tid', kind: 'plain', element: null, notNull: true, defaultValue: null };
+const ctid: Column = { name: 'ctid', type: 'tid', kind: 'plain', element: null, notNull: true, defaultValue: null };
 
-/** Of a name that a client has given; `ctid` may be asked for and not be written. */
+/** Finds a column by the name that a client has sent; `ctid` may be read but not written. */
 export function columnOf(table: Table, name: string, field: string): Column {
   const column = table.columns.find((known) => known.name === name);
   if (column) return column;
-  if (name === 'ctid' && field !== 'data' && hasPlaces(table)) return place;
+  if (name === 'ctid' && field !== 'data' && hasCtid(table)) return ctid;
   throw new AppError('VALIDATION_ERROR', `${field}: there is no column "${name}" in "${table.table}"`);
 }
 

@@ -1,19 +1,19 @@
 import { AppError } from '#shared/errors.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 
-/** An integer that counts by itself: what a table is made with and no type of its own. */
+/** Auto-incrementing integers: allowed in definitions, but not types of their own. */
 const SERIAL: Record<string, string> = { smallserial: 'smallint', serial: 'integer', bigserial: 'bigint' };
 
 export interface ColumnType {
-  /** For a definition. */
+  /** As written in a definition. */
   sql: string;
-  /** As the catalogue names it, to compare with what is there. */
+  /** As the catalogue names it, to compare with an existing column. */
   name: string;
-  /** Without the numbers, for a cast: one to `varchar(5)` would cut what is longer, and tell nobody. */
+  /** Without the numbers, for a cast: a cast to `varchar(5)` would truncate longer values without an error. */
   base: string;
 }
 
-/** What a client calls a type, in the catalogue's own words: nothing of the client's text reaches a statement but two numbers. */
+/** Translates a client's name of a type to the catalogue's. Of the client's text only two numbers reach a statement. */
 export async function findColumnType(
   connection: PostgresConnection,
   { type, isList, field }: { type: string; isList: boolean; field: string },
@@ -34,7 +34,7 @@ export async function findColumnType(
 const form =
   /^(?<base>(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_]*)(?:(?:\s*\.\s*|\s+)(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_]*))*?)(?<numbers>\s*\(\s*\d{1,6}\s*(?:,\s*-?\d{1,6}\s*)?\))?(?<rest>\s+with(?:out)?\s+time\s+zone)?(?<list>(?:\s*\[\s*\d{0,9}\s*\])*)$/iu;
 
-/** The server's own reading; what it cannot read is no type. Pseudo-types are none of a column. */
+/** Lets the server parse the name; undefined if it is not a type. Pseudo-types cannot be column types. */
 async function lookUp(
   connection: PostgresConnection,
   name: string,
@@ -45,7 +45,7 @@ async function lookUp(
       [name],
     )
     .catch((error: unknown) => {
-      // Servers before 17 throw what they cannot read.
+      // Servers before 17 throw for a name that they cannot parse.
       if (error instanceof Error && 'code' in error && error.code === '42601') return { rows: [] };
       throw error;
     });

@@ -5,9 +5,9 @@ import { findTables, type TableName } from './catalog.ts';
 import { quoteName } from './quote.ts';
 import { requireExpression } from './sql-text.ts';
 
-/** A constraint as the catalogue has it, or as somebody wants it. */
+/** A constraint, as in the catalogue or as wanted by a client. */
 export interface Constraint {
-  /** Undefined: whatever the server makes of it. */
+  /** Undefined: the server chooses it. */
   name: string | undefined;
   type: DatabaseConstraint['constraintType'];
   columns: string[];
@@ -31,7 +31,7 @@ const plain = {
   check: null,
 };
 
-/** What a client has listed, checked as far as it can be without the database. */
+/** Reads a constraint that a client has sent, and checks what can be checked without the database. */
 export function readConstraint(given: DatabaseConstraint, { schema }: TableName, field: string): Constraint {
   const refuse = (name: string, message: string) => new AppError('VALIDATION_ERROR', `${field}.${name}: ${message}`);
   const { constraintType: type, databaseTableColumns: columns, referencedColumns, referencedTable } = given;
@@ -44,7 +44,7 @@ export function readConstraint(given: DatabaseConstraint, { schema }: TableName,
   if (type !== 'FOREIGN KEY') return { ...constraint, columns };
   if (!referencedTable) throw refuse('referencedTable', 'is required');
   if (referencedColumns && referencedColumns.length > 0 && referencedColumns.length !== columns.length)
-    throw refuse('referencedColumns', 'must be as many as databaseTableColumns');
+    throw refuse('referencedColumns', 'must have as many columns as databaseTableColumns');
   return {
     ...constraint,
     columns,
@@ -56,7 +56,7 @@ export function readConstraint(given: DatabaseConstraint, { schema }: TableName,
   };
 }
 
-/** The tables that constraints refer to must be there; the table itself may be about to be made. */
+/** Requires that referenced tables exist, except for the table itself, which may be about to be created. */
 export async function requireReferenced(
   connection: PostgresConnection,
   { table, constraints, field }: { table: TableName; constraints: readonly Constraint[]; field: string },
@@ -73,7 +73,7 @@ export async function requireReferenced(
   }
 }
 
-/** What the flags of the columns ask for. */
+/** Returns the constraints that the flags of columns stand for. */
 export function constraintsOfFlags(columns: readonly DatabaseColumn[], field: string): Constraint[] {
   const nameOf = ({ databaseTableColumnName }: DatabaseColumn) => databaseTableColumnName;
   const key = columns.filter(({ primaryKey }) => primaryKey).map(nameOf);
@@ -104,7 +104,7 @@ function listOf(names: readonly string[]): string {
   return names.map((name) => quoteName(name)).join(', ');
 }
 
-/** Whether one that is there does what is wanted. */
+/** Whether an existing constraint is the wanted one. */
 export function isSameConstraint(wanted: Constraint, current: Constraint): boolean {
   if (wanted.type !== current.type) return false;
   if (wanted.name !== undefined && wanted.name !== current.name) return false;
@@ -116,7 +116,7 @@ export function isSameConstraint(wanted: Constraint, current: Constraint): boole
   );
 }
 
-/** The catalogue puts parentheses around every expression. */
+/** Removes outer parentheses: the catalogue puts them around every expression. */
 function bare(expression: string | null): string {
   const text = (expression ?? '').trim();
   if (!text.startsWith('(') || !text.endsWith(')')) return text;

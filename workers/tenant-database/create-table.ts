@@ -40,7 +40,7 @@ export function requireDistinct(columns: readonly DatabaseColumn[], field: strin
   }
 }
 
-/** The column itself; what its flags say of uniqueness is a constraint of the table. */
+/** Writes the definition of the column itself; its flags of uniqueness become constraints of the table. */
 export async function definitionOf(
   connection: PostgresConnection,
   column: DatabaseColumn,

@@ -11,11 +11,11 @@ import { readably } from '../postgresql/errors.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
 import { createProvisioner, type OwnDatabase } from './provision.ts';
 
-/** The databases of tenants: the one a tenant has brought, else the one it is given here the first time it needs one. */
+/** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
 export interface TenantDatabases extends AsyncDisposable {
   /**
-   * Lends a connection, clean and for this work alone. When the signal aborts, the server is told to stop; what the server says
-   * no to is thrown as DB_ERROR, and a lost connection as UPSTREAM_FAILED.
+   * Lends a clean connection for this work alone. When the signal aborts, the server is told to cancel. A statement that the
+   * server refuses is thrown as DB_ERROR, and a lost connection as UPSTREAM_FAILED.
    */
   lend<T>(tenantID: string, signal: AbortSignal, work: (connection: PostgresConnection) => Promise<T>): Promise<T>;
 }
@@ -27,7 +27,7 @@ interface Needs {
   config: Config['tenantDatabases'];
 }
 
-/** Of one tenant, in one worker process. */
+/** Limit for one tenant in one worker process. */
 const MAX_CONNECTIONS = 5;
 const MAX_WAITING_PER_PLACE = 20;
 const MAX_PROVISIONED = 2;
@@ -63,23 +63,27 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
     const { rows } = await pool.query<Row>(FIND_SOURCE, [tenantID]);
     const [row] = rows;
     if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
-    if (row.tenant_db_url !== null) return broughtSource(tenantID, row.tenant_db_url);
+    if (row.tenant_db_url !== null) return configuredSource(tenantID, row.tenant_db_url);
     return ownSource(row.id === null ? await provide(tenantID, signal) : openRow({ ...row, id: row.id }));
   }
 
-  function broughtSource(tenantID: string, sealed: string): ConnectionSource<PostgresConnection> {
+  function configuredSource(tenantID: string, sealed: string): ConnectionSource<PostgresConnection> {
     const url = () => secrets.open(sealed, sealedColumns.tenantDBURL.context(tenantID));
     return { key: sealed, open: (signal) => openPostgresConnection(endpointOfURL(url()), outbound.connect, signal) };
   }
 
-  /** A few at a time: each holds one of the worker's own connections while it waits for the server. */
+  /** Creates a database, a few at a time: each holds one of the worker's own connections while it waits for the server. */
   async function provide(tenantID: string, signal: AbortSignal): Promise<OwnDatabase> {
     const leave = await provisioning.enter({ tenantID }, signal);
     if (!leave)
-      throw new AppError('UPSTREAM_TIMEOUT', "The tenant's database could not be made in time; nothing was done", {
-        cause: signal.reason,
-        details: { begun: false },
-      });
+      throw new AppError(
+        'UPSTREAM_TIMEOUT',
+        "The tenant's database could not be created in time; nothing was changed",
+        {
+          cause: signal.reason,
+          details: { begun: false },
+        },
+      );
     try {
       return await provisioner.provide(tenantID);
     } finally {

@@ -23,8 +23,8 @@ const FUNCTIONS = new Set([
 ]);
 
 /**
- * What stands behind DEFAULT: a value that the server reads as the column's type, or one of the functions that are good for
- * nothing else. Any other expression would be SQL of the client's in a statement of ours.
+ * Writes the SQL after DEFAULT: a value that the server parses as the column's type, or one of a few harmless functions. Any
+ * other expression would put SQL of the client into our statement.
  */
 export function defaultOf(value: Json, field: string): string {
   if (value === null) return 'null';
@@ -40,12 +40,12 @@ export function defaultOf(value: Json, field: string): string {
   if (/^[\w."]+\s*\([\s\S]*\)$/.test(text) || /::[\w\s."]+$/.test(text))
     throw new AppError(
       'VALIDATION_ERROR',
-      `${field}: is no value and none of ${[...FUNCTIONS].join(', ')}, nextval('…'); a text that looks like an expression is written in quotes: '…'`,
+      `${field}: must be a value or one of ${[...FUNCTIONS].join(', ')}, nextval('…'); a text that looks like an expression must be in quotes: '…'`,
     );
   return quoteLiteral(value);
 }
 
-/** Whether what the catalogue has is what is asked for. */
+/** Whether the default in the catalogue is the wanted one. */
 export function isSameDefault(wanted: Json, current: string | null): boolean {
   if (wanted === null || current === null) return wanted === current;
   const written = readQuoted(current);

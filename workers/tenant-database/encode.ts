@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '#shared/json.ts';
 import { writeArray } from '../postgresql/values.ts';
 import type { Column } from './catalog.ts';
 
-/** A value of JSON as the server reads it for this column: the other way round of what the readers of `postgresql/values.ts` make. */
+/** Encodes a JSON value as the server reads it for this column; the reverse of the readers in `postgresql/values.ts`. */
 export function encode(value: Json, column: Column, field: string): string | null {
   if (value === null) return null;
   if (column.kind !== 'list') return encodeOne(value, { ...column, field });
@@ -19,9 +19,9 @@ export function encode(value: Json, column: Column, field: string): string | nul
   });
 }
 
-type Place = Pick<Column, 'name' | 'type' | 'kind'> & { field: string };
+type ColumnValue = Pick<Column, 'name' | 'type' | 'kind'> & { field: string };
 
-function encodeOne(value: Json, { name, type, kind, field }: Place): string {
+function encodeOne(value: Json, { name, type, kind, field }: ColumnValue): string {
   if (kind === 'json') return JSON.stringify(value);
   if (kind === 'bytes') return asBytes(value, { name, field });
   if (Array.isArray(value) || isJsonObject(value))
@@ -29,7 +29,7 @@ function encodeOne(value: Json, { name, type, kind, field }: Place): string {
   return String(value);
 }
 
-function asBytes(value: Json, { name, field }: Pick<Place, 'name' | 'field'>): string {
+function asBytes(value: Json, { name, field }: Pick<ColumnValue, 'name' | 'field'>): string {
   if (typeof value === 'string' && /^[A-Za-z0-9+/]*={0,2}$/.test(value) && value.length % 4 === 0)
     return `\\x${Buffer.from(value, 'base64').toString('hex')}`;
   throw new AppError('VALIDATION_ERROR', `${field}: "${name}" is bytea and takes base64`);

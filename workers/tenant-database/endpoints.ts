@@ -10,7 +10,7 @@ import type { OwnDatabase } from './provision.ts';
 
 const common = { applicationName: 'gantry', connectMs: 5_000 };
 
-/** The database that a tenant has brought. */
+/** Endpoint of the database that a tenant has configured. */
 export function endpointOfURL(url: string): PostgresEndpoint {
   const read = readDatabaseURL(url);
   if (typeof read === 'string') throw new AppError('VALIDATION_ERROR', `tenantDBURL: ${read}`);
@@ -19,12 +19,12 @@ export function endpointOfURL(url: string): PostgresEndpoint {
   return { ...common, ...parts, ...securityOf(sslmode, parts), where, isOurs: false };
 }
 
-/** A database that is ours, on the deployment's own server, reached as the deployment says. */
+/** Endpoint of a database on the deployment's own server, with the deployment's settings of encryption. */
 export function endpointOfOwn(
   serverURL: string,
   { databaseName, roleName, password }: Pick<OwnDatabase, 'databaseName' | 'roleName' | 'password'>,
 ): PostgresEndpoint {
-  // Never connected: the driver reads the URL as it does for the deployment's own connections.
+  // Never connected: it parses the URL as the driver does for the deployment's own connections.
   const { host, port, ssl } = new pg.Client({ connectionString: serverURL }) as pg.Client & {
     ssl: boolean | PostgresEndpoint['tls'];
   };
@@ -32,7 +32,7 @@ export function endpointOfOwn(
     ...common,
     ...{ host, port, database: databaseName, user: roleName, password },
     ...ownSecurity(ssl, host),
-    // Where the deployment has its server is no tenant's business.
+    // Tenants must not learn the address of the deployment's server.
     where: "the tenant's database",
     isOurs: true,
   };
@@ -45,11 +45,11 @@ function ownSecurity(
   if (!ssl) return { encryption: ['never'], tls: {} };
   const { tls } = securityOf('verify-full', { host });
   if (ssl === true) return { encryption: ['always'], tls };
-  // The driver hides the key from whoever lists what there is.
+  // The driver makes `key` non-enumerable, so the spread leaves it out.
   return { encryption: ['always'], tls: { ...tls, ...ssl, ...(ssl.key && { key: ssl.key }) } };
 }
 
-/** No tenant has named it, so there is nothing to guard against; it may be a socket of this machine. */
+/** Connects without the gate, since no tenant has chosen the address; it may be a socket of this machine. */
 export const dialOwn: Dial = async ({ host, port }, signal) => {
   const socket: Socket = host.startsWith('/')
     ? connect({ path: `${host}/.s.PGSQL.${port}` })

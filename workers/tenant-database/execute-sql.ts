@@ -9,19 +9,18 @@ import { limitStatements, withinLimit } from './transaction.ts';
 
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
 
-/** Of all results together: an answer holds no more than 16 MB, and the last result twice. */
+/** Limit of all results together: an answer has at most 16 MB and contains the last result twice. */
 const MAX_BYTES = 5 * 1024 * 1024;
 const MAX_STATEMENTS = 200;
 
 /**
- * What somebody has written, as it is. One statement stands for itself; several are one transaction, unless they say
- * themselves where transactions begin and end.
+ * Runs SQL of a client as it is. Several statements are one transaction, unless they begin or end transactions themselves.
  */
 export async function executeSQL(connection: PostgresConnection, operation: ExecuteSQL): Promise<JsonObject> {
   const statements = splitStatements(operation.sql);
-  if (statements.length === 0) throw new AppError('VALIDATION_ERROR', 'sql: holds no statement');
+  if (statements.length === 0) throw new AppError('VALIDATION_ERROR', 'sql: must contain a statement');
   if (statements.length > MAX_STATEMENTS)
-    throw new AppError('VALIDATION_ERROR', `sql: holds more than ${MAX_STATEMENTS} statements`);
+    throw new AppError('VALIDATION_ERROR', `sql: must contain at most ${MAX_STATEMENTS} statements`);
   if (statements.length > 1 && operation.params.length > 0)
     throw new AppError('VALIDATION_ERROR', 'params: can be given to one statement only');
   const isOwnTransaction = statements.some(({ words: [first = ''] }) => CONTROL.has(first));
@@ -39,7 +38,7 @@ type Execution = ExecuteSQL & { statements: readonly { text: string }[]; isWrapp
 async function execute(connection: PostgresConnection, operation: Execution): Promise<JsonObject> {
   const { statements, isWrapped } = operation;
   if (isWrapped) await connection.query(operation.readOnly ? 'begin read only' : 'begin');
-  // Until something was read, a transaction can still be made one that writes.
+  // Before its first read a transaction could still be changed to one that writes.
   if (operation.readOnly) await connection.query('select 1');
   const answers = await runAll(connection, statements, operation);
   const typed = await typeRows(
@@ -60,7 +59,7 @@ async function execute(connection: PostgresConnection, operation: Execution): Pr
 
 const CONTROL = new Set(['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT', 'SAVEPOINT', 'RELEASE', 'PREPARE']);
 
-/** As the server counts; of rows that came in portions it counts the last one only. */
+/** Uses the server's count of rows, which for rows read in portions is only that of the last portion. */
 function summaryOf({ fields, rows, tag, isCut }: RawResult) {
   const { command, count } = tag === null ? { command: isCut ? 'SELECT' : null, count: null } : readTag(tag);
   return { command, rowCount: fields ? Math.max(count ?? 0, rows.length) : count, truncated: isCut };
@@ -91,13 +90,13 @@ async function runAll(
 
 async function runOne(
   connection: PostgresConnection,
-  { params, ...asked }: { sql: string; params: readonly Json[]; budget: Budget },
+  { params, ...statement }: { sql: string; params: readonly Json[]; budget: Budget },
 ): Promise<RawResult> {
-  const values = await writeParams(connection, { sql: asked.sql, params });
-  return await runPortal(connection, { ...asked, values, field: 'sql' });
+  const values = await writeParams(connection, { sql: statement.sql, params });
+  return await runPortal(connection, { ...statement, values, field: 'sql' });
 }
 
-/** Which of several it was, for people; the server knows only the one it was given. */
+/** Adds the number of the statement to an error of the server, which knows only the one statement it was sent. */
 function inStatement(error: unknown, at: number | null): unknown {
   if (at !== null && error instanceof Error && 'severity' in error)
     error.message = `Statement ${at + 1}: ${error.message}`;

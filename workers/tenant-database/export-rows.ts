@@ -14,7 +14,7 @@ import { type Value, withValues } from './values.ts';
 const NO_LIMIT = { rows: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
 const ROWS_PER_PAGE = 10_000;
 
-/** What the filter finds at one moment, laid aside in pages: whole or not at all. */
+/** Stores the rows that match the filter at one moment in pages: all rows or none. */
 export async function exportRows(
   connection: PostgresConnection,
   operation: DatabaseOperationOf<'exportRows'>,
@@ -36,7 +36,7 @@ export async function exportRows(
   return { columns, rows: firstPage as JsonObject[], ...rest };
 }
 
-/** What the tenant's database did not cause must not look as if it had. */
+/** Makes an error of our own an AppError, so that it is not reported as one of the tenant's database. */
 function rethrow(error: unknown): never {
   throw toAppError(error);
 }

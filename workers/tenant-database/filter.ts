@@ -6,40 +6,44 @@ import { encode } from './encode.ts';
 import { quoteName } from './quote.ts';
 import type { Value } from './values.ts';
 
-/** With the name that the client has given it. */
+/** A filter, and the name of its field in the request. */
 export interface Filtered {
   filter: JsonObject | null;
   filterField: string;
 }
 
-/** The condition of a statement, with its values among those of the statement. */
+/** Writes a filter as the condition of a statement; adds its values to those of the statement. */
 export function conditionOf({ filter, filterField }: Filtered, table: Table, values: Value[]): string {
   return filter ? compile(readFilter(filter), { table, values, field: filterField }) : 'true';
 }
 
-interface Place {
+interface FilterContext {
   table: Table;
   values: Value[];
   field: string;
 }
 
-function compile(filter: DatabaseFilter, place: Place): string {
+function compile(filter: DatabaseFilter, context: FilterContext): string {
   const joined = (parts: DatabaseFilter[], word: string, none: string) =>
-    parts.length === 0 ? none : `(${parts.map((part) => compile(part, place)).join(` ${word} `)})`;
+    parts.length === 0 ? none : `(${parts.map((part) => compile(part, context)).join(` ${word} `)})`;
   if ('all' in filter) return joined(filter.all, 'and', 'true');
   if ('any' in filter) return joined(filter.any, 'or', 'false');
-  if ('not' in filter) return `(not ${compile(filter.not, place)})`;
+  if ('not' in filter) return `(not ${compile(filter.not, context)})`;
   const { column, operator, value } = filter;
-  return compare(columnOf(place.table, column, place.field), operator, { value, ...place });
+  return compare(columnOf(context.table, column, context.field), operator, { value, ...context });
 }
 
-/** The server takes the type of each value from the column beside it. */
-function compare(column: Column, operator: Operator, { value, values, field }: Place & { value: Json }): string {
+/** The server infers the type of each value from the column beside it. */
+function compare(
+  column: Column,
+  operator: Operator,
+  { value, values, field }: FilterContext & { value: Json },
+): string {
   const name = quoteName(column.name);
   const bind = (one: Json) => {
     values.push({ text: encode(one, column, field), column, field });
     if (values.length > MAX_VALUES)
-      throw new AppError('VALIDATION_ERROR', `${field}: holds more than ${MAX_VALUES} values`);
+      throw new AppError('VALIDATION_ERROR', `${field}: must contain at most ${MAX_VALUES} values`);
     return `$${values.length}`;
   };
   const list = () => (value as Json[]).map(bind);
@@ -57,7 +61,7 @@ function compare(column: Column, operator: Operator, { value, values, field }: P
 
 const MAX_VALUES = 20_000;
 
-/** Without a `%` the text is looked for anywhere, as it is. */
+/** Without a `%` the pattern finds the text anywhere, literally. */
 function patternOf(text: string): string {
   return text.includes('%') ? text : `%${text.replace(/[\\_]/g, '\\$&')}%`;
 }

@@ -4,7 +4,7 @@ import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { runPortal } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
-import { columnOf, findTable, hasPlaces, quoteTable, type Table } from './catalog.ts';
+import { columnOf, findTable, hasCtid, quoteTable, type Table } from './catalog.ts';
 import { conditionOf, type Filtered } from './filter.ts';
 import { quoteName } from './quote.ts';
 import { type Value, withValues } from './values.ts';
@@ -13,7 +13,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 
 type ListRows = DatabaseOperationOf<'listRows'>;
 
-/** A page of a table, each row with its `ctid` where it has one. */
+/** Reads a page of a table, each row with its `ctid` if it has one. */
 export async function listRows(connection: PostgresConnection, operation: ListRows): Promise<JsonObject> {
   const { page, pageSize } = operation;
   const table = await findTable(connection, operation);
@@ -24,7 +24,7 @@ export async function listRows(connection: PostgresConnection, operation: ListRo
   const budget = { rows: pageSize + 1, bytes: MAX_BYTES };
   const result = await withValues(values, (texts) => runPortal(connection, { sql: text, values: texts, budget }));
   if (result.isCut)
-    throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MAX_BYTES} bytes: ask for a smaller pageSize`);
+    throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MAX_BYTES} bytes: use a smaller pageSize`);
   const [typed] = await typeRows(connection, [result]);
   const rows = typed?.rows ?? [];
   return {
@@ -46,19 +46,19 @@ export async function countRows(connection: PostgresConnection, table: Table, fi
 
 export function selection(table: Table): string {
   const columns = table.columns.map(({ name }) => quoteName(name));
-  return [...(hasPlaces(table) ? ['ctid::text as ctid'] : []), ...columns].join(', ') || 'null as empty';
+  return [...(hasCtid(table) ? ['ctid::text as ctid'] : []), ...columns].join(', ') || 'null as empty';
 }
 
-/** As asked for, and then by what makes every row's place certain, so that no page shows a row of another. */
+/** The requested order, then the primary key or `ctid`, so that pages do not overlap. */
 export function ordering(table: Table, { order, orderField }: Pick<ListRows, 'order' | 'orderField'>): string {
-  const asked = order.map(({ column, descending, nulls }) => {
+  const requested = order.map(({ column, descending, nulls }) => {
     const name = quoteName(columnOf(table, column, orderField).name);
     return `${name}${descending ? ' desc' : ''}${nulls ? ` nulls ${nulls}` : ''}`;
   });
-  const rest = table.primaryKey.length > 0 ? table.primaryKey.map((name) => quoteName(name)) : placeOf(table);
-  return [...asked, ...rest].join(', ') || '1';
+  const rest = table.primaryKey.length > 0 ? table.primaryKey.map((name) => quoteName(name)) : keyOrder(table);
+  return [...requested, ...rest].join(', ') || '1';
 }
 
-function placeOf(table: Table): string[] {
-  return hasPlaces(table) ? ['ctid'] : [];
+function keyOrder(table: Table): string[] {
+  return hasCtid(table) ? ['ctid'] : [];
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '#shared/json.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { isOwnSchema } from './catalog.ts';
 
-/** Everything there is, by name: what an editor completes from. */
+/** Reads the names of all schemas, tables, columns, views and enums, for completion in an editor. */
 export async function readMetadata(connection: PostgresConnection): Promise<JsonObject> {
   const { rows } = await connection.query<JsonObject>(METADATA);
   return { databaseMetadata: { metadata: rows } };

@@ -44,7 +44,7 @@ const operations: { [Kind in DatabaseOperation['kind']]: Operate<Kind> } = {
   dropTrigger,
 };
 
-/** What a statement may take when nothing else is said. */
+/** Default time limit of a statement. */
 const STATEMENT_MS = 60_000;
 const EXPORT_MS = 300_000;
 
@@ -53,9 +53,9 @@ export async function operate(
   operation: DatabaseOperation,
   context: OperationContext,
 ): Promise<JsonObject> {
-  // Raw SQL brings a limit of its own.
+  // Raw SQL has a limit of its own.
   const limit = operation.kind === 'exportRows' ? EXPORT_MS : STATEMENT_MS;
   if (operation.kind !== 'executeSQL') await limitStatements(connection, limit);
-  // The table pairs every kind with what does it; picking by kind keeps the pair.
+  // Safe: the table pairs every kind with its function, and the kind selects the pair.
   return await (operations[operation.kind] as Operate<DatabaseOperation['kind']>)(connection, operation, context);
 }

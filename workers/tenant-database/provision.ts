@@ -9,7 +9,7 @@ import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
 
-/** The database that a tenant was given in the deployment's own Postgres. */
+/** A tenant's database in the deployment's own Postgres. */
 export interface OwnDatabase {
   id: string;
   databaseName: string;
@@ -18,9 +18,9 @@ export interface OwnDatabase {
 }
 
 export interface Provisioner {
-  /** The tenant's, made now if there is none. Two processes at once make one. */
+  /** Returns the tenant's database, created now if there is none. Two processes at once create only one. */
   provide(tenantID: string): Promise<OwnDatabase>;
-  /** Gives the role its password again: it may change its own, and would lock itself out. */
+  /** Resets the password of the role: a role may change its own, and so lock the tenant out. */
   restorePassword(database: OwnDatabase): Promise<void>;
 }
 
@@ -38,8 +38,8 @@ interface Row {
   ready: boolean;
 }
 
-/** For all worker processes together. */
-const CONNECTIONS = 40;
+/** Limit of one role, over all worker processes. */
+const MAX_CONNECTIONS = 40;
 const REVOKE_LOCK = 7_265_017;
 
 export function createProvisioner({ pool, secrets, config }: Needs): Provisioner {
@@ -47,7 +47,7 @@ export function createProvisioner({ pool, secrets, config }: Needs): Provisioner
     if (!config.provision)
       throw new AppError(
         'CONFLICT',
-        'This tenant has no database: it was created without tenantDBURL, and this service gives none of its own (TENANT_DATABASES)',
+        'This tenant has no database: it was created without tenantDBURL, and this service does not create databases (TENANT_DATABASES is false)',
       );
     await announce(tenantID);
     return withTenantDatabaseLock(pool, tenantID, async (connection) => {
@@ -59,7 +59,7 @@ export function createProvisioner({ pool, secrets, config }: Needs): Provisioner
     });
   }
 
-  /** The names are written down before anything has them: what is broken off here is finished, or dropped with the tenant. */
+  /** Stores the names before they are used, so that an interrupted creation is finished later or dropped with the tenant. */
   async function announce(tenantID: string): Promise<void> {
     const id = newID();
     const password = secrets.seal(
@@ -121,13 +121,13 @@ async function requireRights(connection: PoolClient): Promise<void> {
     );
 }
 
-/** Whoever may connect to a database sees the names of everything in it, so nobody may who was not told to. */
+/** Closes the deployment's own database to PUBLIC: a role that may connect sees the names of all objects in it. */
 async function closeDeployment(connection: PoolClient): Promise<void> {
   const before = await findDeployment(connection);
   if (!before.open) return;
   await connection.query('begin');
   try {
-    // Two that change the rights of one database at the same moment fail.
+    // Concurrent changes of the rights of one database fail.
     await connection.query('select pg_advisory_xact_lock($1)', [REVOKE_LOCK]);
     await connection.query(`revoke connect, temporary on database ${quoteName(before.name)} from public`);
     await connection.query('commit');
@@ -135,11 +135,11 @@ async function closeDeployment(connection: PoolClient): Promise<void> {
     await connection.query('rollback');
     throw error;
   }
-  // To whoever may not, the server only gives a warning.
+  // A role without the right gets only a warning from the server.
   if ((await findDeployment(connection)).open)
     throw new AppError(
       'CONFLICT',
-      "This tenant has no database: this service's own is open to every role of the server, and its role may not close it (REVOKE CONNECT … FROM PUBLIC)",
+      "This tenant has no database: the service's own database is open to every role of the server, and its role may not close it (REVOKE CONNECT … FROM PUBLIC)",
     );
 }
 
@@ -154,15 +154,15 @@ async function findDeployment(connection: PoolClient): Promise<{ name: string; o
 async function makeRole(connection: PoolClient, { roleName, password }: OwnDatabase): Promise<void> {
   const role = quoteName(roleName);
   const { rowCount } = await connection.query('select from pg_roles where rolname = $1', [roleName]);
-  const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit ${CONNECTIONS}`;
+  const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit ${MAX_CONNECTIONS}`;
   if (rowCount === 0)
-    // The verifier and not the password: a server may log what it is told.
+    // The verifier and not the password: a server may log statements.
     await connection.query(`create role ${role} ${attributes} password ${quoteLiteral(await scramVerifier(password))}`);
-  // The owner of a database is made and dropped by its members only.
+  // Only members of a role may create and drop databases that it owns.
   await connection.query(`grant ${role} to current_user`);
   for (const setting of [`statement_timeout = '5min'`, `idle_in_transaction_session_timeout = '1min'`])
     await connection.query(`alter role ${role} set ${setting}`);
-  // Only a superuser may set this one, and a deployment's role rarely is one.
+  // Only a superuser may set this, and a deployment's role is rarely one.
   await connection.query(`alter role ${role} set temp_file_limit = '1GB'`).catch(() => undefined);
 }
 
@@ -177,7 +177,7 @@ async function makeDatabase(connection: PoolClient, { databaseName, roleName }: 
 const derive = promisify(pbkdf2);
 const ITERATIONS = 4096;
 
-/** What Postgres stores of a password (SCRAM-SHA-256, RFC 5803). */
+/** Computes what Postgres stores for a password (SCRAM-SHA-256, RFC 5803). */
 async function scramVerifier(password: string): Promise<string> {
   const salt = randomBytes(16);
   const salted = await derive(password, salt, ITERATIONS, 32, 'sha256');

@@ -1,11 +1,11 @@
 import pg from 'pg';
 
-/** The one place where a name becomes part of a statement. */
+/** Quotes a name. No other code puts names into statements. */
 export function quoteName(...parts: readonly string[]): string {
   return parts.map((part) => pg.escapeIdentifier(part)).join('.');
 }
 
-/** For the few places where a statement takes no parameters. */
+/** Quotes a value for the few statements that take no parameters. */
 export function quoteLiteral(text: string): string {
   return pg.escapeLiteral(text);
 }

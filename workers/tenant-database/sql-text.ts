@@ -7,7 +7,7 @@ interface Statement {
   words: string[];
 }
 
-/** One after the other, without what lies between them. */
+/** Splits SQL into its statements; empty ones are left out. */
 export function splitStatements(sql: string): Statement[] {
   const statements: Statement[] = [];
   let text = '';
@@ -39,7 +39,7 @@ export function splitStatements(sql: string): Statement[] {
 const nesting: Record<string, number> = { '(': 1, ')': -1 };
 const blockWords: Record<string, number> = { CASE: 1, END: -1 };
 
-/** Inside parentheses, and inside the body of a routine that is written as statements (`begin atomic … end`), `;` ends nothing. */
+/** Inside parentheses and inside the body of a routine (`begin atomic … end`), `;` does not end a statement. */
 function createDepth() {
   let parentheses = 0;
   let blocks = 0;
@@ -62,8 +62,8 @@ function createDepth() {
 }
 
 /**
- * What will stand between parentheses in a statement of ours. It may be any expression, and nothing but one: no way out of the
- * parentheses, no second statement, no comment that hides what follows.
+ * Requires that a text, which is put between parentheses in our statement, is exactly one expression: it must not end the
+ * parentheses, begin a second statement, or hide what follows in a comment.
  */
 export function requireExpression(text: string, field: string): string {
   const open: string[] = [];
@@ -71,16 +71,16 @@ export function requireExpression(text: string, field: string): string {
     const fault = faultOf(token, open);
     if (fault) throw new AppError('VALIDATION_ERROR', `${field}: ${fault}`);
   }
-  if (text.trim() === '') throw new AppError('VALIDATION_ERROR', `${field}: is empty`);
+  if (text.trim() === '') throw new AppError('VALIDATION_ERROR', `${field}: must not be empty`);
   if (open.length > 0) throw new AppError('VALIDATION_ERROR', `${field}: has a parenthesis that is not closed`);
   return text.trim();
 }
 
 const closing: Record<string, string> = { '(': ')', '[': ']' };
 
-/** `open` holds what closes the parentheses that are open. */
+/** `open` has the closing marks of the parentheses that are open. */
 function faultOf({ kind, text, isClosed }: SqlToken, open: string[]): string | undefined {
-  if (kind === 'comment') return 'may hold no comment';
+  if (kind === 'comment') return 'must not contain a comment';
   if (!isClosed) return 'has a quotation that is not closed';
   if (kind !== 'mark') return undefined;
   if (text === ';') return 'must be one expression';

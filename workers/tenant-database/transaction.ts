@@ -16,27 +16,27 @@ export async function inTenantTransaction<T>(connection: PostgresConnection, wor
   }
 }
 
-/** What each statement may take, whatever the role has set for itself; and nobody keeps a transaction open who says nothing. */
+/** Sets time limits for statements and idle transactions, in the place of the role's own settings. */
 export async function limitStatements(connection: PostgresConnection, ms: number): Promise<void> {
   await connection.query(
     `set statement_timeout = ${Math.round(ms)}; set lock_timeout = 0; set idle_in_transaction_session_timeout = 60000`,
   );
 }
 
-/** Beyond the server's own limit, which ends the statement alone and leaves the connection whole. */
+/** Time after the server's own limit, which ends only the statement and keeps the connection usable. */
 const GRACE_MS = 500;
 
-/** For statements that somebody else has written: they may have told the server to forget its limit. */
+/** Limits the time of a client's statements, which may have changed the server's limit. */
 export async function withinLimit<T>(connection: PostgresConnection, ms: number, work: () => Promise<T>): Promise<T> {
   const limit = AbortSignal.timeout(Math.round(ms) + GRACE_MS);
   try {
     return await unlessAborted(limit, work());
   } catch (error) {
     if (error !== limit.reason) throw error;
-    // That it could not be told to stop changes nothing for whoever waits.
+    // A failed cancel changes nothing for the caller.
     await connection.cancel().catch(() => undefined);
     connection.close();
-    throw new AppError('UPSTREAM_TIMEOUT', 'It took longer than it may and was cancelled', {
+    throw new AppError('UPSTREAM_TIMEOUT', `The work took longer than its limit of ${ms / 1000} s and was cancelled`, {
       cause: error,
       retry: false,
     });

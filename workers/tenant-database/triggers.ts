@@ -91,7 +91,7 @@ function faultOf({ timing, events, forEach, condition }: CreateTrigger, { kind }
   return undefined;
 }
 
-/** In its own schema, else in that of the table, else wherever names without a schema are looked for. */
+/** Finds the function in its own schema if it names one, else in the schema of the table, else on the search path. */
 async function findRoutine(connection: PostgresConnection, { schema, routine }: CreateTrigger): Promise<string> {
   const { rows } = await connection.query<{ schema: string; isTrigger: boolean }>(
     `select n.nspname as schema, p.prorettype = 'trigger'::regtype and p.pronargs = 0 as "isTrigger"

@@ -22,15 +22,15 @@ import { describeTable, type TableDescription } from './tables.ts';
 type UpdateTable = DatabaseOperationOf<'updateTable'>;
 
 /**
- * From what is there to what is wanted, in one transaction. A column that is not among `columns` is dropped, so leaving
- * `columns` out changes none; the same holds for `constraints`.
+ * Changes a table to the wanted definition in one transaction. A column that is not among `columns` is dropped; without
+ * `columns` none is changed. The same holds for `constraints`.
  */
 export async function updateTable(connection: PostgresConnection, operation: UpdateTable): Promise<JsonObject> {
   const current = await describeTable(connection, operation);
   if (current.kind !== 'r' && current.kind !== 'p')
     throw new AppError(
       'VALIDATION_ERROR',
-      'databaseTableName: is a view or a foreign table, which cannot be changed this way',
+      'databaseTableName: must be a table; a view or a foreign table cannot be changed here',
     );
   const { columns, columnsField } = operation;
   if (columns) requireDistinct(columns, columnsField);
@@ -42,7 +42,7 @@ export async function updateTable(connection: PostgresConnection, operation: Upd
   const actions = [
     ...dropped.map(({ name = '' }) => `drop constraint ${quoteName(name)}`),
     ...(columns ? await columnActions(connection, current, operation) : []),
-    // What others may refer to comes first.
+    // Keys come first: other constraints may refer to them.
     ...added.filter(isKey).map((constraint) => `add ${constraintSQL(constraint)}`),
     ...added.filter((constraint) => !isKey(constraint)).map((constraint) => `add ${constraintSQL(constraint)}`),
   ];
@@ -79,7 +79,7 @@ async function columnActions(
 interface Change {
   existing: Column;
   column: DatabaseColumn;
-  /** What the client calls the column's place. */
+  /** Path of the column in the request. */
   field: string;
   current: TableDescription;
 }
@@ -95,7 +95,7 @@ async function changesOf(
   const standard =
     defaultValue === undefined || isSameDefault(defaultValue, existing.defaultValue) ? undefined : defaultValue;
   const actions: string[] = [];
-  // The old default may not fit the type that comes.
+  // The old default may not be valid in the new type.
   if (standard !== undefined && existing.defaultValue !== null) actions.push(`alter column ${name} drop default`);
   if (isOther) actions.push(`alter column ${name} type ${wanted.name} using ${name}::${wanted.base}`);
   if (standard !== undefined && standard !== null)
@@ -106,7 +106,7 @@ async function changesOf(
   return actions;
 }
 
-/** The list wins over the flags of the columns; without a list, flags that are given say what is to change. */
+/** The list takes precedence over the flags of columns; without a list, the given flags decide what changes. */
 function wantedConstraints(
   current: TableDescription,
   { columns, columnsField }: UpdateTable,
@@ -121,13 +121,13 @@ function wantedConstraints(
   return [...listed, ...missing];
 }
 
-/** All of its columns stay. */
+/** Whether all columns of the constraint stay. */
 function isLeft(constraint: Constraint, columns: readonly DatabaseColumn[]): boolean {
   const names = new Set(columns.map(({ databaseTableColumnName }) => databaseTableColumnName));
   return constraint.columns.every((name) => names.has(name));
 }
 
-/** The flags of its columns say otherwise. */
+/** Whether flags of its columns remove the constraint. */
 function isRevoked(constraint: Constraint, columns: readonly DatabaseColumn[]): boolean {
   const own = columns.filter(({ databaseTableColumnName }) => constraint.columns.includes(databaseTableColumnName));
   if (constraint.type === 'PRIMARY KEY') {
@@ -142,14 +142,14 @@ function isRevoked(constraint: Constraint, columns: readonly DatabaseColumn[]): 
   return column.check === null || !isSameConstraint({ ...constraint, check: column.check }, constraint);
 }
 
-/** A key is a key in whatever order its columns are flagged. */
+/** Whether the constraint is what the flag asks for. The order of the columns in a primary key does not matter. */
 function covers(constraint: Constraint, flag: Constraint): boolean {
   if (flag.type === 'PRIMARY KEY') return constraint.type === 'PRIMARY KEY';
   const isUnique = flag.type === 'UNIQUE' && isKey(constraint) && String(constraint.columns) === String(flag.columns);
   return isUnique || isSameConstraint({ ...flag, name: undefined }, constraint);
 }
 
-/** What has to go, and what has to come. */
+/** Returns the constraints to drop and the constraints to add. */
 function difference(current: readonly Constraint[], wanted: readonly Constraint[]): [Constraint[], Constraint[]] {
   const left = [...current];
   const added = wanted.filter((constraint) => {

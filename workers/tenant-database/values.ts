@@ -1,15 +1,15 @@
 import pg from 'pg';
 import type { Column } from './catalog.ts';
 
-/** Of a statement: as the server reads it, and what it is for. */
+/** A value of a statement, as the server reads it, and its column. */
 export interface Value {
   text: string | null;
   column: Pick<Column, 'name' | 'type'>;
-  /** What the client calls the place that it comes from. */
+  /** Name of its field in the request. */
   field: string;
 }
 
-/** Works with the values of a statement. The server counts those that it cannot read; a client wants to hear of which column. */
+/** Runs a statement with values. Adds the column to an error about a value, which the server names by number only. */
 export async function withValues<T>(
   values: readonly Value[],
   work: (texts: (string | null)[]) => Promise<T>,

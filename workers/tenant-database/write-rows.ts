@@ -22,7 +22,7 @@ interface Statement {
   values: Value[];
 }
 
-/** All of them or none, and every row that will not do is named. */
+/** Adds all rows or none, and reports every row that cannot be added. */
 export async function addRows(
   connection: PostgresConnection,
   operation: DatabaseOperationOf<'addRows'>,
@@ -62,10 +62,7 @@ export async function deleteRows(
 }
 
 function everything(field: string): AppError {
-  return new AppError(
-    'VALIDATION_ERROR',
-    `${field}: leaves no row out, which means every row; say so with "all": true`,
-  );
+  return new AppError('VALIDATION_ERROR', `${field}: excludes no row; send "all": true to mean every row`);
 }
 
 function insertionOf(table: Table, row: JsonObject): Statement {
@@ -94,7 +91,7 @@ function updateOf(table: Table, { data, where: filter, whereField: filterField, 
     values.push(encoded(value, column));
     return `${quoteName(column.name)} = $${values.length}`;
   });
-  if (sets.length === 0) throw new AppError('VALIDATION_ERROR', 'data: holds no column');
+  if (sets.length === 0) throw new AppError('VALIDATION_ERROR', 'data: must contain a column');
   return {
     text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${conditionOf({ filter, filterField }, table, values)}`,
     values,
@@ -102,8 +99,8 @@ function updateOf(table: Table, { data, where: filter, whereField: filterField, 
 }
 
 /**
- * In the transaction that is open. Most of the time nothing is wrong, and nothing more than the statements is sent; when
- * something is, all is undone and done again one by one, to find whatever else is wrong as well.
+ * Runs statements in the open transaction. Usually all succeed, and only the statements are sent. After an error all are undone
+ * and repeated one by one, to find all other errors as well.
  */
 async function allOrNothing<T>(
   connection: PostgresConnection,
@@ -141,7 +138,7 @@ function run(connection: PostgresConnection, { text, values }: Statement): Promi
   return withValues(values, (texts) => runPortal(connection, { sql: text, values: texts, budget: BUDGET }));
 }
 
-/** What is wrong with a row; a time limit and a lost connection are about none. */
+/** The error of a row; undefined for errors that are not about a row, such as a timeout or a lost connection. */
 function rowErrorOf(thrown: unknown): AppError | undefined {
   const error = thrown instanceof AppError ? thrown : statementError(thrown);
   return error?.code === 'DB_ERROR' || error?.code === 'VALIDATION_ERROR' ? error : undefined;
@@ -158,7 +155,7 @@ function summaryOf(rowErrors: readonly { index: number; error: AppError }[], cou
   const first = errors[0];
   return new AppError(
     isOurs ? 'VALIDATION_ERROR' : 'DB_ERROR',
-    `${errors.length} of ${count} rows will not do, and nothing was changed; databaseTableRowData.${first?.index}: ${first?.message}`,
+    `${errors.length} of ${count} rows cannot be written, and nothing was changed; databaseTableRowData.${first?.index}: ${first?.message}`,
     { details: { errors } },
   );
 }

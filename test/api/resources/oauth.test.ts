@@ -293,7 +293,7 @@ describe('the way back', () => {
 
     const swapped = new URL(theirs);
     swapped.searchParams.set('code', (await almost(browser)).searchParams.get('code') ?? '');
-    expect(told(await other.visit(swapped.href)).message).toMatchObject(failure(/refuses: invalid_grant/));
+    expect(told(await other.visit(swapped.href)).message).toMatchObject(failure(/refused the request: invalid_grant/));
   });
 
   test('wants a state of ours, of this provider, and no older than ten minutes', async () => {

@@ -484,7 +484,7 @@ describe('escape attempts', () => {
     [
       'what cannot be read',
       'throw new Proxy({}, { get() { throw 1 } })',
-      'Error: what the code threw cannot be described',
+      'Error: the thrown value cannot be described',
     ],
     ['a class', 'throw class Trap {}', 'Trap: undefined'],
     ['a huge message', 'throw new Error("x".repeat(1e6))', `Error: ${'x'.repeat(2000)}`],

@@ -313,7 +313,7 @@ test('errors name the column, its type and the field the client has sent', async
   expect(await message(api.get(`${rows}?sort=nothing`))).toMatch(/^sort: there is no column/);
   for (const field of ['where', 'query']) {
     expect(await message(api.patch(`${rows}/delete`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);
-    expect(await message(api.patch(`${rows}/delete`, { [field]: {} }))).toMatch(`${field}: leaves no row out`);
+    expect(await message(api.patch(`${rows}/delete`, { [field]: {} }))).toMatch(`${field}: excludes no row`);
     expect(await message(api.patch(`${rows}/export`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);
     const change = { data: { word: 'a' }, [field]: wrong };
     expect(await message(api.patch(rows, { databaseTableRowData: [change] }))).toContain(

@@ -377,7 +377,7 @@ test('schemas are listed, previewed and dropped; those of the server are not the
   for (const name of ['pg_catalog', 'information_schema'])
     expect((await api.get(`T/database/schemas/${name}/tables`)).status).toBe(404);
   expect((await api.post('T/database/schemas?preview=true', { schemaName: 'unmade' })).body).toMatchObject({
-    message: 'This would be done; nothing was',
+    message: 'Preview only: nothing was changed',
     sql: ['create schema "unmade"'],
     preview: true,
   });

@@ -47,7 +47,7 @@ test('a trigger is made, does its work, and is read and dropped', async () => {
   const list = await api.get(triggers);
   const one = await api.get(`${triggers}/things/shouting`);
 
-  expect(preview.body.message).toBe('This would be done; nothing was');
+  expect(preview.body.message).toBe('Preview only: nothing was changed');
   expect(created).toMatchObject({ status: 201, body: { message: 'Trigger created', sql: preview.body.sql } });
   expect(await create()).toMatchObject({
     status: 409,
