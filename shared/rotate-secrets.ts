@@ -34,7 +34,7 @@ export async function rotateSecrets(
   const total: Rotation = { resealed: 0, failed: 0 };
   for (const column of columns) {
     const { resealed, failed } = await rotateColumn(pool, { secrets, column, logger });
-    logger.info({ table: column.table, column: column.column, resealed, failed }, 'column is done');
+    logger.info({ table: column.table, column: column.column, resealed, failed }, 'column resealed');
     total.resealed += resealed;
     total.failed += failed;
   }

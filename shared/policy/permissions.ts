@@ -74,7 +74,7 @@ const byName = new Map<string, Permission>(permissions.map((permission) => [perm
 /** All actions on all objects of a type, also actions that are added later. */
 export type ResourcePermission = `${Resource}.*`;
 
-/** What a role or key may be granted: permissions on all objects of a type, or `*` for everything. */
+/** Permissions that a role or key may be granted: on all objects of a type, or `*` for everything. */
 export type RolePermission = Permission | ResourcePermission | '*';
 
 export const RolePermission = z.string().transform((text, check): RolePermission => {

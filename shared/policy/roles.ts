@@ -32,7 +32,7 @@ export function roleSubject(roleID: string): string {
   return PREFIX + roleID;
 }
 
-/** The rules that grant what a role grants. */
+/** The rules that grant a role's permissions. */
 export function rulesOfRole({ id, permissions, assetPermissions }: RoleContent & { id: string }): Allowance[] {
   const subject = roleSubject(id);
   const general = permissions.map((permission) => ({ subject, ...ruleOf(permission) }));

@@ -3,7 +3,7 @@ import type { Dialect } from '../datasources/define-datasource.ts';
 export interface SqlToken {
   /**
    * `word`: a name without quotes, a keyword or a number. `string`, `name`: in quotes, with a prefix such as `E` or `U&` where
-   * the dialect has it. `dollar`: `$tag$…$tag$`. `mark`: one character that is none of the others.
+   * the dialect has it. `dollar`: `$tag$…$tag$`. `mark`: any other character.
    */
   readonly kind: 'word' | 'mark' | 'string' | 'name' | 'dollar' | 'comment' | 'space';
   readonly text: string;

@@ -29,8 +29,8 @@ export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedE
   const issues: Issue[] = [];
   if (!from) issues.push({ path: ['source'], message: `there is no node "${edge.source}"` });
   if (!to) issues.push({ path: ['target'], message: `there is no node "${edge.target}"` });
-  if (from?.definition?.ends) issues.push({ path: ['source'], message: 'nothing can follow an end node' });
-  if (to?.definition?.begins) issues.push({ path: ['target'], message: 'nothing can lead to the start node' });
+  if (from?.definition?.ends) issues.push({ path: ['source'], message: 'an end node cannot have outgoing edges' });
+  if (to?.definition?.begins) issues.push({ path: ['target'], message: 'the start node cannot have incoming edges' });
 
   const exit = from && findExit(from, edge.sourceHandle);
   if (exit === undefined && from?.exits?.length) issues.push(undeclared(from.exits, edge.sourceHandle));

@@ -75,10 +75,14 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       // The failure replaces everything else that the run was going to write.
       run.step = emptyStep();
       const node = step.events.find((event) => event.status === 'SUCCESS');
-      advance.failRun(run, new AppError('INVALID_OUTPUT', 'The database refuses the output', { cause: error }), {
-        nodeID: node?.nodeID ?? null,
-        attempt: node?.attempt ?? null,
-      });
+      advance.failRun(
+        run,
+        new AppError('INVALID_OUTPUT', 'The output cannot be stored in the database', { cause: error }),
+        {
+          nodeID: node?.nodeID ?? null,
+          attempt: node?.attempt ?? null,
+        },
+      );
     },
     publish: (rows) => publisher.runEvents(rows),
   });

@@ -51,7 +51,7 @@ export interface PendingRequest {
   expiresInMs: number | null;
 }
 
-/** What the next commit of a run writes. */
+/** Changes that the next commit of a run writes. */
 export interface Step {
   events: PendingEvent[];
   waits: PendingWait[];

@@ -17,7 +17,7 @@ interface Parked {
   waiting: { kind: 'time' | 'child' | 'input'; purpose: 'park'; ms: number | null; ref?: string };
 }
 
-/** Turns a park into what the next commit writes: the event for clients, the wait, and its child or request for input. */
+/** Turns a park into changes for the next commit: the event for clients, the wait, and its child or request for input. */
 export async function parkNode(deps: ParkDependencies, run: HeldRun, node: GraphNode, park: Park): Promise<Parked> {
   if (park.park === 'time') {
     const dueAt = new Date(Date.now() + park.ms).toISOString();

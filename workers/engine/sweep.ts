@@ -28,13 +28,13 @@ export interface SweepOptions {
 
 export interface Sweep extends AsyncDisposable {
   start(): void;
-  /** Runs one round, if no other process is at it. */
+  /** Runs one round, unless another process runs one. */
   once(): Promise<void>;
   /** Fills the window again after a slot has become free; many calls are combined. */
   refillSoon(): void;
 }
 
-/** Picks up, once a second in one process at a time, what a crash, a lost message or the passing of time has left. */
+/** Continues runs, once a second in one process at a time, after a crash, a lost message or the end of a wait. */
 export function createSweep(options: SweepOptions): Sweep {
   const { pool, runs, producer, backplane, logger } = options;
   const timers = new Map<string, NodeJS.Timeout>();

@@ -17,7 +17,7 @@ export interface Grant {
   account: { subject: string; email: string | null } | null;
 }
 
-/** Parameters of the provider's callback, and what was stored for it. */
+/** Parameters of the provider's callback, and the values stored for it. */
 export interface CodeExchange {
   code: string;
   issuer?: string | undefined;

@@ -18,7 +18,7 @@ interface QuestionJob {
   signal: AbortSignal;
 }
 
-/** Bytes of JSON; a longer answer would not fit a notification of Postgres once it is sealed. */
+/** Bytes of JSON. A longer answer would not fit a notification of Postgres once it is sealed. */
 const MAX_INLINE_BYTES = 4 * 1024;
 const MAX_BYTES = 16 * 1024 * 1024;
 

@@ -23,7 +23,9 @@ export function readOutcome(outcome: Outcome, job: Job): Json {
     case 'pending':
       throw new AppError('NODE_TIMEOUT', 'The code waits for a promise that is never settled', { retry: false });
     case 'lost':
-      throw new AppError('NODE_FAILED', 'The process that ran this code died', { cause: outcome.message });
+      throw new AppError('NODE_FAILED', 'The process that ran this code ended unexpectedly', {
+        cause: outcome.message,
+      });
   }
 }
 

@@ -36,7 +36,7 @@ export async function withinLimit<T>(connection: PostgresConnection, ms: number,
     // A failed cancel changes nothing for the caller.
     await connection.cancel().catch(() => undefined);
     connection.close();
-    throw new AppError('UPSTREAM_TIMEOUT', `The work took longer than its limit of ${ms / 1000} s and was cancelled`, {
+    throw new AppError('UPSTREAM_TIMEOUT', `Execution took longer than the limit of ${ms / 1000} s and was cancelled`, {
       cause: error,
       retry: false,
     });

@@ -142,7 +142,7 @@ function isRevoked(constraint: Constraint, columns: readonly DatabaseColumn[]): 
   return column.check === null || !isSameConstraint({ ...constraint, check: column.check }, constraint);
 }
 
-/** Whether the constraint is what the flag asks for. The order of the columns in a primary key does not matter. */
+/** Whether the constraint satisfies the flag. The order of the columns in a primary key does not matter. */
 function covers(constraint: Constraint, flag: Constraint): boolean {
   if (flag.type === 'PRIMARY KEY') return constraint.type === 'PRIMARY KEY';
   const isUnique = flag.type === 'UNIQUE' && isKey(constraint) && String(constraint.columns) === String(flag.columns);

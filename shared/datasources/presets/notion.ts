@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, type PresetPaging, wanted } from './define-preset.ts';
 
-/** Paging of a list: a GET has it in the query of the URL, a POST in the body. */
+/** Paging of a list: in the URL of a GET, in the body of a POST. */
 function paging(cursorIn: 'query' | 'body'): PresetPaging {
   return {
     wanted: 'pageSize',

@@ -153,21 +153,21 @@ describe('what is refused', () => {
     expect(issuesOf([node('s', 'start')], [edge('s', 'x'), edge('y', 's')])).toEqual([
       'workflowEdges.0.target: there is no node "x"',
       'workflowEdges.1.source: there is no node "y"',
-      'workflowEdges.1.target: nothing can lead to the start node',
+      'workflowEdges.1.target: the start node cannot have incoming edges',
     ]);
   });
 
   test('an edge into the start node', () => {
     const issues = issuesOf([node('s', 'start'), script('a')], [edge('s', 'a'), edge('a', 's')]);
 
-    expect(issues).toContain('workflowEdges.1.target: nothing can lead to the start node');
+    expect(issues).toContain('workflowEdges.1.target: the start node cannot have incoming edges');
   });
 
   test('an edge out of an end node', () => {
     const nodes = [node('s', 'start'), node('e', 'end'), script('a')];
 
     expect(issuesOf(nodes, [edge('s', 'e'), edge('e', 'a')])).toEqual([
-      'workflowEdges.1.source: nothing can follow an end node',
+      'workflowEdges.1.source: an end node cannot have outgoing edges',
     ]);
   });
 
