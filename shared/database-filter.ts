@@ -43,8 +43,8 @@ export function isEmptyFilter(value: JsonObject | null): boolean {
 
 /**
  * Whether the filter excludes rows. A comparison always does. Of AND one part that does is enough, of OR all parts must; under
- * NOT the two change places. The NOT of an empty filter counts as excluding no row, although no row matches it: hardly a
- * client means that, and the NOT of it matches all rows again.
+ * NOT the two change places. The NOT of an empty filter counts as excluding no row, although no row matches it: clients hardly
+ * mean that, and the NOT of it matches all rows again.
  */
 function narrows(filter: DatabaseFilter, { isNegated }: { isNegated: boolean }): boolean {
   if ('not' in filter) return narrows(filter.not, { isNegated: !isNegated });

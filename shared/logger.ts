@@ -49,8 +49,8 @@ export function createLogger(config: LogConfig, bindings: Record<string, unknown
   const destination = pino.destination({ fd, sync: true });
   // A log that cannot be written (full disk, closed pipe) must not end the process.
   destination.on('error', () => undefined);
-  // Nor stop it: after a fatal line pino flushes, and the flush tries for ever what cannot be written. Each line is written
-  // at once, so there is nothing to flush.
+  // Nor block it: after a fatal line pino flushes, and retries for ever what cannot be written. Each line is written at once,
+  // so no flush is needed.
   Object.assign(destination, { flushSync: () => undefined });
   return pino(options, destination);
 }

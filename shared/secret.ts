@@ -22,13 +22,13 @@ export function maskSecrets(schema: z.ZodType, options: JsonObject): JsonObject 
 
 /** Seals secrets for the database. The context names the row and the column; each value is also bound to its path in them. */
 export function sealSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
-  return eachSecret(schema, options, (value, path) => secrets.seal(JSON.stringify(value), placeOf(context, path)));
+  return eachSecret(schema, options, (value, path) => secrets.seal(JSON.stringify(value), fieldContext(context, path)));
 }
 
 /** Opens sealed secrets. A value that was stored before its field was declared a secret is returned as it is. */
 export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
   return eachSecret(schema, options, (value, path) =>
-    isSealed(value) ? (JSON.parse(secrets.open(value, placeOf(context, path))) as Json) : value,
+    isSealed(value) ? (JSON.parse(secrets.open(value, fieldContext(context, path))) as Json) : value,
   );
 }
 
@@ -44,8 +44,8 @@ export function keepMasked(schema: z.ZodType, options: JsonObject, stored: JsonO
 export function resealSecrets(value: Json, { secrets, context }: SealContext, path: Path = []): Json {
   if (isSealed(value)) {
     if (secrets.isCurrent(value)) return value;
-    const place = placeOf(context, path);
-    return secrets.seal(secrets.open(value, place), place);
+    const sealContext = fieldContext(context, path);
+    return secrets.seal(secrets.open(value, sealContext), sealContext);
   }
   return mapChildren(value, (child, key) => resealSecrets(child, { secrets, context }, [...path, key]));
 }
@@ -59,7 +59,7 @@ type Schema = z.core.$ZodType;
 type Key = string | number;
 type Path = readonly Key[];
 
-function placeOf(context: string, path: Path): string {
+function fieldContext(context: string, path: Path): string {
   return [context, ...path.map((key) => encodeURIComponent(key))].join('/');
 }
 

@@ -11,8 +11,8 @@ const timeoutMs = 2000;
 const tickMs = 100;
 
 /**
- * Adds to the library that concurrent requests count in one call, and what happens while the store is away: each process then
- * counts locally, and adds its points to the store when that is back.
+ * Extends rate-limiter-flexible: concurrent requests count in one call, and an outage of the store is handled. With `countHere`
+ * each process then counts locally, and adds its points to the store when that is back.
  */
 export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: Logger): Limiter {
   const { name, points: maxPoints, seconds, whenAway } = limit;

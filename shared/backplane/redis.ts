@@ -129,7 +129,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
   };
 }
 
-/** One attempt to use it; rejects with the first error of the connection, which the commands' own errors would hide. */
+/** Tries once to use the Redis; rejects with the connection's first error, which the errors of commands would hide. */
 export async function probeRedis(redis: RedisConfig, patienceMs: number): Promise<void> {
   const client = openRedis(redis, {
     lazyConnect: true,

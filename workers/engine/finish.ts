@@ -38,7 +38,7 @@ export function failRun(run: HeldRun, error: AppError, where: { nodeID: string |
       payload: null,
     });
   }
-  // A terminal commit deletes all waits of the run, but only in the statement with waits, which this selects.
+  // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
   for (const index of run.waiting.keys()) {
     const node = graph.nodes[index];
     if (node) run.step.resolved.push(node.id);

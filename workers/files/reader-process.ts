@@ -6,9 +6,9 @@ import type { Logger } from '#shared/logger.ts';
 import type { ReadRequest, ReadResult, Reply } from './protocol.ts';
 
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
-const LOOK_MS = 100;
+const CHECK_MS = 100;
 
-/** A reader as the worker sees it. */
+/** A reader process, as the worker sees it. */
 export class ReaderProcess {
   readonly #child: ChildProcess;
   #hasEnded = false;
@@ -45,7 +45,7 @@ export class ReaderProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** The only thing under way in it. What is aborted ends with the process: no parser can be asked to stop. */
+  /** Reads one request at a time. An abort kills the process, since parsers cannot be stopped. */
   async read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
@@ -54,8 +54,9 @@ export class ReaderProcess {
       reject(error);
     };
     const onAbort = () => fail(signal.reason);
-    const onExit = () => reject(new AppError('DB_ERROR', 'The file could not be read: its reader broke down'));
-    const watch = setInterval(() => void this.#look(fail), LOOK_MS);
+    const onExit = () =>
+      reject(new AppError('DB_ERROR', 'The file could not be read: it may be damaged, or too large to process'));
+    const watch = setInterval(() => void this.#checkMemory(fail), CHECK_MS);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#child.once('message', resolve).once('exit', onExit);
     try {
@@ -68,16 +69,16 @@ export class ReaderProcess {
     }
   }
 
-  /** Limits of the drivers come first; this one holds whatever they forget to count. Where there is no /proc, it does not. */
-  async #look(fail: (error: unknown) => void): Promise<void> {
+  /** Limits the memory that the drivers' own limits do not count. Without /proc there is no such limit. */
+  async #checkMemory(fail: (error: unknown) => void): Promise<void> {
     const text = await readFile(`/proc/${this.#child.pid}/statm`, 'utf8').catch(() => '');
     if (Number(text.split(' ')[1] ?? 0) * 4096 > MAX_RESIDENT_BYTES)
-      fail(new AppError('DB_ERROR', 'The query was stopped: it took too much memory'));
+      fail(new AppError('DB_ERROR', 'The query was stopped: it used too much memory'));
   }
 }
 
 function resultOf(reply: Reply): ReadResult {
-  // Ours, from the text that `collectRows` has made.
+  // Safe: `collectRows` has made the text.
   if (reply.kind === 'result') return JSON.parse(reply.json) as ReadResult;
   const { code, message, details } = reply;
   throw new AppError(code, message, { ...(details !== null && { details }) });
@@ -86,7 +87,7 @@ function resultOf(reply: Reply): ReadResult {
 const entry = fileURLToPath(new URL('./reader.ts', import.meta.url));
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** It may read the sources, the drivers and the folder of files; write, connect and start processes it may not. */
+/** The process may read the sources, the drivers and the folder of files. It may not write, connect or start processes. */
 const execArgv = [
   '--max-old-space-size=384',
   '--permission',

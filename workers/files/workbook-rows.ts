@@ -33,7 +33,7 @@ export async function sheetNames(path: string): Promise<string[]> {
   return await namesIn(await readBytes(path));
 }
 
-/** Asks for the names alone: none of the sheets is read. */
+/** Reads only the names, not the sheets. */
 async function namesIn(bytes: Buffer): Promise<string[]> {
   const names: string[] = [];
   try {
@@ -52,7 +52,7 @@ async function namesIn(bytes: Buffer): Promise<string[]> {
 async function readBytes(path: string): Promise<Buffer> {
   const bytes = await readFile(path);
   if (unpackedSize(bytes) > MAX_UNPACKED)
-    throw new ReadFailure('DB_ERROR', 'The workbook is too large once it is unpacked: more than 150 MB');
+    throw new ReadFailure('DB_ERROR', 'The workbook is too large: more than 150 MB unpacked');
   return bytes;
 }
 
@@ -73,13 +73,13 @@ function unpackedSize(bytes: Buffer): number {
 }
 
 function explain(error: unknown): unknown {
-  // The second is what zlib says of bytes that it cannot inflate.
+  // The second is zlib's error for bytes that it cannot inflate.
   const isAboutTheFile = error instanceof HucreError || (error instanceof TypeError && 'code' in error);
   return isAboutTheFile ? unreadable() : error;
 }
 
 function unreadable(): ReadFailure {
-  return new ReadFailure('DB_ERROR', 'The file is not a workbook that can be read');
+  return new ReadFailure('DB_ERROR', 'The file is not a readable workbook');
 }
 
 function isUnsafe(value: CellValue): value is number {
@@ -94,7 +94,7 @@ function toJSON(value: CellValue): Json {
   return typeof value === 'boolean' ? value : null;
 }
 
-/** hucre gives their names as if they were texts. */
+/** Names of errors, which hucre returns as texts. */
 const errors: ReadonlySet<string> = new Set([
   '#NULL!',
   '#DIV/0!',
@@ -108,7 +108,7 @@ const errors: ReadonlySet<string> = new Set([
   '#CALC!',
 ]);
 
-/** What a cell shows has no zone; a day has no time. */
+/** Writes the time that the cell shows, without a zone; a day without a time. */
 function timeOf(date: Date): string | null {
   if (Number.isNaN(date.getTime())) return null;
   const text = date.toISOString().replace(/(?:\.000)?Z$/, '');

@@ -9,8 +9,8 @@ interface IntegerCell {
 }
 
 /**
- * The digits of integers that a double cannot hold. hucre reads every number into a double, which is all that Excel writes;
- * other programs write identifiers of 16 and more digits, and these would come back as other identifiers.
+ * Finds the digits of integers that a double cannot represent. hucre reads every number into a double, which is all that Excel
+ * writes; other programs write identifiers of 16 and more digits, which would be returned as other identifiers.
  */
 export function writtenIntegers(bytes: Uint8Array): (cell: IntegerCell) => string {
   let found: Map<string, Set<string>> | undefined;
@@ -23,15 +23,15 @@ export function writtenIntegers(bytes: Uint8Array): (cell: IntegerCell) => strin
   };
 }
 
-/** By the names of their cells. */
+/** Finds long integers, by the names of their cells. */
 function findIntegers(bytes: Uint8Array): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   const sheets = unzipSync(bytes, { filter: ({ name }) => /^xl\/worksheets\/[^/]+\.xml$/i.test(name) });
   for (const sheet of Object.values(sheets)) {
     const text = Buffer.from(sheet.buffer, sheet.byteOffset, sheet.byteLength).toString('latin1');
     for (const { 1: digits = '', index } of text.matchAll(/<(?:\w+:)?v>(-?\d{16,})</g)) {
-      const place = /^ r="([A-Z]+\d+)"/.exec(text.slice(text.lastIndexOf(' r="', index), index))?.[1] ?? '';
-      found.set(place, (found.get(place) ?? new Set()).add(digits));
+      const cell = /^ r="([A-Z]+\d+)"/.exec(text.slice(text.lastIndexOf(' r="', index), index))?.[1] ?? '';
+      found.set(cell, (found.get(cell) ?? new Set()).add(digits));
     }
   }
   return found;

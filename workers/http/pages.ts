@@ -149,20 +149,20 @@ export function at(answer: Json, path: string): Json | undefined {
 }
 
 /** RFC 8288: `<https://…?page=2>; rel="next"`. */
-function nextLink({ headers, url }: HTTPResponse, asked: URL): URL | undefined {
+function nextLink({ headers, url }: HTTPResponse, requested: URL): URL | undefined {
   for (const [, target = '', parameters = ''] of (headers.link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
     if (!/;\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next\b)/i.test(parameters)) continue;
-    return linked(target, { url }, asked);
+    return linked(target, { url }, requested);
   }
   return undefined;
 }
 
-function linked(target: Json | undefined, { url }: Pick<HTTPResponse, 'url'>, asked: URL): URL | undefined {
+function linked(target: Json | undefined, { url }: Pick<HTTPResponse, 'url'>, requested: URL): URL | undefined {
   if (typeof target !== 'string' || target === '') return undefined;
   const next = URL.parse(target, url);
-  if (!next || next.origin !== asked.origin)
-    throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(asked)} is on another server`, {
+  if (!next || next.origin !== requested.origin)
+    throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(requested)} is on another server`, {
       retry: false,
     });
-  return next.href === asked.href ? undefined : next;
+  return next.href === requested.href ? undefined : next;
 }

@@ -203,7 +203,7 @@ describe('Excel', () => {
   ])('a workbook with %s is no workbook', async (_what, cells) => {
     await expect(read('a.xlsx', aMinimalWorkbook(cells))).rejects.toMatchObject({
       code: 'DB_ERROR',
-      message: 'The file is not a workbook that can be read',
+      message: 'The file is not a readable workbook',
     });
   });
 
@@ -226,7 +226,7 @@ describe('Excel', () => {
 
       await expect(read('bomb.xlsx', bomb)).rejects.toMatchObject({
         code: 'DB_ERROR',
-        message: 'The file is not a workbook that can be read',
+        message: 'The file is not a readable workbook',
       });
     },
   );
@@ -244,7 +244,7 @@ describe('Excel', () => {
 
     await expect(read('a.xlsx', bytes)).rejects.toMatchObject({
       code: 'DB_ERROR',
-      message: 'The file is not a workbook that can be read',
+      message: 'The file is not a readable workbook',
     });
   });
 });
