@@ -10,8 +10,9 @@ const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$/;
 
 /** Words that mean something else, and graphs that are data. */
 const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
-  ['api/http/openapi-parts.ts', ['http'], 'a type of security scheme in OpenAPI'],
+  ['api/http/openapi/parts.ts', ['http'], 'a type of security scheme in OpenAPI'],
   ['api/resources/queries/run.ts', ['dataQuery'], 'a field of a body'],
+  ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'dataCollection', 'end'], 'graphs'],
   ['api/resources/workflows/schemas.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
   ['ops/bench/environment.ts', ['start', 'condition'], 'a graph'],
@@ -22,7 +23,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
 
 const kinds = nodes.map(({ kind }) => kind).join('|');
 const mentions = [
-  new RegExp(`(?<!\\.(?:on|once|off|emit)\\()(['"\`])(${kinds})\\1`, 'g'),
+  new RegExp(`(?<!\\b\\w*(?:on|once|off|emit|Listeners?)\\([^)]*)(['"\`])(${kinds})\\1`, 'g'),
   // A table by kind. Other names of kinds are also names of ordinary fields.
   /(?<=^|[\s{,(])()(dataCollection|javascript|subWorkflow)\??:/g,
   new RegExp(`(?<=^import \\{[^}]*)()\\b(${kinds})\\b(?=[^}]*\\} from '[^']*nodes/)`, 'g'),
@@ -47,6 +48,8 @@ test('the ways to name a kind are found', () => {
     expect(mentionsIn(line), line).toHaveLength(1);
   for (const line of [
     `stream.on('end', done);`,
+    `await once(stream, 'end');`,
+    `client.removeAllListeners('end');`,
     `/** As 'end' does. */`,
     `import { CollectionField } from '#shared/nodes/data-collection.ts';`,
     `const end = start + 1;`,
