@@ -269,6 +269,21 @@ test('the programs of node_modules come first on the PATH', async () => {
   expect(await run('path.ts')).toMatchObject({ stdout: `${join(project, 'node_modules/.bin')}\n` });
 });
 
+test('npm run check goes on with the Node that has just been installed', async () => {
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { check: string } };
+  const steps = scripts.check.split(' && ');
+  const afterInstall = steps.slice(0, steps.indexOf('tsc'));
+  await symlink(process.execPath, join(project, 'bin/node'));
+
+  const child = spawn('sh', ['-c', [...afterInstall, 'command -v node'].join(' && ')], {
+    cwd: project,
+    env: { HOME: project, PATH: `${join(project, 'node_modules/.bin')}:${join(project, 'bin')}:/usr/bin:/bin` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+
+  expect(await outcome(child)).toMatchObject({ code: 0, stdout: `${join(project, 'node_modules/.bin/node')}\n` });
+});
+
 test('package-lock.json has every platform’s packages, without which npm ci refuses it', async () => {
   const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
 
