@@ -3,6 +3,7 @@ import { request as rawRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
+import { Json } from '#shared/json.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 const routes = [
@@ -24,8 +25,8 @@ const routes = [
     summary: 'Takes any JSON',
     description: 'Takes any JSON.',
     status: 201,
-    body: z.json().optional(),
-    response: z.object({ received: z.json().optional() }),
+    body: Json.optional(),
+    response: z.object({ received: Json.optional() }),
     idempotent: false,
     handle: async ({ body }) => ({ received: body }),
   }),
