@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isSealed, type KeyRing } from './crypto.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
+import { choicesFor, defOf, type Schema, wrappedIn } from './schema-walk.ts';
 import { invalid } from './workflow/issues.ts';
 
 /** Stands in answers for a stored secret. */
@@ -55,7 +56,6 @@ interface SealContext {
   context: string;
 }
 
-type Schema = z.core.$ZodType;
 type Key = string | number;
 type Path = readonly Key[];
 
@@ -137,42 +137,17 @@ function unfold(schema: Schema, value: Json): Schema[] {
 }
 
 function inside(schema: Schema, value: Json): readonly Schema[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  switch (def.type) {
-    case 'union':
-      return choicesFor(def, value);
-    case 'intersection':
-      return [def.left, def.right];
-    case 'pipe':
-      return [def.in, def.out];
-    case 'lazy':
-      return [def.getter()];
-    case 'optional':
-    case 'nullable':
-    case 'default':
-    case 'prefault':
-    case 'nonoptional':
-    case 'catch':
-    case 'readonly':
-      return [def.innerType];
-    default:
-      return [];
-  }
-}
-
-/** The choices of a union; of a discriminated one only the choice that the value names, if it names one. */
-function choicesFor(def: z.core.$ZodUnionDef, value: Json): readonly Schema[] {
-  const { discriminator } = def as Partial<z.core.$ZodDiscriminatedUnionDef>;
-  if (discriminator === undefined || !isJsonObject(value)) return def.options;
-  const named = def.options.filter((option) =>
-    option._zod.propValues?.[discriminator]?.has(value[discriminator] as string),
-  );
-  return named.length > 0 ? named : def.options;
+  const def = defOf(schema);
+  if (def.type === 'union') return choicesFor(def, value);
+  if (def.type === 'intersection') return [def.left, def.right];
+  if (def.type === 'pipe') return [def.in, def.out];
+  const inner = wrappedIn(schema);
+  return inner ? [inner] : [];
 }
 
 function below(schemas: readonly Schema[], key: Key): Schema[] {
   return schemas.flatMap((schema) => {
-    const { def } = (schema as z.core.$ZodTypes)._zod;
+    const def = defOf(schema);
     if (def.type === 'object') return (Object.hasOwn(def.shape, key) ? def.shape[key] : def.catchall) ?? [];
     if (def.type === 'record') return def.valueType;
     if (def.type === 'array') return def.element;

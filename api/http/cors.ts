@@ -5,6 +5,7 @@ const exposedHeaders = [
   'x-request-id',
   'retry-after',
   'idempotency-replayed',
+  'preference-applied',
   'ratelimit-policy',
   'ratelimit-limit',
   'ratelimit-remaining',

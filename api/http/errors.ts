@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { AppError, toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
+import { describeUnknown, handlingOf } from './handling.ts';
 
 /** The end of the line for whatever no route has taken: an unknown path, or another method of a known one. */
 export function unknownPath(request: Request): never {
@@ -23,9 +24,12 @@ export function answerErrors(logger: Logger) {
       return;
     }
     if (status === 429 || status === 503) response.setHeader('retry-after', Math.ceil(known.retryAfter ?? 1));
-    response
-      .status(status)
-      .json({ success: false, error: { code, message, ...(details !== undefined && { details }) } });
+    response.status(status).json({
+      success: false,
+      error: { code, message, ...(details !== undefined && { details }) },
+      // A misspelled field may be why the request failed.
+      ...describeUnknown(handlingOf(response).unknown),
+    });
   };
 }
 

@@ -13,6 +13,7 @@ import type { ApiContext } from '../context.ts';
 import { tenantEntityManager } from '../db/tenant-em.ts';
 import { createGate, denied } from './authorize.ts';
 import type { ReadBody } from './body.ts';
+import { describeUnknown, type Handling, openHandling, reportUnknown } from './handling.ts';
 import { ID } from './id.ts';
 import { answerAtMostOnce, answerOnce, noTenant, readClaim } from './idempotency.ts';
 import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
@@ -25,6 +26,7 @@ interface Exchange {
   readBody: ReadBody;
   request: Request;
   response: Response;
+  handling: Handling;
 }
 
 type RouteOf<Realm extends Route['realm']> = Extract<Route, { realm: Realm }>;
@@ -40,7 +42,8 @@ export function mount(
   for (const route of routes)
     router[route.method](route.path, async (request, response) => {
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
-      const answer = await serve(route, { ...service, request, response });
+      const handling = openHandling(request, response);
+      const answer = await serve(route, { ...service, request, response, handling });
       if (!response.headersSent) response.status(answer.status).json({ success: true, ...answer.response });
     });
 }
@@ -54,11 +57,11 @@ function serve(route: Route, exchange: Exchange): Promise<StoredAnswer> {
 
 /** Who is it, are they a member, is the request well-formed, may they: in this order, so that a stranger learns nothing. */
 async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promise<StoredAnswer> {
-  const { context, request } = exchange;
+  const { context, request, handling } = exchange;
   const tenant = TenantID.safeParse(request.params);
   const identity = await identify(exchange, tenant.data?.tenantID);
   if (identity.apiKeyID) await context.countRequest(identity.apiKeyID, exchange.response);
-  if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }]);
+  if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }], handling);
   if (!tenant.success || !identity.membership) throw denied();
   const { tenantID } = tenant.data;
   const { membership } = identity;
@@ -78,7 +81,18 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const { visible, require, holds } = gate;
   const file = () => readFile(route, exchange);
   const { response } = exchange;
-  const own = { tenantID, caller, identity, visible, require, holds, idempotency, file, response };
+  const own: Omit<TenantInput<z.ZodType, z.ZodType, z.ZodType>, keyof Tools | keyof AnyParsed> = {
+    tenantID,
+    caller,
+    identity,
+    visible,
+    require,
+    holds,
+    reportUnknown: (found, at) => reportUnknown(handling, found, at),
+    idempotency,
+    file,
+    response,
+  };
   const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
   return handle(route, exchange, { input, tenantID, idempotency });
 }
@@ -140,14 +154,18 @@ function identify({ context, request }: Exchange, tenantID?: string): Promise<Id
 
 /** Path ids before the body is read, then the rest at once. */
 async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
-  const { request, response, readBody } = exchange;
-  const [params] = validate([{ part: 'params', schema: route.params, value: request.params }]);
+  const { request, response, readBody, handling } = exchange;
+  const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
   const value = route.body && (await readBody(request, response));
-  const [query, body] = validate([
-    { part: 'query', schema: route.query, value: route.query && request.query },
-    { part: 'body', schema: route.body, value },
-  ]);
+  const isUpdate = route.method === 'patch' || route.method === 'put';
+  const [query, body] = validate(
+    [
+      { part: 'query', schema: route.query, value: request.query },
+      { part: 'body', schema: route.body, value, isUpdate },
+    ],
+    handling,
+  );
   return { params, query, body };
 }
 
@@ -164,19 +182,21 @@ interface Work {
 
 async function handle(
   route: Route,
-  { context }: Exchange,
+  { context, handling }: Exchange,
   { input, tenantID, idempotency }: Work,
 ): Promise<StoredAnswer> {
   const work = async () => {
     // What the schema does not declare does not leave; what it lets through is JSON.
     const response = route.response.parse(await route.handle(input, context)) as JsonObject;
-    return { status: route.status ?? 200, response };
+    // A field of the same name that the route declares comes before what is unknown.
+    return { status: route.status ?? 200, response: { ...describeUnknown(handling.unknown), ...response } };
   };
   const claimed = { tenantID, claim: idempotency };
   const answer = await runClaimed();
   if (!('complete' in route) || !route.complete) return answer;
   const completed = await route.complete(answer.response, input, context);
-  return { ...answer, response: route.response.parse(completed) as JsonObject };
+  const response = route.response.parse(completed) as JsonObject;
+  return { ...answer, response: { ...describeUnknown(handling.unknown), ...response } };
 
   function runClaimed(): Promise<StoredAnswer> {
     if (route.idempotent === 'transaction') return answerOnce(input.em, claimed, work);

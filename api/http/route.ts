@@ -9,6 +9,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
 import type { Condition } from '../db/visible.ts';
+import type { UnknownFields } from './unknown-fields.ts';
 import type { Upload, UploadedFile } from './upload.ts';
 
 export type { Identity, Request, Response };
@@ -84,6 +85,11 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   require(access: readonly Demand[]): Promise<void>;
   /** Whether the caller holds a permission on everything of its type, without an exception: for what is granted to others. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
+  /**
+   * Notes fields of the body that only the handler can tell are unknown; `at` leads to where they were looked for. Throws
+   * VALIDATION_ERROR if the client wants strict handling, so it comes before anything is changed.
+   */
+  reportUnknown(found: UnknownFields, at?: readonly (string | number)[]): void;
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;

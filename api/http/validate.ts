@@ -1,39 +1,73 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
+import { fromZod, type Issue } from '#shared/workflow/issues.ts';
+import { asIssues, type Handling, reportUnknown } from './handling.ts';
 import type { Parsed } from './route.ts';
 import { findUnstorable } from './storable.ts';
+import { findUnknownFields, knowsNoKey, type UnknownFields } from './unknown-fields.ts';
 
 /** Where a value came from, and what says whether it will do. */
 interface Check {
   part: keyof Parsed<z.ZodType, z.ZodType, z.ZodType>;
   schema: z.ZodType | undefined;
   value: unknown;
+  /** Every field is optional, so a value in which no field is known would change nothing: it is refused. */
+  isUpdate?: boolean;
 }
 
 const maxIssues = 50;
 
-/** The values as their schemas want them, in order, or one VALIDATION_ERROR that names every place. */
-export function validate(checks: readonly Check[]): unknown[] {
-  const issues: { path: (string | number)[]; message: string; type: string }[] = [];
-  const values = checks.map(({ part, schema, value }) => {
-    if (!schema) return undefined;
-    const unstorable = findUnstorable(value);
-    if (unstorable) {
-      issues.push({ ...unstorable, path: unstorable.path.length > 0 ? unstorable.path : [part], type: 'custom' });
-      return undefined;
-    }
-    const result = refuseTooDeep(() => schema.safeParse(value));
-    if (result.success) return result.data;
-    for (const { path, message, code } of result.error.issues)
-      issues.push({ path: path.length > 0 ? path.map(asKey) : [part], message, type: code ?? 'custom' });
-    return undefined;
+/**
+ * The values as their schemas want them, in order, or one VALIDATION_ERROR that names every place. Unknown fields are noted for the
+ * answer, or are among the errors.
+ */
+export function validate(checks: readonly Check[], handling: Handling): unknown[] {
+  const issues: Issue[] = [];
+  let unlisted = 0;
+  const values = checks.map((check) => {
+    const { value, issues: own } = read(check);
+    issues.push(...own);
+    const { fields, count } = refusedFields(check, handling);
+    issues.push(...asIssues(fields));
+    unlisted += count - fields.length;
+    return value;
   });
   if (issues.length === 0) return values;
 
   const shown = issues.slice(0, maxIssues);
   const message = shown.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
-  throw new AppError('VALIDATION_ERROR', message, { details: { issues: shown } });
+  const issueCount = issues.length + unlisted;
+  const details = { issues: shown, ...(issueCount > shown.length && { issueCount }) };
+  throw new AppError('VALIDATION_ERROR', message, { details });
 }
+
+function read({ part, schema, value }: Check): { value?: unknown; issues: Issue[] } {
+  if (!schema) return { issues: [] };
+  const unstorable = findUnstorable(value);
+  if (unstorable) {
+    const path = unstorable.path.length > 0 ? unstorable.path : [part];
+    return { issues: [{ ...unstorable, path, type: 'custom' }] };
+  }
+  const result = refuseTooDeep(() => schema.safeParse(value));
+  if (result.success) return { value: result.data, issues: [] };
+  const issues = fromZod(result.error).map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: [part] }));
+  return { issues };
+}
+
+/** The unknown fields that are errors; others are noted. */
+function refusedFields({ part, schema, value, isUpdate }: Check, handling: Handling): UnknownFields {
+  const none: UnknownFields = { fields: [], count: 0 };
+  // The path has only the parameters that its route names.
+  if (part === 'params' || (part === 'body' && !schema)) return none;
+  const reader = schema ?? NoFields;
+  const unknown = refuseTooDeep(() => findUnknownFields([reader], value));
+  if (handling.isStrict || (isUpdate && knowsNoKey(reader, value))) return unknown;
+  reportUnknown(handling, unknown);
+  return none;
+}
+
+/** For a route that takes no query. */
+const NoFields = z.object({});
 
 /** For what calls itself once for each level of a value: however deep a body is, it must not look like a fault of ours. */
 export function refuseTooDeep<T>(work: () => T): T {
@@ -43,8 +77,4 @@ export function refuseTooDeep<T>(work: () => T): T {
     if (!(error instanceof RangeError)) throw error;
     throw new AppError('VALIDATION_ERROR', 'body: is nested too deeply', { cause: error });
   }
-}
-
-function asKey(key: PropertyKey): string | number {
-  return typeof key === 'symbol' ? String(key) : key;
 }

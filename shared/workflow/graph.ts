@@ -6,8 +6,9 @@
  */
 import { z } from 'zod';
 import { isJsonObject, JsonObject } from '../json.ts';
-import type { AnyNode } from '../nodes/index.ts';
+import { type AnyNode, nodes } from '../nodes/index.ts';
 import { elseExitOf } from '../nodes/properties.ts';
+import { readBy } from '../schema-walk.ts';
 import { checkEdge } from './check-edge.ts';
 import { type CheckedNode, checkNode } from './check-node.ts';
 import { checkShape, type Shape } from './check-shape.ts';
@@ -15,8 +16,18 @@ import { type Issue, invalid, within } from './issues.ts';
 
 const GraphID = z.string().min(1).max(255);
 
-/** A node as the editor sends it; other fields, such as position and size, pass through. */
-export const WorkflowNode = z.looseObject({ id: GraphID, type: z.string(), data: JsonObject.default({}) });
+const byKind: ReadonlyMap<unknown, z.ZodType> = new Map(
+  nodes.map(({ kind, config }) => [kind, z.looseObject({ data: config })]),
+);
+
+/**
+ * A node as the editor sends it; other fields, such as position and size, pass through. Its data is kept whole, and its kind reads
+ * the fields of the config.
+ */
+export const WorkflowNode = readBy(
+  z.looseObject({ id: GraphID, type: z.string(), data: JsonObject.default({}) }),
+  (node) => byKind.get(Reflect.get(node, 'type')),
+);
 export type WorkflowNode = z.infer<typeof WorkflowNode>;
 
 export const WorkflowEdge = z.looseObject({

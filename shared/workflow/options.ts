@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { ErrorHandling } from '../nodes/common.ts';
+import { readBy } from '../schema-walk.ts';
 import type { GraphNode } from './graph.ts';
 import { InputDefinition } from './inputs.ts';
 import { faultsOf } from './templates.ts';
@@ -17,10 +18,11 @@ const timeoutSeconds = z.int().min(1).max(3600).optional();
 const retryLimit = z.int().min(0).max(10).optional();
 const retryDelaySeconds = z.number().min(0).max(300).optional();
 
-const NodeDefaults = z.looseObject({ timeoutSeconds, retryLimit, retryDelaySeconds }).meta({ id: 'NodeDefaults' });
+const ofKind = { timeoutSeconds, retryLimit, retryDelaySeconds };
+const knownOfKind = z.object(ofKind);
+const NodeDefaults = readBy(z.looseObject(ofKind).meta({ id: 'NodeDefaults' }), () => knownOfKind);
 
-/** Options of a workflow for all its nodes. Unknown keys are kept. */
-export const WorkflowOptions = z.looseObject({
+const fields = {
   inputDefinitions: z
     .array(InputDefinition.meta({ id: 'InputDefinition' }))
     .default([])
@@ -46,7 +48,12 @@ export const WorkflowOptions = z.looseObject({
     })
     .meta({ id: 'ConcurrencyLimit' })
     .optional(),
-});
+};
+
+const known = z.object(fields);
+
+/** Options of a workflow for all its nodes. Unknown keys are kept for the editor; nothing else reads them. */
+export const WorkflowOptions = readBy(z.looseObject(fields), () => known);
 export type WorkflowOptions = z.infer<typeof WorkflowOptions>;
 
 const sevenDays = '7 days';

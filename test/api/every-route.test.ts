@@ -5,7 +5,7 @@ import { routes } from '#api/resources/index.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
-import type { Answer, Client } from '../support/client.ts';
+import { type Answer, type Client, lenient } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import {
   aMember,
@@ -17,7 +17,15 @@ import {
   type TestTenant,
   type TestUser,
 } from '../support/factories.ts';
-import { accessOf, callRoute, makeParams, nameOf, paramsOf } from '../support/route-calls.ts';
+import {
+  accessOf,
+  bodyOf,
+  callRoute,
+  makeParams,
+  nameOf,
+  paramsOf,
+  type RouteRequest,
+} from '../support/route-calls.ts';
 import { loginFixture, malformedFixture } from '../support/route-fixtures.ts';
 
 /** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
@@ -78,6 +86,34 @@ describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_na
     const { success, ...fields } = answer.body;
     // Parsing again takes nothing away: nothing undeclared has left.
     expect(route.response.parse(fields)).toEqual(fields);
+  });
+});
+
+describe.each(select((route) => route.status !== 302 && !route.produces))('%s', (_name, route) => {
+  test('names the fields that it does not know, or refuses them', async () => {
+    const own = await aTenant(cluster);
+    const who = await permitted(route, own);
+    const params = await fixtures(route, own);
+    const right = bodyOf(route, params);
+    const isObject = typeof right === 'object' && !Array.isArray(right) && !(right instanceof FormData);
+    const wrong = { body: isObject ? { ...right, unexpected: 1 } : right, query: 'unasked=1' };
+    const paths = [['unasked'], ...(isObject ? [['unexpected']] : [])];
+
+    const refused = await sendTo(who, route, params, wrong);
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    expect(refused.body.error.details.issues.map(({ path }: { path: string[] }) => path)).toEqual(paths);
+    const isUpdate = route.method === 'patch' || route.method === 'put';
+    if (isUpdate) {
+      const nothing = await sendTo(who, route, params, { body: { unexpected: 1 }, headers: lenient });
+      expect(nothing).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    }
+    // An update of nothing has no field beside which an unknown one could stand.
+    const isOfNothing = isUpdate && isObject && Object.keys(right ?? {}).length === 0;
+    const body = isOfNothing ? right : wrong.body;
+    const answer = await sendTo(who, route, params, { ...wrong, body, headers: lenient });
+    expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
+    const named = isOfNothing ? [['unasked']] : paths;
+    expect(answer.body.unknownFields).toEqual(named.map((path) => ({ path, message: 'not known here' })));
   });
 });
 
@@ -344,7 +380,16 @@ function send(
   params: Record<string, string>,
   given?: unknown,
 ): Promise<Answer> {
-  return callRoute(who && 'request' in who ? who : cluster.as(who), route, params, given);
+  return sendTo(who, route, params, given === undefined ? {} : { body: given });
+}
+
+function sendTo(
+  who: TestUser | Client | undefined,
+  route: Route,
+  params: Record<string, string>,
+  request: RouteRequest,
+): Promise<Answer> {
+  return callRoute(who && 'request' in who ? who : cluster.as(who), route, params, request);
 }
 
 function onSomethingElse({ permission, object }: Access) {

@@ -21,15 +21,24 @@ export async function makeParams(cluster: Cluster, route: Route, tenant: TestTen
   return made;
 }
 
+export interface RouteRequest {
+  body?: unknown;
+  /** Parameters beside those that the route needs, e.g. `page=1`. */
+  query?: string;
+  headers?: Record<string, string>;
+}
+
 /** With a body that the route accepts, unless one is given. */
 export function callRoute(
   client: Client,
   route: Route,
   params: Record<string, string>,
-  given?: unknown,
+  { body, query = '', headers }: RouteRequest = {},
 ): Promise<Answer> {
   const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
-  return client.request(route.method, path + queryFixture(nameOf(route)), given ?? bodyOf(route, params));
+  const parameters = [queryFixture(nameOf(route)).slice(1), query].filter(Boolean).join('&');
+  const address = parameters ? `${path}?${parameters}` : path;
+  return client.request(route.method, address, body ?? bodyOf(route, params), headers);
 }
 
 /** What a request with these parameters must be allowed; empty outside of tenants. */
@@ -41,7 +50,7 @@ export function accessOf(route: Route, given: Record<string, string>): readonly 
   return route.access({ params, query, body });
 }
 
-function bodyOf(route: Route, params: Record<string, string>): unknown {
+export function bodyOf(route: Route, params: Record<string, string>): unknown {
   if (route.upload) return fileFixture(nameOf(route));
   const { body } = route;
   return body && bodyFixture({ name: nameOf(route), takes: (candidate) => body.safeParse(candidate).success }, params);

@@ -4,7 +4,7 @@ import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
 import { checkConnection } from './check-connection.ts';
-import { readOptions, sealOptions } from './options.ts';
+import { readOptions, sealOptions, unknownOptions } from './options.ts';
 import { presentDatasource } from './present.ts';
 import { Changed, DatasourceCreate } from './schemas.ts';
 
@@ -23,8 +23,9 @@ export const createDatasource = tenantRoute({
   response: Changed,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em }, { secrets }) {
+  async handle({ body, caller, em, reportUnknown }, { secrets }) {
     const { datasourceTitle, datasourceType, datasourceDescription, datasourceTags = [], folderID } = body;
+    reportUnknown(unknownOptions(datasourceType, body.datasourceOptions));
     const id = newID();
     const options = readOptions(datasourceType, body.datasourceOptions);
     await checkConnection(em, options);

@@ -7,6 +7,7 @@ import type { JsonObject } from '#shared/json.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { keepMasked, maskSecrets, openSecrets, sealSecrets } from '#shared/secret.ts';
 import { fromZod, invalid } from '#shared/workflow/issues.ts';
+import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
 
@@ -35,6 +36,11 @@ export function openOptions(secrets: KeyRing, { id, datasourceType, datasourceOp
 export function maskOptions({ datasourceType, datasourceOptions }: Stored): JsonObject {
   const definition = findDatasourceType(datasourceType);
   return definition ? maskSecrets(definition.options, datasourceOptions) : {};
+}
+
+/** The fields that are left out because the type does not know them. */
+export function unknownOptions(type: string, given: JsonObject): UnknownFields {
+  return findUnknownFields([schemaOf(type)], given, ['datasourceOptions']);
 }
 
 function schemaOf(type: string): z.ZodType {

@@ -7,7 +7,7 @@ import { invalid } from '#shared/workflow/issues.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
 import { usesConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
-import { openOptions, readOptions } from './options.ts';
+import { openOptions, readOptions, unknownOptions } from './options.ts';
 import { ConnectionResult, DatasourceID, DatasourceTest } from './schemas.ts';
 
 const connected = { connectionResult: true as const, message: 'The connection works' };
@@ -28,8 +28,9 @@ export const testGivenDatasource = tenantRoute({
   idempotent: false,
   errors: ['502', '504'],
 
-  async handle({ body, tenantID, caller, em, signal }, { producer, secrets }) {
+  async handle({ body, tenantID, caller, em, signal, reportUnknown }, { producer, secrets }) {
     const { datasourceType, datasourceID } = body;
+    reportUnknown(unknownOptions(datasourceType, body.datasourceOptions));
     const stored = datasourceID ? await em.findOne(Datasource, { id: datasourceID }) : undefined;
     if (stored === null) throw invalid([{ path: ['datasourceID'], message: 'there is no such datasource' }]);
     const before = stored?.datasourceType === datasourceType ? openOptions(secrets, stored) : {};

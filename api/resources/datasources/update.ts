@@ -10,7 +10,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
 import { checkConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
-import { openOptions, readOptions, sealOptions } from './options.ts';
+import { openOptions, readOptions, sealOptions, unknownOptions } from './options.ts';
 import { presentDatasource } from './present.ts';
 import { Changed, DatasourceID, DatasourceUpdate } from './schemas.ts';
 
@@ -30,10 +30,11 @@ export const updateDatasource = tenantRoute({
   response: Changed,
   errors: ['409'],
 
-  async handle({ params, body, em }, { secrets }) {
+  async handle({ params, body, em, reportUnknown }, { secrets }) {
     return em.transactional(async (tx) => {
       const datasource = await getDatasource(tx, params.datasourceID, { lock: true });
       await changeType(tx, datasource, body);
+      if (body.datasourceOptions) reportUnknown(unknownOptions(datasource.datasourceType, body.datasourceOptions));
       if (changeOptions(datasource, body, secrets)) await checkConnection(tx, datasource.datasourceOptions);
       const { datasourceTitle, datasourceDescription, datasourceTags, folderID } = body;
       const changes = { datasourceTitle, datasourceDescription, datasourceTags, folderID };

@@ -25,8 +25,9 @@ export const createDataQuery = tenantRoute({
   response: Changed,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em }) {
-    const { target, issues } = await checkTarget(em, body);
+  async handle({ body, caller, em, reportUnknown }) {
+    const { target, issues, unknown } = await checkTarget(em, body);
+    reportUnknown(unknown);
     if (issues) throw invalid(issues);
     const query = await write(em, caller, body, target);
     return { dataQuery: presentDataQuery(query), message: 'Data query created' };
@@ -45,9 +46,10 @@ export const createDataQueries = tenantRoute({
   response: z.object({ dataQueries: z.array(DataQuery), message: Message }),
   idempotent: 'transaction',
 
-  async handle({ body, caller, em }) {
+  async handle({ body, caller, em, reportUnknown }) {
     const checked = [];
     for (const item of body) checked.push({ item, ...(await checkTarget(em, item)) });
+    for (const [index, { unknown }] of checked.entries()) reportUnknown(unknown, [index]);
     const issues = checked.flatMap(({ issues = [] }, index) =>
       issues.map((issue) => ({ ...issue, path: [index, ...issue.path] })),
     );

@@ -99,8 +99,10 @@ export const testGivenDataQuery = tenantRoute({
   response: DataQueryAnswer,
   errors: ['502', '504'],
 
-  async handle({ query: { explain }, body: { dataQuery, inputs }, em, tenantID, caller, signal }, { producer }) {
-    const { target, issues } = await checkTarget(em, dataQuery);
+  async handle({ query: { explain }, body: { dataQuery, inputs }, reportUnknown, ...input }, { producer }) {
+    const { em, tenantID, caller, signal } = input;
+    const { target, issues, unknown } = await checkTarget(em, dataQuery);
+    reportUnknown(unknown, ['dataQuery']);
     if (issues) throw invalid(within(['dataQuery'], issues));
     const { dataQueryOptions } = dataQuery;
     const query = { kind: 'given', ...target, dataQueryOptions } as const;

@@ -3,6 +3,7 @@ import { Caller } from '#shared/caller.ts';
 import { Json, JsonObject } from '#shared/json.ts';
 import { QueryAnswer } from '#shared/queues/query-runs.ts';
 import { ResultCursor } from '#shared/result-pages.ts';
+import { readBy } from '#shared/schema-walk.ts';
 import { Message, ResultColumn, WorkError } from '../../http/answer-parts.ts';
 import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
@@ -79,8 +80,11 @@ export const DataQueryRun = z
   .transform((body) => ({ inputs: inputsOf(body), cursor: body?.cursor }))
   .meta({ id: 'DataQueryRun', examples: [exampleInputs] });
 
-const GivenDataQuery = z
-  .object({ dataQueryOptions: Options, ...target })
+const given = { dataQueryOptions: Options, ...target };
+const whole = z.object({ dataQueryTitle: Title, ...given, ...described });
+
+/** The query may be sent with all that it is stored with, of which this much is tested. */
+const GivenDataQuery = readBy(z.object(given), () => whole)
   .transform(split)
   .meta({ id: 'GivenDataQuery' });
 

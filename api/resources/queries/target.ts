@@ -5,9 +5,11 @@ import { Datasource } from '#shared/db/entities/datasource.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
+import { QueryOptions } from '#shared/queries/options.ts';
 import { type Issue, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
+import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 /** The target of a query as a client names it: a datasource, a type, or both. */
 interface NamedTarget {
@@ -27,20 +29,27 @@ export function targetAccess({ datasourceID, datasourceType }: NamedTarget): Acc
   return typeAccess(datasourceType ?? ownDatabase?.type);
 }
 
-/** The query's target, or the issues of the query. Locks the datasource until the transaction, if there is one, ends. */
+/**
+ * The query's target, or the issues of the query; and the options that its type does not know. Locks the datasource until the
+ * transaction, if there is one, ends.
+ */
 export async function checkTarget(
   em: EntityManager,
   { datasourceID, datasourceType, dataQueryOptions }: NamedTarget & { dataQueryOptions: JsonObject },
-): Promise<{ target: QueryTarget; issues?: never } | { target?: never; issues: Issue[] }> {
+): Promise<
+  ({ target: QueryTarget; issues?: never } | { target?: never; issues: Issue[] }) & { unknown: UnknownFields }
+> {
+  const none = { fields: [], count: 0 };
   const found = datasourceID
     ? await findStored(em, datasourceID, datasourceType)
     : findAlone(datasourceType ?? ownDatabase?.type);
-  if (typeof found !== 'string') return { issues: [found] };
+  if (typeof found !== 'string') return { issues: [found], unknown: none };
   const definition = findType(found);
-  if (!definition) return { issues: [unknownType] };
+  if (!definition) return { issues: [unknownType], unknown: none };
+  const unknown = findUnknownFields([QueryOptions, definition.query], dataQueryOptions, ['dataQueryOptions']);
   const issues = within(['dataQueryOptions'], checkQuery(definition, dataQueryOptions));
-  if (issues.length > 0) return { issues };
-  return { target: { datasourceID: datasourceID ?? null, datasourceType: definition.type } };
+  if (issues.length > 0) return { issues, unknown };
+  return { unknown, target: { datasourceID: datasourceID ?? null, datasourceType: definition.type } };
 }
 
 async function findStored(em: EntityManager, id: string, wanted: string | undefined): Promise<string | Issue> {

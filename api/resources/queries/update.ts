@@ -18,14 +18,15 @@ export const updateDataQuery = tenantRoute({
   body: DataQueryUpdate,
   response: Changed,
 
-  async handle({ params, body, em, require }) {
+  async handle({ params, body, em, require, reportUnknown }) {
     return em.transactional(async (tx) => {
       const query = await getDataQuery(tx, params.dataQueryID, { lock: true });
       const changed = change(query, body);
       if (changed) {
         // Needed even if the datasource stays: a changed statement may read anything in it.
         await require(targetAccess(changed));
-        const { target, issues } = await checkTarget(tx, changed);
+        const { target, issues, unknown } = await checkTarget(tx, changed);
+        if (body.dataQueryOptions) reportUnknown(unknown);
         if (issues) throw invalid(issues);
         tx.assign(query, { ...target, dataQueryOptions: changed.dataQueryOptions });
       }

@@ -3,7 +3,7 @@ import { datasourceTypes, findDatasourceType } from '#shared/datasources/index.t
 import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { MASK, openSecrets } from '#shared/secret.ts';
-import type { Client } from '../../support/client.ts';
+import { type Client, lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testServers } from '../../support/environment.ts';
 import {
@@ -45,9 +45,9 @@ function details(more: object = {}) {
   };
 }
 
-function create(more: object = {}, as = api) {
+function create(more: object = {}, as = api, headers = {}) {
   const body = { datasourceTitle: 'Shop', datasourceType: 'postgresql', datasourceOptions: details() };
-  return as.post('T/datasources', { ...body, ...more });
+  return as.post('T/datasources', { ...body, ...more }, headers);
 }
 
 /** The options of a row, as they are and in clear. */
@@ -97,12 +97,37 @@ describe('creating a datasource', () => {
     expect((await own.delete(`T/datasources/${datasourceID}`)).status).toBe(200);
   });
 
-  test('fills in what the type has defaults for and leaves out what it does not know', async () => {
-    const { body } = await create({ datasourceOptions: { ...theServer, apiToken: 'topsecret' } });
+  test('fills in what the type has defaults for, and leaves out what it does not know and says so', async () => {
+    const { body } = await create({ datasourceOptions: { ...theServer, apiToken: 'topsecret' } }, api, lenient);
     const { sealed, clear } = await stored(body.datasource.id);
 
     expect(clear).toMatchObject(theServer);
     expect(sealed).not.toMatch(/apiToken|topsecret/);
+    expect(body.unknownFields).toEqual([{ path: ['datasourceOptions', 'apiToken'], message: 'not known here' }]);
+  });
+
+  test('names unknown options also where the type is the stored one, and refuses them if asked to', async () => {
+    const { id } = (await create()).body.datasource;
+    const datasourceOptions = details({ pasword: 'secret', additionalOptions: { connectTimeOut: 3 } });
+    const unknownFields = [
+      // The password is there as well, so that is not what was meant.
+      { path: ['datasourceOptions', 'connectionDetails', 'pasword'], message: 'not known here' },
+      {
+        path: ['datasourceOptions', 'connectionDetails', 'additionalOptions', 'connectTimeOut'],
+        message: 'not known here; did you mean connectTimeout?',
+      },
+    ];
+    const requests = [
+      (headers = {}) => api.patch(`T/datasources/${id}`, { datasourceOptions }, headers),
+      (headers = {}) => api.post('T/datasources/test', { datasourceType: 'postgresql', datasourceOptions }, headers),
+    ];
+    for (const request of requests) {
+      const refused = await request();
+      expect(refused.body.error.details.issues).toEqual(
+        unknownFields.map((field) => ({ ...field, type: 'unrecognized_keys' })),
+      );
+      expect((await request(lenient)).body.unknownFields).toEqual(unknownFields);
+    }
   });
 
   test.each([

@@ -215,8 +215,8 @@ describe('an account', () => {
     expect((await member.get('T/oauth-connections')).body.oauthConnections).toEqual([]);
     const path = `/api/v1/oauth/acme/${other.id}/url?oauthConnectionID=${id}`;
     expect((await cluster.as(other.creator).get(path)).status).toBe(404);
-    const body = { datasourceTitle: 'API', datasourceType: 'restapi', datasourceOptions: restOptions(id) };
-    expect(await theirs.post('T/datasources', body)).toMatchObject({
+    const body = { datasourceType: 'restapi', datasourceOptions: restOptions(id) };
+    expect(await theirs.post('T/datasources', { datasourceTitle: 'API', ...body })).toMatchObject({
       status: 400,
       body: { error: { message: /datasourceOptions.oauthConnectionID: there is no such/ } },
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
-import type { Client } from '../../support/client.ts';
+import { type Answer, type Client, lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testServers } from '../../support/environment.ts';
 import { aDataQuery, aDatasource, aMember, aTenant, type TestTenant } from '../../support/factories.ts';
@@ -31,6 +31,48 @@ async function saved(query: string, options: object = {}): Promise<string> {
   const { body } = await create({ dataQueryOptions: { query, ...options } });
   return body.dataQuery.id;
 }
+
+describe('options that the type of the datasource does not know', () => {
+  const dataQueryOptions = { query: 'select {{inputs.n}}::int as n', parameters: [1], maxrows: 5, inputDefinitions };
+  const parameters = { path: ['dataQueryOptions', 'parameters'], message: 'not known here' };
+  const maxRows = { path: ['dataQueryOptions', 'maxrows'], message: 'not known here; did you mean maxRows?' };
+  const within = (...place: (string | number)[]) =>
+    [parameters, maxRows].map(({ path, message }) => ({ path: [...place, ...path], message }));
+
+  test('are kept and named, also when the request is repeated', async () => {
+    const key = { ...lenient, 'idempotency-key': newID() };
+    const body = { dataQueryTitle: 'Orders', datasourceID, dataQueryOptions };
+    const first = await api.post('T/queries', body, key);
+    const again = await api.post('T/queries', body, key);
+
+    expect(first).toMatchObject({ status: 201, body: { dataQuery: { dataQueryOptions } } });
+    expect(first.body.unknownFields).toEqual(within());
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+  });
+
+  test('are named by their place in every request that has options, and refused if asked to', async () => {
+    const id = await saved('select 1 as n');
+    const item = { dataQueryTitle: 'Orders', datasourceID, dataQueryOptions };
+    const requests: [place: (string | number)[], send: (headers?: Record<string, string>) => Promise<Answer>][] = [
+      [[], (headers) => api.patch(`T/queries/${id}`, { dataQueryOptions }, headers)],
+      [
+        [1],
+        (headers) => api.post('T/queries/bulk', [{ ...item, dataQueryOptions: { query: 'select 1' } }, item], headers),
+      ],
+      [['dataQuery'], (headers) => api.patch('T/queries/queryTest', { dataQuery: item, args: { n: 1 } }, headers)],
+    ];
+    for (const [place, send] of requests) {
+      expect(await send()).toMatchObject({
+        status: 400,
+        body: { error: { details: { issues: within(...place) } } },
+      });
+      expect((await send(lenient)).body.unknownFields, String(place)).toEqual(within(...place));
+    }
+    const stays = await api.patch(`T/queries/${id}`, { dataQueryTitle: 'Renamed' });
+    expect(stays.body).not.toHaveProperty('unknownFields');
+  });
+});
 
 describe('creating a data query', () => {
   test('takes the type from the datasource, and its creator may do anything with it', async () => {

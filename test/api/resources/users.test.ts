@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { rooms } from '#api/realtime/rooms.ts';
 import { newID } from '#shared/ids.ts';
+import { lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { conflict, denied, malformed, notFound } from '../../support/error-answers.ts';
 import {
@@ -184,6 +185,15 @@ describe('somebody who has not', () => {
     expect(changed.body.user).toMatchObject({ id, isPending: true, roles: [{ roleID: role.id }] });
     const asAdmin = { roleIDs: [], userTenantRelationship: 'ADMIN' };
     expect(await admin().patch(`T/users/${id}/roles`, asAdmin)).toMatchObject(conflict);
+    expect(await admin().patch(`T/users/${id}/roles`, { role: role.id }, lenient)).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          code: 'VALIDATION_ERROR',
+          message: expect.stringContaining('role: not known here; did you mean roleIDs?'),
+        },
+      },
+    });
 
     expect(await admin().delete(`T/users/${id}`)).toMatchObject({ status: 200 });
     expect(await as({ email }).get('T/workflows')).toMatchObject(denied);

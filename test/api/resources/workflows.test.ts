@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { nodes as nodeKinds } from '#shared/nodes/index.ts';
+import { lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code, noop } from '../../support/graphs.ts';
@@ -23,13 +24,14 @@ describe('creating', () => {
   test('answers 201 with the workflow as it was stored', async () => {
     const { nodes, edges } = chain({ step: noop });
 
-    const created = await admin().post('T/workflows', {
+    const wanted = {
       title: 'First',
       workflowDescription: 'words',
       workflowNodes: nodes,
       workflowEdges: edges,
       workflowOptions: { inputDefinitions: [{ key: 'n', type: 'number' }], ours: 1 },
-    });
+    };
+    const created = await admin().post('T/workflows', wanted, lenient);
     const read = await admin().get(`T/workflows/${created.body.workflow.id}`);
 
     expect(created.status).toBe(201);
@@ -47,6 +49,29 @@ describe('creating', () => {
       folderID: null,
     });
     expect(read.body.workflow).toEqual(created.body.workflow);
+  });
+
+  test('fields that a kind of node does not read are kept, and named; an editor may say of a node what it likes', async () => {
+    const { nodes, edges } = chain({
+      step: { ...noop, retrys: 3 },
+      ask: { type: 'dataCollection', fields: [{ key: 'a', requierd: true }], formSchema: { any: 1 } },
+    });
+    const placed = nodes.map((node) => ({ ...node, position: { x: 1, y: 2 }, style: {} }));
+    const workflowOptions = { workflowRunTimeOut: '1h', nodeDefaults: { http: { timeout: 3 } } };
+    const wanted = { title: 'Typed wrongly', nodes: placed, edges, workflowOptions };
+
+    const created = await admin().post('T/workflows', wanted, lenient);
+    expect(created).toMatchObject({ status: 201, body: { workflow: { workflowNodes: placed, workflowOptions } } });
+    expect(created.body.unknownFields).toEqual([
+      { path: ['nodes', 1, 'data', 'retrys'], message: 'not known here; did you mean retryLimit?' },
+      { path: ['nodes', 2, 'data', 'fields', 0, 'requierd'], message: 'not known here; did you mean required?' },
+      { path: ['workflowOptions', 'workflowRunTimeOut'], message: 'not known here; did you mean workflowRunTimeout?' },
+      {
+        path: ['workflowOptions', 'nodeDefaults', 'http', 'timeout'],
+        message: 'not known here; did you mean timeoutSeconds?',
+      },
+    ]);
+    expect(await admin().post('T/workflows', wanted)).toMatchObject({ status: 400 });
   });
 
   test('both spellings mean the same', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Client } from '../../../support/client.ts';
+import { type Client, lenient } from '../../../support/client.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
 import { aTenant } from '../../../support/factories.ts';
 
@@ -138,13 +138,14 @@ test('what was read can be sent back, and nothing changes', async () => {
   );
   const { databaseTableColumns, databaseTableConstraints } = await read('same');
 
+  // What only an answer says of a column or constraint is not taken back.
   for (const body of [
     { columns: databaseTableColumns, constraints: databaseTableConstraints },
     { databaseTableColumns },
     { constraints: databaseTableConstraints },
     {},
   ])
-    expect((await api.patch(`${tableOf('same')}?preview=true`, body)).body).toMatchObject({
+    expect((await api.patch(`${tableOf('same')}?preview=true`, body, lenient)).body).toMatchObject({
       success: true,
       sql: [],
       preview: true,

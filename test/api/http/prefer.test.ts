@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { readPreferences } from '#api/http/prefer.ts';
+
+test.each<[string, Record<string, string>]>([
+  ['handling=strict', { handling: 'strict' }],
+  ['Handling = Strict', { handling: 'Strict' }],
+  ['handling="strict"', { handling: 'strict' }],
+  ['handling="str\\ict"', { handling: 'strict' }],
+  ['respond-async, wait=10, handling=strict', { 'respond-async': '', wait: '10', handling: 'strict' }],
+  ['handling=strict; by="a; b, c", return=minimal', { handling: 'strict', return: 'minimal' }],
+  ['foo="a, handling=strict", bar', { foo: 'a, handling=strict', bar: '' }],
+  ['foo="say \\"handling=strict\\", then"', { foo: 'say "handling=strict", then' }],
+  ['handling=lenient, handling=strict', { handling: 'lenient' }],
+  ['handling, handling=strict', { handling: '' }],
+  [' , handling=strict ,, ', { handling: 'strict' }],
+  ['handling', { handling: '' }],
+  ['handling=', { handling: '' }],
+  ['handling=""', { handling: '' }],
+  ['handling=strict lenient', {}],
+  ['handling="strict', {}],
+  ['=strict', {}],
+  ['', {}],
+])('%s', (header, expected) => {
+  expect(Object.fromEntries(readPreferences(header))).toEqual(expected);
+});
+
+test('without the header there are none', () => {
+  expect(readPreferences(undefined).size).toBe(0);
+});
+
+test('takes no longer for a header made to be hard to read', () => {
+  const began = performance.now();
+  for (const hard of [
+    '"'.repeat(16_000),
+    '\\"'.repeat(8_000),
+    'a='.repeat(8_000),
+    ' '.repeat(16_000),
+    ','.repeat(16_000),
+  ])
+    readPreferences(hard);
+  expect(performance.now() - began).toBeLessThan(500);
+});
