@@ -9,6 +9,8 @@ import {
   healthOperation,
   idempotencyKey,
   inEnvelope,
+  prefer,
+  preferenceApplied,
   readyOperation,
   securitySchemes,
   serviceGroup,
@@ -45,7 +47,13 @@ export function describeRoutes(groups: readonly RouteGroup[]): OpenAPI {
     servers: [{ url: '/', description: 'The server of this document' }],
     tags: [...tags].map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: sorted(components.schemas), responses: errorResponses, securitySchemes },
+    components: {
+      schemas: sorted(components.schemas),
+      responses: errorResponses,
+      parameters: { Prefer: prefer },
+      headers: { PreferenceApplied: preferenceApplied },
+      securitySchemes,
+    },
   };
 }
 
@@ -67,11 +75,13 @@ function describeRoute(route: Route, tag: string, components: Components): Opera
       ...pathParameters(route, components),
       ...queryParameters(route, components),
       ...(route.idempotent ? [idempotencyKey] : []),
+      { $ref: '#/components/parameters/Prefer' },
     ],
     ...(requestBody && { requestBody }),
     responses: {
       [String(route.status ?? 200)]: {
         description: route.status === 302 ? 'Redirect' : 'Done',
+        headers: { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } },
         ...(route.status !== 302 && { content: answerOf(route, components) }),
       },
       ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
@@ -91,8 +101,9 @@ function requestOf({ body, upload }: Route, { schemas, toSchema }: Components): 
 
 function answerOf({ produces, response }: Route, { schemas, toSchema }: Components): Content {
   if (produces) return { [produces]: { schema: { type: 'string', format: 'binary' } } };
-  const schema = inEnvelope(toSchema(response, 'output'));
-  return { 'application/json': { schema, example: exampleOf(schema, { schemas, shows: 'all' }) } };
+  const schema = toSchema(response, 'output');
+  const example = { success: true, ...Object(exampleOf(schema, { schemas, shows: 'all' })) };
+  return { 'application/json': { schema: inEnvelope(schema), example } };
 }
 
 /** What the example needs: another body may ask for more. */

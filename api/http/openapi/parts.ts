@@ -11,6 +11,21 @@ export const idempotencyKey: Parameter = {
   schema: { type: 'string', maxLength: 255 },
 };
 
+/** Of every operation with a route. */
+export const prefer: Parameter = {
+  name: 'Prefer',
+  in: 'header',
+  required: false,
+  description:
+    'With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`.',
+  schema: { type: 'string', examples: ['handling=strict'] },
+};
+
+export const preferenceApplied = {
+  description: 'How unknown fields were handled, if the request had a preference',
+  schema: { type: 'string', enum: ['handling=strict', 'handling=lenient'] },
+};
+
 export const fileSchema: Schema = {
   type: 'object',
   properties: { file: { type: 'string', format: 'binary' } },
@@ -26,17 +41,37 @@ export function inEnvelope(schema: Schema): Schema {
   return {
     ...rest,
     type: 'object',
-    properties: { success: { const: true }, ...properties },
+    properties: { success: { const: true }, ...unknownFields, ...properties },
     required: ['success', ...required],
   };
 }
 
+const unknownFields: Record<string, Schema> = {
+  unknownFields: { $ref: `${PREFIX}UnknownFields` },
+  unknownFieldCount: { $ref: `${PREFIX}UnknownFieldCount` },
+};
+
 /** Those of every answer. */
 export const basicSchemas: Record<string, Schema> = {
-  Success: { type: 'object', properties: { success: { const: true } }, required: ['success'] },
+  Success: { type: 'object', properties: { success: { const: true }, ...unknownFields }, required: ['success'] },
+  UnknownFields: {
+    type: 'array',
+    items: { $ref: `${PREFIX}UnknownField` },
+    description: 'The first 50 fields of the request that are not known; absent if all are',
+  },
+  UnknownFieldCount: { type: 'integer', description: 'How many fields are not known, if not all are listed' },
+  UnknownField: {
+    type: 'object',
+    properties: {
+      path: { type: 'array', items: { type: ['string', 'integer'] }, description: 'The keys that lead to the field' },
+      message: { type: 'string', description: 'For people' },
+    },
+    required: ['path', 'message'],
+    examples: [{ path: ['parameters'], message: 'not known here; did you mean params?' }],
+  },
   Failure: {
     type: 'object',
-    properties: { success: { const: false }, error: { $ref: `${PREFIX}Error` } },
+    properties: { success: { const: false }, error: { $ref: `${PREFIX}Error` }, ...unknownFields },
     required: ['success', 'error'],
   },
   Error: {
@@ -123,7 +158,12 @@ function probe(
   words: { name: string; summary: string; description: string; answer: string },
   properties: Record<string, Schema>,
 ): Operation {
-  const schema = inEnvelope({ type: 'object', properties, required: Object.keys(properties) });
+  const schema: Schema = {
+    type: 'object',
+    properties: { success: { const: true }, ...properties },
+    required: ['success', ...Object.keys(properties)],
+  };
+  const example = exampleOf(schema, { schemas: {}, shows: 'all' });
   return {
     operationId: words.name,
     tags: [serviceGroup.tag],
@@ -133,7 +173,7 @@ function probe(
     responses: {
       200: {
         description: words.answer,
-        content: { 'application/json': { schema, example: exampleOf(schema, { schemas: {}, shows: 'all' }) } },
+        content: { 'application/json': { schema, example } },
       },
     },
     security: [],

@@ -30,6 +30,10 @@ export interface Parameter {
   schema: Schema;
 }
 
+export interface Reference {
+  $ref: string;
+}
+
 /** By media type. */
 export type Content = Record<string, { schema: Schema; example?: unknown }>;
 
@@ -38,9 +42,12 @@ export interface Operation {
   tags: string[];
   summary: string;
   description: string;
-  parameters: Parameter[];
+  parameters: (Parameter | Reference)[];
   requestBody?: { required: boolean; content: Content };
-  responses: Record<string, { description: string; content?: Content } | { $ref: string }>;
+  responses: Record<
+    string,
+    { description: string; headers?: Record<string, Reference>; content?: Content } | Reference
+  >;
   security: Record<string, string[]>[];
   'x-permission'?: string | string[];
 }
@@ -54,6 +61,8 @@ export interface OpenAPI {
   components: {
     schemas: Record<string, Schema>;
     responses: Record<string, { description: string; content: Content }>;
+    parameters: Record<string, Parameter>;
+    headers: Record<string, Pick<Parameter, 'description' | 'schema'>>;
     securitySchemes: Record<string, object>;
   };
 }

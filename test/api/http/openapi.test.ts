@@ -109,9 +109,12 @@ describe('the OpenAPI document', () => {
         { name: 'thingID', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } },
         { name: 'page', in: 'query', required: false, schema: { type: 'integer', minimum: 1, default: 1 } },
         { name: 'search', in: 'query', required: true, schema: { type: 'string' } },
+        { $ref: '#/components/parameters/Prefer' },
       ],
     });
-    expect(things?.post?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
+    expect(things?.post?.parameters.map((parameter) => 'name' in parameter && parameter.name)).toContain(
+      'Idempotency-Key',
+    );
     expect(things?.post?.requestBody).toMatchObject({
       required: true,
       content: {
@@ -158,6 +161,18 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(thing?.get?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '429', '503']);
   });
 
+  test('says once how unknown fields are handled', () => {
+    const { parameters, headers, schemas } = document.components;
+    expect(parameters.Prefer).toMatchObject({ name: 'Prefer', in: 'header', required: false });
+    expect(headers.PreferenceApplied?.schema.enum).toContain('handling=strict');
+    expect(things?.post?.responses['201']).toMatchObject({
+      headers: { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } },
+    });
+    for (const envelope of [schemas.Success, schemas.Failure])
+      expect(envelope?.properties?.unknownFields).toEqual({ $ref: '#/components/schemas/UnknownFields' });
+    expect(schemas.UnknownField?.required).toEqual(['path', 'message']);
+  });
+
   test.each([
     ['of these routes', document],
     ['of the service', describeRoutes(routeGroups)],
@@ -176,6 +191,7 @@ describe('the OpenAPI document', () => {
     expect(tags).toEqual(expect.arrayContaining(operations.flatMap(({ operation }) => operation.tags)));
     for (const { path, operation } of operations) {
       const declared = operation.parameters
+        .filter((parameter) => 'in' in parameter)
         .filter((parameter) => parameter.in === 'path')
         .map(({ name }) => `{${name}}`);
       expect(declared).toEqual(path.match(/\{\w+\}/g) ?? []);
