@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Person } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
@@ -25,34 +26,30 @@ const algorithms = [
 const clockSkewSeconds = 30;
 /** How long the verification of a signature is cached; the times in the token are checked on every request. */
 const trustMs = 60_000;
-const maxRemembered = 10_000;
+const maxTrusted = 10_000;
+
+/** The clock that the times in a token are compared with. */
+const clock = { now: () => Date.now() };
 
 interface Verified {
   person: Person;
   expiresAt: number;
-  trustedUntil: number;
 }
 
 export function createTokenVerifier({ issuer, audience, keys }: TrustedIssuer): VerifyToken {
-  const verified = new Map<string, Verified>();
+  const trusted = new LRUCache<string, Verified>({ max: maxTrusted, ttl: trustMs, ttlResolution: 0, perf: clock });
 
   return async (token) => {
     const digest = hash('sha256', token, 'base64');
-    const known = verified.get(digest);
-    const now = Date.now();
-    if (known && known.trustedUntil > now) {
-      if (known.expiresAt + clockSkewSeconds * 1_000 <= now) throw expired();
+    const known = trusted.get(digest);
+    if (known) {
+      if (known.expiresAt + clockSkewSeconds * 1_000 <= Date.now()) throw expired();
       return known.person;
     }
 
     const payload = await verify(token);
     const person = readPerson(payload);
-    verified.delete(digest);
-    verified.set(digest, { person, expiresAt: (payload.exp ?? 0) * 1_000, trustedUntil: now + trustMs });
-    for (const oldest of verified.keys()) {
-      if (verified.size <= maxRemembered) break;
-      verified.delete(oldest);
-    }
+    trusted.set(digest, { person, expiresAt: (payload.exp ?? 0) * 1_000 });
     return person;
   };
 

@@ -47,7 +47,7 @@ const packageRules = [
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/logger\\.ts'),
 ];
-const placed = [...packageRules.map(({ to }) => to.path), 'node_modules/zod/'].join('|');
+const placed = [...packageRules.map(({ to }) => to.path), 'node_modules/(zod|lru-cache)/'].join('|');
 
 module.exports = {
   forbidden: [
@@ -81,7 +81,7 @@ module.exports = {
       name: 'contracts-are-pure',
       severity: 'error',
       from: { path: '^shared/(queues|nodes|datasources|workflow)/' },
-      to: { path: 'node_modules', pathNot: 'node_modules/zod/' },
+      to: { path: 'node_modules', pathNot: 'node_modules/(zod|lru-cache)/' },
     },
     ...packageRules,
     {

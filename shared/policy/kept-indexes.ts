@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Pool } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
 import { RuleIndex } from './rule-index.ts';
@@ -20,18 +21,17 @@ const defaults: Limits = { tenants: 10_000, rules: 2_000_000, changes: 1_000 };
 
 /** Keeps the indexes of the tenants used last. An index is updated when a question names a newer version. */
 export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = defaults): KeptIndexes {
-  /** In order of last use. */
-  const indexes = new Map<string, RuleIndex>();
+  const indexes = new LRUCache<string, RuleIndex>({
+    max: limits.tenants,
+    maxSize: limits.rules,
+    // A tenant with more rules than are kept in all is kept alone. A tenant without rules needs room, too.
+    sizeCalculation: ({ size }) => Math.min(Math.max(size, 1), limits.rules),
+  });
   const underWay = new Map<string, Promise<RuleIndex>>();
-  let rules = 0;
 
   async function current(tenantID: string, version: number): Promise<RuleIndex> {
     const kept = indexes.get(tenantID);
-    if (kept && kept.version >= version) {
-      indexes.delete(tenantID);
-      indexes.set(tenantID, kept);
-      return kept;
-    }
+    if (kept && kept.version >= version) return kept;
     const shared = underWay.get(tenantID);
     if (!shared) return begin(tenantID, version);
     // The load under way may have begun before the change to `version`, or may fail. The next one begins later.
@@ -55,41 +55,23 @@ export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = d
   async function catchUp(tenantID: string, index: RuleIndex, version: number): Promise<RuleIndex | undefined> {
     const changes = await readChanges(pool, tenantID, { after: index.version, maxChanges: limits.changes + 1 });
     if (changes.length > limits.changes || !leadTo(version, index.version, changes)) return undefined;
-    const before = index.size;
     index.apply(changes);
-    if (indexes.get(tenantID) === index) rules += index.size - before;
-    keep(tenantID, index);
+    // Deleted first: the size of a value that is set again is not calculated again.
+    indexes.delete(tenantID);
+    indexes.set(tenantID, index);
     return index;
   }
 
   async function load(tenantID: string): Promise<RuleIndex> {
     const index = new RuleIndex(tenantID, await readRules(pool, tenantID));
     logger.debug({ tenantID, version: index.version, rules: index.size }, 'policy rules loaded');
-    keep(tenantID, index);
-    return index;
-  }
-
-  function keep(tenantID: string, index: RuleIndex): void {
-    drop(tenantID);
     indexes.set(tenantID, index);
-    rules += index.size;
-    for (const oldest of indexes.keys()) {
-      if (indexes.size === 1 || (indexes.size <= limits.tenants && rules <= limits.rules)) return;
-      drop(oldest);
-    }
-  }
-
-  function drop(tenantID: string): void {
-    rules -= indexes.get(tenantID)?.size ?? 0;
-    indexes.delete(tenantID);
+    return index;
   }
 
   return {
     current,
-    clear() {
-      indexes.clear();
-      rules = 0;
-    },
+    clear: () => indexes.clear(),
   };
 }
 

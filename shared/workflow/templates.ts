@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Json, JsonObject } from '../json.ts';
 
 /** The text between `{{` and `}}`: a path of own properties. With a fault its value is always undefined. */
@@ -21,19 +22,18 @@ export function findTemplate(text: string): Template | undefined {
   if (open < 0) return undefined;
   if (text.length > maxCachedLength) return compile(text, open);
 
-  let template = cache.get(text);
-  if (template === undefined) {
-    template = compile(text, open) ?? null;
-    if (cache.size >= maxCached) cache.delete(cache.keys().next().value ?? '');
-    cache.set(text, template);
+  let compiled = cache.get(text);
+  if (compiled === undefined) {
+    compiled = { template: compile(text, open) };
+    cache.set(text, compiled);
   }
-  return template ?? undefined;
+  return compiled.template;
 }
 
 // Limits in number and length, so that texts of tenants cannot fill the memory.
 const maxCached = 2_000;
 const maxCachedLength = 2_000;
-const cache = new Map<string, Template | null>();
+const cache = new LRUCache<string, { template: Template | undefined }>({ max: maxCached });
 
 function compile(text: string, firstOpen: number): Template | undefined {
   const parts: (string | Expression)[] = [];

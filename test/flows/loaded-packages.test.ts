@@ -27,7 +27,9 @@ test('a worker that has done nothing has loaded no driver, no parser and no enti
     const { rows } = await deployment.pool.query('select 1 from worker_session');
     expect(rows).toHaveLength(1);
   }, START_MS);
-  expect(await loadedBy(worker)).toEqual([...backplane, 'casbin', 'oauth4webapi', 'pg', 'pino', 'zod'].sort());
+  expect(await loadedBy(worker)).toEqual(
+    [...backplane, 'casbin', 'lru-cache', 'oauth4webapi', 'pg', 'pino', 'zod'].sort(),
+  );
 });
 
 test('an API process that has answered nothing has loaded no writer of workbooks', async () => {
@@ -36,7 +38,7 @@ test('an API process that has answered nothing has loaded no writer of workbooks
   await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200), START_MS);
   const loaded = ['@mikro-orm/core', '@mikro-orm/migrations', '@mikro-orm/postgresql', 'busboy', 'casbin', 'cors'];
   expect(await loadedBy(api)).toEqual(
-    [...backplane, ...loaded, 'express', 'helmet', 'jose', 'pg', 'pino', 'zod'].sort(),
+    [...backplane, ...loaded, 'express', 'helmet', 'jose', 'lru-cache', 'pg', 'pino', 'zod'].sort(),
   );
 });
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
@@ -10,18 +11,14 @@ const MAX_VERSIONS = 500;
 export type LoadVersion = (versionID: string) => Promise<LoadedVersion>;
 
 export function createVersions(pool: Pool): LoadVersion {
-  const loaded = new Map<string, Promise<LoadedVersion>>();
+  const loaded = new LRUCache<string, Promise<LoadedVersion>>({ max: MAX_VERSIONS });
 
   return (versionID) => {
-    let version = loaded.get(versionID);
-    if (version) return version;
-    version = loadVersion(pool, versionID);
+    const known = loaded.get(versionID);
+    if (known) return known;
+    const version = loadVersion(pool, versionID);
     loaded.set(versionID, version);
     version.catch(() => loaded.delete(versionID));
-    if (loaded.size > MAX_VERSIONS) {
-      const [oldest] = loaded.keys();
-      if (oldest) loaded.delete(oldest);
-    }
     return version;
   };
 }

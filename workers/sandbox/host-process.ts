@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from '#shared/logger.ts';
 import type { Call } from './call.ts';
 import type { HostReply, HostRequest } from './protocol.ts';
@@ -22,7 +23,7 @@ export class HostProcess {
   isKilled = false;
   readonly #child: ChildProcess;
   /** Tenants for which it probably has an idle isolate; it keeps the last 32. */
-  readonly #known = new Set<string>();
+  readonly #known = new LRUCache<string, true>({ max: maxKnown });
 
   constructor(capacity: number, events: HostEvents, logger: Logger) {
     this.capacity = capacity;
@@ -61,11 +62,8 @@ export class HostProcess {
     const { tenantID } = call;
     this.calls.set(call.job.id, call);
     this.tenants.add(tenantID);
-    this.#known.delete(tenantID);
-    this.#known.add(tenantID);
+    this.#known.set(tenantID, true);
     this.#send({ kind: 'run', ...call.job });
-    const [oldest] = this.#known;
-    if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest);
   }
 
   cancel(call: Call): void {

@@ -1,4 +1,5 @@
 import ivm from 'isolated-vm';
+import { LRUCache } from 'lru-cache';
 import { type Ending, type Prelude, preludeSource } from './prelude.ts';
 import type { Job, Outcome } from './protocol.ts';
 
@@ -20,8 +21,13 @@ interface Isolates {
 
 /** Keeps idle isolates of one host process: one per tenant and memory limit, least recently used first. */
 export function createIsolates(onCatastrophe: (isolate: TenantIsolate) => void): Isolates {
-  const idle = new Map<string, TenantIsolate>();
-  setInterval(() => dropWhere((isolate) => isolate.idleSince < performance.now() - maxIdleMs), maxIdleMs / 6).unref();
+  const idle = new LRUCache<string, TenantIsolate>({
+    max: maxIdle,
+    ttl: maxIdleMs,
+    ttlAutopurge: true,
+    // An isolate that is taken is deleted from the cache, and lives on.
+    dispose: (isolate, _key, reason) => reason !== 'delete' && isolate.dispose(),
+  });
 
   return {
     take(job) {
@@ -38,10 +44,8 @@ export function createIsolates(onCatastrophe: (isolate: TenantIsolate) => void):
         isolate.dispose();
         return;
       }
-      isolate.idleSince = performance.now();
       idle.set(isolate.key, isolate);
-      setTimeout(() => idle.get(isolate.key) === isolate && isolate.prepare(), prepareAfterMs);
-      if (idle.size > maxIdle) dropWhere((_, index) => index === 0);
+      setTimeout(() => idle.peek(isolate.key) === isolate && isolate.prepare(), prepareAfterMs);
     },
 
     idleBytes() {
@@ -50,14 +54,6 @@ export function createIsolates(onCatastrophe: (isolate: TenantIsolate) => void):
       return sum;
     },
   };
-
-  function dropWhere(isPast: (isolate: TenantIsolate, index: number) => boolean): void {
-    for (const [index, isolate] of [...idle.values()].entries()) {
-      if (!isPast(isolate, index)) continue;
-      idle.delete(isolate.key);
-      isolate.dispose();
-    }
-  }
 }
 
 function keyOf({ tenantID, memoryMB }: Job): string {
@@ -76,12 +72,11 @@ interface FreshContext {
 export class TenantIsolate {
   readonly key: string;
   readonly memoryMB: number;
-  idleSince = 0;
   /** The heap's size when it was last measured. */
   bytes = 0;
   readonly #isolate: ivm.Isolate;
   readonly #prelude: ivm.Script;
-  readonly #scripts = new Map<string, ivm.Script>();
+  readonly #scripts = new LRUCache<string, ivm.Script>({ max: maxScripts, dispose: (script) => script.release() });
   #fresh: FreshContext | undefined;
 
   constructor(job: Job, onCatastrophe: (isolate: TenantIsolate) => void) {
@@ -165,10 +160,6 @@ export class TenantIsolate {
     check.release();
     if (typeof problem === 'string') return { kind: 'thrown', name: 'SyntaxError', message: problem, line: null };
 
-    if (this.#scripts.size >= maxScripts) {
-      for (const stale of this.#scripts.values()) stale.release();
-      this.#scripts.clear();
-    }
     this.#scripts.set(scriptKey(job), script);
     return script;
   }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -45,7 +46,7 @@ class Pool implements Sandbox {
   readonly #hosts = new Set<HostProcess>();
   /** A further host, one call at a time: for calls whose host has died, and for tenants whose code has ended a host. */
   #quarantine: HostProcess | undefined;
-  readonly #suspects = new Map<string, number>();
+  readonly #suspects = new LRUCache<string, true>({ max: maxSuspects, ttl: suspicionMs });
   readonly #waiting = createTurns<Call>();
   #retirement: NodeJS.Timeout | undefined;
   #lastID = 0;
@@ -117,7 +118,7 @@ class Pool implements Sandbox {
   }
 
   #hostFor(call: Call): HostProcess | undefined {
-    if (call.isAlone || this.#isSuspect(call.tenantID)) {
+    if (call.isAlone || this.#suspects.has(call.tenantID)) {
       this.#quarantine ??= this.#spawn(1);
       return this.#quarantine.isFree ? this.#quarantine : undefined;
     }
@@ -191,7 +192,7 @@ class Pool implements Sandbox {
       { pid: host.pid, tenantID: culprit.tenantID, outcome: outcome.kind },
       'user code ended its sandbox host',
     );
-    this.#suspects.set(culprit.tenantID, performance.now() + suspicionMs);
+    this.#suspects.set(culprit.tenantID, true);
     host.release(culprit);
     settle(culprit, outcome);
   }
@@ -232,14 +233,6 @@ class Pool implements Sandbox {
     this.#watch(call, host, graceMs);
   }
 
-  #isSuspect(tenantID: string): boolean {
-    const until = this.#suspects.get(tenantID);
-    if (until === undefined) return false;
-    if (until > performance.now()) return true;
-    this.#suspects.delete(tenantID);
-    return false;
-  }
-
   #everyHost(): HostProcess[] {
     return this.#quarantine ? [...this.#hosts, this.#quarantine] : [...this.#hosts];
   }
@@ -251,6 +244,7 @@ const graceMs = 1000;
 const startMs = 15_000;
 /** How long a tenant stays suspect after its code has ended a host. */
 const suspicionMs = 60_000;
+const maxSuspects = 10_000;
 const retirementMs = 10_000;
 
 /** A host that has an isolate of the tenant saves 3 ms. */
