@@ -1,0 +1,61 @@
+/** The files of the image against those that its processes load. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, matchesGlob, normalize } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+const processes = ['api/main.ts', 'workers/main.ts', 'ops/board.ts', 'ops/migrate.ts'];
+const commands = ['ops/enrol-operator.ts', 'ops/rotate-secrets.ts'];
+
+const loaded = new Set<string>();
+for (const entry of [...processes, ...commands]) load(entry);
+const inImage = globSync('{api,workers,shared,ops,test}/**/*.*', { cwd: root }).filter(isSent).filter(isCopied);
+
+test('the image has every file that its processes and commands load', () => {
+  expect(loaded).toContain('workers/connectors/mysql/mysql.ts');
+  expect(loaded).toContain('workers/sandbox/host.ts');
+  expect([...loaded].filter((path) => !inImage.includes(path))).toEqual([]);
+});
+
+test('the image has no file of tests, tools, benchmarks, documents and the embedded mode', () => {
+  // The rest of these folders are types.
+  const left = inImage.filter((path) => !loaded.has(path) && !/^(?:api|workers|shared)\/.*\.ts$/.test(path));
+  expect(left).toEqual([]);
+});
+
+/** By the ignore file, whose last pattern that matches decides. */
+function isSent(path: string): boolean {
+  const patterns = read('ops/Dockerfile.dockerignore')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  const deciding = patterns.findLast((pattern) => {
+    const glob = pattern.replace(/^!/, '');
+    return matchesGlob(path, glob) || matchesGlob(path, `${glob}/**`);
+  });
+  return deciding === undefined || deciding.startsWith('!');
+}
+
+function isCopied(path: string): boolean {
+  const sources = [...read('ops/Dockerfile').matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, line = '']) =>
+    line.split(' '),
+  );
+  return sources.some((source) => path === source || path.startsWith(`${source}/`));
+}
+
+/** Follows imports, also those made later, and addresses of files beside a module. */
+function load(path: string): void {
+  if (loaded.has(path)) return;
+  loaded.add(path);
+  for (const { groups = {} } of read(path).matchAll(
+    /^(?:import|export)\s(?!type\s)(?:[^;']*\sfrom\s)?'(?<declared>[^']+)'|import\('(?<later>[^']+)'\)|new URL\('(?<beside>\.\/[^']+)', import\.meta\.url\)/gm,
+  )) {
+    const name = groups.declared ?? groups.later ?? groups.beside ?? '';
+    const found = name.startsWith('#') ? name.slice(1) : normalize(join(dirname(path), name));
+    if (/^[#.]/.test(name) && existsSync(join(root, found))) load(found);
+  }
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
