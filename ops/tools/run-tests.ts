@@ -9,7 +9,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedis, startRedis } from '#test/servers/redis.ts';
@@ -24,6 +24,8 @@ const BUDGET_SECONDS = 900;
 /** Continuous integration fails beyond this. A slow machine alone should not take as long; a suite out of hand does. */
 const LIMIT_SECONDS = 1500;
 
+const sharedMemory = '/dev/shm';
+
 const backplanes = ['postgres', 'redis'] as const;
 type Backplane = (typeof backplanes)[number];
 
@@ -36,7 +38,8 @@ let missing: string | undefined;
 
 try {
   await using servers = new AsyncDisposableStack();
-  const dir = servers.adopt(await makeFolder(), (path) => rm(path, { recursive: true, force: true }));
+  const place = await placeForServers();
+  const dir = servers.adopt(await makeFolder(place), (path) => rm(path, { recursive: true, force: true }));
   const databaseURL = await provideDatabase(servers, dir);
   const redis = wanted.includes('redis') ? await provideRedis(servers, dir) : undefined;
   missing = redis?.reason;
@@ -63,15 +66,29 @@ function readArguments(args: string[]): { wanted: readonly Backplane[]; watch: b
   return { wanted: named, watch, rest: rest.filter((arg) => arg !== '--watch') };
 }
 
+/**
+ * In memory where there is enough of it: the servers hold up to 1 GB. On ext4, making the 300 files of a database takes 40 to
+ * 100 ms of processor time, since the file system does not use again at once what was deleted lately; on a tmpfs 10 to 17 ms.
+ */
+async function placeForServers(): Promise<string> {
+  const { type, bavail, bsize } = await statfs(sharedMemory).catch(() => ({ type: 0, bavail: 0, bsize: 0 }));
+  const isTmpfs = type === 0x01021994;
+  return isTmpfs && Math.min(bavail * bsize, process.availableMemory() / 2) > 3e9 ? sharedMemory : tmpdir();
+}
+
 /** Its name tells the next run whether it was left behind by one that was killed. */
-async function makeFolder(): Promise<string> {
-  for (const name of await readdir(tmpdir())) {
-    const pid = Number(/^gantry-test-(\d+)-/.exec(name)?.[1]);
-    if (pid > 0 && !isAlive(pid)) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
-  }
-  const dir = await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`));
+async function makeFolder(place: string): Promise<string> {
+  for (const folder of [tmpdir(), sharedMemory]) await removeLeftovers(folder);
+  const dir = await mkdtemp(join(place, `gantry-test-${process.pid}-`));
   await chmod(dir, 0o711); // As root, Postgres runs as another user and has to get through.
   return dir;
+}
+
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const pid = Number(/^gantry-test-(\d+)-/.exec(name)?.[1]);
+    if (pid > 0 && !isAlive(pid)) await rm(join(folder, name), { recursive: true, force: true }).catch(() => {});
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -94,6 +111,7 @@ async function provideDatabase(servers: AsyncDisposableStack, dir: string): Prom
     autovacuum: 'off',
     full_page_writes: 'off',
     synchronous_commit: 'off',
+    max_wal_size: '256MB',
     wal_level: 'minimal',
     max_wal_senders: '0',
     max_connections: '500',
