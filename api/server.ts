@@ -9,6 +9,7 @@ import { answerErrors, unknownPath } from './http/errors.ts';
 import { health, readiness } from './http/health.ts';
 import { mount } from './http/mount.ts';
 import { describeRoutes } from './http/openapi/describe-routes.ts';
+import type { OpenAPI } from './http/openapi/types.ts';
 import { reference } from './http/reference/reference.ts';
 import { requestID } from './http/request-id.ts';
 import type { RouteGroup } from './http/route.ts';
@@ -17,7 +18,12 @@ import type { RouteGroup } from './http/route.ts';
 export function createServer(context: ApiContext, groups: readonly RouteGroup[]): Server {
   const { http } = context.config;
   const served = context.devIssuer ? [...groups, devIssuerRoutes(context.devIssuer)] : groups;
-  const document = describeRoutes(served);
+  // Describing the routes takes 0.1 s, and most processes are never asked for it.
+  let description: OpenAPI | undefined;
+  const document = () => {
+    description ??= describeRoutes(served);
+    return description;
+  };
 
   const app = express();
   app.disable('x-powered-by');
@@ -29,7 +35,7 @@ export function createServer(context: ApiContext, groups: readonly RouteGroup[])
   app.use(crossOrigin(http.corsOrigins));
   app.get('/health', health);
   app.get('/ready', readiness(context));
-  app.get('/openapi.json', (_request, response) => void response.json(document));
+  app.get('/openapi.json', (_request, response) => void response.json(document()));
   app.use('/docs', reference(document));
   mount(
     app,
