@@ -2,8 +2,9 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { EmbeddedEnvironment, Environment } from '#shared/config.ts';
+import { EmbeddedEnvironment, Environment, readConfig } from '#shared/config.ts';
 import { datasourceTypes } from '#shared/datasources/index.ts';
+import { retentions } from '#workers/engine/retention.ts';
 
 const root = join(import.meta.dirname, '../..');
 const decisions = globSync('ops/decisions/[0-9]*.md', { cwd: root }).sort();
@@ -66,6 +67,21 @@ test('the guide to datasources names every type, each once', () => {
   const named = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, type]) => type));
 
   expect(named.sort()).toEqual([...datasourceTypes].sort());
+});
+
+test('the guide to limits says how long the rows of every table are kept', () => {
+  const { retention } = readConfig({ DATABASE_URL: 'postgres://db/gantry' }).worker;
+  const daysOf = (kept: { for: number | keyof typeof retention }) =>
+    typeof kept.for === 'number' ? kept.for : retention[kept.for] / 86_400_000;
+  const [, section = ''] = read('ops/guides/limits.md').split('## How long rows are kept');
+  const rows = [...section.matchAll(/^\|[^|]+\| (`.+?) \| (.+?) \|/gm)];
+  const stated = rows.flatMap(([, tables = '', period = '']) =>
+    [...tables.matchAll(/`(\w+)`/g)].map(([, table]) => [table, Number(/^(\d+) days/.exec(period)?.[1] ?? 0)]),
+  );
+
+  expect(Object.fromEntries(stated)).toEqual(
+    Object.fromEntries(Object.entries(retentions).map(([table, kept]) => [table, daysOf(kept)])),
+  );
 });
 
 describe('the settings in the README', () => {
