@@ -130,20 +130,25 @@ test('whether no key is known', () => {
   expect(knowsNoKey(z.record(z.string(), z.number()), { y: 1 })).toBe(false);
 });
 
-test('takes time in proportion to the body', () => {
-  const schema = z.array(Inner);
-  const bodyOf = (length: number) => Array.from({ length }, (_, index) => ({ x: 1, [`y${index}`]: 1 }));
-  const timeOf = (value: unknown) => {
-    const times = Array.from({ length: 5 }, () => {
-      const began = performance.now();
-      findUnknownFields([schema], value);
-      return performance.now() - began;
+test('reads each value of a body once', () => {
+  const schema = z.array(z.object({ in: Inner }));
+  let reads = 0;
+  const counted = (value: object): object =>
+    new Proxy(value, {
+      get(target, key, receiver) {
+        reads += 1;
+        const child: unknown = Reflect.get(target, key, receiver);
+        return typeof child === 'object' && child !== null ? counted(child) : child;
+      },
     });
-    return Math.min(...times);
+  const readsOf = (length: number) => {
+    reads = 0;
+    const body = Array.from({ length }, (_, index) => counted({ in: { x: 1, [`y${index}`]: 1 }, z: 1 }));
+    expect(findUnknownFields([schema], body).count).toBe(2 * length);
+    return reads;
   };
-  const [small, large] = [bodyOf(5_000), bodyOf(50_000)];
-  timeOf(small);
-  expect(timeOf(large)).toBeLessThan(timeOf(small) * 40 + 5);
+  expect(readsOf(10_000)).toBe(10 * readsOf(1_000));
+  expect(readsOf(1_000)).toBeLessThan(5_000);
 });
 
 /** Schemas of which zod's own answer tells what it has dropped: without transforms, and with no union of two objects. */
@@ -182,7 +187,8 @@ test('the unknown fields are those that zod drops', () => {
   fc.assert(
     fc.property(cases, ([schema, value]) => {
       const parsed = schema.safeParse(value);
-      if (!parsed.success) return;
+      // The key __proto__, which zod leaves out of every record, is not reported.
+      if (!parsed.success || JSON.stringify(value).includes('"__proto__"')) return;
       const { fields } = findUnknownFields([schema], value);
       expect(fields.map(({ path }) => path.map(String))).toEqual(dropped(value, parsed.data));
       found += fields.length;
