@@ -76,7 +76,8 @@ export async function createApiContext(
   const issuer = config.auth.issuer ?? devIssuer?.issuer;
   if (issuer) await rememberIssuer(pool, issuer);
   if (config.auth.testBypass) resources.use(warnOfBypass(logger));
-  const authenticator = overrides.authenticator ?? createAuthenticator(config.auth, { pool, logger, devIssuer });
+  const authenticator =
+    overrides.authenticator ?? resources.use(createAuthenticator(config.auth, { pool, logger, devIssuer }));
   const operators = createOperators({ pool, backplane, logger });
   const watch = resources.use(createRunWatch({ pool, backplane, logger }));
 

@@ -1,10 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { batched } from '#shared/batched.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type KeyStanding, noteKeyUse, readKeys } from '#shared/db/standing.ts';
+import { type KeyStanding, readKeys } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Logger } from '#shared/logger.ts';
-import { createNotes } from './notes.ts';
 
 const prefixLength = 8;
 const format = /^[0-9a-f]{64}$/;
@@ -22,9 +20,9 @@ function storedPartOf(key: string): { prefix: string; hash: Buffer } {
 /** Answers with the identity of a key; throws INVALID_API_KEY for one that is unknown, disabled, expired, or whose creator may no longer act. */
 export type VerifyKey = (key: string) => Promise<KeyStanding & { membership: NonNullable<KeyStanding['membership']> }>;
 
-export function createKeyVerifier(pool: Pool, logger: Logger): VerifyKey {
+/** `noteUse` is called with the id of each key that was used and whose use is to be written. */
+export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void): VerifyKey {
   const find = batched((prefixes: string[]) => readKeys(pool, prefixes));
-  const note = createNotes((keyIDs) => noteKeyUse(pool, keyIDs), logger);
 
   return async (key) => {
     if (!format.test(key)) throw invalid();
@@ -35,7 +33,7 @@ export function createKeyVerifier(pool: Pool, logger: Logger): VerifyKey {
     if (found.isExpired) throw invalid('The API key has expired');
     if (isBlocked) throw invalid('The creator of this API key is blocked');
     if (!membership) throw invalid('The creator of this API key is no longer a member of its tenant');
-    if (!found.isUseNoted) note(found.keyID);
+    if (!found.isUseNoted) noteUse(found.keyID);
     return { ...found, membership };
   };
 }

@@ -2,6 +2,7 @@ import { batched } from '#shared/batched.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import {
   type Membership,
+  noteKeyUse,
   noteSeen,
   type Person,
   readMemberships,
@@ -52,11 +53,16 @@ interface Dependencies {
   devIssuer?: TrustedIssuer | undefined;
 }
 
-export function createAuthenticator(config: AuthConfig, { pool, logger, devIssuer }: Dependencies): Authenticator {
+/** Disposing it writes the last uses of users and keys; before that, the pool must not end. */
+export function createAuthenticator(
+  config: AuthConfig,
+  { pool, logger, devIssuer }: Dependencies,
+): Authenticator & AsyncDisposable {
   const checked = createVerifier(config, { devIssuer, logger });
   const verify = config.testBypass ? bypassing(checked) : checked;
-  const verifyKey = createKeyVerifier(pool, logger);
-  const noteVisit = createNotes((userIDs) => noteSeen(pool, userIDs), logger);
+  const visits = createNotes((userIDs) => noteSeen(pool, userIDs), logger);
+  const keyUses = createNotes((keyIDs) => noteKeyUse(pool, keyIDs), logger);
+  const verifyKey = createKeyVerifier(pool, (keyID) => keyUses.add(keyID));
   const findStanding = batched((questions: StandingQuestion[]) => readStandings(pool, questions));
   const findMembership = batched((questions: { userID: string; tenantID: string }[]) =>
     readMemberships(pool, questions),
@@ -70,7 +76,7 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
       standing = await findStanding(question);
     }
     const identified = present(standing);
-    if (!standing?.isSeenNoted) noteVisit(identified.userID);
+    if (!standing?.isSeenNoted) visits.add(identified.userID);
     return identified;
   }
 
@@ -88,6 +94,9 @@ export function createAuthenticator(config: AuthConfig, { pool, logger, devIssue
       return { userID, email };
     },
     findMembership: (userID, tenantID) => findMembership({ userID, tenantID }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([visits[Symbol.asyncDispose](), keyUses[Symbol.asyncDispose]()]);
+    },
   };
 }
 

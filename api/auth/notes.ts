@@ -2,18 +2,34 @@ import type { Logger } from '#shared/logger.ts';
 
 const writeAfterMs = 1_000;
 
-/** Records last uses in the background: many in one statement, and no request waits for it. */
-export function createNotes(write: (ids: readonly string[]) => Promise<void>, logger: Logger): (id: string) => void {
+/** Records last uses in the background: many in one statement, and no request waits for it. Disposing writes those not yet written. */
+export interface Notes extends AsyncDisposable {
+  add(id: string): void;
+}
+
+export function createNotes(write: (ids: readonly string[]) => Promise<void>, logger: Logger): Notes {
   const used = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let writing = Promise.resolve();
 
   function writeAll(): void {
     const ids = [...used];
     used.clear();
-    write(ids).catch((error: unknown) => logger.debug({ err: error }, 'use not noted'));
+    timer = undefined;
+    writing = write(ids).catch((error: unknown) => logger.debug({ err: error }, 'use not noted'));
   }
 
-  return (id) => {
-    if (used.size === 0) setTimeout(writeAll, writeAfterMs).unref();
-    used.add(id);
+  return {
+    add(id) {
+      timer ??= setTimeout(writeAll, writeAfterMs).unref();
+      used.add(id);
+    },
+    async [Symbol.asyncDispose]() {
+      await writing;
+      if (!timer) return;
+      clearTimeout(timer);
+      writeAll();
+      await writing;
+    },
   };
 }

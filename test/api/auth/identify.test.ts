@@ -12,7 +12,7 @@ describe('who is there', () => {
   let database: FreshDatabase;
   let pool: Pool;
   let provider: IdentityProvider;
-  let authenticator: Authenticator;
+  let authenticator: Authenticator & AsyncDisposable;
   let sub: string;
   beforeAll(async () => {
     database = await freshDatabase();
@@ -24,6 +24,7 @@ describe('who is there', () => {
     );
   });
   afterAll(async () => {
+    await authenticator[Symbol.asyncDispose]();
     await provider[Symbol.asyncDispose]();
     await pool.end();
     await database[Symbol.asyncDispose]();
@@ -116,6 +117,18 @@ describe('who is there', () => {
     await expect(authenticator.identify(undefined, { apiKey: '0123' })).rejects.toMatchObject({
       code: 'INVALID_API_KEY',
     });
+  });
+
+  test('when it closes, it writes the last uses that are not written yet', async () => {
+    const config = { issuer: provider.issuer, audience, jwksURL: undefined };
+    const closing = createAuthenticator(config, { pool, logger: testLogger });
+    const { userID } = await closing.identify(await bearer());
+    const lastSeen = async () => (await pool.query('select last_seen from app_user where id = $1', [userID])).rows[0];
+    expect(await lastSeen()).toEqual({ last_seen: null });
+
+    await closing[Symbol.asyncDispose]();
+
+    expect(await lastSeen()).toEqual({ last_seen: expect.any(Date) });
   });
 
   test('without a provider nobody can sign in', async () => {

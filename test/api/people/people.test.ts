@@ -13,7 +13,7 @@ describe('an invitation', () => {
   let database: FreshDatabase;
   let pool: Pool;
   let provider: IdentityProvider;
-  let authenticator: Authenticator;
+  let authenticator: Authenticator & AsyncDisposable;
   let sub: string;
   let email: string;
   let tenantID: string;
@@ -25,6 +25,7 @@ describe('an invitation', () => {
     authenticator = createAuthenticator(config, { pool, logger: testLogger });
   });
   afterAll(async () => {
+    await authenticator[Symbol.asyncDispose]();
     await provider[Symbol.asyncDispose]();
     await pool.end();
     await database[Symbol.asyncDispose]();
