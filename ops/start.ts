@@ -25,7 +25,7 @@ const watch = process.argv.includes('--watch');
 try {
   await start();
 } catch (error) {
-  // One sentence for a person; the stack only when somebody asks for it.
+  // One sentence; the stack only with LOG_LEVEL=debug.
   console.error(
     `\n${process.env.LOG_LEVEL === 'debug' && error instanceof Error ? error.stack : `Gantry did not start: ${(error as Error).message}`}\n`,
   );
@@ -43,7 +43,7 @@ async function start(): Promise<void> {
   const home = resources.use(await openHome(resolve(settings.home)));
   const logs = join(home.dir, 'logs');
   await mkdir(logs, { recursive: true, mode: 0o700 });
-  // Never closed: until the process ends there may be something to log.
+  // Never closed: the process may log until it ends.
   const apiLog = openSync(join(logs, 'api.log'), 'a');
   say(settings.databaseURL ? 'Asking Postgres …' : 'Starting Postgres …');
   const servers = resources.use(await openServers(settings, home.dir));
@@ -109,7 +109,7 @@ function environment(
     PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
     BOARD_PORT: String(boardPort),
     SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
-    // What a developer connects to runs beside it; said at the start.
+    // A developer's databases run on the same machine; the banner says that this is allowed.
     OUTBOUND_ALLOW: process.env.OUTBOUND_ALLOW ?? '127.0.0.0/8,::1',
     BOARD_OPEN_ON_LOOPBACK: String(process.env.NODE_ENV !== 'production'),
     DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
@@ -118,7 +118,7 @@ function environment(
   };
 }
 
-/** Before the schema is touched: the API would refuse as well, but only after that. */
+/** Checked before the migrations: the API refuses as well, but only after them. */
 async function refuseUsersOfOthers({ db }: Config, logger: Logger): Promise<void> {
   const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
   try {

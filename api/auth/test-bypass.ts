@@ -3,7 +3,7 @@ import type { Logger } from '#shared/logger.ts';
 import { notFound, type VerifyToken } from './user-token.ts';
 
 const prefix = 'test:';
-/** Issuer of the bypass's users, so that none of them is a user of a real issuer. */
+/** Issuer of the bypass's users, so that they never equal a user of a real issuer. */
 const issuer = 'urn:gantry:test-bypass';
 const everyMs = 60_000;
 

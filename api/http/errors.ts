@@ -3,12 +3,12 @@ import { AppError, toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import { describeUnknown, handlingOf } from './handling.ts';
 
-/** The end of the line for whatever no route has taken: an unknown path, or another method of a known one. */
+/** Answers a request that no route has matched: an unknown path, or another method of a known one. */
 export function unknownPath(request: Request): never {
   throw new AppError('INVALID_REQUEST', `There is nothing at ${request.method} ${request.path}`, { status: 404 });
 }
 
-/** The only place that turns an error into an answer; the cause and the stack stay in the log. */
+/** Turns every error into an answer; cause and stack go to the log only. */
 export function answerErrors(logger: Logger) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
@@ -33,21 +33,21 @@ export function answerErrors(logger: Logger) {
   };
 }
 
-/** Nobody is to be woken for these: they pass, or are what somebody has typed in. */
-const notOurs: ReadonlySet<string> = new Set(['UNAVAILABLE', 'UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT']);
+/** Logged as warnings, because an operator cannot mend them: a passing outage, or a tenant's wrong address. */
+const outsideCauses: ReadonlySet<string> = new Set(['UNAVAILABLE', 'UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT']);
 
-/** Somebody is trying what they may not, or too often: worth a line, without what they sent. */
-const watched: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Logged at the usual level, because they may be an attack; without the body that was sent. */
+const suspicious: ReadonlySet<number> = new Set([401, 403, 429]);
 
 function report(logger: Logger, error: AppError, about: Record<string, unknown>): void {
   const line = { ...about, status: error.status, code: error.code };
-  if (watched.has(error.status)) logger.info(line, 'request refused');
+  if (suspicious.has(error.status)) logger.info(line, 'request refused');
   else if (error.status < 500) logger.debug({ ...line, err: error }, 'request refused');
-  else if (notOurs.has(error.code)) logger.warn({ ...line, err: error }, 'request not served');
+  else if (outsideCauses.has(error.code)) logger.warn({ ...line, err: error }, 'request not served');
   else logger.error({ ...line, err: error }, 'request failed');
 }
 
-/** What Express and the body parsers throw at a request that is not even one. */
+/** Errors of Express and of its body parsers, which refuse a request before a route sees it. */
 function fromHTTP(error: unknown): AppError | undefined {
   if (!(error instanceof Error && 'status' in error && typeof error.status === 'number')) return undefined;
   if (error instanceof AppError || error.status < 400 || error.status > 499) return undefined;

@@ -30,10 +30,10 @@ interface Exchange {
 }
 
 type RouteOf<Realm extends Route['realm']> = Extract<Route, { realm: Realm }>;
-/** What the route's schemas have made of the request; its handler knows the types. */
+/** The request as parsed by the route's schemas; their types are erased here, and known to the handler. */
 type AnyParsed = Parsed<z.ZodType, z.ZodType, z.ZodType>;
 
-/** Mounts the table. Of several routes that match a path the first one answers. */
+/** Mounts the routes. Where several match a path, the first answers. */
 export function mount(
   router: IRouter,
   routes: readonly Route[],
@@ -152,7 +152,7 @@ function identify({ context, request }: Exchange, tenantID?: string): Promise<Id
   return context.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), tenantID });
 }
 
-/** Path ids before the body is read, then the rest at once. */
+/** Checks the ids of the path before it reads the body, then query and body together. */
 async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
   const { request, response, readBody, handling } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
@@ -186,9 +186,9 @@ async function handle(
   { input, tenantID, idempotency }: Work,
 ): Promise<StoredAnswer> {
   const work = async () => {
-    // What the schema does not declare does not leave; what it lets through is JSON.
+    // Drops fields that the schema does not declare; the schemas of answers describe JSON only.
     const response = route.response.parse(await route.handle(input, context)) as JsonObject;
-    // A field of the same name that the route declares comes before what is unknown.
+    // A declared field called `unknownFields` wins over ours.
     return { status: route.status ?? 200, response: { ...describeUnknown(handling.unknown), ...response } };
   };
   const claimed = { tenantID, claim: idempotency };
@@ -211,7 +211,7 @@ interface Tools {
   readonly signal: AbortSignal;
 }
 
-/** Made when a handler asks for them: most requests do without one or another, and each costs as much as a permission check. */
+/** Created on first use: most handlers use only some of them, and each costs as much as a permission check. */
 function createTools({ context, response }: Exchange, own: { tenantID?: string; em(): EntityManager }): Tools {
   let em: EntityManager | undefined;
   let log: Logger | undefined;

@@ -16,13 +16,13 @@ export type { Identity, Request, Response };
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** One thing that must be allowed: `permission` on `object` (`<type>:<id>`, `<type>:*`). All of a route's are required. */
+/** A permission that the caller must have on `object` (`<type>:<id>`, `<type>:*`). A route requires all it lists. */
 export interface Access {
   permission: Permission;
   object: string;
 }
 
-/** The same of a handler, which may also ask for whatever can be done. */
+/** A check made by a handler, which may also name permissions that no route has. */
 export interface Demand {
   permission: Permission | ResourcePermission;
   object: string;
@@ -40,17 +40,17 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   params?: P;
   query?: Q;
   body?: B;
-  /** In the place of a body: one file, which the handler reads (`file()`) once the caller is known to be allowed. */
+  /** Takes one file in the place of a body; the handler reads it (`file()`) after the permission check. */
   upload?: Upload;
-  /** The type of what is sent, when the handler sends it itself. */
+  /** The content type, when the handler sends the answer itself. */
   produces?: string;
-  /** What is sent beside `success: true`; parsed before it leaves, so nothing undeclared does. */
+  /** The fields beside `success: true`. The answer is parsed with it, so undeclared fields are never sent. */
   response: R;
-  /** The answer is a secret: nothing on its way keeps it. */
+  /** The answer holds a secret: sent with `Cache-Control: no-store`. */
   isSecret?: true;
-  /** 201 for what creates, 302 for what sends the browser elsewhere (`response.redirect`), else 200. */
+  /** 201 when the route creates something, 302 when it redirects (`response.redirect`), else 200. */
   status?: 200 | 201 | 302;
-  /** Statuses to document beyond those that follow from the rest. */
+  /** Statuses to document beyond those derived from the other fields. */
   errors?: readonly ('401' | '404' | '409' | '429' | '502' | '504')[];
 }
 
@@ -76,18 +76,18 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   tenantID: string;
   caller: Caller;
   identity: Identity;
-  /** Narrowed to the tenant: another tenant's rows are not there. */
+  /** Filtered to the tenant: it cannot read another tenant's rows. */
   em: EntityManager;
   log: Logger;
   /** The condition that narrows a list to what this caller may see: spread it into the others. `column`, if not `id`, has the object's id. */
   visible(permission: Permission, column?: string): Promise<Condition>;
-  /** Throws PERMISSION_DENIED unless every one is allowed: for what only the handler can know. */
+  /** Throws PERMISSION_DENIED unless all are allowed. For objects that only the handler can find. */
   require(access: readonly Demand[]): Promise<void>;
-  /** Whether the caller holds a permission on everything of its type, without an exception: for what is granted to others. */
+  /** Whether the caller holds a permission on every object of its type, with no deny rule: required to grant it to others. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
   /**
-   * Notes fields of the body that only the handler can tell are unknown; `at` leads to where they were looked for. Throws
-   * VALIDATION_ERROR if the client wants strict handling, so it comes before anything is changed.
+   * Reports unknown fields that only the handler can detect; `at` is the path of the value they are in. Throws VALIDATION_ERROR
+   * if the client wants strict handling, so call it before any write.
    */
   reportUnknown(found: UnknownFields, at?: readonly (string | number)[]): void;
   idempotency: IdempotencyClaim | undefined;
@@ -110,7 +110,7 @@ export interface UserInput<P extends z.ZodType, Q extends z.ZodType, B extends z
 export interface OperatorInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Parsed<P, Q, B> {
   operator: OperatorSession;
   request: Request;
-  /** Of the whole deployment: narrowed to no tenant. */
+  /** Reads the rows of every tenant. */
   em: EntityManager;
   log: Logger;
   idempotency: IdempotencyClaim | undefined;
@@ -134,7 +134,7 @@ type Gate<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
     }
   | { access: (request: Parsed<P, Q, B>) => readonly [Access, ...Access[]]; permission?: never; object?: never };
 
-/** Whether a path has a parameter `:xID`. A path that is not a literal may have one. */
+/** Whether a path has a parameter `:xID`; true for a path that is not a literal, because it may have one. */
 type NamesOne<Path extends string> = string extends Path
   ? true
   : Path extends `${string}:${infer Name}/${infer Rest}`
@@ -145,7 +145,7 @@ type NamesOne<Path extends string> = string extends Path
       ? true
       : false;
 
-/** What a path with an id must come with: a route that checked its type alone would ignore the rules on that one object. */
+/** A path with an id needs one of these: a check of the type alone would ignore the rules on that object. */
 type ObjectOf<Path extends string> =
   NamesOne<Path> extends true
     ? { onWholeType: true } | { filter: true } | { access: unknown } | { object: unknown }
@@ -156,14 +156,14 @@ export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z,
   Gate<P, Q, B> &
   ObjectOf<Path> & {
     path: Path;
-    /** The path is whole: the contract has this one outside of `/tenants`, with a `:tenantID` of its own. */
+    /** `path` is complete: the contract puts this route outside of `/tenants`, with a `:tenantID` of its own. */
     isWholePath?: true;
     /**
-     * Opens the route to a caller with the permission on any object of its type. The handler narrows a list to what the caller
-     * may read (`visible`), or checks the object that it finds (`require`).
+     * Admits a caller with the permission on at least one object of its type. The handler filters a list to the objects that the
+     * caller may read (`visible`), or checks the object that it finds (`require`).
      */
     filter?: true;
-    /** The path has an id, but the policy has no rules for single objects of this kind: the permission is on all of them. */
+    /** The path has an id, but policies have no rules for single objects of this type: the permission covers all of them. */
     onWholeType?: true;
     handle: Handler<TenantInput<P, Q, B>, R>;
   };
@@ -171,18 +171,18 @@ export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z,
 export type UserRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<'transaction' | 'outside'> &
   Shapes<P, Q, B, R> & {
     handle: Handler<UserInput<P, Q, B>, R>;
-    /** Adds to the answer what can be found out only once it is true: after the transaction, also for a replayed answer. */
+    /** Adds fields that can be computed only after the transaction has committed; also called for a replayed answer. */
     complete?: (answer: z.output<R>, input: UserInput<P, Q, B>, context: ApiContext) => Promise<z.input<R>>;
   };
 
 export type OperatorRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
   Shapes<P, Q, B, R> & {
-    /** The handler writes an entry of its own kind instead. */
+    /** The handler writes its own audit entry instead. */
     isRecordedByHandler?: boolean;
     handle: Handler<OperatorInput<P, Q, B>, R>;
   };
 
-/** Without a caller there is no idempotency key: a key is one caller's. */
+/** An idempotency key belongs to a caller, so a route without one takes none. */
 export type PublicRouteDefinition<P extends Z, Q extends Z, B extends Z, R extends Z> = Verb<never> &
   Shapes<P, Q, B, R> & {
     handle: Handler<PublicInput<P, Q, B>, R>;
@@ -201,7 +201,7 @@ export type Route =
   | (ErasedShapes & { realm: 'operator'; isRecordedByHandler?: boolean; handle: ErasedHandler })
   | (ErasedShapes & { realm: 'public'; handle: ErasedHandler });
 
-/** Routes that the reference shows together. */
+/** Routes that the API reference lists under one tag. */
 export interface RouteGroup {
   tag: string;
   description: string;
@@ -239,7 +239,7 @@ export function tenantRoute<
     realm: 'tenant',
     filter: filter ?? false,
     ...(permission && { permission }),
-    // Typed where it was written; here only handed through.
+    // Checked against the route's own types in its definition; here it is only passed on.
     access:
       (access as ((request: ErasedParsed) => readonly Access[]) | undefined) ??
       ((request) => [
@@ -255,7 +255,7 @@ export function userRoute<P extends Z = NoFields, Q extends Z = NoFields, B exte
   return { ...(definition as unknown as ErasedShapes & { handle: ErasedHandler }), realm: 'user' };
 }
 
-/** A route under `/api/v1/operator`: for a session of an operator and for nobody else; what is not a GET is recorded. */
+/** A route under `/api/v1/operator`. It wants an operator's session; every method but GET is recorded. */
 export function operatorRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
   definition: OperatorRouteDefinition<P, Q, B, R>,
 ): Route {
@@ -266,7 +266,7 @@ export function operatorRoute<P extends Z = NoFields, Q extends Z = NoFields, B 
   };
 }
 
-/** A route without credentials: the exception is visible in its name. */
+/** A route without authentication. */
 export function publicRoute<P extends Z = NoFields, Q extends Z = NoFields, B extends Z = NoBody, R extends Z = Z>(
   definition: PublicRouteDefinition<P, Q, B, R>,
 ): Route {

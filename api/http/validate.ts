@@ -6,20 +6,20 @@ import type { Parsed } from './route.ts';
 import { findUnstorable } from './storable.ts';
 import { findUnknownFields, knowsNoKey, type UnknownFields } from './unknown-fields.ts';
 
-/** Where a value came from, and what says whether it will do. */
+/** A part of the request and its schema. */
 interface Check {
   part: keyof Parsed<z.ZodType, z.ZodType, z.ZodType>;
   schema: z.ZodType | undefined;
   value: unknown;
-  /** Every field is optional, so a value in which no field is known would change nothing: it is refused. */
+  /** Refuses a value with fields of which none is known: every field of an update is optional, so it would change nothing. */
   isUpdate?: boolean;
 }
 
 const maxIssues = 50;
 
 /**
- * The values as their schemas want them, in order, or one VALIDATION_ERROR that names every place. Unknown fields are noted for the
- * answer, or are among the errors.
+ * Parses each value with its schema, in order, or throws one VALIDATION_ERROR that lists every issue. Unknown fields go into the
+ * answer, or among the issues if the client wants strict handling.
  */
 export function validate(checks: readonly Check[], handling: Handling): unknown[] {
   const issues: Issue[] = [];
@@ -54,7 +54,7 @@ function read({ part, schema, value }: Check): { value?: unknown; issues: Issue[
   return { issues };
 }
 
-/** The unknown fields that are errors; others are noted. */
+/** Returns unknown fields that are errors; reports the others in the answer. */
 function refusedFields({ part, schema, value, isUpdate }: Check, handling: Handling): UnknownFields {
   const none: UnknownFields = { fields: [], count: 0 };
   // The path has only the parameters that its route names.

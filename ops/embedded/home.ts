@@ -52,7 +52,7 @@ function asRing(text: string): string {
 
 class AlreadyRunning extends Error {}
 
-/** As root, the folder goes to the owner of the project, who can then start without root. Nobody else gets in. */
+/** As root, gives the folder to the owner of the project, who can then start without root. Mode 0700 keeps other users out. */
 async function makeDir(dir: string): Promise<void> {
   const created = await mkdir(dir, { recursive: true, mode: 0o700 });
   if (created !== undefined) await giveTo(dirname(created), dir);
@@ -80,7 +80,7 @@ async function take(path: string): Promise<() => void> {
   return () => database.close();
 }
 
-/** A half-written key would seal secrets that nobody can open again, so it appears whole and on disk, or not at all. */
+/** Writes beside the file, syncs, renames: secrets sealed with a half-written key could never be opened again. */
 async function readOrMake(path: string): Promise<string> {
   const existing = await readIfThere(path);
   if (existing !== undefined) return existing.trim();
@@ -98,7 +98,7 @@ async function writeOwned(path: string, text: string): Promise<void> {
   await giveTo(dirname(path), path);
 }
 
-/** What root makes belongs to whoever the folder around it belongs to. */
+/** As root, gives a new file to the owner of its folder. */
 async function giveTo(folder: string, path: string): Promise<void> {
   if (!isRoot()) return;
   const { uid, gid } = await stat(folder);

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A loopback port nobody listens on. It lies below the range the kernel takes client ports from:
- * a client that keeps dialling a stopped server in that range can end up connected to itself.
+ * Finds a free loopback port, below the range from which the kernel takes client ports: a client that keeps dialling a stopped
+ * server in that range can end up connected to itself.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -16,7 +16,7 @@ export async function isFree(port: number): Promise<boolean> {
   return (await portProblem(port)) === null;
 }
 
-/** Why nobody can listen there now, or null. */
+/** Why the port cannot be used now, or null if it can. */
 export async function portProblem(port: number): Promise<string | null> {
   const server = createServer();
   try {

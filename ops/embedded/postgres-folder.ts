@@ -15,7 +15,7 @@ export interface Binaries {
   readonly initdb: string;
 }
 
-/** A missing folder and an empty one are the same: there is nothing in them to lose. */
+/** Whether the folder is missing or empty. */
 export async function isFresh(dir: string): Promise<boolean> {
   try {
     return (await readdir(dir)).length === 0;
@@ -25,7 +25,7 @@ export async function isFresh(dir: string): Promise<boolean> {
   }
 }
 
-/** Leaves a complete folder or none: it is made beside its place and renamed once everything is in it. */
+/** Creates the folder under another name and renames it when it is complete, so a crash leaves no half of it. */
 export async function createFolder(dir: string, user: ServiceUser, binaries: Binaries, fsync: string): Promise<void> {
   const draft = `${dir}.new`;
   const data = join(draft, 'data');
@@ -54,13 +54,13 @@ export async function createFolder(dir: string, user: ServiceUser, binaries: Bin
   await syncFolder(dirname(dir));
 }
 
-/** Where the server of a folder is found while it runs; undefined when none ever has. */
+/** The address of the folder's server while it runs; undefined if the folder never had one. */
 export async function findURL(dir: string, database: string): Promise<string | undefined> {
   const [port, password] = await Promise.all([readIfThere(join(dir, 'port')), readIfThere(join(dir, 'password'))]);
   return port && password && `postgres://${role}:${password}@127.0.0.1:${port.trim()}/${database}`;
 }
 
-/** Refuses a folder that is not one of ours, or that this Postgres cannot open. */
+/** Throws if the folder was not made by createFolder, or if this version of Postgres cannot open it. */
 export async function checkFolder(dir: string): Promise<void> {
   const version = (await readIfThere(join(dir, 'data', 'PG_VERSION')))?.trim();
   const advice = 'or move it away to start afresh';
@@ -80,8 +80,8 @@ export async function checkFolder(dir: string): Promise<void> {
 }
 
 /**
- * The superuser has no password, so nobody ever connects as one: were our role a superuser,
- * an injected COPY … TO PROGRAM would run with whatever rights the server process was lent.
+ * The superuser has no password, so it cannot connect. Were our role a superuser, an injected COPY … TO PROGRAM would run with the
+ * rights of the server process.
  */
 function createRole(password: string): string {
   return `CREATE ROLE ${role} LOGIN CREATEDB CREATEROLE PASSWORD '${password}'\n`;
@@ -99,5 +99,5 @@ async function write(user: ServiceUser, path: string, text: string): Promise<voi
   await user.own(path);
 }
 
-/** Nothing of ours: a PGPORT or PGOPTIONS in our environment must not reach the server. */
+/** A fixed environment: PGPORT or PGOPTIONS of this process must not reach the server. */
 export const serverEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };

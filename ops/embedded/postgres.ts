@@ -148,7 +148,7 @@ class Server {
     return this.#child?.pid ?? 0;
   }
 
-  /** Starts on the port used last, so that a second start leaves no client behind; on another if somebody took it. */
+  /** Starts on the port used last, so that clients of the last start find it again; on another if that one is taken. */
   async start(): Promise<void> {
     const portFile = join(this.#options.dir, 'port');
     const remembered = Number(await readIfThere(portFile));
@@ -180,7 +180,7 @@ class Server {
     await this.#endLeftovers();
   }
 
-  /** SIGINT is Postgres's fast shutdown: it breaks connections and writes a checkpoint. SIGQUIT leaves that to the next start. */
+  /** Stops by SIGINT, Postgres's fast shutdown with a checkpoint; then by SIGQUIT, which leaves recovery to the next start. */
   async stop(): Promise<void> {
     await this.#end(['SIGINT', 'SIGQUIT', 'SIGKILL']);
   }
@@ -190,12 +190,12 @@ class Server {
     if (this.#child) await endChild(this.#child, signals);
   }
 
-  /** Also what a `kill -9` of us or of the server left running: two servers in one folder would destroy it. */
+  /** Ends servers that an earlier, killed process left running: two servers in one folder would destroy it. */
   async #endLeftovers(): Promise<void> {
     await endProcesses(() => processesIn(this.#data), 'SIGINT');
   }
 
-  /** In a session of its own: a terminal's Ctrl-C must not stop the database before the runs have been handed back. */
+  /** Detached: a terminal's Ctrl-C must not stop the database before the workers have handed back their runs. */
   async #launch(): Promise<void> {
     const { log, user, command } = this.#options;
     await using file = await open(log, 'a', 0o600);
@@ -216,7 +216,7 @@ class Server {
     });
   }
 
-  /** The last line of postmaster.pid is how pg_ctl knows, too. Crash recovery may take a while, so only an end ends the wait. */
+  /** Reads the last line of postmaster.pid, as pg_ctl does. Crash recovery may be slow, so there is no time limit. */
   async #ready(child: ChildProcess, logged: number): Promise<void> {
     const pidFile = join(this.#data, 'postmaster.pid');
     while (!hasExited(child)) {
@@ -232,7 +232,7 @@ class Server {
     return Buffer.from(text).subarray(logged).toString().trim().split('\n').slice(-8).join('\n');
   }
 
-  /** Somebody's `kill -9`, or the kernel out of memory. Five times a minute is no accident any more. */
+  /** Restarts a server that was killed (`kill -9`, or the kernel out of memory); gives up after five times in a minute. */
   async #revive(): Promise<void> {
     const now = Date.now();
     this.#revivals = [...this.#revivals.filter((time) => time > now - 60_000), now];
@@ -259,7 +259,7 @@ async function ensureDatabase({ database, ...connection }: EmbeddedPostgres['con
   }
 }
 
-/** One sentence for whoever typed `npm start`; the cause stays attached for whoever debugs. */
+/** One sentence for the terminal; the cause stays attached for LOG_LEVEL=debug. */
 function readable(error: unknown, dir: string): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   const said = `${error.message} ${'stderr' in error ? error.stderr : ''}`;

@@ -1,9 +1,9 @@
 /**
- * Whom Postgres runs as. It refuses uid 0, and a bare machine is often used as root.
+ * The user that Postgres runs as. Postgres refuses uid 0, and a bare machine is often used as root.
  *
- * As root we hand it to the owner of the folder if that is an ordinary user (who can then delete what it leaves),
- * else to a system user. That user may be unable to walk to the binaries and the data, because the clone lies in /root
- * or in a `mktemp -d`: then the process keeps one capability of root's, the least that will do.
+ * As root, it is the owner of the folder if that is an ordinary user (who can then delete the files), else a system user. That user
+ * may be unable to reach the binaries and the data, because the clone is in /root or in a `mktemp -d`: then the process keeps one
+ * capability of root, the weakest that is enough.
  */
 import { execFile } from 'node:child_process';
 import { chown, stat } from 'node:fs/promises';
@@ -14,9 +14,9 @@ import { tiedToParent } from './processes.ts';
 const exec = promisify(execFile);
 
 export interface ServiceUser {
-  /** Turns a command into one that runs as this user and gets the signal when we are gone. */
+  /** Wraps a command to run as this user and to get the signal when this process ends. */
   command(deathSignal: 'INT' | 'KILL', command: readonly string[]): string[];
-  /** Makes a file or folder of ours theirs. */
+  /** Gives a file or folder to this user. */
   own(path: string): Promise<void>;
 }
 

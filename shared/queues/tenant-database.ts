@@ -20,7 +20,7 @@ const fields = {
 /** What would be done is answered, and not done. */
 const preview = z.boolean();
 
-/** What can be done in the database of a tenant; checked in form by whoever asks, and against the database by the worker. */
+/** The operations on a tenant's database. The API checks their form, the worker checks them against the database. */
 export const DatabaseOperation = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('executeSQL'),

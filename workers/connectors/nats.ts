@@ -166,7 +166,7 @@ function known(error: unknown, where: string): unknown {
   if (error instanceof AppError) return error;
   const cause = error instanceof errors.RequestError ? error.cause : error;
   if (error instanceof errors.NoRespondersError || cause instanceof errors.NoRespondersError)
-    return new AppError('DB_ERROR', 'subject: nobody answers there', { cause: error });
+    return new AppError('DB_ERROR', 'subject: no service answers requests on it', { cause: error });
   if (error instanceof errors.TimeoutError || cause instanceof errors.TimeoutError)
     return new AppError('UPSTREAM_TIMEOUT', `${where}: no reply came in time`, { cause: error, retry: false });
   if (cause instanceof errors.PermissionViolationError)

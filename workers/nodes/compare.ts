@@ -1,7 +1,7 @@
 import type { Json } from '#shared/json.ts';
 import type { PlainOperator } from '#shared/nodes/condition.ts';
 
-/** Equality and search compare texts, order compares numbers, whatever the types. What cannot be compared does not match. */
+/** Equality and search convert both values to text, order converts both to numbers. Values that cannot be converted do not match. */
 export function compare(operator: PlainOperator, left: Json, right: Json | undefined): boolean {
   try {
     return comparisons[operator](left, right);

@@ -27,5 +27,7 @@ export const runDataCollection: Executor<typeof dataCollection> = async ({ confi
   if (fact.submission) return { output: { [config.outputVariable]: fact.submission, success: true }, exit: 'output' };
   if (config.timeoutHandle)
     return { output: { [config.outputVariable]: null, success: false, expired: true }, exit: config.timeoutHandle };
-  throw new AppError('NODE_TIMEOUT', `Nobody answered within ${config.expiryMinutes} minutes`, { retry: false });
+  throw new AppError('NODE_TIMEOUT', `The form was not answered within ${config.expiryMinutes} minutes`, {
+    retry: false,
+  });
 };

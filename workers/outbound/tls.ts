@@ -16,7 +16,7 @@ export interface Certificates {
   caCertificate?: string | undefined;
 }
 
-/** Verifies the certificate against the name that the tenant wrote, whatever address the name stands for. */
+/** Verifies the certificate against the host name that the tenant entered, not against the address it resolves to. */
 export function tlsOptions(host: string, { tlsVerify, caCertificate }: Certificates) {
   return {
     // Names in certificates and in SNI have no trailing dot, and SNI is for names only.

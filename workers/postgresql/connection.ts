@@ -119,7 +119,7 @@ function driverFor(
 }
 
 /**
- * Settings that our readers of values and our quoting rely on, whatever the role or the database has set. The order of day and
+ * Settings that our parsing of values and our quoting rely on; they override those of the role and of the database. The order of day and
  * month stays. These are statements and not connection parameters, because poolers pass on statements only. The time limit ends
  * statements whose worker died, and does not replace one of the role. The last line lets a busy server notice a closed connection.
  */
