@@ -31,7 +31,7 @@ export interface Asking extends AsyncDisposable {
   ): Promise<z.output<D['answer']>>;
 }
 
-/** What a worker sends back, sealed. */
+/** A worker's reply, sealed. */
 export const Outcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
 
 /** Longer than for a job that has a row: a question that was not enqueued is not found by the sweep. */

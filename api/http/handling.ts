@@ -9,7 +9,7 @@ export interface Handling {
   readonly unknown: UnknownFields;
 }
 
-/** Begins what `handlingOf` answers for the rest of the request. */
+/** Reads the preference of the request and keeps it for `handlingOf`. */
 export function openHandling(request: Request, response: Response): Handling {
   const preference = readPreferences(request.get('prefer')).get('handling')?.toLowerCase();
   const isStrict = preference === 'strict';
@@ -19,13 +19,13 @@ export function openHandling(request: Request, response: Response): Handling {
   return handling;
 }
 
-/** Lenient, with nothing found, for a request that no route has taken. */
+/** The handling of this request; lenient if no route has matched it. */
 export function handlingOf(response: Response): Handling {
   const { handling } = response.locals as { handling?: Handling };
   return handling ?? { isStrict: false, unknown: { fields: [], count: 0 } };
 }
 
-/** Notes unknown fields for the answer; with strict handling throws VALIDATION_ERROR instead. `at` leads to where they were found. */
+/** Adds unknown fields to the answer, or throws VALIDATION_ERROR if handling is strict. `at` is the path of the value they are in. */
 export function reportUnknown(
   { isStrict, unknown }: Handling,
   found: UnknownFields,
@@ -38,12 +38,12 @@ export function reportUnknown(
   unknown.count += found.count;
 }
 
-/** As an error lists them, with zod's name for such an issue. */
+/** Converts unknown fields to issues of an error, with zod's code for them. */
 export function asIssues(fields: UnknownFields['fields']): Issue[] {
   return fields.map((field) => ({ ...field, type: 'unrecognized_keys' }));
 }
 
-/** What an answer says of them: nothing when there are none, and how many there are when they are not all listed. */
+/** The fields to add to an answer: none if nothing was unknown, with a count if not all are listed. */
 export function describeUnknown({ fields, count }: UnknownFields) {
   if (count === 0) return {};
   return { unknownFields: fields, ...(count > fields.length && { unknownFieldCount: count }) };

@@ -37,7 +37,7 @@ export function knowsNoKey(schema: Schema, value: unknown): boolean {
   return !isOpen && keys.length > 0 && !keys.some((key) => fields.has(key));
 }
 
-/** A place in the value; paths are put together only for what is reported. */
+/** A position in the value; a path is built only for a field that is reported. */
 interface Place {
   found: UnknownFields;
   at?: readonly (string | number)[];
@@ -83,7 +83,7 @@ function pathOf(place: Place): (string | number)[] {
   return [...(outermost.at ?? []), ...keys.reverse()];
 }
 
-/** What the schemas of one place say about a value there. */
+/** The schemas of one position, and what they read of a value there. */
 interface Part {
   /** No key can be unknown in here, however deep. */
   readonly isSilent: boolean;
@@ -100,7 +100,7 @@ interface Keys {
   readonly isOpen: boolean;
 }
 
-/** Made once for each schema of a route, of which there are many thousand, and not for each value. */
+/** Computed once for each schema; the routes have several thousand. */
 const parts = new WeakMap<Schema, Part>();
 const keysOfSchema = new WeakMap<Schema, Keys>();
 
@@ -135,7 +135,7 @@ function createPart(schemas: readonly Schema[]): Part {
 }
 
 function createKeys(readers: readonly Schema[]): Keys {
-  // Nothing is known of what is inside a value that goes on as it is, or that is wrong already.
+  // No key is unknown in a value that is passed on unread, or that its schema refuses anyway.
   if (readers.length === 0 || readers.some(passesOn)) return { fields: new Map(), rest: undefined, isOpen: true };
   const names = new Set(readers.flatMap((schema) => Object.keys(shapeOf(schema))));
   const below = (name: string) => readers.flatMap((schema) => fieldOf(schema, name) ?? restOf(schema) ?? []);
@@ -174,14 +174,14 @@ function hasKeys(schema: Schema): boolean {
   return type === 'object' || type === 'record' || passesOn(schema);
 }
 
-/** A value of these goes on as it is, to be read later or by other code. */
+/** Whether the schema passes the value on unread, to other code. */
 function passesOn(schema: Schema): boolean {
   return passing.has(defOf(schema).type);
 }
 
 const passing: ReadonlySet<string> = new Set(['any', 'unknown', 'custom', 'transform']);
 
-/** The schemas that read the value itself, without those that only wrap them or choose between them. */
+/** The schemas that read the value itself: wrappers are removed, and unions resolved by the value. */
 function readersOf(schemas: readonly Schema[], value: object): readonly Schema[] {
   const [only] = schemas;
   const readers =
@@ -198,13 +198,13 @@ function readersIn(schema: Schema, value: object): readonly Schema[] {
   const def = defOf(schema);
   if (def.type === 'union') return readersOf(choicesFor(def, value), value);
   if (def.type === 'intersection') return readersOf([def.left, def.right], value);
-  // What comes out of a transform is no part of the request.
+  // The output of a transform is not part of the request.
   if (def.type === 'pipe') return readersIn(def.in, value);
   const inner = wrappedIn(schema);
   return inner ? readersIn(inner, value) : [schema];
 }
 
-/** Whether nothing that the schema reads can have an unknown key, however deep. */
+/** Whether no object in the schema, at any depth, can have an unknown key. */
 function isSilent(schema: Schema): boolean {
   const reached = new Set([schema]);
   for (const one of reached) for (const part of insideOf(one)) reached.add(part);

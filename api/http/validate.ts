@@ -69,7 +69,7 @@ function refusedFields({ part, schema, value, isUpdate }: Check, handling: Handl
 /** For a route that takes no query. */
 const NoFields = z.object({});
 
-/** For what calls itself once for each level of a value: however deep a body is, it must not look like a fault of ours. */
+/** Turns a stack overflow in a recursive `work`, caused by a deeply nested body, into a 400. */
 export function refuseTooDeep<T>(work: () => T): T {
   try {
     return work();

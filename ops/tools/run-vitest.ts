@@ -57,7 +57,7 @@ function summarize(modules: readonly TestModule[], unhandledErrors: readonly Ser
   };
 }
 
-/** What failed without a test to blame: a file that does not load or whose process died, a hook around a whole suite. */
+/** Failures outside any test: a file that does not load or whose process died, or a hook around a suite. */
 function brokenParts(module: TestModule): string[] {
   const unfinished = ['pending', 'queued'].includes(module.state());
   const suites = [...module.children.allSuites()].filter((suite) => suite.errors().length > 0);

@@ -1,4 +1,4 @@
-/** What vitest.config.ts knows of the test files, mostly by reading them. Paths are relative to the repository. */
+/** Properties of the test files for vitest.config.ts, mostly read from their text. Paths are relative to the repository. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 

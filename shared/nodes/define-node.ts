@@ -57,7 +57,7 @@ export interface NodeDefinition<
   readonly templated?: readonly (FieldOf<Config> | `${FieldOf<Config>}.${string}`)[];
   /** Platform defaults, overridden by `workflowOptions` and by the node. */
   readonly timeoutSeconds: number;
-  /** What the editor starts a new node with. */
+  /** The configuration of a new node in the editor. */
   readonly defaultValue: z.input<Config>;
 }
 

@@ -10,7 +10,7 @@ import { twilio } from '#shared/datasources/presets/twilio.ts';
 import type { Connection } from '../connections/connection.ts';
 import type { Connector, ConnectorContext } from './connector.ts';
 
-/** What each datasource type does; loaded when the first datasource of the type is opened, and the driver with it. */
+/** The connector of each datasource type. It and its driver are loaded when the first datasource of the type is opened. */
 const connectors = {
   tenantdb: async () => (await import('./tenantdb.ts')).connectTenantdb,
   nats: async () => (await import('./nats.ts')).connectNats,
@@ -45,7 +45,7 @@ type ErasedConnector = (
   context: ConnectorContext,
 ) => Promise<Connection<AnyDatasource>> | Connection<AnyDatasource>;
 
-/** What opens a datasource of this type. */
+/** Loads the connector of a datasource type. */
 export async function connectorOf({ type }: AnyDatasource): Promise<ErasedConnector> {
   // The options have been parsed by the type's own schema, which is what the connector's type asks for.
   return (await connectors[type]()) as unknown as ErasedConnector;

@@ -52,12 +52,12 @@ function requestFor({ operator, leftValue, rightValue }: Comparison, { run }: Co
   const limits = { tenantID: run.tenantID, timeoutMs: Math.min(evaluationMs, run.timeoutMs) };
   const text = toText(leftValue);
   if (operator === 'expression') return { ...limits, code: `return Boolean((\n${text}\n));`, args: { ctx: run.scope } };
-  // Some patterns take longer than the universe will last; here they would hold up every run of the process.
+  // In the sandbox, because some patterns backtrack without end and would block the event loop of this process.
   const code = 'return new RegExp(pattern).test(text);';
   return { ...limits, code, args: { text, pattern: toText(rightValue) } };
 }
 
-/** What the code does wrong counts as false; what goes wrong around it does not. */
+/** Evaluates to false if the tenant's code fails; throws if the sandbox does. */
 async function evaluate(
   request: SandboxRequest,
   { signal }: ConditionTask,

@@ -8,7 +8,7 @@ import type { Reach } from '../connectors/reach.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 
-/** What a node knows of the run it is in. `scope` is what templates and code call `ctx`. */
+/** A node's view of its run. `scope` is what templates and code call `ctx`. */
 export interface NodeRun {
   readonly instanceID: string;
   readonly tenantID: string;
@@ -63,5 +63,5 @@ type Outcome<D extends AnyNode> = true extends D['ends']
   ? { output: { status: EndStatus; workflowOutput: JsonObject; [more: string]: Json }; exit: null }
   : { output: JsonObject; exit: ExitOf<D> };
 
-/** What a node kind does: answers with an output and the exit it leaves by, or parks. Throws an AppError to fail. */
+/** Executes a node: returns an output and an exit, or parks. Throws an AppError to fail. */
 export type Executor<D extends AnyNode> = (task: Task<D>, context: NodeContext) => Promise<Outcome<D> | Park>;

@@ -31,7 +31,7 @@ type ErasedExecutor = (
   context: NodeContext,
 ) => Promise<{ output: JsonObject; exit: string | null } | Park>;
 
-/** What a node of this kind does. */
+/** The executor of a node kind. */
 export function executorOf({ kind }: AnyNode): ErasedExecutor {
   // The engine has parsed the config with the kind's own schema, which is what the executor's type asks for.
   return executors[kind] as unknown as ErasedExecutor;

@@ -31,12 +31,12 @@ export function createComponents(known: Record<string, Schema>): Components {
   return { schemas, toSchema };
 }
 
-/** The schema itself in the place of a reference to it. */
+/** Follows references until it reaches the schema itself. */
 export function resolve(schema: Schema, schemas: Record<string, Schema>): Schema {
   return schema.$ref === undefined ? schema : resolve(schemas[schema.$ref.slice(PREFIX.length)] ?? {}, schemas);
 }
 
-/** References are to the root of the document. */
+/** Rewrites local references to the components of the document. */
 function refer(schema: Schema, $defs: Record<string, Schema>): Schema {
   const text = JSON.stringify(schema).replace(
     /"#\/\$defs\/(\w+)"/g,
@@ -53,13 +53,13 @@ function nameOf(local: string, $defs: Record<string, Schema>): string {
 
 const JSON_VALUE = { title: 'Json', description: 'Any JSON value' };
 
-/** What a reader needs, and nothing a client would have to be changed for when an answer grows by a field. */
+/** Removes keywords that help no reader, and `additionalProperties: false`, so that a new field in an answer breaks no client. */
 function shorten({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }) {
   if (jsonSchema.format) delete jsonSchema.pattern;
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-  // zod leaves out the examples of what a transform follows.
+  // zod leaves out the examples of a schema with a transform.
   const examples = z.globalRegistry.get(zodSchema)?.examples;
   if (examples) jsonSchema.examples = examples as typeof jsonSchema.examples;
   if (zodSchema !== Json) return;

@@ -106,7 +106,7 @@ function answerOf({ produces, response }: Route, { schemas, toSchema }: Componen
   return { 'application/json': { schema: inEnvelope(schema), example } };
 }
 
-/** What the example needs: another body may ask for more. */
+/** The permissions that the example needs; another body may need more. */
 function permissionsOf(route: Route, example: unknown): string[] {
   if (route.realm !== 'tenant') return [];
   const params = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, name]));

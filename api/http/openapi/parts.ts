@@ -32,7 +32,7 @@ export const fileSchema: Schema = {
   required: ['file'],
 };
 
-/** What an answer's schema says, with `success` beside it. */
+/** Adds `success` to the schema of an answer. */
 export function inEnvelope(schema: Schema): Schema {
   for (const choice of ['anyOf', 'oneOf'] as const)
     if (schema[choice]) return { ...schema, [choice]: schema[choice].map(inEnvelope) };

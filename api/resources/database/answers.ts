@@ -19,7 +19,7 @@ const changeFields = {
   preview: z.boolean(),
 };
 
-/** What a change of the database's form answers. */
+/** The answer to a change of the database's structure. */
 export const Changed = z.object(changeFields).meta({ id: 'DatabaseChange', examples: [exampleChange] });
 
 const NewSchema = z.object({ databaseSchemaName: z.string() }).meta({ id: 'NewDatabaseSchema' });
