@@ -6,7 +6,15 @@ export type DatabaseFilter =
   | { all: DatabaseFilter[] }
   | { any: DatabaseFilter[] }
   | { not: DatabaseFilter }
-  | { column: string; operator: Operator; value: Json };
+  | Condition;
+
+interface Condition {
+  column: string;
+  operator: Operator;
+  value: Json;
+  /** Path of the value in the filter, for errors: `AND`, 0, `id`, `=`. */
+  path: (string | number)[];
+}
 
 const operators = ['=', '!=', '<', '<=', '>', '>=', 'LIKE', 'ILIKE', 'IN', 'NOT IN', 'IS NULL', 'BETWEEN'] as const;
 export type Operator = (typeof operators)[number];
@@ -86,7 +94,7 @@ function parse(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
         const operator = operators.find((known) => known === name.toUpperCase());
         if (!operator) return refuse([...path, name], `is not an operator; expected one of ${operators.join(', ')}`);
         const fault = faultOf(operator, value);
-        return fault ? refuse([...path, name], fault) : { column, operator, value };
+        return fault ? refuse([...path, name], fault) : { column, operator, value, path: [...path, name] };
       }),
     };
   }

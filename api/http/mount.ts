@@ -4,7 +4,7 @@ import { type Caller, subjectsOf } from '#shared/caller.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
-import type { JsonObject } from '#shared/json.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Identified } from '../auth/identify.ts';
 import { originOf } from '../auth/operator-session.ts';
@@ -17,6 +17,7 @@ import { describeUnknown, type Handling, openHandling, reportUnknown } from './h
 import { ID } from './id.ts';
 import { answerAtMostOnce, answerOnce, noTenant, readClaim } from './idempotency.ts';
 import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
+import { asSpelled } from './spelling.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
 import { isEncodedUTF8 } from './utf8.ts';
 import { validate } from './validate.ts';
@@ -182,12 +183,12 @@ interface Work {
 
 async function handle(
   route: Route,
-  { context, handling }: Exchange,
+  { context, request, handling }: Exchange,
   { input, tenantID, idempotency }: Work,
 ): Promise<StoredAnswer> {
   const work = async () => {
     // Drops fields that the schema does not declare; the schemas of answers describe JSON only.
-    const response = route.response.parse(await route.handle(input, context)) as JsonObject;
+    const response = route.response.parse(await runHandler()) as JsonObject;
     // A declared field called `unknownFields` wins over ours.
     return { status: route.status ?? 200, response: { ...describeUnknown(handling.unknown), ...response } };
   };
@@ -198,11 +199,25 @@ async function handle(
   const response = route.response.parse(completed) as JsonObject;
   return { ...answer, response: { ...describeUnknown(handling.unknown), ...response } };
 
+  async function runHandler(): Promise<unknown> {
+    try {
+      return await route.handle(input, context);
+    } catch (error) {
+      throw route.spellings ? asSpelled(error, route.spellings, fieldsOf(request)) : error;
+    }
+  }
+
   function runClaimed(): Promise<StoredAnswer> {
     if (route.idempotent === 'transaction') return answerOnce(input.em, claimed, work);
     if (route.idempotent === 'outside') return answerAtMostOnce(context.pool, claimed, work);
     return work();
   }
+}
+
+/** The fields of the body, or of the query of a request without a body, by the names that the client used. */
+function fieldsOf({ query, body }: Request): JsonObject {
+  // The query was parsed from text, so it holds nothing but JSON.
+  return isJsonObject(body) ? body : (query as JsonObject);
 }
 
 interface Tools {

@@ -9,6 +9,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
 import type { Condition } from '../db/visible.ts';
+import type { Spellings } from './spelling.ts';
 import type { UnknownFields } from './unknown-fields.ts';
 import type { Upload, UploadedFile } from './upload.ts';
 
@@ -40,6 +41,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   params?: P;
   query?: Q;
   body?: B;
+  /** Names that the client may use for fields in errors of a handler; the error is sent with the name that the client used. */
+  spellings?: Spellings;
   /** Takes one file in the place of a body; the handler reads it (`file()`) after the permission check. */
   upload?: Upload;
   /** The content type, when the handler sends the answer itself. */

@@ -1,8 +1,7 @@
 import type { DatasourceDefinition, OneUse } from '../datasources/define-datasource.ts';
-import { AppError } from '../errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
-import { fromZod, type Issue, invalid } from '../workflow/issues.ts';
+import { fromZod, type Issue, invalid, invalidField } from '../workflow/issues.ts';
 import { parseAround } from '../workflow/parse-around.ts';
 import { asText, type Expression, evaluate, faultsOf, findTemplate, textsOf } from '../workflow/templates.ts';
 import { QueryOptions } from './options.ts';
@@ -146,7 +145,7 @@ function fillJson(field: string, text: string, scope: JsonObject): string {
   try {
     JSON.parse(filled);
   } catch (cause) {
-    throw new AppError('VALIDATION_ERROR', `${field}: is not valid JSON after its values are filled in`, { cause });
+    throw invalidField(field, 'is not valid JSON after its values are filled in', { cause });
   }
   return filled;
 }
@@ -175,10 +174,7 @@ function fillXML(field: string, text: string, scope: JsonObject): string {
     }
     // Nothing is escaped inside these, so no value would be safe there.
     if (/<!--(?:(?!-->).)*$|<!\[CDATA\[(?:(?!\]\]>).)*$|<[?!/]?[^\s>"']*$/s.test(filled))
-      throw new AppError(
-        'VALIDATION_ERROR',
-        `${field}: a value cannot stand in a comment, in CDATA or in the name of a tag`,
-      );
+      throw invalidField(field, 'a value cannot stand in a comment, in CDATA or in the name of a tag');
     filled += asText(evaluate(part, scope, ROOT)).replace(/[&<>"']/g, (character) => entities[character] ?? '');
   }
   return filled;
@@ -192,7 +188,7 @@ function fillPath(field: string, text: string, scope: JsonObject): string {
   const [path = ''] = filled.split(/[?#]/);
   // URL parsers treat an encoded dot as a dot.
   if (filled !== text && path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment)))
-    throw new AppError('VALIDATION_ERROR', `${field}: a value cannot be "." or ".." in the path`);
+    throw invalidField(field, 'a value cannot be "." or ".." in the path');
   return filled;
 }
 
@@ -205,10 +201,7 @@ function fillTopic(field: string, text: string, scope: JsonObject): string {
       if (typeof part === 'string') return part;
       const value = asText(evaluate(part, scope, ROOT));
       if (reserved.test(value))
-        throw new AppError(
-          'VALIDATION_ERROR',
-          `${field}: a value must be one level without wildcards: / + # are not allowed in it`,
-        );
+        throw invalidField(field, 'a value must be one level without wildcards: / + # are not allowed in it');
       return value;
     })
     .join('');

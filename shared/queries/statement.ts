@@ -1,6 +1,6 @@
 import type { Dialect } from '../datasources/define-datasource.ts';
-import { AppError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { invalidField } from '../workflow/issues.ts';
 import { asText, type Expression, evaluate, findTemplate } from '../workflow/templates.ts';
 import { type SqlToken, tokenize } from './sql-tokens.ts';
 
@@ -73,7 +73,7 @@ function unusedCharacter(sql: string): string {
     const character = String.fromCharCode(code);
     if (!/\s/.test(character) && !sql.includes(character)) return character;
   }
-  throw new AppError('VALIDATION_ERROR', 'query: has too many different control characters');
+  throw invalidField('query', 'has too many different control characters');
 }
 
 class Cutting implements Cut {

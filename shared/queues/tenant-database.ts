@@ -8,19 +8,16 @@ const ofSchema = { schema: DatabaseName };
 const ofTable = { ...ofSchema, table: DatabaseName };
 const ofTrigger = { ...ofTable, trigger: DatabaseName };
 const filter = DatabaseFilterObject.nullable();
-/** What the client has called it, for errors. */
-const filterField = z.enum(['q', 'where', 'query']).default('where');
-const filtered = { filter, filterField };
-const ordered = { order: z.array(DatabaseOrder).max(32), orderField: z.enum(['order', 'sort']).default('order') };
-/** What the client has called them, for errors. */
-const fields = {
-  columnsField: z.enum(['columns', 'databaseTableColumns']).default('columns'),
-  constraintsField: z.enum(['constraints', 'databaseTableConstraints']).default('constraints'),
-};
+const filtered = { filter };
+const ordered = { order: z.array(DatabaseOrder).max(32) };
 /** What would be done is answered, and not done. */
 const preview = z.boolean();
 
-/** The operations on a tenant's database. The API checks their form, the worker checks them against the database. */
+/**
+ * The operations on a tenant's database. The API checks their form, the worker checks them against the database. Errors of the
+ * worker have paths with the contract's first names (`where`, `columns.0.check`, `databaseTableRowData.3.price`); the API replaces
+ * them by the names that the client used.
+ */
 export const DatabaseOperation = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('executeSQL'),
@@ -41,7 +38,6 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
     ...ofTable,
     columns: z.array(DatabaseColumn),
     constraints: z.array(DatabaseConstraint),
-    ...fields,
     ifNotExists: z.boolean(),
     preview,
   }),
@@ -50,7 +46,6 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
     ...ofTable,
     columns: z.array(DatabaseColumn).nullable(),
     constraints: z.array(DatabaseConstraint).nullable(),
-    ...fields,
     preview,
   }),
   z.object({ kind: z.literal('dropTable'), ...ofTable, cascade: z.boolean(), preview }),
@@ -67,7 +62,7 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('updateRows'),
     ...ofTable,
-    changes: z.array(z.object({ data: DatabaseRow, where: filter, whereField: filterField, all: z.boolean() })),
+    changes: z.array(z.object({ data: DatabaseRow, where: filter, all: z.boolean() })),
   }),
   z.object({ kind: z.literal('deleteRows'), ...ofTable, ...filtered, all: z.boolean() }),
   z.object({ kind: z.literal('exportRows'), ...ofTable, ...filtered, ...ordered, callerID: z.uuid() }),

@@ -6,7 +6,11 @@ import { type Issue, invalid } from './issues.ts';
  * Applies definitions to values: default, then type, then whether one is missing. Without definitions all values pass.
  * An explicit null is not a missing value, so that resolved values are resolved to the same again.
  */
-export function resolveInputs(definitions: readonly InputDefinition[], values: JsonObject): JsonObject {
+export function resolveInputs(
+  definitions: readonly InputDefinition[],
+  values: JsonObject,
+  { field }: { field: string },
+): JsonObject {
   if (definitions.length === 0) return values;
 
   const issues: Issue[] = [];
@@ -15,8 +19,8 @@ export function resolveInputs(definitions: readonly InputDefinition[], values: J
     const { key } = definition;
     const value = coerce(definition, Object.hasOwn(values, key) ? (values[key] ?? null) : defaultOf(definition));
     if (value === undefined)
-      issues.push({ path: ['args', key], message: `must be ${wanted[definition.type ?? 'string']}` });
-    else if (value === null && definition.required) issues.push({ path: ['args', key], message: 'is required' });
+      issues.push({ path: [field, key], message: `must be ${wanted[definition.type ?? 'string']}` });
+    else if (value === null && definition.required) issues.push({ path: [field, key], message: 'is required' });
     else resolved.push([key, value]);
   }
   if (issues.length > 0) throw invalid(issues);

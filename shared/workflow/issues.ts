@@ -1,5 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '../errors.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+
+export type Path = readonly (string | number)[];
 
 export interface Issue {
   path: (string | number)[];
@@ -8,14 +11,32 @@ export interface Issue {
   type?: string;
 }
 
+interface InvalidOptions {
+  /** DB_ERROR where a database has rejected a value of the request. */
+  code?: 'VALIDATION_ERROR' | 'DB_ERROR';
+  cause?: unknown;
+  /** Begins the message, which then has the first issue only. */
+  summary?: string;
+  /** Beside `issues`. */
+  details?: JsonObject;
+}
+
 /** Makes one VALIDATION_ERROR of all issues, in the form of all validation errors. */
-export function invalid(issues: readonly Issue[]): AppError {
-  const message = issues.map((issue) =>
-    issue.path.length ? `${issue.path.join('.')}: ${issue.message}` : issue.message,
-  );
-  return new AppError('VALIDATION_ERROR', message.join('; '), {
-    details: { issues: issues.map((issue) => ({ ...issue, type: issue.type ?? 'custom' })) },
+export function invalid(
+  issues: readonly Issue[],
+  { code = 'VALIDATION_ERROR', cause, summary, details }: InvalidOptions = {},
+): AppError {
+  const texts = summary === undefined ? issues.map(textOf) : [summary, ...issues.slice(0, 1).map(textOf)];
+  return new AppError(code, texts.join('; '), {
+    cause,
+    details: { ...details, issues: issues.map((issue) => ({ ...issue, type: issue.type ?? 'custom' })) },
   });
+}
+
+/** A VALIDATION_ERROR about one field, with dots in its path: `messageOptions.expiration`. */
+export function invalidField(field: string, message: string, options?: InvalidOptions): AppError {
+  const path = field.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+  return invalid([{ path, message }], options);
 }
 
 export function fromZod(error: z.ZodError): Issue[] {
@@ -27,6 +48,40 @@ export function fromZod(error: z.ZodError): Issue[] {
 }
 
 /** Prefixes the paths of issues. */
-export function within(prefix: readonly (string | number)[], issues: readonly Issue[]): Issue[] {
+export function within(prefix: Path, issues: readonly Issue[]): Issue[] {
   return issues.map((issue) => ({ ...issue, path: [...prefix, ...issue.path] }));
+}
+
+/** Copies an error with other paths in its issues and in its message. Returns an error without issues unchanged. */
+export function mapPaths(error: unknown, map: (path: Path) => Path): unknown {
+  if (!(error instanceof AppError) || !isJsonObject(error.details) || !Array.isArray(error.details.issues))
+    return error;
+  // Only `invalid` and the validation of requests write `issues`, also those that came back from a worker.
+  const issues = error.details.issues as unknown as Issue[];
+  const mapped = issues.map((issue) => ({ ...issue, path: [...map(issue.path)] }));
+  const { code, cause, status, retry, retryAfter, details } = error;
+  return new AppError(code, replaceInOrder(error.message, issues.map(textOf), mapped.map(textOf)), {
+    cause,
+    status,
+    retry,
+    ...(retryAfter !== undefined && { retryAfter }),
+    details: { ...details, issues: mapped },
+  });
+}
+
+/** Each search begins behind the last replacement, which may hold the next text itself. A missing text is skipped. */
+function replaceInOrder(message: string, before: readonly string[], after: readonly string[]): string {
+  let replaced = '';
+  let rest = message;
+  for (const [index, text] of before.entries()) {
+    const at = rest.indexOf(text);
+    if (at === -1) continue;
+    replaced += rest.slice(0, at) + (after[index] ?? text);
+    rest = rest.slice(at + text.length);
+  }
+  return replaced + rest;
+}
+
+function textOf({ path, message }: Issue): string {
+  return path.length > 0 ? `${path.join('.')}: ${message}` : message;
 }

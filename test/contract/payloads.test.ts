@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { Caller } from '#shared/caller.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
-import { type QueueName, queues } from '#shared/queues/index.ts';
+import { type AnyAsk, type QueueName, queues } from '#shared/queues/index.ts';
+import { tenantDatabase } from '#shared/queues/tenant-database.ts';
 
 const ask = {
   askID: '01976e1c-0000-7000-8000-000000000001',
@@ -18,6 +19,96 @@ const frozen: { [Name in QueueName]: unknown[] } = {
   'query.runs': [ask],
   'tenant.database': [ask],
   'oauth.exchange': [ask],
+};
+
+const database = { schema: 'public', table: 'orders' };
+const row = { id: 1 };
+const filter = { id: { '=': 1 } };
+const caller = {
+  type: 'user',
+  id: '01976e1c-0000-7000-8000-000000000001',
+  userID: '01976e1c-0000-7000-8000-000000000001',
+  origin: 'direct',
+};
+const tenantID = '01976e1c-0000-7000-8000-000000000003';
+
+/** Questions inside of sealed jobs, as above. Lines are only ever added. */
+const frozenQuestions: { [Name in AnyAsk['name']]: unknown[] } = {
+  'datasource.tests': [{ kind: 'url', url: 'postgresql://user:password@db.example:5432/orders' }],
+  'datasource.metadata': [{ tenantID, datasourceID: tenantID, path: ['public'] }],
+  'query.runs': [
+    {
+      tenantID,
+      caller,
+      query: { kind: 'stored', dataQueryID: tenantID },
+      inputs: { n: 1 },
+      mode: 'run',
+      isFresh: false,
+    },
+  ],
+  'tenant.database': [
+    // With the names that clients have used for fields.
+    {
+      kind: 'createTable',
+      ...database,
+      columns: [],
+      constraints: [],
+      columnsField: 'databaseTableColumns',
+      constraintsField: 'constraints',
+      ifNotExists: false,
+      preview: false,
+    },
+    {
+      kind: 'updateTable',
+      ...database,
+      columns: null,
+      constraints: [],
+      columnsField: 'columns',
+      constraintsField: 'databaseTableConstraints',
+      preview: false,
+    },
+    {
+      kind: 'listRows',
+      ...database,
+      page: 1,
+      pageSize: 10,
+      filter,
+      filterField: 'q',
+      order: [],
+      orderField: 'sort',
+      count: false,
+    },
+    { kind: 'updateRows', ...database, changes: [{ data: row, where: filter, whereField: 'query', all: false }] },
+    { kind: 'deleteRows', ...database, filter: null, filterField: 'where', all: true },
+    {
+      kind: 'exportRows',
+      ...database,
+      filter,
+      filterField: 'query',
+      order: [],
+      orderField: 'order',
+      callerID: tenantID,
+    },
+    { kind: 'readStatistics', ...database, filter, filterField: 'q' },
+    // Without them.
+    { kind: 'createTable', ...database, columns: [], constraints: [], ifNotExists: false, preview: false },
+    { kind: 'updateTable', ...database, columns: null, constraints: [], preview: false },
+    { kind: 'listRows', ...database, page: 1, pageSize: 10, filter, order: [], count: false },
+    { kind: 'updateRows', ...database, changes: [{ data: row, where: filter, all: false }] },
+    { kind: 'deleteRows', ...database, filter: null, all: true },
+    { kind: 'exportRows', ...database, filter, order: [], callerID: tenantID },
+    { kind: 'readStatistics', ...database, filter },
+  ].map((operation) => ({ tenantID, operation })),
+  'oauth.exchange': [
+    {
+      oauthConnectionID: tenantID,
+      provider: 'google',
+      code: 'c',
+      redirectURI: 'https://api.example/callback',
+      codeVerifier: 'v',
+      nonce: 'n',
+    },
+  ],
 };
 
 const callers = [
@@ -41,6 +132,24 @@ test.each(queues.flatMap((queue) => frozen[queue.name].map((payload) => ({ queue
     expect(() => queue.payload.parse(payload)).not.toThrow();
   },
 );
+
+const asks = queues.filter((queue): queue is AnyAsk => 'question' in queue);
+
+test.each(asks.flatMap((queue) => frozenQuestions[queue.name].map((question) => ({ queue, question }))))(
+  'a question of $queue.name that was ever written is still understood: $question.operation.kind',
+  ({ queue, question }) => {
+    expect(() => queue.question.parse(question)).not.toThrow();
+  },
+);
+
+test('names that clients have used for fields are ignored', () => {
+  const operations = frozenQuestions['tenant.database'].map(
+    (question) => tenantDatabase.question.parse(question).operation,
+  );
+  const half = operations.length / 2;
+
+  expect(operations.slice(0, half)).toEqual(operations.slice(half));
+});
 
 test.each(callers)('a caller that was ever stored is still understood: $type', (caller) => {
   expect(Caller.parse(caller)).toEqual(caller);

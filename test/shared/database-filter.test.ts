@@ -40,7 +40,9 @@ test('a column may be called __proto__', () => {
   const filter = DatabaseFilterObject.parse(JSON.parse('{"__proto__": {"=": 1}}'));
 
   expect(isEmptyFilter(filter)).toBe(false);
-  expect(readFilter(filter)).toEqual({ all: [{ all: [{ column: '__proto__', operator: '=', value: 1 }] }] });
+  expect(readFilter(filter)).toEqual({
+    all: [{ all: [{ column: '__proto__', operator: '=', value: 1, path: ['__proto__', '='] }] }],
+  });
 });
 
 test.each([['"id = 1"'], ['["id"]'], ['null'], ['1']])('%s is no filter', (text) => {

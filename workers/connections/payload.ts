@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 
 export type Encoding = 'text' | 'base64';
 
@@ -7,7 +8,7 @@ export type Encoding = 'text' | 'base64';
 export function bytesOf(field: string, value: Json, encoding: Encoding): Buffer {
   if (encoding === 'text') return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   if (typeof value !== 'string' || value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
-    throw new AppError('VALIDATION_ERROR', `${field}: must be base64`);
+    throw invalidField(field, 'must be base64');
   return Buffer.from(value, 'base64');
 }
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { graphql } from '#shared/datasources/graphql.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { DatasourceItem } from '../connections/connection.ts';
 import { basic, bearer, type Credentials, inHeader, nothing } from '../http/auth.ts';
 import { readBody } from '../http/body.ts';
@@ -97,9 +98,9 @@ function variablesOf({ variables }: Query): JsonObject {
   try {
     parsed = JSON.parse(variables);
   } catch (cause) {
-    throw new AppError('VALIDATION_ERROR', 'variables: is not JSON', { cause });
+    throw invalidField('variables', 'is not JSON', { cause });
   }
-  if (!isJsonObject(parsed)) throw new AppError('VALIDATION_ERROR', 'variables: must be an object');
+  if (!isJsonObject(parsed)) throw invalidField('variables', 'must be an object');
   return parsed;
 }
 
@@ -107,10 +108,10 @@ function variablesOf({ variables }: Query): JsonObject {
 function checkOperation({ query, operationType, operationName }: Query): void {
   const operations = operationsOf(query);
   const named = operations.filter(({ name }) => operationName === undefined || name?.value === operationName);
-  if (named.length === 0) throw new AppError('VALIDATION_ERROR', 'operationName: the query has no such operation');
-  if (named.length > 1) throw new AppError('VALIDATION_ERROR', 'operationName: the query has several; name one');
+  if (named.length === 0) throw invalidField('operationName', 'the query has no such operation');
+  if (named.length > 1) throw invalidField('operationName', 'the query has several; name one');
   if (named[0]?.operation !== operationType)
-    throw new AppError('VALIDATION_ERROR', `operationType: the query is a ${named[0]?.operation}`);
+    throw invalidField('operationType', `the query is a ${named[0]?.operation}`);
 }
 
 function operationsOf(query: string): OperationDefinitionNode[] {
@@ -120,7 +121,7 @@ function operationsOf(query: string): OperationDefinitionNode[] {
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     const [place] = error.locations ?? [];
-    throw new AppError('VALIDATION_ERROR', `query: ${error.message}`, { cause: error, details: { line: place?.line } });
+    throw invalidField('query', error.message, { cause: error, ...(place && { details: { line: place.line } }) });
   }
 }
 

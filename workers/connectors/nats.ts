@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { nats } from '#shared/datasources/nats.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import { bytesOf, writtenBytes } from '../connections/payload.ts';
 import { createSharedConnection } from '../connections/shared-connection.ts';
@@ -66,7 +67,8 @@ async function publish(
   await connection.flush();
   // A refusal comes before that answer, but the driver reports it a moment later.
   await nextTurn();
-  if (refused.delete(subject)) throw new AppError('DB_ERROR', `subject: ${subject} may not be published to`);
+  if (refused.delete(subject))
+    throw invalidField('subject', `${subject} may not be published to`, { code: 'DB_ERROR' });
   return { data: { subject, bytes: payload.length }, affectedRows: 1 };
 }
 
@@ -91,7 +93,7 @@ function serversOf(text: string): Server[] {
     const written = part.trim();
     const url = URL.parse(/^\w+:\/\//.test(written) ? written : `nats://${written}`);
     if (!url?.hostname || !/^(?:nats|tls):$/.test(url.protocol) || url.username || url.password || url.search)
-      throw new AppError('VALIDATION_ERROR', 'datasourceOptions.servers: must be like host:4222, without credentials');
+      throw invalidField('datasourceOptions.servers', 'must be like host:4222, without credentials');
     return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 4222) };
   });
 }
@@ -166,13 +168,13 @@ function known(error: unknown, where: string): unknown {
   if (error instanceof AppError) return error;
   const cause = error instanceof errors.RequestError ? error.cause : error;
   if (error instanceof errors.NoRespondersError || cause instanceof errors.NoRespondersError)
-    return new AppError('DB_ERROR', 'subject: no service answers requests on it', { cause: error });
+    return invalidField('subject', 'no service answers requests on it', { code: 'DB_ERROR', cause: error });
   if (error instanceof errors.TimeoutError || cause instanceof errors.TimeoutError)
     return new AppError('UPSTREAM_TIMEOUT', `${where}: no reply came in time`, { cause: error, retry: false });
   if (cause instanceof errors.PermissionViolationError)
-    return new AppError('DB_ERROR', `subject: ${cause.subject} may not be used`, { cause: error });
+    return invalidField('subject', `${cause.subject} may not be used`, { code: 'DB_ERROR', cause: error });
   if (cause instanceof errors.InvalidArgumentError)
-    return new AppError('VALIDATION_ERROR', 'payload: is larger than the server takes', { cause: error });
+    return invalidField('payload', 'is larger than the server takes', { cause: error });
   return error;
 }
 
@@ -180,6 +182,6 @@ function known(error: unknown, where: string): unknown {
 function subjectOf(subject: string): string {
   const tokens = subject.split('.');
   if (/[\s\p{Cc}]/u.test(subject) || tokens.some((token) => token === '' || token === '*' || token === '>'))
-    throw new AppError('VALIDATION_ERROR', 'subject: must be words joined by dots, without blanks and wildcards');
+    throw invalidField('subject', 'must be words joined by dots, without blanks and wildcards');
   return subject;
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { readConnectionURL } from '#shared/connection-url.ts';
 import type { postgresql } from '#shared/datasources/postgresql.ts';
-import { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { createConnectionPool } from '../connections/connection-pool.ts';
 import { placeOf } from '../outbound/upstream-error.ts';
 import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';
@@ -44,7 +44,7 @@ function endpointOf(options: Options): PostgresEndpoint {
     schemes: ['postgresql', 'postgres'],
     parameters: { sslmode: sslModes },
   });
-  if (typeof url === 'string') throw new AppError('VALIDATION_ERROR', `datasourceOptions.connectionString: ${url}`);
+  if (typeof url === 'string') throw invalidField('datasourceOptions.connectionString', url);
   const { parameters, port = 5432, ...parts } = url;
   const sslMode = sslModes.find((mode) => mode === parameters.sslmode) ?? 'prefer';
   return {

@@ -10,6 +10,7 @@ import { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { asText } from '#shared/workflow/templates.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { fieldsOf, readBody } from '../http/body.ts';
@@ -61,7 +62,7 @@ export async function connectPreset(
     async execute({ query }: BoundQuery, run) {
       const fields = query as JsonObject;
       const call = preset.calls[callName(fields)];
-      if (!call) throw new AppError('VALIDATION_ERROR', `operation: there is no ${callName(fields)}`);
+      if (!call) throw invalidField('operation', `there is no ${callName(fields)}`);
       const request = requestOf(call, { ...fields, ...options });
       if (call.paging) {
         const maxRows = Math.min(run.maxRows, Number(fields[call.paging.wanted]));

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { redis } from '#shared/datasources/redis.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import { bytesOf } from '../connections/payload.ts';
 import { createSharedConnection } from '../connections/shared-connection.ts';
@@ -69,9 +70,9 @@ function endpointOf(options: z.output<(typeof redis)['options']>): RedisEndpoint
   const url = URL.parse(options.connectionUrl);
   const database = /^\/?(\d{0,2})$/.exec(url?.pathname ?? '')?.[1];
   if (!url || !/^rediss?:$/.test(url.protocol) || !url.hostname || database === undefined || url.search || url.hash)
-    throw new AppError(
-      'VALIDATION_ERROR',
-      'datasourceOptions.connectionUrl: must be like redis://user:password@host:6379/0 (rediss:// with TLS), without parameters',
+    throw invalidField(
+      'datasourceOptions.connectionUrl',
+      'must be like redis://user:password@host:6379/0 (rediss:// with TLS), without parameters',
     );
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
@@ -87,7 +88,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new AppError('VALIDATION_ERROR', 'datasourceOptions.connectionUrl: has a % that begins no encoded character');
+    throw invalidField('datasourceOptions.connectionUrl', 'has a % that begins no encoded character');
   }
 }
 

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import {
   type Authentication,
@@ -113,10 +114,7 @@ export function openAPI(
       if (pagination.type === 'none')
         return resultOf(readBody(await sendWithRetries(request, query, run.signal)), run.maxRows);
       if (request.method !== 'GET' && !isInBody)
-        throw new AppError(
-          'VALIDATION_ERROR',
-          'pagination: only a GET has pages, or a cursor that is sent in the body',
-        );
+        throw invalidField('pagination', 'only a GET has pages, or a cursor that is sent in the body');
 
       const { rows, isMore } = await readPages(request.url, pagination, {
         maxRows: run.maxRows,
@@ -143,7 +141,7 @@ function withCursor(query: Query, cursor: string): Query {
   const { pagination, body } = query;
   if (pagination.type !== 'cursor') return query;
   const fields = typeof body === 'string' ? parseFields(body) : body;
-  if (!isJsonObject(fields)) throw new AppError('VALIDATION_ERROR', 'body: must be an object for a cursor to be in it');
+  if (!isJsonObject(fields)) throw invalidField('body', 'must be an object for a cursor to be in it');
   return { ...query, body: { ...fields, [pagination.cursorParam]: cursor } };
 }
 
@@ -198,11 +196,10 @@ function authenticationOf(options: Options, fetch: OutboundFetch): Authenticatio
       return always({ headers: {}, query: [[apiKey.name, apiKey.value]], secrets: [apiKey.value] });
     case 'oauth2': {
       const { tokenUrl } = oauth2;
-      if (tokenUrl === undefined)
-        throw new AppError('VALIDATION_ERROR', 'datasourceOptions.oauth2.tokenUrl: is needed to get a token');
+      if (tokenUrl === undefined) throw invalidField('datasourceOptions.oauth2.tokenUrl', 'is needed to get a token');
       return clientCredentials({ ...oauth2, tokenUrl }, fetch);
     }
     case 'oauthConnection':
-      throw new AppError('VALIDATION_ERROR', 'datasourceOptions.oauthConnectionID: is needed to get a token');
+      throw invalidField('datasourceOptions.oauthConnectionID', 'is needed to get a token');
   }
 }

@@ -69,7 +69,7 @@ async function addChild(
     workflowID,
     versionID: child.version_id,
     nodeID: node.id,
-    input: resolveInputs(options.inputDefinitions, input),
+    input: resolveInputs(options.inputDefinitions, input, { field: 'inputMapping' }),
     timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),
   });
 }

@@ -23,7 +23,7 @@ export async function* csvRows({ path, fileType }: ReadableFile): AsyncGenerator
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     const line = typeof error.lines === 'number' ? error.lines : null;
-    throw new ReadFailure('DB_ERROR', `The file is not CSV: ${error.message}`, { line });
+    throw new ReadFailure(`The file is not CSV: ${error.message}`, { line });
   }
 }
 

@@ -47,16 +47,25 @@ export interface ReadResult {
 /** Reply of a reader: the result as JSON, or a fault of the request or the file. */
 export type Reply =
   | { kind: 'result'; json: string }
-  | { kind: 'failed'; code: 'DB_ERROR' | 'VALIDATION_ERROR'; message: string; details: Json };
+  | { kind: 'failed'; message: string; details: Json }
+  | { kind: 'invalid'; field: string; message: string };
 
 /** An error of a reader that the client may see. */
 export class ReadFailure extends Error {
-  readonly code: 'DB_ERROR' | 'VALIDATION_ERROR';
   readonly details: Json;
 
-  constructor(code: 'DB_ERROR' | 'VALIDATION_ERROR', message: string, details: Json = null) {
+  constructor(message: string, details: Json = null) {
     super(message);
-    this.code = code;
     this.details = details;
+  }
+}
+
+/** A failure because of a field of the query, or of the datasource: `datasourceOptions.files`. */
+export class InvalidField extends ReadFailure {
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
   }
 }

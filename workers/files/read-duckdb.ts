@@ -22,7 +22,7 @@ import {
 } from '@duckdb/node-api';
 import { fileTypes } from '#shared/file-types.ts';
 import type { Json } from '#shared/json.ts';
-import { type ReadableFile, ReadFailure, type SqlRequest } from './protocol.ts';
+import { InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from './protocol.ts';
 import { collectRows, exactNumber } from './rows.ts';
 
 type NamedFile = SqlRequest['files'][number];
@@ -85,7 +85,7 @@ async function loadFile(connection: DuckDBConnection, { name, ...file }: NamedFi
   } catch (error) {
     const known = explain(error);
     const message = known instanceof Error ? known.message.replaceAll(file.path, name) : 'unknown';
-    throw new ReadFailure('DB_ERROR', `The file of "${name}" cannot be read: ${message}`);
+    throw new ReadFailure(`The file of "${name}" cannot be read: ${message}`);
   }
 }
 
@@ -95,18 +95,18 @@ function readerOf({ path, fileType }: ReadableFile): string {
   if (fileType === fileTypes.json) return `read_json_auto(${literal})`;
   if (fileType === fileTypes.tsv) return `read_csv_auto(${literal}, delim = '\t')`;
   if (fileType === fileTypes.csv) return `read_csv_auto(${literal})`;
-  throw new ReadFailure(
-    'VALIDATION_ERROR',
-    'files: must be CSV, TSV, JSON or Parquet; use "excelcsv" for an Excel file',
+  throw new InvalidField(
+    'datasourceOptions.files',
+    'must be CSV, TSV, JSON or Parquet; use "excelcsv" for an Excel file',
   );
 }
 
 async function prepareReading(connection: DuckDBConnection, sql: string) {
   const statements = await connection.extractStatements(sql);
-  if (statements.count !== 1) throw new ReadFailure('VALIDATION_ERROR', 'query: must be one statement');
+  if (statements.count !== 1) throw new InvalidField('query', 'must be one statement');
   const statement = await statements.prepare(0);
   if (statement.statementType !== StatementType.SELECT && statement.statementType !== StatementType.EXPLAIN)
-    throw new ReadFailure('VALIDATION_ERROR', 'query: must be a SELECT or an EXPLAIN of one');
+    throw new InvalidField('query', 'must be a SELECT or an EXPLAIN of one');
   return statement;
 }
 
@@ -167,5 +167,5 @@ function nestedToJSON(value: object): Json | undefined {
 function explain(error: unknown): unknown {
   if (error instanceof ReadFailure || !(error instanceof Error)) return error;
   const line = /^LINE (\d+):/m.exec(error.message)?.[1];
-  return new ReadFailure('DB_ERROR', error.message.split('\n\nLINE ')[0] ?? '', line ? { line: Number(line) } : null);
+  return new ReadFailure(error.message.split('\n\nLINE ')[0] ?? '', line ? { line: Number(line) } : null);
 }

@@ -1,7 +1,7 @@
 import { fileTypes } from '#shared/file-types.ts';
 import type { Json } from '#shared/json.ts';
 import { csvRows } from './csv-rows.ts';
-import { ReadFailure, type SheetNamesRequest, type SheetRequest } from './protocol.ts';
+import { InvalidField, type SheetNamesRequest, type SheetRequest } from './protocol.ts';
 import { columnName, parseRange, type Range } from './range.ts';
 import { collectRows, uniqueNames } from './rows.ts';
 import { TextColumn } from './text-column.ts';
@@ -22,7 +22,7 @@ export async function readSheet(request: SheetRequest): Promise<string> {
     );
   }
   if (file.fileType !== fileTypes.xlsx)
-    throw new ReadFailure('VALIDATION_ERROR', 'fileInfo: must be CSV, TSV or Excel (.xlsx)');
+    throw new InvalidField('datasourceOptions.fileInfo', 'must be CSV, TSV or Excel (.xlsx)');
   const table = await takeTable(workbookRows(file.path, sheetName), { range, headerRow, maxRows });
   const types = table.names.map((_name, index) => typeOf(table.rows.map((row) => row[index] ?? null)));
   return present(table, types, (value) => value ?? null);

@@ -1,7 +1,7 @@
 import { constants, DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Json } from '#shared/json.ts';
-import { ReadFailure, type SqlRequest } from './protocol.ts';
+import { InvalidField, ReadFailure, type SqlRequest } from './protocol.ts';
 import { collectRows, exactNumber } from './rows.ts';
 
 const HEAP_BYTES = 256 * 1024 * 1024;
@@ -32,8 +32,7 @@ export function readSqlite({ files, sql, params, maxRows }: SqlRequest): string 
     database.exec(`pragma trusted_schema = off; pragma hard_heap_limit = ${HEAP_BYTES}`);
     database.setAuthorizer((action, first, second) => (isAllowed(action, first, second) ? OK : DENY));
     const statement = database.prepare(sql);
-    if (hasMore(sql.slice(statement.sourceSQL.length)))
-      throw new ReadFailure('VALIDATION_ERROR', 'query: must be one statement');
+    if (hasMore(sql.slice(statement.sourceSQL.length))) throw new InvalidField('query', 'must be one statement');
     const columns = statement.columns().map(({ name, type }) => ({ name, type: type ?? '' }));
     statement.setReturnArrays(true);
     const rows = collectRows(
@@ -84,5 +83,5 @@ function explain(error: unknown): unknown {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
   const { errcode, message } = error;
   const text = errcode === 23 ? `${message}: the file is read-only` : message;
-  return new ReadFailure('DB_ERROR', text, { errno: errcode });
+  return new ReadFailure(text, { errno: errcode });
 }

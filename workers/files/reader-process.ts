@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { ReadRequest, ReadResult, Reply } from './protocol.ts';
 
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
@@ -80,8 +81,9 @@ export class ReaderProcess {
 function resultOf(reply: Reply): ReadResult {
   // Safe: `collectRows` has made the text.
   if (reply.kind === 'result') return JSON.parse(reply.json) as ReadResult;
-  const { code, message, details } = reply;
-  throw new AppError(code, message, { ...(details !== null && { details }) });
+  if (reply.kind === 'invalid') throw invalidField(reply.field, reply.message);
+  const { message, details } = reply;
+  throw new AppError('DB_ERROR', message, { ...(details !== null && { details }) });
 }
 
 const entry = fileURLToPath(new URL('./reader.ts', import.meta.url));

@@ -3,8 +3,7 @@
  * here: it has no environment, no network and no secrets, and may be killed at any moment.
  */
 import { getPriority, setPriority } from 'node:os';
-import type { Json } from '#shared/json.ts';
-import { ReadFailure, type ReadRequest, type Reply } from './protocol.ts';
+import { InvalidField, ReadFailure, type ReadRequest, type Reply } from './protocol.ts';
 
 // A lower priority than the engine's: a heavy query must not take the time in which leases are renewed.
 setPriority(Math.max(getPriority(), 5));
@@ -28,11 +27,10 @@ async function read(request: ReadRequest): Promise<string> {
 }
 
 function failureOf(error: unknown): Reply {
-  if (error instanceof ReadFailure)
-    return { kind: 'failed', code: error.code, message: error.message, details: error.details };
-  const details: Json = null;
+  if (error instanceof InvalidField) return { kind: 'invalid', field: error.field, message: error.message };
+  if (error instanceof ReadFailure) return { kind: 'failed', message: error.message, details: error.details };
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-  return { kind: 'failed', code: 'DB_ERROR', message: 'The file could not be read', details };
+  return { kind: 'failed', message: 'The file could not be read', details: null };
 }
 
 function sendReply(message: Reply): void {

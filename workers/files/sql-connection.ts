@@ -1,6 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions } from '../connections/connection.ts';
 import type { Files } from './files.ts';
 import type { SqlRequest } from './protocol.ts';
@@ -48,7 +49,7 @@ export function openFileDatabase(
   }
 
   function render({ statement }: SqlQuery): Pick<SqlRequest, 'sql' | 'params'> {
-    if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
+    if (!statement) throw invalidField('query', 'must be a text');
     return renderStatement(statement, placeholder);
   }
 

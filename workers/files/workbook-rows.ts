@@ -3,7 +3,7 @@ import { unzipSync } from 'fflate';
 import { type CellValue, HucreError } from 'hucre';
 import { readXlsx, streamXlsxRows } from 'hucre/xlsx';
 import type { Json } from '#shared/json.ts';
-import { ReadFailure } from './protocol.ts';
+import { InvalidField, ReadFailure } from './protocol.ts';
 import { writtenIntegers } from './written-integers.ts';
 
 const MAX_UNPACKED = 150 * 1024 * 1024;
@@ -26,7 +26,7 @@ export async function* workbookRows(path: string, sheetName: string): AsyncGener
     throw explain(error);
   }
   if (next === 0 && sheetName !== '' && !(await namesIn(bytes)).includes(sheetName))
-    throw new ReadFailure('VALIDATION_ERROR', `sheetName: there is no sheet "${sheetName}"`);
+    throw new InvalidField('sheetName', `there is no sheet "${sheetName}"`);
 }
 
 export async function sheetNames(path: string): Promise<string[]> {
@@ -51,8 +51,7 @@ async function namesIn(bytes: Buffer): Promise<string[]> {
 
 async function readBytes(path: string): Promise<Buffer> {
   const bytes = await readFile(path);
-  if (unpackedSize(bytes) > MAX_UNPACKED)
-    throw new ReadFailure('DB_ERROR', 'The workbook is too large: more than 150 MB unpacked');
+  if (unpackedSize(bytes) > MAX_UNPACKED) throw new ReadFailure('The workbook is too large: more than 150 MB unpacked');
   return bytes;
 }
 
@@ -79,7 +78,7 @@ function explain(error: unknown): unknown {
 }
 
 function unreadable(): ReadFailure {
-  return new ReadFailure('DB_ERROR', 'The file is not a readable workbook');
+  return new ReadFailure('The file is not a readable workbook');
 }
 
 function isUnsafe(value: CellValue): value is number {

@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { asText } from '#shared/workflow/templates.ts';
 import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
 
@@ -21,14 +22,14 @@ export function writeBody(format: BodyFormat, value: Json | undefined): string |
   if (value === undefined || value === null || value === '') return null;
   if (format === 'form') return new URLSearchParams(fieldsOf(value)).toString();
   if (typeof value === 'string') return value;
-  if (format === 'xml') throw new AppError('VALIDATION_ERROR', 'body: must be XML as text');
+  if (format === 'xml') throw invalidField('body', 'must be XML as text');
   return JSON.stringify(value);
 }
 
 /** Nested values as `name[key]` and `name[0]`, as Stripe, PHP and Rails read them. */
 export function fieldsOf(value: Json): [string, string][] {
   const fields = typeof value === 'string' ? parseFields(value) : value;
-  if (!isJsonObject(fields)) throw new AppError('VALIDATION_ERROR', 'body: a form must be an object of fields');
+  if (!isJsonObject(fields)) throw invalidField('body', 'a form must be an object of fields');
   return Object.entries(fields).flatMap(([name, child]) => flatten(name, child));
 }
 
@@ -37,7 +38,7 @@ export function parseFields(text: string): unknown {
   try {
     return text.trim() === '' ? {} : JSON.parse(text);
   } catch (cause) {
-    throw new AppError('VALIDATION_ERROR', 'body: must be an object of fields', { cause });
+    throw invalidField('body', 'must be an object of fields', { cause });
   }
 }
 

@@ -1,5 +1,6 @@
-import { AppError } from '#shared/errors.ts';
+import type { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { asText } from '#shared/workflow/templates.ts';
 
 /** Builds the URL of an endpoint, which must be below the base URL. */
@@ -50,5 +51,5 @@ export function addParams(url: URL, params: readonly { key: string; value: Json 
 }
 
 function invalidEndpoint(why: string): AppError {
-  return new AppError('VALIDATION_ERROR', `apiEndpoint: ${why}`);
+  return invalidField('apiEndpoint', why);
 }

@@ -1,7 +1,7 @@
-import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { http } from '#shared/nodes/http.ts';
 import { fillURL } from '#shared/workflow/fill-url.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
 import { addParams } from '../http/endpoint.ts';
 import { statusError } from '../http/status.ts';
@@ -52,10 +52,10 @@ function bodyOf({ bodyType, body }: Config): string | null {
 
 function urlOf(config: Config, run: NodeRun): URL {
   const filled = fillURL(config.url, run.scope);
-  if ('fault' in filled) throw new AppError('VALIDATION_ERROR', `url: ${filled.fault}`);
+  if ('fault' in filled) throw invalidField('url', filled.fault);
   const url = URL.parse(filled.url);
   if (!url || !/^https?:$/.test(url.protocol))
-    throw new AppError('VALIDATION_ERROR', 'url: must be an address that begins with http:// or https://');
+    throw invalidField('url', 'must be an address that begins with http:// or https://');
   addParams(url, config.queryParams);
   return url;
 }

@@ -9,6 +9,7 @@ import type { OAuthProvider } from '#shared/oauth-providers.ts';
 import type { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { OutboundFetch } from '../outbound/fetch.ts';
 import { createConnectionRows, type Refresh, type Stored } from './rows.ts';
 import { createTokenEndpoint, type Grant, type TokenEndpoint } from './token-endpoint.ts';
@@ -170,9 +171,9 @@ function checkHost(provider: OAuthProvider | undefined, { hostname, protocol }: 
   if (!hosts) return;
   const isKnown = hosts.some((host) => hostname === host || hostname.endsWith(`.${host}`));
   if (!isKnown || protocol !== 'https:')
-    throw new AppError(
-      'VALIDATION_ERROR',
-      `datasourceOptions.baseUrl: a connection to ${name} is for ${hosts.join(', ')} only, with https`,
+    throw invalidField(
+      'datasourceOptions.baseUrl',
+      `a connection to ${name} is for ${hosts.join(', ')} only, with https`,
     );
 }
 

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 
 /** Headers of the connection, or of the length of a message: a tenant that sets them could smuggle a second request. */
 const reserved = /^(?:host|connection|content-length|transfer-encoding|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/;
@@ -9,16 +9,15 @@ export function checkHeader(name: string, value: string): void {
   try {
     validateHeaderName(name);
   } catch (cause) {
-    throw new AppError('VALIDATION_ERROR', `headers: ${JSON.stringify(name.slice(0, 100))} is not a name of a header`, {
+    throw invalidField('headers', `${JSON.stringify(name.slice(0, 100))} is not a name of a header`, {
       cause,
     });
   }
-  if (reserved.test(name.toLowerCase()))
-    throw new AppError('VALIDATION_ERROR', `headers: ${name} is set by the connection itself`);
+  if (reserved.test(name.toLowerCase())) throw invalidField('headers', `${name} is set by the connection itself`);
   try {
     validateHeaderValue(name, value);
   } catch (cause) {
-    throw new AppError('VALIDATION_ERROR', `headers: the value of ${name} has characters no header may have`, {
+    throw invalidField('headers', `the value of ${name} has characters no header may have`, {
       cause,
     });
   }

@@ -1,7 +1,7 @@
 import type { postgresql } from '#shared/datasources/postgresql.ts';
-import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { convertInParts, MAX_BYTES } from '../connections/rows.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
@@ -59,11 +59,11 @@ interface Rendered {
 const MAX_PARAMS = 65_535;
 
 function render(statement: Statement | null): Rendered {
-  if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
+  if (!statement) throw invalidField('query', 'must be a text');
   const rendered = renderStatement(statement, (index) => `$${index}`);
-  if (rendered.sql.includes('\0')) throw new AppError('VALIDATION_ERROR', 'query: must not have a NUL character');
+  if (rendered.sql.includes('\0')) throw invalidField('query', 'must not have a NUL character');
   if (rendered.params.length > MAX_PARAMS)
-    throw new AppError('VALIDATION_ERROR', `query: has ${rendered.params.length} values, and can have ${MAX_PARAMS}`);
+    throw invalidField('query', `has ${rendered.params.length} values, and can have ${MAX_PARAMS}`);
   return rendered;
 }
 

@@ -1,5 +1,6 @@
 import type { Connection, FieldDef, Submittable } from 'pg';
-import { AppError } from '#shared/errors.ts';
+import type { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from './connection.ts';
 
 export type RawRow = (string | null)[];
@@ -239,9 +240,7 @@ class Portal implements Submittable {
   #copyNotSupported(): AppError {
     const message = 'COPY from STDIN or to STDOUT sends rows beside the statement: use INSERT or SELECT';
     // Earlier statements may have taken effect.
-    return new AppError('VALIDATION_ERROR', `${this.#request.field ?? 'statement'}: ${message}`, {
-      details: { sent: true },
-    });
+    return invalidField(this.#request.field ?? 'statement', message, { details: { sent: true } });
   }
 
   /** Goes on when the present rows have been taken, in their order. */

@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
 import type { RunnableQuery } from './bind-inputs.ts';
@@ -28,7 +29,7 @@ function transformError(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
   const options = { cause: error, details: { sent: true } };
   if (!scriptFaults.has(error.code)) return new AppError(error.code, error.message, { ...options, retry: error.retry });
-  return new AppError('VALIDATION_ERROR', `dataQueryOptions.transform: ${error.message}`, options);
+  return invalidField('dataQueryOptions.transform', error.message, options);
 }
 
 const scriptFaults: ReadonlySet<string> = new Set([

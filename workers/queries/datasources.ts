@@ -6,7 +6,7 @@ import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { openSecrets } from '#shared/secret.ts';
-import { fromZod, invalid, within } from '#shared/workflow/issues.ts';
+import { fromZod, invalid, invalidField, within } from '#shared/workflow/issues.ts';
 import type { Connection } from '../connections/connection.ts';
 import type { KeptConnections } from '../connections/kept.ts';
 import { connectorOf } from '../connectors/index.ts';
@@ -71,6 +71,6 @@ export function createDatasources({ pool, secrets, kept, reach, logger }: Dataso
 
 export function definitionOf(type: string): AnyDatasource {
   const definition = findDatasourceType(type);
-  if (!definition) throw new AppError('VALIDATION_ERROR', `datasourceType: there is no type "${type}"`);
+  if (!definition) throw invalidField('datasourceType', `there is no type "${type}"`);
   return definition;
 }

@@ -1,7 +1,7 @@
-import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import { nextCursorOf, type ResultOwner } from '#shared/result-pages.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { createResultPages } from '../connections/result-pages.ts';
 import { knownError } from '../outbound/upstream-error.ts';
@@ -10,6 +10,7 @@ import type { RunnableQuery } from './bind-inputs.ts';
 import type { QueryContext } from './context.ts';
 import type { DatasourceRef } from './datasources.ts';
 import type { QueryRequest } from './queries.ts';
+import { queryError } from './query-error.ts';
 
 /** The result of the datasource: its plan, its rows in pages, or its answer as the query's `transform` has changed it. */
 export async function executeOnDatasource(
@@ -21,14 +22,15 @@ export async function executeOnDatasource(
   const ref = datasourceRefOf(query, request.tenantID);
   const { signal, idempotencyKey } = request;
   const execution = { signal, maxRows: options.maxRows, idempotencyKey };
-  if (request.mode === 'explain')
-    return await context.datasources.withConnection(ref, (connection) => explain(connection, bound, execution));
+  const withConnection = (work: (connection: Connection<never>) => Promise<QueryResult>) =>
+    context.datasources.withConnection(ref, (connection) =>
+      work(connection).catch((error: unknown) => Promise.reject(queryError(error))),
+    );
+  if (request.mode === 'explain') return await withConnection((connection) => explain(connection, bound, execution));
 
   const execute = (more: Partial<ExecuteOptions> = {}) =>
-    context.datasources.withConnection(ref, (connection) =>
-      // The query was bound by the schema of its datasource's type, which is the type of the connection.
-      connection.execute(bound as never, { ...execution, ...more }),
-    );
+    // The query was bound by the schema of its datasource's type, which is the type of the connection.
+    withConnection(async (connection) => connection.execute(bound as never, { ...execution, ...more }));
   // Further pages belong to a stored query: one that is not stored has no route for them.
   if (options.rowsPerPage === 0 || !request.isPaged || dataQueryID === null)
     return await applyTransform(context.sandbox, query, { result: await execute(), request });
@@ -72,8 +74,7 @@ async function explain(
   bound: BoundQuery,
   execution: ExecuteOptions,
 ): Promise<QueryResult> {
-  if (!connection.explain)
-    throw new AppError('VALIDATION_ERROR', 'datasourceType: a query of this type cannot be explained');
+  if (!connection.explain) throw invalidField('datasourceType', 'a query of this type cannot be explained');
   // As for `execute`: bound by the schema of the connection's type.
   return { data: await connection.explain(bound as never, execution) };
 }

@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts';
+import { invalid, type Path } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { quoteName } from './quote.ts';
 
@@ -90,12 +91,17 @@ export function hasCtid({ kind }: Table): boolean {
 
 const ctid: Column = { name: 'ctid', type: 'tid', kind: 'plain', element: null, notNull: true, defaultValue: null };
 
-/** Finds a column by the name that a client has sent; `ctid` may be read but not written. */
-export function columnOf(table: Table, name: string, field: string): Column {
+/** Finds a column by the name that a client has sent at `path`; `ctid` may be read but not written. */
+export function columnOf(table: Table, name: string, { path, isWritten = false }: ColumnUse): Column {
   const column = table.columns.find((known) => known.name === name);
   if (column) return column;
-  if (name === 'ctid' && field !== 'data' && hasCtid(table)) return ctid;
-  throw new AppError('VALIDATION_ERROR', `${field}: there is no column "${name}" in "${table.table}"`);
+  if (name === 'ctid' && !isWritten && hasCtid(table)) return ctid;
+  throw invalid([{ path: [...path], message: `there is no column "${name}" in "${table.table}"` }]);
+}
+
+interface ColumnUse {
+  path: Path;
+  isWritten?: boolean;
 }
 
 export function quoteTable({ schema, table }: TableName): string {

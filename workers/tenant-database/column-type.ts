@@ -1,4 +1,5 @@
-import { AppError } from '#shared/errors.ts';
+import type { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 
 /** Auto-incrementing integers: allowed in definitions, but not types of their own. */
@@ -53,5 +54,5 @@ async function lookUp(
 }
 
 function noType(type: string, field: string): AppError {
-  return new AppError('VALIDATION_ERROR', `${field}: there is no type "${type}"`);
+  return invalidField(field, `there is no type "${type}"`);
 }

@@ -1,5 +1,5 @@
 import type { DatabaseColumn, DatabaseConstraint } from '#shared/database-table.ts';
-import { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { findTables, type TableName } from './catalog.ts';
 import { quoteName } from './quote.ts';
@@ -33,7 +33,7 @@ const plain = {
 
 /** Reads a constraint that a client has sent, and checks what can be checked without the database. */
 export function readConstraint(given: DatabaseConstraint, { schema }: TableName, field: string): Constraint {
-  const refuse = (name: string, message: string) => new AppError('VALIDATION_ERROR', `${field}.${name}: ${message}`);
+  const refuse = (name: string, message: string) => invalidField(`${field}.${name}`, message);
   const { constraintType: type, databaseTableColumns: columns, referencedColumns, referencedTable } = given;
   const constraint = { ...plain, name: given.constraintName, type };
   if (type === 'CHECK') {
@@ -59,27 +59,28 @@ export function readConstraint(given: DatabaseConstraint, { schema }: TableName,
 /** Requires that referenced tables exist, except for the table itself, which may be about to be created. */
 export async function requireReferenced(
   connection: PostgresConnection,
-  { table, constraints, field }: { table: TableName; constraints: readonly Constraint[]; field: string },
+  table: TableName,
+  constraints: readonly Constraint[],
 ): Promise<void> {
   for (const [at, { referencedSchema, referencedTable }] of constraints.entries()) {
     if (referencedSchema === null || referencedTable === null) continue;
     if (referencedSchema === table.schema && referencedTable === table.table) continue;
     const [found] = await findTables(connection, { schema: referencedSchema, table: referencedTable });
     if (!found)
-      throw new AppError(
-        'VALIDATION_ERROR',
-        `${field}.${at}.referencedTable: there is no table "${referencedTable}" in "${referencedSchema}"`,
+      throw invalidField(
+        `constraints.${at}.referencedTable`,
+        `there is no table "${referencedTable}" in "${referencedSchema}"`,
       );
   }
 }
 
 /** Returns the constraints that the flags of columns stand for. */
-export function constraintsOfFlags(columns: readonly DatabaseColumn[], field: string): Constraint[] {
+export function constraintsOfFlags(columns: readonly DatabaseColumn[]): Constraint[] {
   const nameOf = ({ databaseTableColumnName }: DatabaseColumn) => databaseTableColumnName;
   const key = columns.filter(({ primaryKey }) => primaryKey).map(nameOf);
   const unique = columns.filter((column) => column.unique && !(column.primaryKey && key.length === 1));
   const checks = columns.flatMap((column, at) =>
-    column.check ? [{ columns: [nameOf(column)], check: requireExpression(column.check, `${field}.${at}.check`) }] : [],
+    column.check ? [{ columns: [nameOf(column)], check: requireExpression(column.check, `columns.${at}.check`) }] : [],
   );
   return [
     ...(key.length > 0 ? [{ ...plain, type: 'PRIMARY KEY' as const, columns: key }] : []),

@@ -1,7 +1,7 @@
 import type { DatabaseColumn } from '#shared/database-table.ts';
-import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { quoteTable, requireSchema } from './catalog.ts';
@@ -14,28 +14,26 @@ export async function createTable(
   connection: PostgresConnection,
   operation: DatabaseOperationOf<'createTable'>,
 ): Promise<JsonObject> {
-  const { schema, columns, columnsField, constraintsField: field, ifNotExists, preview } = operation;
+  const { schema, columns, ifNotExists, preview } = operation;
   await requireSchema(connection, schema);
-  requireDistinct(columns, columnsField);
-  const listed = operation.constraints.map((given, at) => readConstraint(given, operation, `${field}.${at}`));
-  await requireReferenced(connection, { table: operation, constraints: listed, field });
-  const flags = constraintsOfFlags(columns, columnsField);
+  requireDistinct(columns);
+  const listed = operation.constraints.map((given, at) => readConstraint(given, operation, `constraints.${at}`));
+  await requireReferenced(connection, operation, listed);
+  const flags = constraintsOfFlags(columns);
   const keyIsListed = listed.some(({ type }) => type === 'PRIMARY KEY');
   const constraints = [...flags.filter(({ type }) => !(keyIsListed && type === 'PRIMARY KEY')), ...listed];
   const parts = [];
-  for (const [at, column] of columns.entries())
-    parts.push(await definitionOf(connection, column, `${columnsField}.${at}`));
+  for (const [at, column] of columns.entries()) parts.push(await definitionOf(connection, column, `columns.${at}`));
   parts.push(...constraints.map(constraintSQL));
   const body = parts.map((part) => `\n  ${part}`).join(',');
   const sql = [`create table ${ifNotExists ? 'if not exists ' : ''}${quoteTable(operation)} (${body}\n)`];
   return await applyDDL(connection, sql, { preview, done: 'Table created' });
 }
 
-export function requireDistinct(columns: readonly DatabaseColumn[], field: string): void {
+export function requireDistinct(columns: readonly DatabaseColumn[]): void {
   const seen = new Set<string>();
   for (const [at, { databaseTableColumnName: name }] of columns.entries()) {
-    if (seen.has(name))
-      throw new AppError('VALIDATION_ERROR', `${field}.${at}.databaseTableColumnName: there are two columns "${name}"`);
+    if (seen.has(name)) throw invalidField(`columns.${at}.databaseTableColumnName`, `there are two columns "${name}"`);
     seen.add(name);
   }
 }

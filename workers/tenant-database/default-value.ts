@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { writeArray } from '../postgresql/values.ts';
 import { quoteLiteral } from './quote.ts';
 
@@ -38,9 +38,9 @@ export function defaultOf(value: Json, field: string): string {
   const quoted = readQuoted(text);
   if (quoted !== undefined) return quoteLiteral(quoted);
   if (/^[\w."]+\s*\([\s\S]*\)$/.test(text) || /::[\w\s."]+$/.test(text))
-    throw new AppError(
-      'VALIDATION_ERROR',
-      `${field}: must be a value or one of ${[...FUNCTIONS].join(', ')}, nextval('…'); a text that looks like an expression must be in quotes: '…'`,
+    throw invalidField(
+      field,
+      `must be a value or one of ${[...FUNCTIONS].join(', ')}, nextval('…'); a text that looks like an expression must be in quotes: '…'`,
     );
   return quoteLiteral(value);
 }

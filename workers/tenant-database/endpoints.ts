@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { readDatabaseURL } from '#shared/database-url.ts';
-import { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { placeOf } from '../outbound/upstream-error.ts';
 import { type PostgresEndpoint, securityOf } from '../postgresql/endpoint.ts';
 import type { Dial } from '../postgresql/stream.ts';
@@ -13,7 +13,7 @@ const common = { applicationName: 'gantry', connectMs: 5_000 };
 /** Endpoint of the database that a tenant has configured. */
 export function endpointOfURL(url: string): PostgresEndpoint {
   const read = readDatabaseURL(url);
-  if (typeof read === 'string') throw new AppError('VALIDATION_ERROR', `tenantDBURL: ${read}`);
+  if (typeof read === 'string') throw invalidField('tenantDBURL', read);
   const { sslmode, ...parts } = read;
   const where = placeOf(parts.host, parts.port);
   return { ...common, ...parts, ...securityOf(sslmode, parts), where, isOurs: false };

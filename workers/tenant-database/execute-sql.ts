@@ -1,6 +1,6 @@
-import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { Notice, PostgresConnection } from '../postgresql/connection.ts';
 import { type Budget, type RawResult, readTag, runPortal } from '../postgresql/portal.ts';
 import { typeRows, writeParams } from '../postgresql/rows.ts';
@@ -18,14 +18,14 @@ const MAX_STATEMENTS = 200;
  */
 export async function executeSQL(connection: PostgresConnection, operation: ExecuteSQL): Promise<JsonObject> {
   const statements = splitStatements(operation.sql);
-  if (statements.length === 0) throw new AppError('VALIDATION_ERROR', 'sql: must contain a statement');
+  if (statements.length === 0) throw invalidField('sql', 'must contain a statement');
   if (statements.length > MAX_STATEMENTS)
-    throw new AppError('VALIDATION_ERROR', `sql: must contain at most ${MAX_STATEMENTS} statements`);
+    throw invalidField('sql', `must contain at most ${MAX_STATEMENTS} statements`);
   if (statements.length > 1 && operation.params.length > 0)
-    throw new AppError('VALIDATION_ERROR', 'params: can be given to one statement only');
+    throw invalidField('params', 'can be given to one statement only');
   const isOwnTransaction = statements.some(({ words: [first = ''] }) => CONTROL.has(first));
   if (isOwnTransaction && operation.readOnly)
-    throw new AppError('VALIDATION_ERROR', 'sql: may not begin or end transactions with readOnly');
+    throw invalidField('sql', 'may not begin or end transactions with readOnly');
 
   const limitMs = operation.timeoutSeconds * 1000;
   const isWrapped = operation.readOnly || (statements.length > 1 && !isOwnTransaction);

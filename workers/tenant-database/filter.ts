@@ -1,26 +1,19 @@
 import { type DatabaseFilter, type Operator, readFilter } from '#shared/database-filter.ts';
-import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import { invalid, type Path } from '#shared/workflow/issues.ts';
 import { type Column, columnOf, type Table } from './catalog.ts';
 import { encode } from './encode.ts';
 import { quoteName } from './quote.ts';
 import type { Value } from './values.ts';
 
-/** A filter, and the name of its field in the request. */
-export interface Filtered {
-  filter: JsonObject | null;
-  filterField: string;
-}
-
-/** Writes a filter as the condition of a statement; adds its values to those of the statement. */
-export function conditionOf({ filter, filterField }: Filtered, table: Table, values: Value[]): string {
-  return filter ? compile(readFilter(filter), { table, values, field: filterField }) : 'true';
+/** Writes a filter as the condition of a statement; adds its values to those of the statement. Errors call the filter `where`. */
+export function conditionOf({ filter }: { filter: JsonObject | null }, table: Table, values: Value[]): string {
+  return filter ? compile(readFilter(filter), { table, values }) : 'true';
 }
 
 interface FilterContext {
   table: Table;
   values: Value[];
-  field: string;
 }
 
 function compile(filter: DatabaseFilter, context: FilterContext): string {
@@ -30,20 +23,24 @@ function compile(filter: DatabaseFilter, context: FilterContext): string {
   if ('any' in filter) return joined(filter.any, 'or', 'false');
   if ('not' in filter) return `(not ${compile(filter.not, context)})`;
   const { column, operator, value } = filter;
-  return compare(columnOf(context.table, column, context.field), operator, { value, ...context });
+  const path = ['where', ...filter.path];
+  const found = columnOf(context.table, column, { path: path.slice(0, -1) });
+  return compare(found, operator, { value, path, values: context.values });
+}
+
+interface Operand {
+  value: Json;
+  path: Path;
+  values: Value[];
 }
 
 /** The server infers the type of each value from the column beside it. */
-function compare(
-  column: Column,
-  operator: Operator,
-  { value, values, field }: FilterContext & { value: Json },
-): string {
+function compare(column: Column, operator: Operator, { value, path, values }: Operand): string {
   const name = quoteName(column.name);
   const bind = (one: Json) => {
-    values.push({ text: encode(one, column, field), column, field });
+    values.push({ text: encode(one, column, path), column, path });
     if (values.length > MAX_VALUES)
-      throw new AppError('VALIDATION_ERROR', `${field}: must contain at most ${MAX_VALUES} values`);
+      throw invalid([{ path: ['where'], message: `must contain at most ${MAX_VALUES} values` }]);
     return `$${values.length}`;
   };
   const list = () => (value as Json[]).map(bind);
@@ -53,7 +50,7 @@ function compare(
   if (operator === 'NOT IN') return `${name} not in (${list().join(', ')})`;
   if (operator === 'BETWEEN') return `${name} between ${list().join(' and ')}`;
   if (operator === 'LIKE' || operator === 'ILIKE') {
-    values.push({ text: patternOf(String(value)), column, field });
+    values.push({ text: patternOf(String(value)), column, path });
     return `${name}::text ${operator.toLowerCase()} $${values.length}`;
   }
   return `${name} ${operator === '!=' ? '<>' : operator} ${bind(value)}`;

@@ -5,7 +5,7 @@ import type { PostgresConnection } from '../postgresql/connection.ts';
 import { runPortal } from '../postgresql/portal.ts';
 import { typeRows } from '../postgresql/rows.ts';
 import { columnOf, findTable, hasCtid, quoteTable, type Table } from './catalog.ts';
-import { conditionOf, type Filtered } from './filter.ts';
+import { conditionOf } from './filter.ts';
 import { quoteName } from './quote.ts';
 import { type Value, withValues } from './values.ts';
 
@@ -36,7 +36,11 @@ export async function listRows(connection: PostgresConnection, operation: ListRo
   };
 }
 
-export async function countRows(connection: PostgresConnection, table: Table, filtered: Filtered): Promise<number> {
+export async function countRows(
+  connection: PostgresConnection,
+  table: Table,
+  filtered: { filter: JsonObject | null },
+): Promise<number> {
   const values: Value[] = [];
   const where = conditionOf(filtered, table, values);
   const sql = `select count(*)::text as n from ${quoteTable(table)} where ${where}`;
@@ -50,9 +54,9 @@ export function selection(table: Table): string {
 }
 
 /** The requested order, then the primary key or `ctid`, so that pages do not overlap. */
-export function ordering(table: Table, { order, orderField }: Pick<ListRows, 'order' | 'orderField'>): string {
-  const requested = order.map(({ column, descending, nulls }) => {
-    const name = quoteName(columnOf(table, column, orderField).name);
+export function ordering(table: Table, { order }: Pick<ListRows, 'order'>): string {
+  const requested = order.map(({ column, descending, nulls }, index) => {
+    const name = quoteName(columnOf(table, column, { path: ['order', index] }).name);
     return `${name}${descending ? ' desc' : ''}${nulls ? ` nulls ${nulls}` : ''}`;
   });
   const rest = table.primaryKey.length > 0 ? table.primaryKey.map((name) => quoteName(name)) : keyOrder(table);

@@ -1,6 +1,6 @@
-import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { isOwnSchema, requireSchema } from './catalog.ts';
@@ -19,8 +19,7 @@ export async function createSchema(
   connection: PostgresConnection,
   { schema, preview }: DatabaseOperationOf<'createSchema'>,
 ): Promise<JsonObject> {
-  if (/^pg_/.test(schema))
-    throw new AppError('VALIDATION_ERROR', 'schemaName: names that begin with pg_ belong to the server');
+  if (/^pg_/.test(schema)) throw invalidField('schemaName', 'names that begin with pg_ belong to the server');
   const sql = [`create schema ${quoteName(schema)}`];
   return {
     databaseSchema: { databaseSchemaName: schema },

@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts';
 import { type SqlToken, tokenize } from '#shared/queries/sql-tokens.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 
 interface Statement {
   text: string;
@@ -69,10 +69,10 @@ export function requireExpression(text: string, field: string): string {
   const open: string[] = [];
   for (const token of tokenize(text, 'postgresql')) {
     const fault = faultOf(token, open);
-    if (fault) throw new AppError('VALIDATION_ERROR', `${field}: ${fault}`);
+    if (fault) throw invalidField(field, fault);
   }
-  if (text.trim() === '') throw new AppError('VALIDATION_ERROR', `${field}: must not be empty`);
-  if (open.length > 0) throw new AppError('VALIDATION_ERROR', `${field}: has a parenthesis that is not closed`);
+  if (text.trim() === '') throw invalidField(field, 'must not be empty');
+  if (open.length > 0) throw invalidField(field, 'has a parenthesis that is not closed');
   return text.trim();
 }
 

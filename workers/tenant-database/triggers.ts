@@ -1,6 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { findTable, isOwnSchema, quoteTable, requireSchema, type Table } from './catalog.ts';
@@ -61,7 +62,7 @@ type CreateTrigger = DatabaseOperationOf<'createTrigger'>;
 export async function createTrigger(connection: PostgresConnection, operation: CreateTrigger): Promise<JsonObject> {
   const table = await findTable(connection, operation);
   const fault = faultOf(operation, table);
-  if (fault) throw new AppError('VALIDATION_ERROR', fault);
+  if (fault) throw fault;
   const routine = await findRoutine(connection, operation);
   const { trigger, timing, events, forEach, condition, preview } = operation;
   const when = condition === null ? '' : ` when (${requireExpression(condition, 'triggerCondition')})`;
@@ -80,14 +81,17 @@ export async function dropTrigger(
   return await applyDDL(connection, sql, { ...operation, done: 'Trigger dropped' });
 }
 
-function faultOf({ timing, events, forEach, condition }: CreateTrigger, { kind }: Table): string | undefined {
+function faultOf({ timing, events, forEach, condition }: CreateTrigger, { kind }: Table): AppError | undefined {
   const isView = kind === 'v';
-  if (timing === 'INSTEAD OF' && !isView) return 'triggerTiming: INSTEAD OF is for views only';
-  if (timing === 'INSTEAD OF' && forEach === 'STATEMENT') return 'forEach: INSTEAD OF is for each ROW only';
-  if (timing === 'INSTEAD OF' && condition !== null) return 'triggerCondition: INSTEAD OF takes no condition';
+  if (timing === 'INSTEAD OF' && !isView) return invalidField('triggerTiming', 'INSTEAD OF is for views only');
+  if (timing === 'INSTEAD OF' && forEach === 'STATEMENT')
+    return invalidField('forEach', 'INSTEAD OF is for each ROW only');
+  if (timing === 'INSTEAD OF' && condition !== null)
+    return invalidField('triggerCondition', 'INSTEAD OF takes no condition');
   if (isView && timing !== 'INSTEAD OF' && forEach === 'ROW')
-    return 'triggerTiming: on a view must be INSTEAD OF, or for each STATEMENT';
-  if (events.includes('TRUNCATE') && forEach === 'ROW') return 'triggerEvents: TRUNCATE is for each STATEMENT only';
+    return invalidField('triggerTiming', 'on a view must be INSTEAD OF, or for each STATEMENT');
+  if (events.includes('TRUNCATE') && forEach === 'ROW')
+    return invalidField('triggerEvents', 'TRUNCATE is for each STATEMENT only');
   return undefined;
 }
 
@@ -101,11 +105,8 @@ async function findRoutine(connection: PostgresConnection, { schema, routine }: 
     [routine.name, routine.schema, schema],
   );
   const [found] = rows;
-  if (!found) throw new AppError('VALIDATION_ERROR', `triggerFunction: there is no function "${routine.name}"`);
+  if (!found) throw invalidField('triggerFunction', `there is no function "${routine.name}"`);
   if (!found.isTrigger)
-    throw new AppError(
-      'VALIDATION_ERROR',
-      `triggerFunction: "${routine.name}" takes arguments or does not return trigger`,
-    );
+    throw invalidField('triggerFunction', `"${routine.name}" takes arguments or does not return trigger`);
   return quoteName(found.schema, routine.name);
 }

@@ -1,7 +1,7 @@
 import type { DatabaseColumn } from '#shared/database-table.ts';
-import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { type Column, quoteTable } from './catalog.ts';
@@ -28,15 +28,11 @@ type UpdateTable = DatabaseOperationOf<'updateTable'>;
 export async function updateTable(connection: PostgresConnection, operation: UpdateTable): Promise<JsonObject> {
   const current = await describeTable(connection, operation);
   if (current.kind !== 'r' && current.kind !== 'p')
-    throw new AppError(
-      'VALIDATION_ERROR',
-      'databaseTableName: must be a table; a view or a foreign table cannot be changed here',
-    );
-  const { columns, columnsField } = operation;
-  if (columns) requireDistinct(columns, columnsField);
+    throw invalidField('databaseTableName', 'must be a table; a view or a foreign table cannot be changed here');
+  const { columns } = operation;
+  if (columns) requireDistinct(columns);
   const listed = listedConstraints(operation);
-  if (listed)
-    await requireReferenced(connection, { table: operation, constraints: listed, field: operation.constraintsField });
+  if (listed) await requireReferenced(connection, operation, listed);
   const wanted = wantedConstraints(current, operation, listed);
   const [dropped, added] = difference(current.constraints, wanted);
   const actions = [
@@ -50,8 +46,8 @@ export async function updateTable(connection: PostgresConnection, operation: Upd
   return await applyDDL(connection, sql, { ...operation, done: 'Table updated' });
 }
 
-function listedConstraints({ constraints, constraintsField, ...name }: UpdateTable): Constraint[] | null {
-  return constraints?.map((given, at) => readConstraint(given, name, `${constraintsField}.${at}`)) ?? null;
+function listedConstraints({ constraints, ...name }: UpdateTable): Constraint[] | null {
+  return constraints?.map((given, at) => readConstraint(given, name, `constraints.${at}`)) ?? null;
 }
 
 function isKey({ type }: Constraint): boolean {
@@ -61,14 +57,14 @@ function isKey({ type }: Constraint): boolean {
 async function columnActions(
   connection: PostgresConnection,
   current: TableDescription,
-  { columns, columnsField }: UpdateTable,
+  { columns }: UpdateTable,
 ): Promise<string[]> {
   const wanted = columns ?? [];
   const names = new Set(wanted.map(({ databaseTableColumnName }) => databaseTableColumnName));
   const gone = current.columns.filter(({ name }) => !names.has(name));
   const actions = gone.map(({ name }) => `drop column ${quoteName(name)}`);
   for (const [at, column] of wanted.entries()) {
-    const field = `${columnsField}.${at}`;
+    const field = `columns.${at}`;
     const existing = current.columns.find(({ name }) => name === column.databaseTableColumnName);
     if (existing) actions.push(...(await changesOf(connection, { existing, column, field, current })));
     else actions.push(`add column ${await definitionOf(connection, column, field)}`);
@@ -109,10 +105,10 @@ async function changesOf(
 /** The list takes precedence over the flags of columns; without a list, the given flags decide what changes. */
 function wantedConstraints(
   current: TableDescription,
-  { columns, columnsField }: UpdateTable,
+  { columns }: UpdateTable,
   given: Constraint[] | null,
 ): Constraint[] {
-  const flags = columns ? constraintsOfFlags(columns, columnsField) : [];
+  const flags = columns ? constraintsOfFlags(columns) : [];
   const remaining = columns
     ? current.constraints.filter((constraint) => isLeft(constraint, columns))
     : current.constraints;

@@ -1,15 +1,19 @@
 import pg from 'pg';
+import type { AppError } from '#shared/errors.ts';
+import { isJsonObject } from '#shared/json.ts';
+import { invalid, type Path } from '#shared/workflow/issues.ts';
+import { statementError } from '../postgresql/errors.ts';
 import type { Column } from './catalog.ts';
 
 /** A value of a statement, as the server reads it, and its column. */
 export interface Value {
   text: string | null;
   column: Pick<Column, 'name' | 'type'>;
-  /** Name of its field in the request. */
-  field: string;
+  /** Its path in the request. */
+  path: Path;
 }
 
-/** Runs a statement with values. Adds the column to an error about a value, which the server names by number only. */
+/** Runs a statement with values. An error about a value, which the server names by number only, gets its path in the request. */
 export async function withValues<T>(
   values: readonly Value[],
   work: (texts: (string | null)[]) => Promise<T>,
@@ -17,17 +21,20 @@ export async function withValues<T>(
   try {
     return await work(values.map(({ text }) => text));
   } catch (error) {
-    throw withColumn(error, values);
+    throw valueError(error, values) ?? error;
   }
 }
 
-function withColumn(error: unknown, values: readonly Value[]): unknown {
-  if (!(error instanceof pg.DatabaseError)) return error;
+function valueError(error: unknown, values: readonly Value[]): AppError | undefined {
+  if (!(error instanceof pg.DatabaseError)) return undefined;
   const [, number] = /\bportal parameter \$(\d+)/.exec(error.where ?? '') ?? [];
   const value = values[Number(number) - 1];
-  if (!value) return error;
-  const { column, field } = value;
-  error.message = `${field}: "${column.name}" is ${column.type}: ${error.message}`;
-  error.column = column.name;
-  return error;
+  const known = statementError(error);
+  if (!value || known?.code !== 'DB_ERROR') return undefined;
+  const { column, path } = value;
+  return invalid([{ path: [...path], message: `must be ${column.type}: ${known.message}` }], {
+    code: 'DB_ERROR',
+    cause: error,
+    details: { ...(isJsonObject(known.details) && known.details), column: column.name },
+  });
 }

@@ -1,7 +1,8 @@
 import { isEmptyFilter } from '#shared/database-filter.ts';
 import { AppError } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
+import { type Issue, invalid, invalidField, type Path, within } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { statementError } from '../postgresql/errors.ts';
 import { type RawResult, readTag, runPortal } from '../postgresql/portal.ts';
@@ -29,7 +30,10 @@ export async function addRows(
 ): Promise<JsonObject> {
   const table = await findTable(connection, operation);
   return inTenantTransaction(connection, async () => {
-    const results = await allOrNothing(connection, operation.rows, (row) => insertionOf(table, row));
+    const results = await allOrNothing(connection, operation.rows, {
+      statementOf: (row) => insertionOf(table, row),
+      columnsAt: [],
+    });
     const typed = await typeRows(connection, results);
     const rows = typed.flatMap((one) => one.rows);
     return { message: 'Rows added', updatedRowCount: operation.rows.length, databaseTableRows: rows };
@@ -42,7 +46,10 @@ export async function updateRows(
 ): Promise<JsonObject> {
   const table = await findTable(connection, operation);
   const results = await inTenantTransaction(connection, () =>
-    allOrNothing(connection, operation.changes, (change) => updateOf(table, change)),
+    allOrNothing(connection, operation.changes, {
+      statementOf: (change) => updateOf(table, change),
+      columnsAt: ['data'],
+    }),
   );
   const updatedRowCount = results.reduce((sum, { tag }) => sum + (readTag(tag ?? '').count ?? 0), 0);
   return { message: 'Rows updated', updatedRowCount };
@@ -53,7 +60,7 @@ export async function deleteRows(
   operation: DatabaseOperationOf<'deleteRows'>,
 ): Promise<JsonObject> {
   const table = await findTable(connection, operation);
-  if (isEmptyFilter(operation.filter) && !operation.all) throw everything(operation.filterField);
+  if (isEmptyFilter(operation.filter) && !operation.all) throw everything(['where']);
   const values: Value[] = [];
   const where = conditionOf(operation, table, values);
   const sql = `delete from ${quoteTable(table)} where ${where}`;
@@ -61,14 +68,14 @@ export async function deleteRows(
   return { message: 'Rows deleted', deletedRowCount: rowCount ?? 0 };
 }
 
-function everything(field: string): AppError {
-  return new AppError('VALIDATION_ERROR', `${field}: excludes no row; send "all": true to mean every row`);
+function everything(path: (string | number)[]): AppError {
+  return invalid([{ path, message: 'excludes no row; send "all": true to mean every row' }]);
 }
 
 function insertionOf(table: Table, row: JsonObject): Statement {
   const names = Object.keys(row);
-  const columns = names.map((name) => columnOf(table, name, 'data'));
-  const values = columns.map((column) => encoded(row[column.name] ?? null, column));
+  const columns = names.map((name) => columnOf(table, name, { path: [name], isWritten: true }));
+  const values = columns.map((column) => encodedValue(row[column.name] ?? null, column, [column.name]));
   const into = `insert into ${quoteTable(table)}`;
   const returning = `returning ${selection(table)}`;
   if (names.length === 0) return { text: `${into} default values ${returning}`, values };
@@ -77,25 +84,32 @@ function insertionOf(table: Table, row: JsonObject): Statement {
   return { text: `${into} (${list}) values (${places}) ${returning}`, values };
 }
 
-function encoded(value: Json, column: Column): Value {
-  return { text: encode(value, column, 'data'), column, field: 'data' };
+function encodedValue(value: Json, column: Column, path: Path): Value {
+  return { text: encode(value, column, path), column, path };
 }
 
 type Change = DatabaseOperationOf<'updateRows'>['changes'][number];
 
-function updateOf(table: Table, { data, where: filter, whereField: filterField, all }: Change): Statement {
-  if (isEmptyFilter(filter) && !all) throw everything(filterField);
+function updateOf(table: Table, { data, where: filter, all }: Change): Statement {
+  if (isEmptyFilter(filter) && !all) throw everything(['where']);
   const values: Value[] = [];
   const sets = Object.entries(data).map(([name, value]) => {
-    const column = columnOf(table, name, 'data');
-    values.push(encoded(value, column));
+    const path = ['data', name];
+    const column = columnOf(table, name, { path, isWritten: true });
+    values.push(encodedValue(value, column, path));
     return `${quoteName(column.name)} = $${values.length}`;
   });
-  if (sets.length === 0) throw new AppError('VALIDATION_ERROR', 'data: must contain a column');
+  if (sets.length === 0) throw invalidField('data', 'must contain a column');
   return {
-    text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${conditionOf({ filter, filterField }, table, values)}`,
+    text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${conditionOf({ filter }, table, values)}`,
     values,
   };
+}
+
+interface RowWork<T> {
+  statementOf(item: T): Statement;
+  /** Where in an item its columns are. */
+  columnsAt: Path;
 }
 
 /**
@@ -105,7 +119,7 @@ function updateOf(table: Table, { data, where: filter, whereField: filterField, 
 async function allOrNothing<T>(
   connection: PostgresConnection,
   items: readonly T[],
-  statementOf: (item: T) => Statement,
+  { statementOf, columnsAt }: RowWork<T>,
 ): Promise<RawResult[]> {
   await connection.query('savepoint before_all');
   try {
@@ -117,7 +131,7 @@ async function allOrNothing<T>(
   }
   await connection.query('rollback to savepoint before_all');
   const results: RawResult[] = [];
-  const rowErrors: { index: number; error: AppError }[] = [];
+  const rowErrors: RowError[] = [];
   for (const [index, item] of items.entries()) {
     await connection.query('savepoint before_one');
     try {
@@ -130,12 +144,17 @@ async function allOrNothing<T>(
     }
     if (rowErrors.length === MAX_ERRORS) break;
   }
-  if (rowErrors.length > 0) throw summaryOf(rowErrors, items.length);
+  if (rowErrors.length > 0) throw summaryOf(rowErrors, { count: items.length, columnsAt });
   return results;
 }
 
 function run(connection: PostgresConnection, { text, values }: Statement): Promise<RawResult> {
   return withValues(values, (texts) => runPortal(connection, { sql: text, values: texts, budget: BUDGET }));
+}
+
+interface RowError {
+  index: number;
+  error: AppError;
 }
 
 /** The error of a row; undefined for errors that are not about a row, such as a timeout or a lost connection. */
@@ -144,18 +163,25 @@ function rowErrorOf(thrown: unknown): AppError | undefined {
   return error?.code === 'DB_ERROR' || error?.code === 'VALIDATION_ERROR' ? error : undefined;
 }
 
-function summaryOf(rowErrors: readonly { index: number; error: AppError }[], count: number): AppError {
-  const errors = rowErrors.map(({ index, error: { code, message, details } }) => ({
-    ...(details as object | undefined),
-    index,
-    code,
-    message,
-  }));
-  const isOurs = rowErrors.every(({ error }) => error.code === 'VALIDATION_ERROR');
-  const first = errors[0];
-  return new AppError(
-    isOurs ? 'VALIDATION_ERROR' : 'DB_ERROR',
-    `${errors.length} of ${count} rows cannot be written, and nothing was changed; databaseTableRowData.${first?.index}: ${first?.message}`,
-    { details: { errors } },
+function summaryOf(rowErrors: readonly RowError[], { count, columnsAt }: { count: number; columnsAt: Path }): AppError {
+  const errors = rowErrors.map(({ index, error }) => {
+    const { issues: _issues, ...details } = isJsonObject(error.details) ? error.details : {};
+    const [{ message }] = issuesOf(error, columnsAt);
+    return { ...details, index, code: error.code, message };
+  });
+  const issues = rowErrors.flatMap(({ index, error }) =>
+    within(['databaseTableRowData', index], issuesOf(error, columnsAt)),
   );
+  const isOurs = rowErrors.every(({ error }) => error.code === 'VALIDATION_ERROR');
+  return invalid(issues, {
+    code: isOurs ? 'VALIDATION_ERROR' : 'DB_ERROR',
+    summary: `${errors.length} of ${count} rows cannot be written, and nothing was changed`,
+    details: { errors },
+  });
+}
+
+/** The issues of one item. An error of the server may name a column; it may also be about the whole row. */
+function issuesOf({ details, message }: AppError, columnsAt: Path): [Issue, ...Issue[]] {
+  const { issues, column } = (details ?? {}) as { issues?: [Issue, ...Issue[]]; column?: string };
+  return issues ?? [{ path: column === undefined ? [] : [...columnsAt, column], message }];
 }

@@ -4,6 +4,7 @@ import type { Permission } from '#shared/policy/permissions.ts';
 import { type DatabaseOperation, tenantDatabase } from '#shared/queues/tenant-database.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Method, type Parsed, type Route, type TenantInput, tenantRoute, type Verb } from '../../http/route.ts';
+import type { Spellings } from '../../http/spelling.ts';
 
 interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
   name: string;
@@ -16,6 +17,7 @@ interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.Zo
   params?: P;
   query?: Q;
   body?: B;
+  spellings?: Spellings;
   response: R;
   status?: 201;
   operation(request: Parsed<P, Q, B>): DatabaseOperation;

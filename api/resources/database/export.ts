@@ -8,7 +8,7 @@ import type { ApiContext } from '../../context.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { askDatabase } from './database-route.ts';
 import { exportFormats, type Portions } from './export-formats.ts';
-import { RowsExport, TableName } from './schemas.ts';
+import { exportSpellings, RowsExport, TableName } from './schemas.ts';
 
 export const exportRows = tenantRoute({
   name: 'exportRows',
@@ -19,6 +19,7 @@ export const exportRows = tenantRoute({
   permission: 'database.rowList',
   params: TableName,
   body: RowsExport,
+  spellings: exportSpellings,
   produces: 'text/csv',
   response: z.object({}),
   errors: ['404', '409', '502', '504'],

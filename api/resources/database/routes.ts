@@ -1,4 +1,3 @@
-import type { JsonObject } from '#shared/json.ts';
 import {
   Changed,
   Metadata,
@@ -19,21 +18,27 @@ import { databaseRoute } from './database-route.ts';
 import { exportRows } from './export.ts';
 import {
   Drop,
+  filterSpellings,
   Preview,
   RawSQL,
   RowQuery,
   RowsAdd,
   RowsDelete,
   RowsUpdate,
+  rowChangeSpellings,
+  rowQuerySpellings,
   SchemaCreate,
   SchemaName,
   StatisticsQuery,
+  schemaSpellings,
+  sqlSpellings,
   TableCreate,
   TableName,
   TableUpdate,
   TenantID,
   TriggerCreate,
   TriggerName,
+  tableSpellings,
 } from './schemas.ts';
 
 const SCHEMAS = '/schemas';
@@ -66,6 +71,7 @@ export const databaseRoutes = [
     permission: 'database.execute',
     params: TenantID,
     body: RawSQL,
+    spellings: sqlSpellings,
     response: SQLResults,
     operation: ({ body }) => ({ kind: 'executeSQL', ...body }),
   }),
@@ -93,6 +99,7 @@ export const databaseRoutes = [
     params: TenantID,
     query: Preview,
     body: SchemaCreate,
+    spellings: schemaSpellings,
     response: SchemaCreated,
     operation: ({ body: schema, query }) => ({ kind: 'createSchema', schema, ...query }),
   }),
@@ -133,6 +140,7 @@ export const databaseRoutes = [
     params: SchemaName,
     query: Preview,
     body: TableCreate,
+    spellings: tableSpellings,
     response: Changed,
     operation: ({ params, query, body }) => ({ kind: 'createTable', ...inSchema(params), ...query, ...body }),
   }),
@@ -158,6 +166,7 @@ export const databaseRoutes = [
     params: TableName,
     query: Preview,
     body: TableUpdate,
+    spellings: tableSpellings,
     response: Changed,
     operation: ({ params, query, body }) => ({ kind: 'updateTable', ...ofTable(params), ...query, ...body }),
   }),
@@ -183,8 +192,9 @@ export const databaseRoutes = [
     permission: 'database.tableRead',
     params: TableName,
     query: StatisticsQuery,
+    spellings: rowQuerySpellings,
     response: Statistics,
-    operation: ({ params, query: { q } }) => ({ kind: 'readStatistics', ...ofTable(params), ...ofQuery(q) }),
+    operation: ({ params, query }) => ({ kind: 'readStatistics', ...ofTable(params), ...query }),
   }),
 
   databaseRoute({
@@ -196,12 +206,12 @@ export const databaseRoutes = [
     permission: 'database.rowList',
     params: TableName,
     query: RowQuery,
+    spellings: rowQuerySpellings,
     response: Rows,
-    operation: ({ params, query: { q, ...query } }) => ({
+    operation: ({ params, query }) => ({
       kind: 'listRows',
       ...ofTable(params),
       ...query,
-      ...ofQuery(q),
     }),
   }),
   databaseRoute({
@@ -226,6 +236,7 @@ export const databaseRoutes = [
     permission: 'database.rowUpdate',
     params: TableName,
     body: RowsUpdate,
+    spellings: rowChangeSpellings,
     response: RowsUpdated,
     operation: ({ params, body }) => ({ kind: 'updateRows', ...ofTable(params), changes: body.databaseTableRowData }),
   }),
@@ -238,6 +249,7 @@ export const databaseRoutes = [
     permission: 'database.rowDelete',
     params: TableName,
     body: RowsDelete,
+    spellings: filterSpellings,
     response: RowsDeleted,
     operation: ({ params, body }) => ({ kind: 'deleteRows', ...ofTable(params), ...body }),
   }),
@@ -293,10 +305,6 @@ export const databaseRoutes = [
     operation: ({ params, query }) => ({ kind: 'dropTrigger', ...ofTrigger(params), ...query }),
   }),
 ];
-
-function ofQuery(q: JsonObject | null) {
-  return { filter: q, filterField: 'q' as const };
-}
 
 function inSchema({ databaseSchemaName }: { databaseSchemaName: string }) {
   return { schema: databaseSchemaName };

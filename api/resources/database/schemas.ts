@@ -9,6 +9,7 @@ import {
 } from '#shared/database-table.ts';
 import { Json } from '#shared/json.ts';
 import { ID } from '../../http/id.ts';
+import type { Spellings } from '../../http/spelling.ts';
 import {
   exampleRawSql,
   exampleRowsAdd,
@@ -48,6 +49,7 @@ export const SchemaCreate = z
   .object({ schemaName: DatabaseName.optional(), databaseSchemaName: DatabaseName.optional() })
   .transform((body, check) => either(body, ['schemaName', 'databaseSchemaName'], check) ?? z.NEVER)
   .meta({ id: 'DatabaseSchemaCreate', examples: [exampleSchemaCreate] });
+export const schemaSpellings: Spellings = { schemaName: ['schemaName', 'databaseSchemaName'] };
 
 const SQL = z.string().min(1);
 
@@ -72,6 +74,7 @@ export const RawSQL = z
     sql: either({ sql: body.sql, query }, ['sql', 'query'], check) ?? z.NEVER,
   }))
   .meta({ id: 'RawSql', examples: [exampleRawSql] });
+export const sqlSpellings: Spellings = { sql: ['sql', 'query'] };
 
 const Columns = z.array(DatabaseColumn.meta({ id: 'DatabaseColumn' })).max(1_600);
 const Constraints = z.array(DatabaseConstraint.meta({ id: 'DatabaseConstraint' })).max(200);
@@ -91,7 +94,6 @@ export const TableCreate = z
     table: body.databaseTableName,
     columns: body.columns ?? body.databaseTableColumns ?? [],
     constraints: body.constraints ?? body.databaseTableConstraints ?? [],
-    ...fieldsOf(body),
     ifNotExists: body.ifNotExists,
   }))
   .meta({ id: 'DatabaseTableCreate', examples: [exampleTableCreate] });
@@ -107,19 +109,13 @@ export const TableUpdate = z
   .transform((body) => ({
     columns: body.columns ?? body.databaseTableColumns ?? null,
     constraints: body.constraints ?? body.databaseTableConstraints ?? null,
-    ...fieldsOf(body),
   }))
   .meta({ id: 'DatabaseTableUpdate', examples: [exampleTableUpdate] });
 
-/** Which of the two names was used for each, so that errors say the same. */
-function fieldsOf(body: { columns?: unknown; constraints?: unknown; [other: string]: unknown }) {
-  const { columns, databaseTableColumns, constraints, databaseTableConstraints } = body;
-  return {
-    columnsField: columns || !databaseTableColumns ? ('columns' as const) : ('databaseTableColumns' as const),
-    constraintsField:
-      constraints || !databaseTableConstraints ? ('constraints' as const) : ('databaseTableConstraints' as const),
-  };
-}
+export const tableSpellings: Spellings = {
+  columns: ['columns', 'databaseTableColumns'],
+  constraints: ['constraints', 'databaseTableConstraints'],
+};
 
 /** A filter in the query string is JSON. */
 const FilterText = z
@@ -158,18 +154,6 @@ const Order = z
   .optional()
   .meta({ description: 'Columns to sort by: `name`, `name desc`, `"a name" asc nulls last`, separated by commas' });
 
-/** Of two names for one thing; which of them it was, errors say. */
-interface Ordered {
-  order?: z.output<typeof Order>;
-  sort?: z.output<typeof Order>;
-}
-
-function orderOf({ order, sort }: Ordered) {
-  return order || !sort
-    ? { order: order ?? [], orderField: 'order' as const }
-    : { order: sort, orderField: 'sort' as const };
-}
-
 const OrderAlias = Order.meta({ description: 'Another name for `order`' });
 
 const orderForm =
@@ -184,7 +168,7 @@ export const RowQuery = z
     sort: OrderAlias,
     count: Flag.meta({ description: 'Counts what the filter finds, which takes the time of reading it all' }),
   })
-  .transform(({ order, sort, ...query }) => ({ ...query, ...orderOf({ order, sort }) }));
+  .transform(({ q, order, sort, ...query }) => ({ ...query, filter: q, order: order ?? sort ?? [] }));
 
 const MAX_ROWS = 1_000;
 
@@ -196,18 +180,16 @@ const Where = Filter.nullish();
 const WhereAlias = Where.describe('Another name for `where`');
 const All = z.boolean().default(false).describe('Must be true if there is no filter');
 
-function filterOf({ where, query }: { where?: z.output<typeof Where>; query?: z.output<typeof Where> }) {
-  return where || !query
-    ? { filter: where ?? null, filterField: 'where' as const }
-    : { filter: query, filterField: 'query' as const };
-}
+const orderSpellings = { order: ['order', 'sort'] };
+/** The filter in the query string, and in a body. */
+export const rowQuerySpellings: Spellings = { where: ['q'], ...orderSpellings };
+export const filterSpellings: Spellings = { where: ['where', 'query'] };
+export const exportSpellings: Spellings = { ...filterSpellings, ...orderSpellings };
+export const rowChangeSpellings: Spellings = { 'databaseTableRowData.*.where': ['where', 'query'] };
 
 const RowChange = z
   .object({ data: Row, where: Where, query: WhereAlias, all: All })
-  .transform(({ data, where, query, all }) => {
-    const { filter, filterField } = filterOf({ where, query });
-    return { data, where: filter, whereField: filterField, all };
-  })
+  .transform(({ data, where, query, all }) => ({ data, where: where ?? query ?? null, all }))
   .meta({ id: 'DatabaseRowChange' });
 
 export const RowsUpdate = z
@@ -217,7 +199,7 @@ export const RowsUpdate = z
 /** Without a filter the change concerns every row, which needs `all: true`. */
 export const RowsDelete = z
   .object({ where: Where, query: WhereAlias, all: All })
-  .transform(({ where, query, all }) => ({ ...filterOf({ where, query }), all }))
+  .transform(({ where, query, all }) => ({ filter: where ?? query ?? null, all }))
   .meta({ id: 'DatabaseRowsDelete', examples: [exampleRowsDelete] });
 
 export const RowsExport = z
@@ -229,13 +211,13 @@ export const RowsExport = z
     exportFormat: z.enum(['json', 'csv', 'xlsx'], { error: 'must be json, csv or xlsx' }).default('csv'),
   })
   .transform(({ where, query, order, sort, exportFormat }) => ({
-    ...filterOf({ where, query }),
-    ...orderOf({ order, sort }),
+    filter: where ?? query ?? null,
+    order: order ?? sort ?? [],
     format: exportFormat,
   }))
   .meta({ id: 'DatabaseRowsExport', examples: [exampleRowsExport] });
 
-export const StatisticsQuery = z.object({ q: FilterText });
+export const StatisticsQuery = z.object({ q: FilterText }).transform(({ q }) => ({ filter: q }));
 
 const upper = (text: string) => text.trim().replace(/\s+/g, ' ').toUpperCase();
 const TIMINGS = ['BEFORE', 'AFTER', 'INSTEAD OF'] as const;

@@ -13,7 +13,16 @@ import { invalid, within } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
-import { DataQueryAnswer, DataQueryID, DataQueryInputs, DataQueryRun, DataQueryTest, RunQuery } from './schemas.ts';
+import {
+  DataQueryAnswer,
+  DataQueryID,
+  DataQueryInputs,
+  DataQueryRun,
+  DataQueryTest,
+  inputSpellings,
+  RunQuery,
+  testSpellings,
+} from './schemas.ts';
 import { checkTarget, type QueryTarget, targetAccess } from './target.ts';
 
 /**
@@ -40,6 +49,7 @@ export const runDataQuery = tenantRoute({
   params: DataQueryID,
   query: RunQuery,
   body: DataQueryRun,
+  spellings: inputSpellings,
   response: DataQueryAnswer,
   idempotent: 'outside',
   errors: ['409'],
@@ -72,6 +82,7 @@ export const testStoredDataQuery = tenantRoute({
   params: DataQueryID,
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryInputs,
+  spellings: inputSpellings,
   response: DataQueryAnswer,
   idempotent: false,
   errors: ['409', '502', '504'],
@@ -96,6 +107,7 @@ export const testGivenDataQuery = tenantRoute({
   ],
   query: RunQuery.omit({ fresh: true }),
   body: DataQueryTest,
+  spellings: testSpellings,
   response: DataQueryAnswer,
   errors: ['502', '504'],
 

@@ -8,6 +8,7 @@ import { Message, ResultColumn, WorkError } from '../../http/answer-parts.ts';
 import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import type { Spellings } from '../../http/spelling.ts';
 import {
   exampleAnswer,
   exampleDataQuery,
@@ -64,6 +65,14 @@ export type DataQueryUpdate = z.output<typeof DataQueryUpdate>;
 const inputs = {
   args: JsonObject.optional().describe('Another name for `inputValues`'),
   inputValues: JsonObject.optional().describe('The values of the parameters'),
+};
+export const inputSpellings: Spellings = { inputValues: ['inputValues', 'args'] };
+
+/** The query of a test is in the body, its target beside its options or among them. */
+export const testSpellings: Spellings = {
+  ...inputSpellings,
+  dataQueryOptions: ['dataQuery.dataQueryOptions'],
+  datasourceType: ['dataQuery.datasourceType', 'dataQuery.dataQueryOptions.datasourceType'],
 };
 
 /** An empty body runs the query without inputs. */

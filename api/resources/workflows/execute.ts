@@ -37,7 +37,7 @@ export const executeWorkflow = tenantRoute({
         workflowID: workflow.id,
         versionID: workflow.versionID,
         caller: { ...caller, origin: 'direct' },
-        input: resolveInputs(graph.options.inputDefinitions, body.args),
+        input: resolveInputs(graph.options.inputDefinitions, body.args, { field: 'args' }),
         timeoutMs: runTimeoutMs(graph.options),
         class: caller.type === 'apiKey' ? 'batch' : 'interactive',
       },

@@ -27,7 +27,7 @@ export const testWorkflow = tenantRoute({
       throw invalid([{ path: ['workflowID'], message: 'there is no such workflow' }]);
     await checkGraph(em, { nodes, edges }, workflowID ?? undefined);
     const options = body.options ?? WorkflowOptions.parse({});
-    const input = resolveInputs(options.inputDefinitions, args);
+    const input = resolveInputs(options.inputDefinitions, args, { field: 'args' });
 
     const version = writeVersion(em, { tenantID, workflowID: null }, { nodes, edges, options });
     await em.flush();

@@ -354,11 +354,31 @@ describe('running a query', () => {
 
   test('refuses inputs that are missing or of another type, by name', async () => {
     const id = await saved('select {{inputs.n}}::int as n', { inputDefinitions });
-    for (const args of [{}, { n: 'many' }])
-      expect(await api.post(`T/queries/${id}/run`, { args })).toMatchObject({
-        status: 400,
-        body: { error: { code: 'VALIDATION_ERROR', message: expect.stringMatching(/^args\.n: /) } },
-      });
+    for (const action of ['run', 'queryTest'])
+      for (const field of ['args', 'inputValues'])
+        for (const inputs of [{}, { n: 'many' }])
+          expect(await api.post(`T/queries/${id}/${action}`, { [field]: inputs })).toMatchObject({
+            status: 400,
+            body: {
+              error: {
+                code: 'VALIDATION_ERROR',
+                message: expect.stringMatching(new RegExp(`^${field}\\.n: `)),
+                details: { issues: [{ path: [field, 'n'] }] },
+              },
+            },
+          });
+    expect((await api.post(`T/queries/${id}/run`, { args: { n: 1 }, inputValues: {} })).body.error.message).toMatch(
+      /^inputValues\.n: /,
+    );
+    expect((await api.post(`T/queries/${id}/run`)).body.error.message).toMatch(/^inputValues\.n: /);
+  });
+
+  test('names the field of a stored query that cannot be executed', async () => {
+    const id = await saved('copy (select 1) to stdout');
+    expect((await api.post(`T/queries/${id}/run`)).body.error).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringMatching(/^dataQueryOptions\.query: COPY /),
+    });
   });
 
   test('tells what the server did not like', async () => {
@@ -614,6 +634,15 @@ describe('running a query', () => {
     expect((await test({ datasourceID, dataQueryOptions: { query: 'select $1' } })).body.error.message).toMatch(
       /^dataQuery\.dataQueryOptions\.query: /,
     );
+    const inputDefinitions = [{ key: 'n', type: 'number', required: true }];
+    const typed = { datasourceID, dataQueryOptions: { ...dataQueryOptions, inputDefinitions } };
+    expect((await test(typed, { args: { n: 'many' } })).body.error.message).toMatch(/^args\.n: /);
+    expect(
+      (await test({ datasourceID, dataQueryOptions: { query: 'copy (select 1) to stdout' } })).body.error,
+    ).toMatchObject({
+      message: expect.stringMatching(/^dataQuery\.dataQueryOptions\.query: COPY /),
+      details: { issues: [{ path: ['dataQuery', 'dataQueryOptions', 'query'] }] },
+    });
     expect((await test({ datasourceID: newID(), dataQueryOptions })).body.error.message).toBe(
       'dataQuery.datasourceID: there is no such datasource',
     );

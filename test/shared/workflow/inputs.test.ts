@@ -7,7 +7,7 @@ import { InputDefinition, resolveInputs } from '#shared/workflow/inputs.ts';
 /** One input of a type, given a value: what becomes of it, or the message. */
 function given(type: string | undefined, value: Json): unknown {
   try {
-    return resolveInputs([InputDefinition.parse({ key: 'a', type })], { a: value }).a;
+    return resolveInputs([InputDefinition.parse({ key: 'a', type })], { a: value }, { field: 'args' }).a;
   } catch (error) {
     return error instanceof AppError ? error.message : error;
   }
@@ -17,6 +17,7 @@ function resolve(definitions: unknown[], values: JsonObject): JsonObject {
   return resolveInputs(
     definitions.map((definition) => InputDefinition.parse(definition)),
     values,
+    { field: 'args' },
   );
 }
 

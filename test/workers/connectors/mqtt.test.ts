@@ -169,6 +169,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     await expect(datasource.execute({ operation: 'publish', topic: 'no/way', qos: 1 })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: expect.stringContaining('no/way'),
+      details: { mqtt_code: 135, issues: [{ path: ['topic'] }] },
     });
     await expect(datasource.execute({ operation: 'publish', topic: 'no/way', qos: 2 })).rejects.toMatchObject({
       code: 'DB_ERROR',

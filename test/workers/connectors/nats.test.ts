@@ -75,9 +75,11 @@ describe.skipIf(found.path === null)('nats', () => {
 
     await expect(datasource.execute({ operation: 'request', subject: 'nobody' })).rejects.toMatchObject({
       code: 'DB_ERROR',
+      details: { issues: [{ path: ['subject'] }] },
     });
     await expect(datasource.execute({ operation: 'publish', subject: 'no.way' })).rejects.toMatchObject({
       code: 'DB_ERROR',
+      details: { issues: [{ path: ['subject'] }] },
     });
     await expect(
       datasource.execute({ operation: 'publish', subject: 'a', payload: 'x'.repeat(2_000) }),

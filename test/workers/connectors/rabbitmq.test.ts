@@ -202,6 +202,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     await expect(run({ operation: 'publish', queue: 'nobody' })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: expect.stringContaining('nobody'),
+      details: { issues: [{ path: ['routingKey'] }] },
     });
     const messageOptions = { mandatory: false };
     expect(await run({ operation: 'publish', queue: 'nobody', messageOptions })).toMatchObject({ affectedRows: 1 });

@@ -157,6 +157,7 @@ describe.skipIf(found.path === null)('s3', () => {
     await expect(datasource.execute({ operation: 'getObject', key: 'bytes' })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: /base64/,
+      details: { issues: [{ path: ['responseType'] }] },
     });
     await expect(
       datasource.execute({ operation: 'putObject', key: 'b', body: '?', encoding: 'base64' }),

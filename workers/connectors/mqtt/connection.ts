@@ -3,6 +3,7 @@ import { generate, type Packet, parser, type QoS } from 'mqtt-packet';
 import { AppError } from '#shared/errors.ts';
 import { createLane, IN_ORDER } from '#shared/lanes.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { tooLarge } from '../../connections/batch.ts';
 import { type Reason, upstreamError } from '../../outbound/upstream-error.ts';
 
@@ -165,7 +166,7 @@ export async function openMqttConnection(
         subscriptions: [{ topic, qos, nl: false, rap: true, rh: 0 }],
       });
       if (answer.cmd !== 'suback' || !answer.granted.every((code) => Number(code) < 128))
-        throw new AppError('DB_ERROR', `topic: ${topic} may not be read`);
+        throw invalidField('topic', `${topic} may not be read`, { code: 'DB_ERROR' });
     },
     close() {
       if (gone.signal.aborted) return;
@@ -224,5 +225,5 @@ function accepted(topic: string, packet: Packet): void {
   const code = 'reasonCode' in packet ? (packet.reasonCode ?? 0) : 0;
   if (code < 128) return;
   const why = code === 135 ? 'may not be published to' : `was not accepted by the server, reason ${code}`;
-  throw new AppError('DB_ERROR', `topic: ${topic} ${why}`, { details: { mqtt_code: code } });
+  throw invalidField('topic', `${topic} ${why}`, { code: 'DB_ERROR', details: { mqtt_code: code } });
 }

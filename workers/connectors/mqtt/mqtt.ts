@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { mqtt } from '#shared/datasources/mqtt.ts';
-import { AppError } from '#shared/errors.ts';
+import type { AppError } from '#shared/errors.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { bytesOf, writtenBytes } from '../../connections/payload.ts';
@@ -42,8 +43,7 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
       }
       const { topic, qos, retain } = query;
       const payload = bytesOf('message', query.message, query.encoding);
-      if (payload.length > MAX_PAYLOAD)
-        throw new AppError('VALIDATION_ERROR', `message: must have at most ${MAX_PAYLOAD} bytes`);
+      if (payload.length > MAX_PAYLOAD) throw invalidField('message', `must have at most ${MAX_PAYLOAD} bytes`);
       await shared.use(signal, (connection) => connection.publish({ topic, payload, qos, retain }));
       return { data: { topic, bytes: payload.length }, affectedRows: 1 };
     },
@@ -81,7 +81,7 @@ function endpointOf(options: Options): MqttEndpoint {
 }
 
 function invalid(what: string): AppError {
-  return new AppError('VALIDATION_ERROR', `datasourceOptions.brokerUrl: ${what}`);
+  return invalidField('datasourceOptions.brokerUrl', what);
 }
 
 /** Of letters and digits only, and short enough for every broker. */

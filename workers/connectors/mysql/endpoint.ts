@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { z } from 'zod';
 import { readConnectionURL } from '#shared/connection-url.ts';
 import type { mysql } from '#shared/datasources/mysql.ts';
-import { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 
 type Options = z.output<typeof mysql.options>;
 type Details = Extract<Options, { connectionOption: 'connectionDetails' }>['connectionDetails'];
@@ -18,9 +18,9 @@ export function endpointOf(options: Options): MySQLEndpoint {
   const endpoint = options.connectionOption === 'connectionDetails' ? fromDetails(options) : fromURL(options);
   // The driver would compare the certificate with no name at all.
   if (endpoint.ssl && endpoint.sslVerify && isIP(endpoint.host) !== 0)
-    throw new AppError(
-      'VALIDATION_ERROR',
-      'datasourceOptions.connectionDetails.host: must be a name, not an address, for a certificate to be verified',
+    throw invalidField(
+      'datasourceOptions.connectionDetails.host',
+      'must be a name, not an address, for a certificate to be verified',
     );
   return endpoint;
 }
@@ -35,7 +35,7 @@ function fromURL({ connectionString }: Extract<Options, { connectionString: unkn
     schemes: ['mysql', 'mariadb'],
     parameters: { ssl: booleans, sslVerify: booleans },
   });
-  if (typeof url === 'string') throw new AppError('VALIDATION_ERROR', `datasourceOptions.connectionString: ${url}`);
+  if (typeof url === 'string') throw invalidField('datasourceOptions.connectionString', url);
   const { parameters, port = 3306, ...parts } = url;
   const { ssl = 'false', sslVerify = 'true' } = parameters;
   return {

@@ -3,6 +3,7 @@ import type { mysql } from '#shared/datasources/mysql.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { createConnectionPool } from '../../connections/connection-pool.ts';
 import { columnKeys, convertInParts, parseJson, rowOf } from '../../connections/rows.ts';
@@ -56,10 +57,10 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
 const MAX_PARAMS = 65_535;
 
 function render(statement: Statement | null): { sql: string; params: Json[] } {
-  if (!statement) throw new AppError('VALIDATION_ERROR', 'query: must be a text');
+  if (!statement) throw invalidField('query', 'must be a text');
   const rendered = renderStatement(statement, () => '?');
   if (rendered.params.length > MAX_PARAMS)
-    throw new AppError('VALIDATION_ERROR', `query: has ${rendered.params.length} values, and can have ${MAX_PARAMS}`);
+    throw invalidField('query', `has ${rendered.params.length} values, and can have ${MAX_PARAMS}`);
   return rendered;
 }
 

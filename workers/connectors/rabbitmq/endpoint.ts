@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
-import { AppError } from '#shared/errors.ts';
+import type { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { Certificates } from '../../outbound/tls.ts';
 
 export interface RabbitMQEndpoint {
@@ -43,5 +44,5 @@ function decoded(text: string): string {
 }
 
 function invalid(what: string): AppError {
-  return new AppError('VALIDATION_ERROR', `datasourceOptions.connectionUrl: ${what}`);
+  return invalidField('datasourceOptions.connectionUrl', what);
 }

@@ -6,6 +6,7 @@ import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { unlessAborted } from '#shared/unless-aborted.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { bytesOf, type Encoding, writtenBytes } from '../../connections/payload.ts';
@@ -138,19 +139,20 @@ async function publish(channel: ConfirmChannel, message: Message): Promise<Query
   });
   // A returned message comes before its confirmation.
   if (isReturned)
-    throw new AppError(
-      'DB_ERROR',
-      `routingKey: no queue takes ${routingKey || 'what has none'}${exchange && ` at ${exchange}`}`,
+    throw invalidField(
+      'routingKey',
+      `no queue takes ${routingKey || 'what has none'}${exchange && ` at ${exchange}`}`,
+      { code: 'DB_ERROR' },
     );
   return { data: { exchange, routingKey, bytes: bytes.length }, affectedRows: 1 };
 }
 
 function addressOf({ queue, exchange, routingKey }: Publishing): { exchange: string; routingKey: string } {
   if (queue === undefined && exchange === '' && routingKey === '')
-    throw new AppError('VALIDATION_ERROR', 'queue: must be given, or an exchange');
+    throw invalidField('queue', 'must be given, or an exchange');
   if (queue === undefined) return { exchange, routingKey };
   if (exchange === '' && routingKey === '') return { exchange: '', routingKey: queue };
-  throw new AppError('VALIDATION_ERROR', 'queue: stands in the place of exchange and routingKey, not beside them');
+  throw invalidField('queue', 'stands in the place of exchange and routingKey, not beside them');
 }
 
 async function manage(channel: Channel, query: Exclude<Query, Reading | Publishing>): Promise<QueryResult> {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import type { z } from 'zod';
 import type { s3 } from '#shared/datasources/s3.ts';
-import { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { HTTPResponse, OutboundFetch } from '../../outbound/fetch.ts';
 import { responseError } from './answers.ts';
 
@@ -72,12 +72,12 @@ function addressOf({ endpoint, region }: Options, { bucket = '', key = '', param
 function encodeKey(key: string): string {
   const segments = key.split('/');
   if (segments.some((segment) => segment === '.' || segment === '..'))
-    throw new AppError('VALIDATION_ERROR', 'key: must not hold steps such as .., which no address can carry');
+    throw invalidField('key', 'must not hold steps such as .., which no address can carry');
   return segments.map(encodeSegment).join('/');
 }
 
 /** Encodes as the signature does, including characters that `encodeURIComponent` leaves. */
 function encodeSegment(segment: string): string {
-  if (!segment.isWellFormed()) throw new AppError('VALIDATION_ERROR', 'key: half a character has no bytes');
+  if (!segment.isWellFormed()) throw invalidField('key', 'half a character has no bytes');
   return encodeURIComponent(segment).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { s3 } from '#shared/datasources/s3.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { DatasourceItem, ExecuteOptions, QueryResult } from '../../connections/connection.ts';
 import { MAX_BYTES } from '../../connections/rows.ts';
 import { readBody } from '../../http/body.ts';
@@ -23,7 +24,7 @@ export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
 
   function bucketOf({ bucket }: Query): string {
     const named = bucket || options.bucket;
-    if (named === '') throw new AppError('VALIDATION_ERROR', 'bucket: neither the query nor the datasource names one');
+    if (named === '') throw invalidField('bucket', 'neither the query nor the datasource names one');
     return named;
   }
 
@@ -117,7 +118,7 @@ function contentOf(answer: HTTPResponse, responseType: 'text' | 'json' | 'base64
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(answer.body);
   } catch (cause) {
-    throw new AppError('DB_ERROR', 'responseType: the object is no text; it can be read as base64', { cause });
+    throw invalidField('responseType', 'the object is no text; it can be read as base64', { code: 'DB_ERROR', cause });
   }
 }
 
@@ -151,7 +152,7 @@ async function putObject(
 function bytesOf(body: Json, encoding: 'text' | 'base64'): Buffer {
   if (encoding === 'text') return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   if (typeof body !== 'string' || body.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(body))
-    throw new AppError('VALIDATION_ERROR', 'body: must be base64');
+    throw invalidField('body', 'must be base64');
   return Buffer.from(body, 'base64');
 }
 

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import type { z } from 'zod';
 import type { smtp } from '#shared/datasources/smtp.ts';
-import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 
 type Query = z.output<(typeof smtp)['query']>;
 
@@ -26,7 +26,7 @@ export async function composeMessage(query: Query, from: string, idempotencyKey:
   const sender = addressOf('datasourceOptions.from', from);
   const [to, cc, bcc] = [addressesOf('to', query.to), addressesOf('cc', query.cc), addressesOf('bcc', query.bcc)];
   const recipients = [...new Set([...to, ...cc, ...bcc].map(({ address }) => address))];
-  if (recipients.length === 0) throw new AppError('VALIDATION_ERROR', 'to: there must be a recipient in to, cc or bcc');
+  if (recipients.length === 0) throw invalidField('to', 'there must be a recipient in to, cc or bcc');
 
   const id = idempotencyKey === null ? newID() : hash('sha256', idempotencyKey).slice(0, 40);
   const messageID = `<${id}@${sender.address.slice(sender.address.lastIndexOf('@') + 1)}>`;
@@ -59,15 +59,12 @@ function addressOf(field: string, text: string): Address {
   const name = oneLine(field, (named?.[1] ?? '').trim().replace(/^"(.*)"$/, '$1'));
   const address = (named?.[2] ?? text).trim();
   if (!/^[^\s<>()[\],;:"\\@\p{Cc}]{1,64}@[^\s<>()[\],;:"\\@\p{Cc}]{1,253}$/u.test(address))
-    throw new AppError(
-      'VALIDATION_ERROR',
-      `${field}: must be one address, name@example.com or Name <name@example.com>`,
-    );
+    throw invalidField(field, 'must be one address, name@example.com or Name <name@example.com>');
   return { name, address };
 }
 
 function oneLine(field: string, text: string): string {
-  if (/[\r\n\0\u2028\u2029]/.test(text)) throw new AppError('VALIDATION_ERROR', `${field}: must not have a line break`);
+  if (/[\r\n\0\u2028\u2029]/.test(text)) throw invalidField(field, 'must not have a line break');
   return text;
 }
 
@@ -78,8 +75,8 @@ const own =
 function headersOf(headers: Query['headers']): { key: string; value: string }[] {
   return Object.entries(headers).map(([key, value]) => {
     if (!/^[A-Za-z0-9-]{1,70}$/.test(key))
-      throw new AppError('VALIDATION_ERROR', `headers: "${key.slice(0, 70)}" is not the name of a header`);
-    if (own.test(key)) throw new AppError('VALIDATION_ERROR', `headers: ${key} cannot be set here`);
+      throw invalidField('headers', `"${key.slice(0, 70)}" is not the name of a header`);
+    if (own.test(key)) throw invalidField('headers', `${key} cannot be set here`);
     return { key, value: oneLine(`headers.${key}`, value) };
   });
 }
@@ -90,13 +87,12 @@ function attachmentsOf(attachments: Query['attachments']) {
     const field = `attachments.${index}`;
     const text = content.replaceAll(/\s/g, '');
     if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
-      throw new AppError('VALIDATION_ERROR', `${field}.content: must be base64`);
+      throw invalidField(`${field}.content`, 'must be base64');
     if (!/^[\w.+-]+\/[\w.+-]+$/.test(contentType))
-      throw new AppError('VALIDATION_ERROR', `${field}.contentType: must be like application/pdf`);
+      throw invalidField(`${field}.contentType`, 'must be like application/pdf');
     const bytes = Buffer.from(text, 'base64');
     size += bytes.length;
-    if (size > MAX_ATTACHMENTS)
-      throw new AppError('VALIDATION_ERROR', 'attachments: must not be larger than 15 MB together');
+    if (size > MAX_ATTACHMENTS) throw invalidField('attachments', 'must not be larger than 15 MB together');
     return { filename: oneLine(`${field}.filename`, filename), content: bytes, contentType };
   });
 }

@@ -174,7 +174,7 @@ describe('filters', () => {
     [{ id: { IN: [] } }, 'must be a list of 1 to 1000 values'],
     [{ id: { BETWEEN: [1] } }, 'must be a list of two values'],
     [{ id: { '<': null } }, 'must not be null'],
-    [{ id: { '=': [1] } }, 'takes one value'],
+    [{ id: { '=': [1] } }, 'must be one integer, received a list'],
     [{ OR: [] }, 'must be a list of at least one filter'],
     ['id = 1', 'SQL text is not accepted'],
     ['[1]', 'SQL text is not accepted'],
@@ -297,32 +297,85 @@ test('rows are deleted by a filter, and all of them only when that is said', asy
   expect((await api.patch(`${rows}/delete`, { all: true })).body).toMatchObject({ deletedRowCount: 2 });
 });
 
-test('errors name the column, its type and the field the client has sent', async () => {
-  const wrong = { id: { '=': 'x' } };
+describe('errors name the place of a value as the client has spelled it', () => {
+  const wrong = { AND: [{ word: { '=': 'a' } }, { id: { '=': 'x' } }] };
   const message = async (answer: Promise<{ status: number; body: { error: { message: string } } }>) => {
     const { status, body } = await answer;
     expect(status).toBe(400);
     return body.error.message;
   };
+  const isWrong = /AND\.1\.id\.=: must be integer: .*"x"/;
 
-  expect(await message(find(wrong))).toMatch(/^q: "id" is integer: .*"x"/);
-  expect(await message(find({ nothing: { '=': 1 } }))).toMatch(/^q: there is no column "nothing"/);
-  expect(await message(api.get(`${rows.replace(/rows$/, 'statistics')}?q=${JSON.stringify(wrong)}`))).toMatch(
-    /^q: "id"/,
-  );
-  expect(await message(api.get(`${rows}?sort=nothing`))).toMatch(/^sort: there is no column/);
-  for (const field of ['where', 'query']) {
-    expect(await message(api.patch(`${rows}/delete`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);
-    expect(await message(api.patch(`${rows}/delete`, { [field]: {} }))).toMatch(`${field}: excludes no row`);
-    expect(await message(api.patch(`${rows}/export`, { [field]: wrong }))).toMatch(`${field}: "id" is integer`);
-    const change = { data: { word: 'a' }, [field]: wrong };
-    expect(await message(api.patch(rows, { databaseTableRowData: [change] }))).toContain(
-      `databaseTableRowData.0: ${field}: "id" is integer`,
+  test('in the query string', async () => {
+    expect(await message(find(wrong))).toMatch(/^q\.AND\.1\.id\.=: must be integer: .*"x"/);
+    expect(await message(find({ nothing: { '=': 1 } }))).toMatch(/^q\.nothing: there is no column "nothing"/);
+    const statistics = rows.replace(/rows$/, 'statistics');
+    expect(await message(api.get(`${statistics}?q=${JSON.stringify(wrong)}`))).toMatch(/^q\.AND\.1\.id\.=: must be/);
+    expect(await message(api.get(`${rows}?order=id,nothing`))).toMatch(/^order\.1: there is no column "nothing"/);
+    expect(await message(api.get(`${rows}?sort=id,nothing`))).toMatch(/^sort\.1: there is no column "nothing"/);
+  });
+
+  test.each(['where', 'query'])('in the filter %s of a body', async (field) => {
+    expect(await message(api.patch(`${rows}/delete`, { [field]: wrong }))).toMatch(
+      new RegExp(`^${field}.${isWrong.source}`),
     );
-  }
-  expect(await message(add({ id: 1, at: 'yesterday or so' }))).toContain(
-    'databaseTableRowData.0: data: "at" is timestamp with time zone: ',
-  );
+    expect(await message(api.patch(`${rows}/delete`, { [field]: {} }))).toMatch(`${field}: excludes no row`);
+    expect(await message(api.patch(`${rows}/export`, { [field]: wrong }))).toMatch(
+      new RegExp(`^${field}.${isWrong.source}`),
+    );
+    const changes = [
+      { data: { word: 'a' }, where: { id: { '=': 1 } } },
+      { data: { word: 'a' }, [field]: wrong },
+    ];
+    expect(await message(api.patch(rows, { databaseTableRowData: changes }))).toMatch(
+      new RegExp(`; databaseTableRowData.1.${field}.${isWrong.source}`),
+    );
+  });
+
+  test('of two names the one that counts', async () => {
+    const both = { where: wrong, query: { id: { '=': 1 } } };
+    expect(await message(api.patch(`${rows}/delete`, both))).toMatch(/^where\./);
+    expect(await message(api.patch(`${rows}/delete`, { where: null, query: wrong }))).toMatch(/^query\./);
+    expect(await message(api.patch(`${rows}/export`, { order: 'id', sort: 'nothing', query: wrong }))).toMatch(
+      /^query\./,
+    );
+    expect(await message(api.patch(`${rows}/export`, { sort: 'nothing' }))).toMatch(/^sort\.0: there is no column/);
+  });
+
+  test('in rows: every one of them, with its column', async () => {
+    const { body } = await add(
+      { id: 1, word: 'a' },
+      { id: 1, at: 'yesterday or so' },
+      { id: 2, nothing: 1 },
+      { word: 'b' },
+    );
+
+    expect(body.error.message).toMatch(
+      /^3 of 4 rows cannot be written, and nothing was changed; databaseTableRowData\.1\.at: must be timestamp with time zone: /,
+    );
+    expect(body.error.details.issues).toMatchObject([
+      {
+        path: ['databaseTableRowData', 1, 'at'],
+        message: expect.stringMatching(/^must be timestamp with time zone: /),
+      },
+      { path: ['databaseTableRowData', 2, 'nothing'], message: expect.stringMatching(/^there is no column "nothing"/) },
+      { path: ['databaseTableRowData', 3, 'id'], message: expect.stringMatching(/null value in column "id"/) },
+    ]);
+    expect(body.error.details.errors).toMatchObject([
+      { index: 1, code: 'DB_ERROR', column: 'at' },
+      { index: 2, code: 'VALIDATION_ERROR' },
+      { index: 3, code: 'DB_ERROR', column: 'id' },
+    ]);
+    expect(await message(api.patch(rows, { databaseTableRowData: [{ data: { at: 'x' }, all: true }] }))).toContain(
+      '; databaseTableRowData.0.data.at: must be timestamp with time zone: ',
+    );
+    // A column may have the name of a field.
+    await sql(`alter table "${table}" add column "where" int`);
+    expect(await message(add({ id: 3, where: 'x', query: 'a' }))).toContain(
+      '; databaseTableRowData.0.query: there is no',
+    );
+    expect(await message(add({ id: 3, where: 'x' }))).toContain('; databaseTableRowData.0.where: must be integer: ');
+  });
 });
 
 test('a column called __proto__ is one like any other', async () => {

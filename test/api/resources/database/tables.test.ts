@@ -323,7 +323,14 @@ describe('what cannot be', () => {
 
     for (const answer of answers)
       expect(answer.body.error).toMatchObject({ code: 'VALIDATION_ERROR', message: expect.stringContaining(path) });
-    expect(type.body.error.message).toContain('databaseTableColumns.0.databaseTableColumnType: ');
+    expect(type.body.error).toMatchObject({
+      message: expect.stringMatching(/^databaseTableColumns\.0\.databaseTableColumnType: /),
+      details: { issues: [{ path: ['databaseTableColumns', 0, 'databaseTableColumnType'] }] },
+    });
+    for (const field of ['schemaName', 'databaseSchemaName'])
+      expect((await api.post('T/database/schemas', { [field]: 'pg_own' })).body.error.message).toMatch(
+        new RegExp(`^${field}: names that begin with pg_`),
+      );
     expect(ofItself.status).toBe(201);
   });
 });
