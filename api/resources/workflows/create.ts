@@ -6,7 +6,7 @@ import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { asStored, authorAccess, checkGraph, isDraft, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';
-import { Workflow, WorkflowCreate } from './schemas.ts';
+import { graphSpellings, Workflow, WorkflowCreate } from './schemas.ts';
 
 export const createWorkflow = tenantRoute({
   name: 'createWorkflow',
@@ -17,6 +17,7 @@ export const createWorkflow = tenantRoute({
   status: 201,
   access: ({ body }) => [{ permission: 'workflow.create', object: 'workflow:*' }, ...authorAccess(body.nodes)],
   body: WorkflowCreate,
+  spellings: graphSpellings,
   response: z.object({ workflow: Workflow }),
   idempotent: 'transaction',
 

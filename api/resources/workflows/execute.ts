@@ -9,7 +9,7 @@ import { runTimeoutMs } from '#shared/workflow/options.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { callerAccess, graphOf, isDraft } from './graph.ts';
-import { ExecuteQuery, Execution, WorkflowExecute, WorkflowID } from './schemas.ts';
+import { ExecuteQuery, Execution, runSpellings, WorkflowExecute, WorkflowID } from './schemas.ts';
 
 export const executeWorkflow = tenantRoute({
   name: 'executeWorkflow',
@@ -23,6 +23,7 @@ export const executeWorkflow = tenantRoute({
   params: WorkflowID,
   query: ExecuteQuery,
   body: WorkflowExecute,
+  spellings: runSpellings,
   response: Execution,
   idempotent: 'handler',
 

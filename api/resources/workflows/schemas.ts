@@ -6,6 +6,7 @@ import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import type { Spellings } from '../../http/spelling.ts';
 import { Title } from '../../http/text.ts';
 import {
   exampleCollectionRequest,
@@ -32,13 +33,17 @@ const Status = RunStatus.meta({ id: 'RunStatus' });
 const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
 /** The contract names fields differently on create and update; both spellings are accepted everywhere. */
-const spellings = {
+const titleAndGraph = {
   title: Title.optional(),
   workflowTitle: Title.optional(),
   workflowNodes: Nodes.nullish(),
   nodes: Nodes.nullish(),
   workflowEdges: Edges.nullish(),
   edges: Edges.nullish(),
+};
+export const graphSpellings: Spellings = {
+  workflowNodes: ['workflowNodes', 'nodes'],
+  workflowEdges: ['workflowEdges', 'edges'],
 };
 
 const described = {
@@ -48,7 +53,7 @@ const described = {
 };
 
 export const WorkflowCreate = z
-  .object({ ...spellings, ...described })
+  .object({ ...titleAndGraph, ...described })
   .transform((body, check) => {
     const title = body.title ?? body.workflowTitle;
     if (title === undefined) {
@@ -61,7 +66,7 @@ export const WorkflowCreate = z
 
 /** Undefined leaves, null clears; an absent graph stays. */
 export const WorkflowUpdate = z
-  .object({ ...spellings, ...described, isDisabled: z.boolean().optional() })
+  .object({ ...titleAndGraph, ...described, isDisabled: z.boolean().optional() })
   .transform((body) => ({
     ...settingsOf(body),
     ...graphOf(body),
@@ -73,6 +78,12 @@ export const WorkflowUpdate = z
 const runInputs = {
   args: JsonObject.optional().describe('The inputs of the run'),
   inputValues: JsonObject.optional().describe('Another name for `args`'),
+};
+export const runSpellings: Spellings = { args: ['args', 'inputValues'] };
+export const testSpellings: Spellings = {
+  ...runSpellings,
+  workflowNodes: ['nodes', 'workflowNodes'],
+  workflowEdges: ['edges', 'workflowEdges'],
 };
 
 /** An empty body starts a run without inputs. */
@@ -273,15 +284,8 @@ export const CollectionRequest = z
   })
   .meta({ id: 'CollectionRequest', examples: [exampleCollectionRequest] });
 
-interface Spellings {
-  workflowNodes?: WorkflowNode[] | null | undefined;
-  nodes?: WorkflowNode[] | null | undefined;
-  workflowEdges?: WorkflowEdge[] | null | undefined;
-  edges?: WorkflowEdge[] | null | undefined;
-}
-
 /** Null means cleared, as an empty list does. */
-function graphOf({ workflowNodes, nodes, workflowEdges, edges }: Spellings) {
+function graphOf({ workflowNodes, nodes, workflowEdges, edges }: z.output<z.ZodObject<typeof titleAndGraph>>) {
   return { nodes: cleared(workflowNodes, nodes), edges: cleared(workflowEdges, edges) };
 }
 

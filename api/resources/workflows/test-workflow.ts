@@ -5,7 +5,7 @@ import { invalid } from '#shared/workflow/issues.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { authorAccess, checkGraph, writeVersion } from './graph.ts';
-import { WorkflowTest } from './schemas.ts';
+import { testSpellings, WorkflowTest } from './schemas.ts';
 
 export const testWorkflow = tenantRoute({
   name: 'testWorkflow',
@@ -18,6 +18,7 @@ export const testWorkflow = tenantRoute({
     ...authorAccess(body.nodes),
   ],
   body: WorkflowTest,
+  spellings: testSpellings,
   response: z.object({ instanceID: z.uuid(), isTest: z.literal(true) }),
   idempotent: 'handler',
 

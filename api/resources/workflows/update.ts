@@ -16,7 +16,7 @@ import {
   writeVersion,
 } from './graph.ts';
 import { presentWorkflow } from './present.ts';
-import { Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';
+import { graphSpellings, Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';
 
 export const updateWorkflow = tenantRoute({
   name: 'updateWorkflow',
@@ -30,6 +30,7 @@ export const updateWorkflow = tenantRoute({
   ],
   params: WorkflowID,
   body: WorkflowUpdate,
+  spellings: graphSpellings,
   response: z.object({ workflow: Workflow }),
 
   async handle({ params, body, em, tenantID }) {

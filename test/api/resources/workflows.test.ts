@@ -99,12 +99,24 @@ describe('creating', () => {
       { id: 'c', type: 'javascript', data: {} },
     ];
     const edges = [{ id: 'e', source: 'a', target: 'nowhere' }];
+    const { id } = await aWorkflow(cluster, { tenant });
 
-    const { status, body } = await admin().post('T/workflows', { title: 'Wrong', nodes, edges });
-
-    expect(status).toBe(400);
-    const paths = body.error.details.issues.map(({ path }: { path: unknown[] }) => path.slice(0, 2).join('.'));
-    expect(paths).toEqual(expect.arrayContaining(['workflowNodes.1', 'workflowNodes.2', 'workflowEdges.0']));
+    const given = [
+      [{ nodes, edges }, ['nodes.1', 'nodes.2', 'edges.0']],
+      [{ workflowNodes: nodes, edges }, ['workflowNodes.1', 'workflowNodes.2', 'edges.0']],
+    ] as const;
+    for (const [graph, expected] of given)
+      for (const answer of [
+        await admin().post('T/workflows', { title: 'Wrong', ...graph }),
+        await admin().patch(`T/workflows/${id}`, graph),
+        await admin().post('T/workflows/test', graph),
+      ]) {
+        expect(answer.status).toBe(400);
+        const { message, details } = answer.body.error;
+        const paths = details.issues.map(({ path }: { path: unknown[] }) => path.slice(0, 2).join('.'));
+        expect(paths).toEqual(expect.arrayContaining([...expected]));
+        expect(message).toContain(`${expected[0]}.type: unknown node kind`);
+      }
   });
 
   test('the same Idempotency-Key makes one workflow', async () => {
@@ -244,7 +256,7 @@ describe('children', () => {
 
     for (const { status, body } of answers) {
       expect(status).toBe(400);
-      expect(body.error.details.issues).toMatchObject([{ path: ['workflowNodes', 1, 'data', 'childWorkflowID'] }]);
+      expect(body.error.details.issues).toMatchObject([{ path: ['nodes', 1, 'data', 'childWorkflowID'] }]);
     }
   });
 
@@ -397,11 +409,22 @@ describe('executing', () => {
   test('wrong inputs are refused and nothing is started', async () => {
     const { id } = await aWorkflow(cluster, { tenant, options: { inputDefinitions } });
 
-    for (const args of [{}, { n: 'seven' }, { n: null }])
-      expect(await admin().post(`T/workflows/${id}/execute`, { args })).toMatchObject({
-        status: 400,
-        body: { error: { code: 'VALIDATION_ERROR' } },
-      });
+    for (const field of ['args', 'inputValues'])
+      for (const inputs of [{}, { n: 'seven' }, { n: null }])
+        expect(await admin().post(`T/workflows/${id}/execute`, { [field]: inputs })).toMatchObject({
+          status: 400,
+          body: {
+            error: {
+              code: 'VALIDATION_ERROR',
+              message: expect.stringMatching(new RegExp(`^${field}\\.n: `)),
+              details: { issues: [{ path: [field, 'n'] }] },
+            },
+          },
+        });
+    const options = { workflowOptions: { inputDefinitions }, inputValues: { n: 'seven' } };
+    expect((await admin().post('T/workflows/test', { ...chain(), ...options })).body.error.message).toMatch(
+      /^inputValues\.n: /,
+    );
     expect((await admin().get(`T/workflows/instances?workflowID=${id}`)).body.totalCount).toBe(0);
   });
 

@@ -165,7 +165,7 @@ describe('saving a graph', () => {
     expect((await create(mayNot)).status).toBe(403);
     expect((await cluster.as(mayNot).in(tenant).post('T/workflows/test', asking(id))).status).toBe(403);
     expect((await admin.post('T/workflows', { title: 'Asks', ...asking(newID()) })).body.error.message).toBe(
-      'workflowNodes.1.data.dataQueryID: there is no such data query',
+      'nodes.1.data.dataQueryID: there is no such data query',
     );
   });
 
