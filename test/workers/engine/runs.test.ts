@@ -226,6 +226,20 @@ describe('a run, from acceptance to its end', () => {
     expect(row.error?.message).toContain('deep down');
   });
 
+  test('an input that a sub-workflow cannot take is named as in the config of its node', async () => {
+    const child = await deployment.saveWorkflow(
+      graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
+      { inputDefinitions: [{ key: 'n', type: 'number', required: true }] },
+    );
+    const call = { type: 'subWorkflow', childWorkflowID: child.workflowID, inputMapping: { n: 'many' } };
+    const { row } = await run(graph({ start: { type: 'start' }, call }, ['start>call']));
+
+    expect(row).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'VALIDATION_ERROR', nodeID: 'call', message: expect.stringMatching(/^inputMapping\.n: /) },
+    });
+  });
+
   test('a sub-workflow that takes longer than its node may is ended, and the node fails', async () => {
     const child = await deployment.saveWorkflow(
       graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']),

@@ -113,6 +113,18 @@ describe('a dataQuery node', () => {
     });
   });
 
+  test('names an input that is wrong as its config does', async () => {
+    const query = { query: 'select {{inputs.n}}::int as n', inputDefinitions: [{ key: 'n', type: 'number' }] };
+    const { id } = await aDataQuery(cluster, { tenant, query });
+
+    const { body } = await execute(await saved(asking(id, { inputValues: { n: 'many' } })));
+
+    expect(body).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'VALIDATION_ERROR', nodeID: 'ask', message: expect.stringMatching(/^inputValues\.n: /) },
+    });
+  });
+
   test('leaves by its error exit where that leads somewhere', async () => {
     const { id } = await aDataQuery(cluster, { tenant, isDisabled: true });
     const graph = asking(id);
