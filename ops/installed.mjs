@@ -1,7 +1,7 @@
 /** Which packages of package-lock.json a folder has. For ops/bootstrap.mjs, so Node 20 has to read it. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** `all` has the development packages as well. */
@@ -17,7 +17,8 @@ export function installedSet(root) {
   const set = isExecutable(node) ? sets.find((candidate) => hasPackages(root, candidate)) : undefined;
   if (set === undefined || read(markerOf(root)) === markerText(root, set)) return set;
   if (whatIsWrongWithNode(node)) return undefined;
-  remember(root, set);
+  // A folder that had the development packages is to get them again, although running does without the ones that are missing now.
+  if (set === 'all' || lastInstalledSet(root) !== 'all') remember(root, set);
   return set;
 }
 
@@ -29,8 +30,11 @@ export function lastInstalledSet(root) {
 
 /** Without the marker, which a read-only folder does not take, the next start tries Node again. */
 export function remember(root, set) {
+  const path = markerOf(root);
   try {
-    writeFileSync(markerOf(root), markerText(root, set));
+    // By renaming, because a copy of the folder by hard links shares the file.
+    writeFileSync(`${path}.new`, markerText(root, set));
+    renameSync(`${path}.new`, path);
   } catch {}
 }
 

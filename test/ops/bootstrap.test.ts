@@ -85,6 +85,17 @@ describe('the development packages', () => {
     expect(await npmCalls()).toEqual(['ci all', 'install all']);
   });
 
+  test('come again after a change that running could do without', async () => {
+    await run('--dev', 'hello.ts');
+    await writeLock('1.0.0', { dev: '2.0.1' });
+
+    await run('hello.ts');
+    await writeLock('1.0.1', { dev: '2.0.1' });
+    await run('hello.ts');
+
+    expect(await npmCalls()).toEqual(['ci all', 'install all']);
+  });
+
   test('leave what is installed alone when adding them is interrupted', async () => {
     await run('hello.ts');
     await writeNpm('rm -r node_modules/node', 'echo broken > node_modules/.package-lock.json', 'kill -9 $$');
@@ -297,13 +308,13 @@ test('package-lock.json has every platform’s packages, without which npm ci re
   expect(missing, 'node ops/tools/complete-lockfile.mjs adds them').toEqual([]);
 });
 
-async function writeLock(version: string): Promise<void> {
+async function writeLock(version: string, { dev = '2.0.0' } = {}): Promise<void> {
   const production = {
     '': { name: 'tiny', dependencies: { node: '*' } },
     'node_modules/node': { version, integrity: `sha512-${version}` },
     'node_modules/elsewhere': { version: '1.0.0', optional: true },
   };
-  const typescript = { version: '2.0.0', integrity: 'sha512-2.0.0', dev: true };
+  const typescript = { version: dev, integrity: `sha512-${dev}`, dev: true };
   const write = (name: string, packages: object) =>
     writeFile(join(project, name), JSON.stringify({ lockfileVersion: 3, packages }));
   await write('package-lock.json', { ...production, 'node_modules/typescript': typescript });
