@@ -140,18 +140,55 @@ type Gate<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
 /** Whether a path has a parameter `:xID`; true for a path that is not a literal, because it may have one. */
 type NamesOne<Path extends string> = string extends Path
   ? true
-  : Path extends `${string}:${infer Name}/${infer Rest}`
-    ? Name extends `${string}ID`
+  : Path extends `${string}:${infer Rest}`
+    ? NameAtStart<Rest> extends `${string}ID`
       ? true
-      : NamesOne<`/${Rest}`>
-    : Path extends `${string}:${string}ID`
-      ? true
-      : false;
+      : NamesOne<Rest>
+    : false;
+
+/** The name of a parameter ends where Express ends it: before the first character that is neither a letter nor a digit. */
+type NameAtStart<Text extends string> = Text extends `${infer First}${infer Rest}`
+  ? First extends NameCharacter
+    ? `${First}${NameAtStart<Rest>}`
+    : ''
+  : '';
+
+type Letter =
+  | 'a'
+  | 'b'
+  | 'c'
+  | 'd'
+  | 'e'
+  | 'f'
+  | 'g'
+  | 'h'
+  | 'i'
+  | 'j'
+  | 'k'
+  | 'l'
+  | 'm'
+  | 'n'
+  | 'o'
+  | 'p'
+  | 'q'
+  | 'r'
+  | 's'
+  | 't'
+  | 'u'
+  | 'v'
+  | 'w'
+  | 'x'
+  | 'y'
+  | 'z';
+type NameCharacter = Letter | Uppercase<Letter> | `${0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}` | '_' | '$';
+
+/** Not undefined. The types above say what it is. */
+type Given = NonNullable<unknown>;
 
 /** A path with an id needs one of these: a check of the type alone would ignore the rules on that object. */
 type ObjectOf<Path extends string> =
   NamesOne<Path> extends true
-    ? { onWholeType: true } | { filter: true } | { access: unknown } | { object: unknown }
+    ? { onWholeType: true } | { filter: true } | { access: Given } | { object: Given }
     : unknown;
 
 export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &

@@ -67,6 +67,15 @@ const refused = {
   // @ts-expect-error a path with an id, and nothing that says which object the permission is about
   withoutObject: (): Route<'/things/:thingID/parts'> => byID,
 
+  // @ts-expect-error the same with an object that is undefined
+  undefinedObject: (): Route<'/things/:thingID/parts'> => ({ ...byID, object: undefined }),
+
+  // @ts-expect-error the same with a name that a full stop ends
+  idBeforeFullStop: (): Route<'/things/:thingID.json'> => ({ ...byID, path: '/things/:thingID.json' }),
+
+  // @ts-expect-error the same with two names between slashes
+  idBeforeHyphen: (): Route<'/things/:thingID-:x'> => ({ ...byID, path: '/things/:thingID-:x' }),
+
   // @ts-expect-error the same with the id at the end of the path
   withoutObjectAtTheEnd: (): Route<'/things/:thingID'> => ({ ...byID, path: '/things/:thingID' }),
 
@@ -122,7 +131,7 @@ test('a kind that declares the assets of its config compiles', () => {
 });
 
 test('what must not compile is a list that the compiler has read', () => {
-  expect(Object.keys(refused)).toHaveLength(20);
+  expect(Object.keys(refused)).toHaveLength(23);
   expect(tenantRoute({ ...shapes, permission: 'workflow.read', handle }).realm).toBe('tenant');
   expect(accepted.map((route) => tenantRoute(route).path)).toEqual(accepted.map(() => TENANT_PREFIX + byID.path));
 });
