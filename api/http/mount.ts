@@ -170,9 +170,12 @@ async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
   return { params, query, body };
 }
 
-async function readFile({ upload, path }: Route, { request }: Exchange): Promise<UploadedFile> {
+async function readFile({ upload, path }: Route, { request, handling }: Exchange): Promise<UploadedFile> {
   if (!upload) throw new Error(`${path} does not say that it takes a file`);
-  return readUpload(request, upload);
+  const file = await readUpload(request, upload);
+  const fields = file.otherParts.map((name) => ({ path: [name], message: 'not known here' }));
+  reportUnknown(handling, { fields, count: fields.length });
+  return file;
 }
 
 interface Work {

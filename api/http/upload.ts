@@ -11,6 +11,8 @@ export interface UploadedFile {
   bytes: Buffer;
   /** Name from the client, without a path. */
   fileName: string;
+  /** Names of the other parts, which are not read. */
+  otherParts: readonly string[];
 }
 
 /** Limit of every upload of the contract. */
@@ -23,6 +25,7 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
   const parser = openParser(request, maxBytes);
   const { promise, resolve, reject } = Promise.withResolvers<UploadedFile | undefined>();
   let uploaded: UploadedFile | undefined;
+  const otherParts: string[] = [];
 
   parser.on('file', (field, stream, { filename }) => {
     // A form that ends inside its file fails this stream first.
@@ -35,9 +38,10 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('limit', () => reject(tooLarge(maxBytes)));
     stream.on('end', () => {
-      uploaded = { bytes: Buffer.concat(chunks), fileName: cleanName(filename) };
+      uploaded = { bytes: Buffer.concat(chunks), fileName: cleanName(filename), otherParts };
     });
   });
+  parser.on('field', (name) => otherParts.push(name));
   parser.on('filesLimit', () => reject(new AppError('VALIDATION_ERROR', `${FIELD}: must be one file, not several`)));
   parser.on('partsLimit', () => reject(new AppError('VALIDATION_ERROR', 'body: has too many parts')));
   parser.on('error', (cause) => reject(malformed(cause)));

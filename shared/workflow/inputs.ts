@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, Json, type JsonObject } from '../json.ts';
+import { readBy } from '../schema-walk.ts';
 import { type Issue, invalid } from './issues.ts';
 
 /**
@@ -30,14 +31,18 @@ export function resolveInputs(
 const InputType = z.enum(['string', 'number', 'boolean', 'object', 'array']);
 type InputType = z.infer<typeof InputType>;
 
-/** A declared input of a workflow or a query. Without a type the value is not converted. */
-export const InputDefinition = z.looseObject({
+const definition = {
   key: z.string().min(1).max(255),
   type: InputType.optional(),
   required: z.boolean().default(false),
   default: Json.optional(),
   defaultValue: Json.optional(),
-});
+};
+/** What the admin UI shows beside an input. */
+const shown = { title: z.unknown(), label: z.unknown(), description: z.unknown(), placeholder: z.unknown() };
+const read = z.object({ ...definition, ...shown });
+/** A declared input of a workflow or a query, stored whole. Without a type the value is not converted. */
+export const InputDefinition = readBy(z.looseObject(definition), () => read);
 export type InputDefinition = z.infer<typeof InputDefinition>;
 
 function defaultOf(definition: InputDefinition): Json {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { deleteTenant } from '#shared/tenants.ts';
-import type { Answer } from '../../support/client.ts';
+import { type Answer, lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, type TestTenant } from '../../support/factories.ts';
 import { aFile, aPNG } from '../../support/route-fixtures.ts';
@@ -69,6 +69,19 @@ describe('a logo', () => {
       'content-security-policy': "default-src 'none'; sandbox",
       etag: expect.stringMatching(/^"[\w-]{43}"$/),
     });
+  });
+
+  test('other parts of the form are named as unknown', async () => {
+    const form = () => {
+      const parts = aFile();
+      parts.append('zz', '1');
+      return parts;
+    };
+    const send = (headers: Record<string, string>) =>
+      cluster.as(tenant.creator).in(tenant).post('T/upload-logo', form(), headers);
+
+    expect((await send(lenient)).body.unknownFields).toEqual([{ path: ['zz'], message: 'not known here' }]);
+    expect(await send({})).toMatchObject({ status: 400, body: { error: { message: 'zz: not known here' } } });
   });
 
   test('is not sent again to whoever has it', async () => {

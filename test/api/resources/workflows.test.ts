@@ -57,7 +57,8 @@ describe('creating', () => {
       ask: { type: 'dataCollection', fields: [{ key: 'a', requierd: true }], formSchema: { any: 1 } },
     });
     const placed = nodes.map((node) => ({ ...node, position: { x: 1, y: 2 }, style: {} }));
-    const workflowOptions = { workflowRunTimeOut: '1h', nodeDefaults: { http: { timeout: 3 } } };
+    const inputDefinitions = [{ key: 'n', label: 'N', requierd: true, required: false }];
+    const workflowOptions = { workflowRunTimeOut: '1h', nodeDefaults: { http: { timeout: 3 } }, inputDefinitions };
     const wanted = { title: 'Typed wrongly', nodes: placed, edges, workflowOptions };
 
     const created = await admin().post('T/workflows', wanted, lenient);
@@ -70,6 +71,7 @@ describe('creating', () => {
         path: ['workflowOptions', 'nodeDefaults', 'http', 'timeout'],
         message: 'not known here; did you mean timeoutSeconds?',
       },
+      { path: ['workflowOptions', 'inputDefinitions', 0, 'requierd'], message: 'not known here' },
     ]);
     expect(await admin().post('T/workflows', wanted)).toMatchObject({ status: 400 });
   });
