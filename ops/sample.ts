@@ -117,6 +117,7 @@ export async function runSample(baseURL: string, say: (line: string) => void): P
     const response = await fetch(baseURL + path, {
       method,
       headers: {
+        prefer: 'handling=strict',
         ...(body && { 'content-type': 'application/json' }),
         ...(token && { authorization: `Bearer ${token}` }),
       },

@@ -76,7 +76,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 
   API reference    ${baseURL}/docs
   OpenAPI          ${baseURL}/openapi.json
-  Queues board     http://127.0.0.1:${boardPort}/
+  Queues board     http://127.0.0.1:${boardPort}/${config.board.openOnLoopback ? '' : '   (operators sign in)'}
   ${settings.databaseURL ? 'Logs         ' : 'Data and logs'}    ${home.dir}
 
   Postgres         ${servers.postgres}
@@ -87,6 +87,8 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
     say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
   if (config.outbound.allow.length > 0)
     say('Datasources may reach servers on this machine (OUTBOUND_ALLOW); in production they may not.');
+  if (process.env.HOST && process.env.HOST !== config.http.host)
+    say(`HOST is not used: npm start serves ${config.http.host} alone.`);
   say('Ctrl-C stops it; the data stays.');
   await Promise.race([stop, servers.lost.then((error) => Promise.reject(error))]);
   say('\nStopping: work in progress is handed back …');
@@ -95,6 +97,11 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 async function requireFree(port: number, variable: string): Promise<void> {
   const problem = await portProblem(port);
   if (problem) throw new Error(`port ${port} ${problem}; choose another with ${variable}=…`);
+}
+
+/** Without an identity provider of its own, and not in production: anyone on this machine may sign in, and open the board. */
+function isForDevelopment(): boolean {
+  return !process.env.AUTH_ISSUER && process.env.NODE_ENV !== 'production';
 }
 
 function environment(
@@ -111,10 +118,9 @@ function environment(
     SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
     // A developer's databases run on the same machine; the banner says that this is allowed.
     OUTBOUND_ALLOW: process.env.OUTBOUND_ALLOW ?? '127.0.0.0/8,::1',
-    BOARD_OPEN_ON_LOOPBACK: String(process.env.NODE_ENV !== 'production'),
+    BOARD_OPEN_ON_LOOPBACK: String(isForDevelopment()),
     DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
-    ...(!process.env.AUTH_ISSUER &&
-      process.env.NODE_ENV !== 'production' && { DEV_ISSUER_KEY_FILE: join(home.dir, 'issuer-key.json') }),
+    ...(isForDevelopment() && { DEV_ISSUER_KEY_FILE: join(home.dir, 'issuer-key.json') }),
   };
 }
 
