@@ -38,9 +38,9 @@ export function fetchLibatomic(dir) {
 }
 
 /**
- * .bin/node becomes a script that starts Node by way of the loader, which is told where the library is. An environment
- * variable would tell it as well, but not in a child that is given an environment of its own; --require, which makes
- * process.execPath the script, sees to those.
+ * Replaces .bin/node by a script that starts Node through the dynamic loader with the path of the library. An environment variable
+ * would be lost in a child process with an environment of its own. `--require` sets process.execPath to the script, so that children
+ * start through it as well.
  */
 export function wrapNode(modules, libraryDir) {
   const cache = cacheIn(modules);

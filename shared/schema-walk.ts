@@ -8,8 +8,8 @@ type Reader = (value: object) => Schema | undefined;
 const readers = new WeakMap<Schema, Reader>();
 
 /**
- * Marks an object whose known keys are those of another schema: a node's data is kept whole, but its kind reads only the fields of
- * its config. `reader` gets the object, and answers undefined when nothing is known about it. The mark stays when the schema is
+ * Marks an object that is stored whole, but of which another schema reads only some keys: a node's data, of which its kind reads the
+ * fields of its config. `reader` gets the object, and returns undefined if all keys are allowed. The mark stays when the schema is
  * refined or given metadata.
  */
 export function readBy<S extends z.ZodType>(schema: S, reader: Reader): S {
@@ -27,7 +27,7 @@ export function defOf(schema: Schema): z.core.$ZodTypes['_zod']['def'] {
   return (schema as z.core.$ZodTypes)._zod.def;
 }
 
-/** The schema inside of one that only adds to it what happens to a missing or null value, or when it is made. */
+/** The schema inside of an optional, nullable, default, readonly, lazy or similar wrapper. */
 export function wrappedIn(schema: Schema): Schema | undefined {
   const def = defOf(schema);
   switch (def.type) {

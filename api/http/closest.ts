@@ -17,7 +17,7 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[-_ ]/g, '');
 }
 
-/** Typing mistakes count less than forms of a word; undefined where one is not meant by the other. */
+/** Distance between two names: typing mistakes count less than forms of a word. Undefined if the names are unrelated. */
 function costOf(word: string, name: string): number | undefined {
   const longer = Math.max(word.length, name.length);
   const distance = distanceOf(word, name);

@@ -103,7 +103,7 @@ function replayed(earlier: StoredAnswer): StoredAnswer {
   if (status === notYet.status)
     throw new AppError(
       'UNAVAILABLE',
-      'The earlier request with this Idempotency-Key has not finished, or was broken off with its process',
+      'The earlier request with this Idempotency-Key is still running, or its server process has ended; retry later',
       { retryAfter: 5 },
     );
   if (status < 400) return earlier;

@@ -13,7 +13,7 @@ export function readPreferences(header: string | undefined): ReadonlyMap<string,
   return preferences;
 }
 
-/** Quotes that do not end are looked through again from each of them. */
+/** Unclosed quotes make parsing quadratic in the length. */
 const MAX_LENGTH = 1_000;
 
 /** Between commas, but for those inside of quotes. */

@@ -15,7 +15,7 @@ export function findUnstorable(value: unknown): Unstorable | null {
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > maxLevels) return { path: [], message: 'is nested too deeply' };
     const bad = level.find((node) => !isStorable(node.key) || !isStorable(node.value));
-    if (bad) return { path: pathOf(bad), message: 'text may not hold zero or broken characters' };
+    if (bad) return { path: pathOf(bad), message: 'must not contain the character NUL or half of a surrogate pair' };
     level = level.flatMap(childrenOf);
   }
   return null;

@@ -94,9 +94,9 @@ interface Part {
 /** Which keys an object may have. */
 interface Keys {
   readonly fields: ReadonlyMap<string, Part>;
-  /** Of every other key. */
+  /** The schema of all other keys. */
   readonly rest: Part | undefined;
-  /** Others may be there. */
+  /** Other keys are allowed. */
   readonly isOpen: boolean;
 }
 

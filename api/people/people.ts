@@ -57,7 +57,7 @@ async function isUnverified(query: Query, userID: string, email: string): Promis
   return rowCount === 1;
 }
 
-/** Takes tenants in the order of their ids, the order in which all code locks them. Answers whether that was all. */
+/** Locks tenants in the order of their ids, like all other code. Returns whether no invitation is left. */
 async function acceptInvitations(query: Query, userID: string, address: string): Promise<boolean> {
   const { rows: found } = await query<{ tenantID: string }>(INVITED, [address, maxAtOnce]);
   for (const { tenantID } of found) {

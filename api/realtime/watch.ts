@@ -18,7 +18,7 @@ export interface RunWatch extends AsyncDisposable {
 
 interface Dependencies {
   pool: Pool;
-  /** Makes the end of a run without a holder known at once; otherwise the comparison finds it within a second. */
+  /** Brings the end of a run that no worker holds at once; without it the comparison finds it within a second. */
   backplane?: Pick<Backplane, 'messages'>;
   logger: Logger;
 }

@@ -7,7 +7,7 @@ export type Deliver = (messages: ServerMessage[]) => void | Promise<void>;
 interface Watcher {
   /** The next `seq` to send to it. */
   next: number;
-  /** Is still being sent the events from before it joined. */
+  /** The events before its join are still being sent. */
   isFresh: boolean;
   isBusy: boolean;
   readonly deliver: Deliver;

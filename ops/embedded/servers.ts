@@ -96,7 +96,7 @@ const reasons: Readonly<Record<string, string>> = {
   '28P01': 'the user name or the password is wrong',
 };
 
-/** Drivers say the same in many ways, and some of them say it with the URL. */
+/** Maps errors of drivers to one wording; some of them contain the URL with its password. */
 function reason(error: unknown): string {
   const known = reasons[codeOf(error) ?? ''];
   if (known) return known;

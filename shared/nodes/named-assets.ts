@@ -24,8 +24,8 @@ type ResourceOf<P extends Permission> = P extends `${infer R extends Resource}.$
 export const assetWords: Readonly<Record<NamedResource, string>> = { dataquery: 'data query', workflow: 'workflow' };
 
 /**
- * The assets that a config names, as it was saved or with its templates resolved. Where a template stands in the saved config
- * the id is unknown and left out, and so is what is no id at all.
+ * The assets that a config names, as it was saved or with its templates resolved. Templates in a saved config, and values that are
+ * no ids, are skipped.
  */
 export function namedAssets(definition: AnyNode, config: unknown): NamedAsset[] {
   return namingsOf(definition).flatMap(({ keys, type, permission, neededBy }) =>
@@ -56,7 +56,7 @@ const byDefinition: ReadonlyMap<AnyNode, readonly KindNaming[]> = new Map(
     const names: Readonly<Record<string, Naming>> = definition.names;
     const namings = Object.entries(names).map(([path, naming]): KindNaming => {
       const [resource] = splitPermission(naming.permission);
-      // The resource of a permission that a kind names is what the type collects.
+      // Safe: `NamedResource` is derived from the permissions that kinds name.
       return { ...naming, keys: path.split('.'), type: objectType(resource) as NamedResource };
     });
     return [definition, namings];

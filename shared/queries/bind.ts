@@ -128,7 +128,7 @@ function useFaults(text: string, use: OneUse | undefined): readonly string[] {
   return [];
 }
 
-/** Values outside of quotes are asText as JSON, inside of quotes they are escaped. */
+/** Values outside of quotes are written as JSON, inside of quotes they are escaped. */
 function fillJson(field: string, text: string, scope: JsonObject): string {
   let filled = '';
   let isQuoted = false;

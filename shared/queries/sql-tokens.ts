@@ -7,7 +7,7 @@ export interface SqlToken {
    */
   readonly kind: 'word' | 'mark' | 'string' | 'name' | 'dollar' | 'comment' | 'space';
   readonly text: string;
-  /** False for a quotation or a block comment that the text ends in. */
+  /** False if the text ends before the quotation or block comment is closed. */
   readonly isClosed: boolean;
 }
 

@@ -10,7 +10,7 @@ const ofTrigger = { ...ofTable, trigger: DatabaseName };
 const filter = DatabaseFilterObject.nullable();
 const filtered = { filter };
 const ordered = { order: z.array(DatabaseOrder).max(32) };
-/** What would be done is answered, and not done. */
+/** Returns the SQL without executing it. */
 const preview = z.boolean();
 
 /**

@@ -28,7 +28,7 @@ function holds(branch: Branch, task: ConditionTask, context: NodeContext): boole
   return !decisive;
 }
 
-/** The same for a branch in which something a user wrote has to run. */
+/** Evaluates a branch with an expression or a pattern of the user, which run in the sandbox. */
 async function holdsInSandbox(branch: Branch, task: ConditionTask, context: NodeContext): Promise<boolean> {
   const decisive = branch.conditionLogic === 'OR';
   for (const comparison of branch.conditions) {
@@ -41,7 +41,7 @@ async function holdsInSandbox(branch: Branch, task: ConditionTask, context: Node
 /** Undefined when only the sandbox can tell. */
 function decide({ operator, leftValue, rightValue }: Comparison): boolean | undefined {
   if (operator === 'matches_regex') return undefined;
-  // An expression that is no text was one template, and its value kept its type.
+  // A value that is no text came from a single template, so there is nothing left to evaluate.
   if (operator === 'expression') return typeof leftValue === 'string' ? undefined : Boolean(leftValue);
   return compare(operator, leftValue, rightValue);
 }

@@ -23,7 +23,7 @@ export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { 
   };
   return { output, exit: 'success' };
 
-  /** An answer that says no is what it is, also when it is not what was asked for. */
+  /** Reads an error answer by its own content type, because it is seldom what `responseType` says. */
   function readAnswer(): Json {
     const isErrorStatus = status >= 400 && config.responseType === 'json';
     return readBody(response, isErrorStatus ? 'auto' : config.responseType);
@@ -44,7 +44,7 @@ function requestOf(config: Config, run: NodeRun): HTTPRequest {
   return { url, method, headers, body, followRedirects: config.followRedirects };
 }
 
-/** A text is sent as it is only where it is text: in JSON it is a value like any other. */
+/** Sends a text unchanged, except in a JSON body, where it is quoted like any other value. */
 function bodyOf({ bodyType, body }: Config): string | null {
   if (bodyType === 'json') return body === null ? null : JSON.stringify(body);
   return writeBody(bodyType, body);

@@ -161,9 +161,13 @@ function targetOf(location: string, base: URL): URL {
   const target = URL.parse(location, base);
   const isUsable = target && /^https?:$/.test(target.protocol) && target.username === '' && target.password === '';
   if (!isUsable)
-    throw new AppError('UPSTREAM_FAILED', `${whereOf(base)} redirects to what is not an address of HTTP`, {
-      retry: false,
-    });
+    throw new AppError(
+      'UPSTREAM_FAILED',
+      `${whereOf(base)} redirects to an address that is not http or https, or that has a user name`,
+      {
+        retry: false,
+      },
+    );
   return target;
 }
 
@@ -245,7 +249,7 @@ async function explain(error: unknown, url: URL, signal: AbortSignal): Promise<u
   if (reason) return upstreamError(reason, whereOf(url), error);
   const { errors } = await import('undici');
   if (error instanceof errors.UndiciError || error instanceof errors.HTTPParserError)
-    return new AppError('UPSTREAM_FAILED', `What ${whereOf(url)} answers is not HTTP that can be read`, {
+    return new AppError('UPSTREAM_FAILED', `${whereOf(url)} sent an invalid HTTP response`, {
       cause: error,
     });
   return error;

@@ -48,7 +48,7 @@ export async function encrypt(
   let encrypted: TLSSocket | undefined;
   try {
     encrypted = connectTLS({ ...tls, socket });
-    // The end of a socket given up during the handshake may still be told as an error.
+    // A socket that is destroyed during the handshake may emit an error later.
     encrypted.on('error', () => undefined);
     await once(encrypted, 'secureConnect', { signal: limit });
     return encrypted;
@@ -75,7 +75,7 @@ interface URLParts {
   protocol: string;
   /** IPv6 with or without its brackets. */
   hostname: string;
-  /** Empty for the scheme's own. */
+  /** Empty for the default port of the scheme. */
   port: string;
 }
 

@@ -20,7 +20,7 @@ export interface Means {
   endpoint: Pick<PostgresEndpoint, 'where' | 'tls' | 'connectMs'>;
 }
 
-/** A connection on which the protocol can begin. `place` may be an address of the target's host. */
+/** Opens a connection on which the protocol can begin. `address` may be an IP address of the endpoint's host. */
 export async function openStream(
   address: Address,
   { dial, encryption, endpoint }: Means,

@@ -51,7 +51,7 @@ async function readOrExecute(context: QueryContext, query: RunnableQuery, reques
   return { result, isCached: false };
 }
 
-/** Undefined where nothing is cached. A query that is not stored may name a datasource as it was at another time. */
+/** Undefined if the answer is not cached. A query that is not stored is never cached, because it has no version of its datasource. */
 function cacheKeyOf(query: RunnableQuery, { tenantID, mode }: QueryRequest): string | undefined {
   const { dataQueryID, datasourceID, datasourceVersion, datasourceType, dataQueryOptions, options, inputs } = query;
   if (mode !== 'run' || options.cacheSeconds === 0 || dataQueryID === null) return undefined;

@@ -184,7 +184,7 @@ export const healthOperation = probe(
   {
     name: 'getHealth',
     summary: 'Get the health of the process',
-    description: 'Answers as long as the process runs, whatever the state of the database.',
+    description: 'Answers as long as the process runs, also without the database.',
     answer: 'The process runs',
   },
   { status: { const: 'ok' }, timestamp: { type: 'string', format: 'date-time' } },

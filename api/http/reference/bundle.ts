@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { gzip } from 'node:zlib';
 
 export interface Bundle {
-  /** Changes with the bundle, so that a browser can keep what it has under a name. */
+  /** Contains a hash of the bundle, so that browsers may cache it for a year. */
   name: string;
   gzipped: Buffer;
 }

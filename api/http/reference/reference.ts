@@ -52,7 +52,7 @@ export function reference(document: () => OpenAPI): IRouter {
   return router;
 }
 
-/** The names change with what they name. */
+/** Cached for a year: the name of a file contains a hash of its content. */
 function keep(response: Response): Response {
   return response.type('js').set('cache-control', 'public, max-age=31536000, immutable');
 }

@@ -103,10 +103,16 @@ async function spread(pool: ApiContext['pool'], log: Logger, roleID: string): Pr
 
 function refuseAssets(assetPermissions: readonly unknown[] = []): void {
   if (assetPermissions.length === 0) return;
-  throw new AppError('VALIDATION_ERROR', 'assetPermissions: an asset is in one tenant, and this role is in all');
+  throw new AppError(
+    'VALIDATION_ERROR',
+    'assetPermissions: not allowed for a role of all tenants, because an asset belongs to one tenant',
+  );
 }
 
 function refuseFolder(folderID: string | null | undefined): void {
   if (!folderID) return;
-  throw new AppError('VALIDATION_ERROR', 'folderID: a folder is in one tenant, and this role is in all');
+  throw new AppError(
+    'VALIDATION_ERROR',
+    'folderID: not allowed for a role of all tenants, because a folder belongs to one tenant',
+  );
 }

@@ -26,7 +26,10 @@ export const updateTenant = tenantRoute({
     const isNewLogo = tenantLogoURL !== undefined && tenantLogoURL !== (tenant.tenantLogoURL ?? null);
     // Every upload has its own address, and only the last one is stored.
     if (isNewLogo && tenantLogoURL?.startsWith(logoPath('')))
-      throw new AppError('VALIDATION_ERROR', 'tenantLogoURL: is not what the last upload for this tenant has answered');
+      throw new AppError(
+        'VALIDATION_ERROR',
+        'tenantLogoURL: expected the address that the last upload of a logo for this tenant returned',
+      );
     em.assign(tenant, { tenantTitle, tenantDescription }, { ignoreUndefined: true });
     await inEntityTransaction(em, async () => {
       if (isNewLogo) {
