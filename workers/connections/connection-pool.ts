@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import { createLane, IN_ORDER } from '#shared/lanes.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
+import { unlessAborted } from '../outbound/unless-aborted.ts';
 
 /** A connection to a server, lent to one piece of work at a time. */
 export interface PooledConnection {

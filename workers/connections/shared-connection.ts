@@ -1,5 +1,5 @@
 import { AppError } from '#shared/errors.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
+import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { reasonOf, upstreamError } from '../outbound/upstream-error.ts';
 
 interface ConnectionSource<C> {

@@ -4,10 +4,10 @@ import WebSocket, { type RawData } from 'ws';
 import type { websocket } from '#shared/datasources/websocket.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
 import { whereOf } from '../outbound/fetch.ts';
 import { headersOf } from '../outbound/headers.ts';
 import { connectURL } from '../outbound/tls.ts';
+import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { type Reason, upstreamError } from '../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
 

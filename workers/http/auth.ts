@@ -1,8 +1,8 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { OAuthConnections, TokenUse } from '../oauth/connections.ts';
 import { type OutboundFetch, whereOf } from '../outbound/fetch.ts';
+import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 
 /** Credentials that a request carries. */

@@ -1,6 +1,5 @@
 import type { Json } from '#shared/json.ts';
 import type { http } from '#shared/nodes/http.ts';
-import { fillURL } from '#shared/workflow/fill-url.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
 import { addParams } from '../http/endpoint.ts';
@@ -8,6 +7,7 @@ import { statusError } from '../http/status.ts';
 import type { HTTPRequest } from '../outbound/fetch.ts';
 import { headersOf } from '../outbound/headers.ts';
 import type { Executor, NodeRun, Task } from './executor.ts';
+import { fillURL } from './fill-url.ts';
 
 type Config = Task<typeof http>['config'];
 

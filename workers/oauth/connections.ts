@@ -8,9 +8,9 @@ import type { Logger } from '#shared/logger.ts';
 import type { OAuthProvider } from '#shared/oauth-providers.ts';
 import type { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import type { OutboundFetch } from '../outbound/fetch.ts';
+import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { createConnectionRows, type Refresh, type Stored } from './rows.ts';
 import { createTokenEndpoint, type Grant, type TokenEndpoint } from './token-endpoint.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { BlockList, connect as connectSocket, isIP, type Socket } from 'node:net';
 import type { Config } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
+import { unlessAborted } from './unless-aborted.ts';
 import { placeOf, reasonOf, upstreamError } from './upstream-error.ts';
 
 /** The only way to outside addresses: a host that a tenant names must resolve to a public address, or to one that the deployment

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { PooledConnection } from '../connections/connection-pool.ts';
+import { unlessAborted } from '../outbound/unless-aborted.ts';
 import type { PostgresEndpoint } from './endpoint.ts';
 import { connectError, isForThisEncryption } from './errors.ts';
 import { type Dial, forDriver, type Means, openStream } from './stream.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { unlessAborted } from '#shared/unless-aborted.ts';
 import { guarded } from '../connections/guarded.ts';
 import { encrypt } from '../outbound/tls.ts';
+import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 import type { Encryption, PostgresEndpoint } from './endpoint.ts';
 import { createFrameCheck } from './frames.ts';

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { readDatabaseURL } from '#shared/database-url.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
+import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { placeOf } from '../outbound/upstream-error.ts';
 import { type PostgresEndpoint, securityOf } from '../postgresql/endpoint.ts';
 import type { Dial } from '../postgresql/stream.ts';

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { generate, type Packet, parser, type QoS } from 'mqtt-packet';
 import { AppError } from '#shared/errors.ts';
 import { createLane, IN_ORDER } from '#shared/lanes.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { tooLarge } from '../../connections/batch.ts';
+import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { type Reason, upstreamError } from '../../outbound/upstream-error.ts';
 
 export interface Greeting {

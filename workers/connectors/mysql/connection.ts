@@ -1,9 +1,9 @@
 import { createConnection, type Connection as Driver } from 'mysql2';
 import { AppError } from '#shared/errors.ts';
-import { unlessAborted } from '#shared/unless-aborted.ts';
 import type { PooledConnection } from '../../connections/connection-pool.ts';
 import { guarded } from '../../connections/guarded.ts';
 import type { Outbound } from '../../outbound/gate.ts';
+import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
 import type { MySQLEndpoint } from './endpoint.ts';
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../json.ts';
-import { asText, evaluate, findTemplate } from './templates.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { asText, evaluate, findTemplate } from '#shared/workflow/templates.ts';
 
 /**
  * Fills the templates of a URL, or returns a fault. A template at the beginning may be any address. Other values stay inside
