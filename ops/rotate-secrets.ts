@@ -8,8 +8,8 @@ import { createKeyRing } from '#shared/crypto.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import { createLogger } from '#shared/logger.ts';
-import { rotateSecrets } from '#shared/rotate-secrets.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
+import { rotateAllSecrets } from './rotate-all-secrets.ts';
 
 try {
   await main();
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const pool = createPool(config.db, logger, { max: 1, name: 'gantry.rotate-secrets' });
   resources.defer(() => pool.end());
   await requireSchema(pool);
-  const { resealed, failed } = await rotateSecrets(pool, { secrets: createKeyRing(config.secrets.keys), logger });
+  const { resealed, failed } = await rotateAllSecrets(pool, { secrets: createKeyRing(config.secrets.keys), logger });
   logger.info({ keyID: newest.id, resealed, failed }, 'all stored secrets have been visited');
   if (failed > 0) process.exitCode = 1;
 }

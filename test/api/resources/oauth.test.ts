@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { rotateAllSecrets } from '#ops/rotate-all-secrets.ts';
 import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
-import { rotateSecrets } from '#shared/rotate-secrets.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { createConnectionRows } from '#workers/oauth/rows.ts';
 import { type Browser, createBrowser, type Visit } from '../../support/browser.ts';
@@ -642,7 +642,7 @@ describe('a token', () => {
     }).secrets;
     const before = await tokensOf(id);
 
-    const { failed } = await rotateSecrets(cluster.pool, { secrets: createKeyRing(keys), logger: testLogger });
+    const { failed } = await rotateAllSecrets(cluster.pool, { secrets: createKeyRing(keys), logger: testLogger });
 
     const { tokens } = await rowOf(id);
     const onlyNext = createKeyRing(keys.slice(0, 1));

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { rotateAllSecrets } from '#ops/rotate-all-secrets.ts';
 import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
-import { rotateSecrets } from '#shared/rotate-secrets.ts';
 import type { SealedColumn } from '#shared/sealed-columns.ts';
 import { openSecrets, sealSecrets, secret } from '#shared/secret.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';
@@ -39,8 +39,8 @@ test('secrets inside JSON are sealed anew, row by row, and the rest of it stays'
   for (const id of ids) await pool.query('insert into thing values ($1, $2)', [id, sealed(id, `p-${id}`)]);
   await pool.query('insert into thing values ($1, null)', [newID()]);
 
-  const first = await rotateSecrets(pool, { secrets: both, logger: testLogger, columns: [column] });
-  const second = await rotateSecrets(pool, { secrets: both, logger: testLogger, columns: [column] });
+  const first = await rotateAllSecrets(pool, { secrets: both, logger: testLogger, columns: [column] });
+  const second = await rotateAllSecrets(pool, { secrets: both, logger: testLogger, columns: [column] });
 
   expect([first, second]).toEqual([
     { resealed: 450, failed: 0 },
@@ -66,7 +66,7 @@ test('what is written meanwhile is never overwritten', async () => {
   const write = async () => {
     for (const id of ids) await pool.query('update thing set options = $2 where id = $1', [id, sealed(id, 'after')]);
   };
-  await Promise.all([rotateSecrets(pool, { secrets: both, logger: testLogger, columns: [column] }), write()]);
+  await Promise.all([rotateAllSecrets(pool, { secrets: both, logger: testLogger, columns: [column] }), write()]);
 
   const { rows } = await pool.query<{ id: string; options: JsonObject }>('select * from thing where id = any($1)', [
     ids,

@@ -1,10 +1,10 @@
-import type { KeyRing } from './crypto.ts';
-import type { Pool } from './db/pool.ts';
-import { AppError } from './errors.ts';
-import type { Json } from './json.ts';
-import type { Logger } from './logger.ts';
-import { type SealedColumn, sealedColumns } from './sealed-columns.ts';
-import { resealSecrets } from './secret.ts';
+import type { KeyRing } from '#shared/crypto.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import { type SealedColumn, sealedColumns } from '#shared/sealed-columns.ts';
+import { resealSecrets } from '#shared/secret.ts';
 
 interface RotationOptions {
   secrets: KeyRing;
@@ -27,7 +27,7 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
  * Seals every stored secret with the newest key. A row is written only if it has not changed since it was read, so the service
  * may run meanwhile. Finished rows are skipped, so this may be interrupted and run again.
  */
-export async function rotateSecrets(
+export async function rotateAllSecrets(
   pool: Pool,
   { secrets, logger, columns = Object.values(sealedColumns) }: RotationOptions,
 ): Promise<Rotation> {
