@@ -6,7 +6,7 @@ import { type Condition, visibleRows } from '../db/visible.ts';
 import type { Access, Demand } from './route.ts';
 
 /** Permission checks of one caller in one tenant. */
-export interface Gate {
+export interface Authorizer {
   /** Throws unless every access is allowed. */
   require(access: readonly Demand[]): Promise<void>;
   /** Throws unless the caller holds every permission on at least one object; the list's filter does the rest. */
@@ -17,7 +17,7 @@ export interface Gate {
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
 }
 
-export function createGate(policy: Policy, asker: Asker): Gate {
+export function createAuthorizer(policy: Policy, asker: Asker): Authorizer {
   function sights(permission: Permission | ResourcePermission) {
     const [type, action] = splitPermission(permission);
     return policy.sights({ ...asker, type, action });

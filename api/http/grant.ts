@@ -8,10 +8,10 @@ import {
   splitPermission,
 } from '#shared/policy/permissions.ts';
 import type { RoleContent } from '#shared/policy/roles.ts';
-import type { Gate } from './authorize.ts';
+import type { Authorizer } from './authorize.ts';
 import type { Demand } from './route.ts';
 
-type Holder = Pick<Gate, 'require' | 'holds'>;
+export type Holder = Pick<Authorizer, 'require' | 'holds'>;
 
 /**
  * Requires that a caller holds every permission it grants, without a deny inside of it. Throws PERMISSION_DENIED that names

@@ -11,7 +11,7 @@ import { originOf } from '../auth/operator-session.ts';
 import { notFound } from '../auth/user-token.ts';
 import type { ApiContext } from '../context.ts';
 import { tenantEntityManager } from '../db/tenant-em.ts';
-import { createGate, denied } from './authorize.ts';
+import { createAuthorizer, denied } from './authorize.ts';
 import type { ReadBody } from './body.ts';
 import { describeUnknown, type Handling, openHandling, reportUnknown } from './handling.ts';
 import { ID } from './id.ts';
@@ -69,17 +69,17 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const caller = callerOf(identity);
 
   const parsed = await parse(route, exchange);
-  const gate = createGate(context.policy, {
+  const authorizer = createAuthorizer(context.policy, {
     tenantID,
     version: membership.policyVersion,
     subjects: subjectsOf(caller),
   });
   const access = route.access(parsed);
-  await (route.filter ? gate.requireSome(access) : gate.require(access));
+  await (route.filter ? authorizer.requireSome(access) : authorizer.require(access));
 
   const idempotency = readClaim(route, caller.id, exchange);
   const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });
-  const { visible, require, holds } = gate;
+  const { visible, require, holds } = authorizer;
   const file = () => readFile(route, exchange);
   const { response } = exchange;
   const own: Omit<TenantInput<z.ZodType, z.ZodType, z.ZodType>, keyof Tools | keyof AnyParsed> = {

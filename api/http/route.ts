@@ -128,7 +128,7 @@ export interface PublicInput<P extends z.ZodType, Q extends z.ZodType, B extends
 
 type Handler<I, R extends z.ZodType> = (input: I, context: ApiContext) => Promise<z.input<R>>;
 
-type Gate<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
+type PermissionCheck<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> =
   | {
       permission: Permission;
       /** Absent for lists and creates: `<resource>:*`. */
@@ -193,7 +193,7 @@ type ObjectOf<Path extends string> =
 
 export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z, B extends Z, R extends Z> = Verb &
   Shapes<P, Q, B, R> &
-  Gate<P, Q, B> &
+  PermissionCheck<P, Q, B> &
   ObjectOf<Path> & {
     path: Path;
     /** `path` is complete: the contract puts this route outside of `/tenants`, with a `:tenantID` of its own. */

@@ -6,7 +6,7 @@ import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
 import { attachClientEvents, leave, stillSignedIn } from './client-events.ts';
 import { requireGrant } from './join.ts';
-import type { ClientSocket, Gate } from './socket.ts';
+import type { ClientSocket, SocketServer } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 
 interface Dependencies {
@@ -23,7 +23,7 @@ const maxBytes = 64 * 1024;
 export function createGateway({ server, context, watch }: Dependencies): AsyncDisposable {
   const { backplane, logger } = context;
   const origins = context.config.http.corsOrigins;
-  const io: Gate = new Server(server, {
+  const io: SocketServer = new Server(server, {
     adapter: backplane.adapter(),
     cors: { origin: origins, credentials: true },
     // CORS does not stop a page from opening a WebSocket; this does. Only browsers send an origin.

@@ -14,7 +14,7 @@ interface SocketState {
   rooms: Map<string, { grant: Grant; leave(): void }>;
 }
 
-export type Gate = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
+export type SocketServer = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
 export type ClientSocket = Socket<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
 
 const maxQueued = 500;

@@ -8,10 +8,10 @@ import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { NodeContext } from '../nodes/executor.ts';
 import { createAdvance } from './advance.ts';
+import { createAloneLock } from './alone-lock.ts';
 import { type ClaimedRow, createClaim } from './claim.ts';
 import { type Committed, createCommitter } from './commit.ts';
 import { readWaits, type WaitRow } from './facts.ts';
-import { createGate } from './gate.ts';
 import { createHeldRun, emptyStep, type HeldRun, hasWork, type LoadedVersion } from './held-run.ts';
 import type { HeldRow } from './lease.ts';
 import { restore } from './restore.ts';
@@ -58,7 +58,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
   const slots = createLane({ places: config.slots });
-  const gate = createGate();
+  const aloneLock = createAloneLock();
   let draining = false;
   let pressure = false;
 
@@ -208,12 +208,12 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     async advance(job) {
       if (draining) return;
-      const leaveGate = await gate.enter();
+      const leave = await aloneLock.enter();
       try {
         const row = await claim(job);
         if (!row) return;
         if (row.losses === 0) return await take(row);
-        await gate.alone(leaveGate, async (alone, open) => {
+        await aloneLock.alone(leave, async (alone, open) => {
           if (alone)
             await pool.query('update workflow_instance set alone = true where id = $1 and epoch = $2', [
               row.id,
@@ -222,7 +222,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
           await take(row, open);
         });
       } finally {
-        leaveGate();
+        leave();
       }
     },
     onSignal({ kind, instanceID }) {

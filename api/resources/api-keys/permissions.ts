@@ -2,8 +2,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import type { RuleSpec } from '#shared/policy/change.ts';
 import { type RolePermission, ruleOf } from '#shared/policy/permissions.ts';
 import { requireRoles } from '#shared/policy/roles.ts';
-import type { Gate } from '../../http/authorize.ts';
-import { requireHeld } from '../../http/grant.ts';
+import { type Holder, requireHeld } from '../../http/grant.ts';
 
 /** Rules that give the key its permissions. */
 export function rulesOf(keyID: string, permissions: readonly RolePermission[]): RuleSpec[] {
@@ -19,9 +18,9 @@ interface Rights {
 export async function requireRights(
   em: EntityManager,
   tenantID: string,
-  gate: Pick<Gate, 'require' | 'holds'>,
+  holder: Holder,
   { permissions, roleIDs }: Rights,
 ): Promise<void> {
-  await requireHeld(gate, { permissions });
-  for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld(gate, role);
+  await requireHeld(holder, { permissions });
+  for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld(holder, role);
 }

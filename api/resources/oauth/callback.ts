@@ -13,10 +13,10 @@ import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import type { ApiContext } from '../../context.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
-import { createGate, denied } from '../../http/authorize.ts';
+import { createAuthorizer, denied } from '../../http/authorize.ts';
 import { publicRoute, type Request, type Response } from '../../http/route.ts';
 import { type BrowserSecret, forgetBrowser, readBrowser } from './browser.ts';
-import { type Outcome, sendOutcome } from './page.ts';
+import { type FlowOutcome, sendOutcome } from './page.ts';
 import { getProvider, redirectURIOf } from './providers.ts';
 import { CallbackQuery, Provider } from './schemas.ts';
 import { readState, type State } from './state.ts';
@@ -52,7 +52,7 @@ interface Return {
 }
 
 /** Every error is shown as a page, because the user waits in the window. */
-async function outcomeOf(back: Return, context: ApiContext, log: Logger): Promise<Outcome> {
+async function outcomeOf(back: Return, context: ApiContext, log: Logger): Promise<FlowOutcome> {
   try {
     const oauthConnectionID = await finish(back, context);
     return { type: 'OAUTH_SUCCESS', oauthConnectionID, provider: back.provider.name };
@@ -118,8 +118,8 @@ async function requireRights(
 ): Promise<void> {
   const version = await readActingVersion(pool, tenantID, caller);
   if (version === null) throw denied();
-  const gate = createGate(policy, { tenantID, version, subjects: subjectsOf(caller) });
-  await gate.require([{ permission: 'datasource.update', object: `datasource:${oauthConnectionID ?? '*'}` }]);
+  const authorizer = createAuthorizer(policy, { tenantID, version, subjects: subjectsOf(caller) });
+  await authorizer.require([{ permission: 'datasource.update', object: `datasource:${oauthConnectionID ?? '*'}` }]);
 }
 
 type Granted = Pick<

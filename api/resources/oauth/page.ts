@@ -3,7 +3,7 @@ import { HTML, html } from '../../http/html.ts';
 import type { Response } from '../../http/route.ts';
 
 /** The outcome, in the contract's message kinds. */
-export type Outcome =
+export type FlowOutcome =
   | { type: 'OAUTH_SUCCESS'; provider: string; oauthConnectionID: string }
   | { type: 'OAUTH_FAILURE'; provider: string; error: string };
 
@@ -29,7 +29,7 @@ const policy = [
 ].join('; ');
 
 /** The page at the end of the flow. It notifies its opener, if that has the origin `origin`. */
-export function sendOutcome(response: Response, outcome: Outcome, origin: string | null): void {
+export function sendOutcome(response: Response, outcome: FlowOutcome, origin: string | null): void {
   const isDone = outcome.type === 'OAUTH_SUCCESS';
   // A field that older pages read.
   const message = isDone ? { ...outcome, vaultCredentialID: outcome.oauthConnectionID } : outcome;

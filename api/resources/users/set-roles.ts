@@ -9,8 +9,8 @@ import { lockRules } from '#shared/policy/change.ts';
 import { requireRoles, setRoles } from '#shared/policy/roles.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { Message } from '../../http/answer-parts.ts';
-import { requireHeld } from '../../http/grant.ts';
-import { type TenantInput, tenantRoute } from '../../http/route.ts';
+import { type Holder, requireHeld } from '../../http/grant.ts';
+import { tenantRoute } from '../../http/route.ts';
 import { setRelationship } from '../../people/members.ts';
 import { describeUser, findRoleIDs, findTenantUser } from './find.ts';
 import { requireOtherAdmin } from './last-admin.ts';
@@ -30,13 +30,13 @@ export const setUserRoles = tenantRoute({
   errors: ['409'],
 
   async handle({ params, body, em, tenantID, require, holds }, { backplane }) {
-    const gate = { require, holds };
+    const holder = { require, holds };
     const user = await em.transactional(async (tx) => {
       await lockRules(onEntities(tx), tenantID);
       const found = await findTenantUser(tx, params.tenantUserID);
-      await requireAddedRoles(tx, gate, { tenantID, user: found, roleIDs: body.roleIDs });
+      await requireAddedRoles(tx, holder, { tenantID, user: found, roleIDs: body.roleIDs });
       if (found.isPending) await changeInvitation(tx, found, body);
-      else await changeMember(tx, gate, { tenantID, user: found, body });
+      else await changeMember(tx, holder, { tenantID, user: found, body });
       return describeUser(tx, found.id);
     });
     if (!user.isPending)
@@ -45,27 +45,27 @@ export const setUserRoles = tenantRoute({
   },
 });
 
-type Gate = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'require' | 'holds'>;
 type Body = z.output<typeof UserRoles>;
 
 async function requireAddedRoles(
   em: EntityManager,
-  gate: Gate,
+  holder: Holder,
   { tenantID, user, roleIDs }: { tenantID: string; user: TenantUserEntity; roleIDs: string[] },
 ): Promise<void> {
   const before = new Set((await findRoleIDs(em, [user])).get(user.id));
-  for (const role of await requireRoles(em, tenantID, roleIDs)) if (!before.has(role.id)) await requireHeld(gate, role);
+  for (const role of await requireRoles(em, tenantID, roleIDs))
+    if (!before.has(role.id)) await requireHeld(holder, role);
 }
 
 async function changeMember(
   em: EntityManager,
-  gate: Gate,
+  holder: Holder,
   { tenantID, user, body }: { tenantID: string; user: TenantUserEntity; body: Body },
 ): Promise<void> {
   const role = body.userTenantRelationship ?? user.role;
   if (role !== user.role) {
     const query = onEntities(em);
-    if (role === 'ADMIN') await requireHeld(gate, { permissions: ['*'] });
+    if (role === 'ADMIN') await requireHeld(holder, { permissions: ['*'] });
     else await requireOtherAdmin(query, tenantID, user);
     await setRelationship(query, { tenantID, userID: user.id, role });
   }

@@ -3,7 +3,7 @@ const MAX_WAIT_MS = 5000;
 /** How long it keeps others out. */
 const MAX_ALONE_MS = 60_000;
 
-export interface Gate {
+export interface AloneLock {
   /** Enters beside others. Returns the function that leaves, which may be called twice. */
   enter(): Promise<() => void>;
   /**
@@ -14,7 +14,7 @@ export interface Gate {
 }
 
 /** Lets a run that has lost its worker before run alone in its process, so that it is not blamed for another run's crash. */
-export function createGate(): Gate {
+export function createAloneLock(): AloneLock {
   let inside = 0;
   let closed: Promise<void> | null = null;
   let onEmpty: (() => void) | null = null;
