@@ -32,7 +32,7 @@ export interface Asking extends AsyncDisposable {
 }
 
 /** A worker's reply, sealed. */
-export const Outcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
+export const AskOutcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
 
 /** Longer than for a job that has a row: a question that was not enqueued is not found by the sweep. */
 const ENQUEUE_PATIENCE_MS = 2_000;
@@ -132,7 +132,7 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
 
   /** The answer; throws the error that the worker sent instead of one. */
   function openReply(askID: string, sealed: string): unknown {
-    const outcome = Outcome.parse(JSON.parse(secrets.open(sealed, askContext(askID, 'answer'))));
+    const outcome = AskOutcome.parse(JSON.parse(secrets.open(sealed, askContext(askID, 'answer'))));
     if ('error' in outcome) throw reviveError(outcome.error);
     return outcome.answer;
   }

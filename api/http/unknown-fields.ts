@@ -38,34 +38,34 @@ export function knowsNoKey(schema: Schema, value: unknown): boolean {
 }
 
 /** A position in the value; a path is built only for a field that is reported. */
-interface Place {
+interface Position {
   found: UnknownFields;
   at?: readonly (string | number)[];
-  parent?: Place;
+  parent?: Position;
   key?: string | number;
 }
 
-function look(part: Part, value: unknown, place: Place): void {
+function look(part: Part, value: unknown, position: Position): void {
   if (part.isSilent || !isObject(value)) return;
-  const { found } = place;
+  const { found } = position;
   if (Array.isArray(value)) {
     const elementAt = part.elementsOf(value);
     for (const [key, element] of value.entries()) {
       const inner = elementAt(key);
-      if (inner) look(inner, element, { found, parent: place, key });
+      if (inner) look(inner, element, { found, parent: position, key });
     }
     return;
   }
   const keys = part.keysOf(value);
   for (const key of Object.keys(value)) {
     const inner = keys.fields.get(key) ?? keys.rest;
-    if (inner) look(inner, Reflect.get(value, key), { found, parent: place, key });
-    else if (!keys.isOpen) report([...keys.fields.keys()], value, { found, parent: place, key });
+    if (inner) look(inner, Reflect.get(value, key), { found, parent: position, key });
+    else if (!keys.isOpen) report([...keys.fields.keys()], value, { found, parent: position, key });
   }
 }
 
-function report(known: readonly string[], value: object, place: Place): void {
-  const { found, key = '' } = place;
+function report(known: readonly string[], value: object, position: Position): void {
+  const { found, key = '' } = position;
   found.count += 1;
   if (found.fields.length === MAX_UNKNOWN_FIELDS) return;
   const meant = closest(
@@ -73,12 +73,12 @@ function report(known: readonly string[], value: object, place: Place): void {
     known.filter((name) => !Object.hasOwn(value, name)),
   );
   const message = meant === undefined ? 'not known here' : `not known here; did you mean ${meant}?`;
-  found.fields.push({ path: pathOf(place), message });
+  found.fields.push({ path: pathOf(position), message });
 }
 
-function pathOf(place: Place): (string | number)[] {
+function pathOf(position: Position): (string | number)[] {
   const keys: (string | number)[] = [];
-  let outermost = place;
+  let outermost = position;
   for (; outermost.parent; outermost = outermost.parent) if (outermost.key !== undefined) keys.push(outermost.key);
   return [...(outermost.at ?? []), ...keys.reverse()];
 }

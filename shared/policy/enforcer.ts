@@ -1,7 +1,7 @@
 import type { Pool } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
 import { createJudge } from './judge.ts';
-import { createKeptIndexes, type Limits } from './kept-indexes.ts';
+import { createKeptIndexes, type IndexLimits } from './kept-indexes.ts';
 import type { Sight } from './rule-index.ts';
 
 /** The subjects of a question: a user by id, or an API key and its creator, who must both be allowed. */
@@ -23,7 +23,7 @@ export interface Policy extends AsyncDisposable {
 const maxIDs = 1_000;
 
 /** Lets casbin decide by cached rules, which are checked against the version in each question. */
-export function createPolicy(pool: Pool, logger: Logger, limits?: Limits): Policy {
+export function createPolicy(pool: Pool, logger: Logger, limits?: IndexLimits): Policy {
   const judge = createJudge();
   const indexes = createKeptIndexes(pool, logger, limits);
 

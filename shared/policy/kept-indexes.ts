@@ -10,17 +10,17 @@ export interface KeptIndexes {
   clear(): void;
 }
 
-export interface Limits {
+export interface IndexLimits {
   tenants: number;
   rules: number;
   /** With more changes, all rules are loaded again. */
   changes: number;
 }
 
-const defaults: Limits = { tenants: 10_000, rules: 2_000_000, changes: 1_000 };
+const defaults: IndexLimits = { tenants: 10_000, rules: 2_000_000, changes: 1_000 };
 
 /** Keeps the indexes of the tenants used last. An index is updated when a question names a newer version. */
-export function createKeptIndexes(pool: Pool, logger: Logger, limits: Limits = defaults): KeptIndexes {
+export function createKeptIndexes(pool: Pool, logger: Logger, limits: IndexLimits = defaults): KeptIndexes {
   const indexes = new LRUCache<string, RuleIndex>({
     max: limits.tenants,
     maxSize: limits.rules,

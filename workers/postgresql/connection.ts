@@ -4,7 +4,7 @@ import type { PooledConnection } from '../connections/connection-pool.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
 import type { PostgresEndpoint } from './endpoint.ts';
 import { connectError, isForThisEncryption } from './errors.ts';
-import { type Dial, forDriver, type Means, openStream } from './stream.ts';
+import { type Dial, forDriver, openStream, type StreamOptions } from './stream.ts';
 import { createTypes, type Types } from './values.ts';
 
 export type Notice = { severity: string; message: string };
@@ -44,8 +44,12 @@ export async function openPostgresConnection(
   throw connectError(failure, endpoint, limit);
 }
 
-async function open(endpoint: PostgresEndpoint, means: Means, signal: AbortSignal): Promise<PostgresConnection> {
-  const stream = await openStream(endpoint, means, signal);
+async function open(
+  endpoint: PostgresEndpoint,
+  options: StreamOptions,
+  signal: AbortSignal,
+): Promise<PostgresConnection> {
+  const stream = await openStream(endpoint, options, signal);
   // A cancel must reach the same server, and a name may resolve to several.
   const address = { host: stream.remoteAddress ?? endpoint.host, port: endpoint.port };
   const driver = driverFor(stream, endpoint);
@@ -87,7 +91,7 @@ async function open(endpoint: PostgresEndpoint, means: Means, signal: AbortSigna
     },
     async cancel() {
       try {
-        await sendCancel(driver, () => openStream(address, means, AbortSignal.timeout(CANCEL_MS)));
+        await sendCancel(driver, () => openStream(address, options, AbortSignal.timeout(CANCEL_MS)));
       } finally {
         stream.destroy();
       }

@@ -14,7 +14,7 @@ export interface Address {
 /** Connects to an address: through the gate, except for the deployment's own server. */
 export type Dial = (address: Address, signal: AbortSignal) => Promise<Socket>;
 
-export interface Means {
+export interface StreamOptions {
   dial: Dial;
   encryption: Encryption;
   endpoint: Pick<PostgresEndpoint, 'where' | 'tls' | 'connectMs'>;
@@ -23,7 +23,7 @@ export interface Means {
 /** Opens a connection on which the protocol can begin. `address` may be an IP address of the endpoint's host. */
 export async function openStream(
   address: Address,
-  { dial, encryption, endpoint }: Means,
+  { dial, encryption, endpoint }: StreamOptions,
   signal: AbortSignal,
 ): Promise<Socket> {
   const socket = await dial(address, signal);

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { claimQuestion, type Outcome, replyMarginMs, tooLate } from '#shared/ask.ts';
+import { type AskOutcome, claimQuestion, replyMarginMs, tooLate } from '#shared/ask.ts';
 import { AppError, toWireError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { askContext } from '#shared/queues/define-ask.ts';
@@ -69,7 +69,7 @@ async function outcomeOf(
   }
 }
 
-function textOf(outcome: z.input<typeof Outcome>): string {
+function textOf(outcome: z.input<typeof AskOutcome>): string {
   return JSON.stringify(outcome);
 }
 

@@ -4,7 +4,7 @@
  */
 import { getPriority, setPriority } from 'node:os';
 import { createIsolates, type TenantIsolate } from './isolates.ts';
-import type { HostReply, HostRequest, Job, Outcome } from './protocol.ts';
+import type { CallOutcome, HostReply, HostRequest, Job } from './protocol.ts';
 
 interface Running {
   isolate: TenantIsolate;
@@ -46,7 +46,7 @@ async function run(job: Job): Promise<void> {
   running.set(job.id, call);
   guard ??= setInterval(checkRunning, guardMs);
 
-  let outcome: Outcome;
+  let outcome: CallOutcome;
   try {
     outcome = await isolate.run(job, () => Math.max(1, Math.ceil(deadline - performance.now())));
   } catch (error) {
@@ -60,7 +60,7 @@ async function run(job: Job): Promise<void> {
   if (running.size === 0) measureAtRest();
 }
 
-function explain(error: unknown, { isolate, stopped }: Running): Outcome {
+function explain(error: unknown, { isolate, stopped }: Running): CallOutcome {
   if (stopped) return { kind: 'timeout' };
   // The host has not disposed of it, so isolated-vm has.
   if (isolate.isDisposed) return { kind: 'memory' };

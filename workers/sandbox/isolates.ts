@@ -1,7 +1,7 @@
 import ivm from 'isolated-vm';
 import { LRUCache } from 'lru-cache';
 import { type Ending, type Prelude, preludeSource } from './prelude.ts';
-import type { Job, Outcome } from './protocol.ts';
+import type { CallOutcome, Job } from './protocol.ts';
 
 const maxIdle = 32;
 const maxIdleMs = 60_000;
@@ -105,7 +105,7 @@ export class TenantIsolate {
   }
 
   /** Runs a job. Code that does not compile is an outcome; errors of isolated-vm (time, memory) are thrown. */
-  async run(job: Job, remainingMs: () => number): Promise<Outcome> {
+  async run(job: Job, remainingMs: () => number): Promise<CallOutcome> {
     const fresh = this.#fresh ?? this.#createContext();
     this.#fresh = undefined;
     try {
@@ -145,7 +145,7 @@ export class TenantIsolate {
     return { context, entries, start, read };
   }
 
-  async #compile(job: Job, fresh: FreshContext): Promise<ivm.Script | Outcome> {
+  async #compile(job: Job, fresh: FreshContext): Promise<ivm.Script | CallOutcome> {
     const source = `(async function (${job.names.join(', ')}) {\n${job.code}\n})`;
     let script: ivm.Script;
     try {
@@ -176,7 +176,7 @@ function ignoreOwnRejection(error: unknown): void {
   if (error !== 0) throw error;
 }
 
-function toOutcome(ending: Ending | undefined, { maxOutputBytes }: Job): Outcome {
+function toOutcome(ending: Ending | undefined, { maxOutputBytes }: Job): CallOutcome {
   if (ending === undefined) return { kind: 'pending' };
   if (ending.kind === 'thrown') {
     const { kind, name, message, stack } = ending;

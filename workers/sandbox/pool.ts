@@ -5,7 +5,7 @@ import type { Logger } from '#shared/logger.ts';
 import { createTurns } from '#shared/turns.ts';
 import { Call } from './call.ts';
 import { HostProcess } from './host-process.ts';
-import type { HostReply, Job, Outcome } from './protocol.ts';
+import type { CallOutcome, HostReply, Job } from './protocol.ts';
 import { readOutcome } from './read-outcome.ts';
 
 export interface SandboxRequest {
@@ -180,14 +180,14 @@ class Pool implements Sandbox {
     this.#retirement = setTimeout(() => host.calls.size === 0 && host.kill(), retirementMs).unref();
   }
 
-  #destroy(host: HostProcess, culprit: Call | undefined, outcome: Outcome): void {
+  #destroy(host: HostProcess, culprit: Call | undefined, outcome: CallOutcome): void {
     if (host.isKilled) return;
     if (culprit) this.#blame(host, culprit, outcome);
     else this.#logger.warn({ pid: host.pid, calls: host.calls.size }, 'sandbox host is replaced');
     host.kill();
   }
 
-  #blame(host: HostProcess, culprit: Call, outcome: Outcome): void {
+  #blame(host: HostProcess, culprit: Call, outcome: CallOutcome): void {
     this.#logger.warn(
       { pid: host.pid, tenantID: culprit.tenantID, outcome: outcome.kind },
       'user code ended its sandbox host',
@@ -252,7 +252,7 @@ function costOf(host: HostProcess, { tenantID }: Call): number {
   return host.calls.size + (host.knows(tenantID) ? 0 : callsPerHost);
 }
 
-function settle(call: Call, outcome: Outcome): void {
+function settle(call: Call, outcome: CallOutcome): void {
   if (call.isSettled) return;
   try {
     call.resolve(readOutcome(outcome, call.job));

@@ -20,11 +20,11 @@ export interface Job {
  */
 export type HostReply =
   | { kind: 'ready' }
-  | { kind: 'done'; id: number; outcome: Outcome }
-  | { kind: 'unsound'; id: number | null; outcome: Outcome };
+  | { kind: 'done'; id: number; outcome: CallOutcome }
+  | { kind: 'unsound'; id: number | null; outcome: CallOutcome };
 
 /** Outcome of a call. Only text leaves an isolate, never an object. */
-export type Outcome =
+export type CallOutcome =
   | { kind: 'value'; json: string }
   | { kind: 'thrown'; name: string; message: string; line: number | null }
   | { kind: 'invalid'; message: string }

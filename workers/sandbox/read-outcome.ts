@@ -1,9 +1,9 @@
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
-import type { Job, Outcome } from './protocol.ts';
+import type { CallOutcome, Job } from './protocol.ts';
 
 /** Returns the value of user code, or throws the error for the run. */
-export function readOutcome(outcome: Outcome, job: Job): Json {
+export function readOutcome(outcome: CallOutcome, job: Job): Json {
   switch (outcome.kind) {
     case 'value':
       return JSON.parse(outcome.json) as Json;

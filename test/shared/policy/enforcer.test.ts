@@ -8,7 +8,7 @@ import { createPool, type Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules, type RuleChange } from '#shared/policy/change.ts';
 import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
-import type { Limits } from '#shared/policy/kept-indexes.ts';
+import type { IndexLimits } from '#shared/policy/kept-indexes.ts';
 import { RuleIndex, type Sight } from '#shared/policy/rule-index.ts';
 import { readRules } from '#shared/policy/rules.ts';
 import { type FreshDatabase, freshDatabase } from '#test/support/database.ts';
@@ -49,7 +49,7 @@ describe('the policy', () => {
   }
 
   /** What the statements of one kind were asked how often, on a pool of the policy's own. */
-  async function watched(limits?: Limits) {
+  async function watched(limits?: IndexLimits) {
     const own = createPool({ url: database.url, poolSize: 3 }, testLogger);
     const seen = { loads: 0, changes: 0 };
     own.on('connect', (client) => {
