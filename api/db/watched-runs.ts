@@ -5,9 +5,9 @@ import type { RunEventRow } from '#shared/realtime/events.ts';
 export async function readRunEvents(
   pool: Pool,
   instanceID: string,
-  { after, limit }: { after: number; limit: number },
+  { after, maxRows }: { after: number; maxRows: number },
 ): Promise<RunEventRow[]> {
-  const { rows } = await pool.query<RunEventRow>(READ, [instanceID, after, limit]);
+  const { rows } = await pool.query<RunEventRow>(READ, [instanceID, after, maxRows]);
   return rows;
 }
 

@@ -9,7 +9,7 @@ export type ReadBody = (request: Request, response: Response) => Promise<unknown
  * Reads a JSON or URL-encoded body when a route asks for it, which is after authentication: an unauthenticated client neither
  * learns the faults of a body nor makes us parse it.
  */
-export function bodyReader({ limitBytes }: { limitBytes: number }): ReadBody {
+export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   // Noted and not thrown: the parser attaches the whole body to an error, which would be logged.
   const broken = new WeakSet<object>();
   const inexact = new WeakMap<object, string>();
@@ -23,12 +23,12 @@ export function bodyReader({ limitBytes }: { limitBytes: number }): ReadBody {
   };
   const parsers = [
     express.json({
-      limit: limitBytes,
+      limit: maxBytes,
       strict: false,
       type: ['application/json', 'application/*+json'],
       verify: verifyJSON,
     }),
-    express.urlencoded({ limit: limitBytes, extended: false, verify: verifyForm }),
+    express.urlencoded({ limit: maxBytes, extended: false, verify: verifyForm }),
   ];
   return async (request, response) => {
     for (const parser of parsers) await run(parser, request, response);

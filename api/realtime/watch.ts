@@ -35,7 +35,7 @@ export function createRunWatch({ pool, backplane, logger }: Dependencies): RunWa
     const known = runs.get(instanceID);
     if (known) return known;
     const run = new WatchedRun({
-      read: (after, limit) => readRunEvents(pool, instanceID, { after, limit }),
+      read: (after, maxRows) => readRunEvents(pool, instanceID, { after, maxRows }),
       onIdle: () => runs.get(instanceID) === run && runs.delete(instanceID),
       onFailure,
     });

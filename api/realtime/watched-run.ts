@@ -14,7 +14,7 @@ interface Watcher {
 }
 
 interface Sources {
-  read(after: number, limit: number): Promise<RunEventRow[]>;
+  read(after: number, maxRows: number): Promise<RunEventRow[]>;
   onIdle(): void;
   onFailure(error: unknown): void;
 }

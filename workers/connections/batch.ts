@@ -2,7 +2,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 
 /** Smaller than the largest answer of a worker, since a message that was taken from a server must arrive. */
-export const MAX_BYTES = 12_000_000;
+const MAX_BATCH_BYTES = 12_000_000;
 
 /** Messages for one answer. */
 export interface Batch {
@@ -18,8 +18,8 @@ export function createBatch(): Batch {
     rows,
     add(row) {
       const size = Buffer.byteLength(JSON.stringify(row));
-      if (size > MAX_BYTES) throw tooLarge();
-      if (bytes + size > MAX_BYTES) return false;
+      if (size > MAX_BATCH_BYTES) throw tooLarge();
+      if (bytes + size > MAX_BATCH_BYTES) return false;
       bytes += size;
       rows.push(row);
       return true;
@@ -28,5 +28,8 @@ export function createBatch(): Batch {
 }
 
 export function tooLarge(): AppError {
-  return new AppError('PAYLOAD_TOO_LARGE', `A message is larger than ${MAX_BYTES / 1_000_000} MB and is not read`);
+  return new AppError(
+    'PAYLOAD_TOO_LARGE',
+    `A message is larger than ${MAX_BATCH_BYTES / 1_000_000} MB and is not read`,
+  );
 }

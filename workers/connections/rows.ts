@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Json, JsonObject } from '#shared/json.ts';
 
 /** Bytes of one answer that are read; a longer answer is cut like one with too many rows. */
-export const MAX_BYTES = 64 * 1024 * 1024;
+export const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 /** Columns of the same name are told apart, so that none hides another: `id`, `id_2`. */
 export function columnKeys(names: readonly string[]): string[] {

@@ -29,7 +29,7 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
     signal: AbortSignal,
     more: Record<string, string> = {},
   ): Promise<Json> {
-    const limit = AbortSignal.timeout(options.timeout * 1000);
+    const timeout = AbortSignal.timeout(options.timeout * 1000);
     const headers = {
       accept: 'application/graphql-response+json, application/json',
       'content-type': 'application/json',
@@ -38,8 +38,8 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
       ...credentials.headers,
     };
     const request = { url, method: 'POST', headers, body: JSON.stringify(question) };
-    const response = await fetch(request, AbortSignal.any([signal, limit])).catch((error: unknown) => {
-      throw limit.aborted && !signal.aborted ? upstreamError('timeout', whereOf(url), error) : error;
+    const response = await fetch(request, AbortSignal.any([signal, timeout])).catch((error: unknown) => {
+      throw timeout.aborted && !signal.aborted ? upstreamError('timeout', whereOf(url), error) : error;
     });
     return dataOf(response);
   }

@@ -18,7 +18,7 @@ type Reply = Buffer | string | null | Reply[];
 type Call = (command: string, ...words: (string | Buffer | number)[]) => Promise<Reply>;
 
 /** Larger values, and lists of values beyond this size, are not fetched. */
-const MAX_BYTES = 32 * 1024 * 1024;
+const MAX_VALUES_BYTES = 32 * 1024 * 1024;
 const PAGE = 1_000;
 
 /** One connection for all calls: Redis runs one command at a time anyway, and no command here blocks. */
@@ -246,8 +246,11 @@ function several<T>(value: T | T[]): T[] {
 
 async function refuseHuge(call: Call, command: string, ...words: (string | number)[]): Promise<void> {
   const length = Number(await call(command, ...words.map(String)));
-  if (length > MAX_BYTES)
-    throw new AppError('PAYLOAD_TOO_LARGE', `The value has ${length} bytes; more than ${MAX_BYTES} are not read`);
+  if (length > MAX_VALUES_BYTES)
+    throw new AppError(
+      'PAYLOAD_TOO_LARGE',
+      `The value has ${length} bytes; more than ${MAX_VALUES_BYTES} are not read`,
+    );
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -303,7 +306,7 @@ async function scan(call: Call, command: string[], words: string[], { signal, ma
     for (const item of page) {
       const id = Buffer.isBuffer(item) ? item.toString('latin1') : String(item);
       if (found.has(id)) continue;
-      if (found.size === maxRows || size > MAX_BYTES) return { items: [...found.values()], truncated: true };
+      if (found.size === maxRows || size > MAX_VALUES_BYTES) return { items: [...found.values()], truncated: true };
       found.set(id, item);
       size += sizeOf(item);
     }
@@ -322,7 +325,7 @@ async function hash(
   scanning: for await (const page of pages(call, ['HSCAN', String(key)], [], signal)) {
     for (let at = 0; at < page.length; at += 2) {
       const name = textOf(page[at]);
-      if (!found.has(name) && (found.size === maxRows || size > MAX_BYTES)) {
+      if (!found.has(name) && (found.size === maxRows || size > MAX_VALUES_BYTES)) {
         truncated = true;
         break scanning;
       }
@@ -344,7 +347,7 @@ async function list(
   const last = Math.min(stop, start + maxRows - 1);
   const items: Reply[] = [];
   let size = 0;
-  for (let at = start; at <= last && size <= MAX_BYTES; at += PAGE) {
+  for (let at = start; at <= last && size <= MAX_VALUES_BYTES; at += PAGE) {
     signal.throwIfAborted();
     const page = listed(await call('LRANGE', String(key), at, Math.min(last, at + PAGE - 1)));
     items.push(...page);

@@ -64,8 +64,8 @@ export function openAPI(
 
   /** Sends the request again with a new token if the server refused the old one: it has not acted on the first. */
   async function send(request: HTTPRequest, signal: AbortSignal): Promise<AnsweredRequest> {
-    const limit = AbortSignal.timeout(options.timeout * 1000);
-    const both = AbortSignal.any([signal, limit]);
+    const timeout = AbortSignal.timeout(options.timeout * 1000);
+    const both = AbortSignal.any([signal, timeout]);
     try {
       let credentials = await authentication.get(both);
       let response = await sendWith(credentials, request, both);
@@ -75,7 +75,7 @@ export function openAPI(
       }
       return { ...response, secrets: [...credentials.secrets, ...own] };
     } catch (error) {
-      if (limit.aborted && !signal.aborted) throw upstreamError('timeout', whereOf(request.url), error);
+      if (timeout.aborted && !signal.aborted) throw upstreamError('timeout', whereOf(request.url), error);
       throw error;
     }
   }

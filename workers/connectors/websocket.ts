@@ -11,7 +11,7 @@ import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { type Reason, upstreamError } from '../outbound/upstream-error.ts';
 import type { Connector } from './connector.ts';
 
-const MAX_BYTES = 10_000_000;
+const MAX_MESSAGE_BYTES = 10_000_000;
 
 /** A socket for every message, so that an answer belongs to one message. */
 export const connectWebsocket: Connector<typeof websocket> = (options, { outbound }) => {
@@ -23,14 +23,14 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
     signal: AbortSignal,
     work: (socket: WebSocket, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const limit = AbortSignal.timeout(options.timeout * 1000);
-    const both = AbortSignal.any([signal, limit]);
+    const timeout = AbortSignal.timeout(options.timeout * 1000);
+    const both = AbortSignal.any([signal, timeout]);
     try {
       const stream = await connectURL(outbound, url, { sslVerify: options.sslVerify, signal: both });
       return await withStream(stream, both, work);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw limit.aborted ? upstreamError('timeout', where, error) : explain(error, where);
+      throw timeout.aborted ? upstreamError('timeout', where, error) : explain(error, where);
     }
   }
 
@@ -44,7 +44,7 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
       createConnection: () => stream,
       followRedirects: false,
       perMessageDeflate: false,
-      maxPayload: MAX_BYTES,
+      maxPayload: MAX_MESSAGE_BYTES,
     });
     // Without a listener a late error would end the process.
     socket.on('error', () => undefined);
@@ -111,7 +111,7 @@ function explain(error: unknown, where: string): AppError {
   if (status !== undefined) return upstreamError(byStatus[status] ?? 'refused', where, error);
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')
-    return new AppError('UPSTREAM_FAILED', `${where} answers with more than ${MAX_BYTES / 1_000_000} MB`, {
+    return new AppError('UPSTREAM_FAILED', `${where} answers with more than ${MAX_MESSAGE_BYTES / 1_000_000} MB`, {
       retry: false,
     });
   return upstreamError('lost', where, error);

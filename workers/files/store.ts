@@ -28,9 +28,9 @@ interface Copy {
   holders: number;
 }
 
-const MAX_BYTES = 512 * 1024 * 1024;
+const MAX_COPIES_BYTES = 512 * 1024 * 1024;
 
-export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX_BYTES }): Promise<FileStore> {
+export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX_COPIES_BYTES }): Promise<FileStore> {
   // Accessible only to the user of this process.
   const folder = await mkdtemp(join(tmpdir(), 'gantry-files-'));
   /** By tenant and digest, the last used at the end. */

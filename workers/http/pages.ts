@@ -17,7 +17,7 @@ interface PageAddress {
 }
 
 /** Limit of all pages together; more would not fit an answer either. */
-const MAX_BYTES = 50_000_000;
+const MAX_PAGES_BYTES = 50_000_000;
 
 /** Reads the items page by page, up to `maxRows`. */
 export async function readPages(
@@ -32,10 +32,10 @@ export async function readPages(
     const { url, cursor }: PageAddress = address;
     const response: HTTPResponse = await saySent(page > 0, async () => fetchPage(url, cursor));
     bytes += response.body.length;
-    if (bytes > MAX_BYTES)
+    if (bytes > MAX_PAGES_BYTES)
       throw new AppError(
         'UPSTREAM_FAILED',
-        `The pages of ${whereOf(address.url)} are larger than ${MAX_BYTES / 1_000_000} MB together`,
+        `The pages of ${whereOf(address.url)} are larger than ${MAX_PAGES_BYTES / 1_000_000} MB together`,
         {
           retry: false,
           details: { reason: 'too-large' },

@@ -36,12 +36,12 @@ interface FetchOptions {
   maxBytes?: number;
 }
 
-const MAX_BYTES = 10_000_000;
+const MAX_RESPONSE_BYTES = 10_000_000;
 const MAX_REDIRECTS = 10;
 
 export function createOutboundFetch(
   outbound: Outbound,
-  { sslVerify = true, maxBytes = MAX_BYTES }: FetchOptions = {},
+  { sslVerify = true, maxBytes = MAX_RESPONSE_BYTES }: FetchOptions = {},
 ): OutboundFetch {
   let agent: Promise<Agent> | undefined;
 

@@ -32,7 +32,7 @@ interface Handshake {
   where: string;
   tls: ConnectionOptions;
   signal: AbortSignal;
-  limitMs?: number;
+  timeoutMs?: number;
   /** Why the handshake failed; when undefined, TLS is the reason. */
   reasonFor?(error: unknown): Reason | undefined;
 }
@@ -42,20 +42,20 @@ const HANDSHAKE_MS = 10_000;
 /** Encrypts a connected socket, and destroys it when the handshake fails. */
 export async function encrypt(
   socket: Socket,
-  { where, tls, signal, limitMs = HANDSHAKE_MS, reasonFor = () => undefined }: Handshake,
+  { where, tls, signal, timeoutMs = HANDSHAKE_MS, reasonFor = () => undefined }: Handshake,
 ): Promise<TLSSocket> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   let encrypted: TLSSocket | undefined;
   try {
     encrypted = connectTLS({ ...tls, socket });
     // A socket that is destroyed during the handshake may emit an error later.
     encrypted.on('error', () => undefined);
-    await once(encrypted, 'secureConnect', { signal: limit });
+    await once(encrypted, 'secureConnect', { signal: both });
     return encrypted;
   } catch (error) {
     encrypted?.destroy();
     socket.destroy();
-    throw upstreamError(limit.aborted ? 'timeout' : (reasonFor(error) ?? 'tls'), where, error);
+    throw upstreamError(both.aborted ? 'timeout' : (reasonFor(error) ?? 'tls'), where, error);
   }
 }
 

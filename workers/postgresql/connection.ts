@@ -31,17 +31,17 @@ export async function openPostgresConnection(
   dial: Dial,
   signal: AbortSignal,
 ): Promise<PostgresConnection> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(endpoint.connectMs)]);
+  const both = AbortSignal.any([signal, AbortSignal.timeout(endpoint.connectMs)]);
   let failure: unknown;
   for (const encryption of endpoint.encryption) {
     try {
-      return await open(endpoint, { endpoint, dial, encryption }, limit);
+      return await open(endpoint, { endpoint, dial, encryption }, both);
     } catch (error) {
       failure = error;
       if (!isForThisEncryption(error)) break;
     }
   }
-  throw connectError(failure, endpoint, limit);
+  throw connectError(failure, endpoint, both);
 }
 
 async function open(

@@ -3,7 +3,7 @@ import type { Json } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
-import { convertInParts, MAX_BYTES } from '../connections/rows.ts';
+import { convertInParts, MAX_READ_BYTES } from '../connections/rows.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 import { browse } from './browse.ts';
 import type { PostgresConnection } from './connection.ts';
@@ -75,7 +75,7 @@ function executeStatement(
 ): Promise<QueryResult> {
   return located(rendered.sql, async () => {
     const values = await writeParams(connection, rendered);
-    const budget = { rows: maxRows, bytes: MAX_BYTES };
+    const budget = { rows: maxRows, bytes: MAX_READ_BYTES };
     const result = await runPortal(connection, { sql: rendered.sql, values, budget, field: 'query' });
     await learnTypes(connection, result.fields ?? []);
     return await presented(result, connection);

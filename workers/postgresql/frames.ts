@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts';
 /** Header of a message: a letter, and a length that includes itself. */
 const HEADER = 5;
 const SHORTEST = 4;
-const MAX_BYTES = 128 * 1024 * 1024;
+const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 
 /**
  * Checks a server's messages before the driver reads them. On a text without its end the driver would loop for ever and block the
@@ -18,8 +18,8 @@ export function createFrameCheck(): (data: Buffer) => void {
   function begin(): void {
     const length = header.readInt32BE(1);
     if (length < SHORTEST) throw broken();
-    if (length > MAX_BYTES && kind() !== 'D') throw broken();
-    if (length > MAX_BYTES) throw new AppError('DB_ERROR', 'One row of the answer is larger than 128 MB');
+    if (length > MAX_FRAME_BYTES && kind() !== 'D') throw broken();
+    if (length > MAX_FRAME_BYTES) throw new AppError('DB_ERROR', 'One row of the answer is larger than 128 MB');
     rest = length - SHORTEST;
     // Rows, nearly all messages, have no NUL-terminated texts.
     kept = isWhole[kind()] ? [] : null;

@@ -34,7 +34,7 @@ export async function openStream(
   try {
     const isOffered = await unlessAborted(signal, offersTLS(socket, endpoint.where));
     if (isOffered)
-      return await encrypt(socket, { where: endpoint.where, tls: endpoint.tls, limitMs: endpoint.connectMs, signal });
+      return await encrypt(socket, { where: endpoint.where, tls: endpoint.tls, timeoutMs: endpoint.connectMs, signal });
     if (encryption === 'offered') return socket;
     throw upstreamError('tls', endpoint.where);
   } catch (error) {

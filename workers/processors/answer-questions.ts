@@ -20,7 +20,7 @@ interface QuestionJob {
 
 /** Bytes of JSON. A longer answer would not fit a notification of Postgres once it is sealed. */
 const MAX_INLINE_BYTES = 4 * 1024;
-const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** The processor of a queue of questions: claimQuestion, openQuestion, answer, sendReply. The job itself has no result. */
 export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
@@ -58,8 +58,8 @@ async function outcomeOf(
 ): Promise<string> {
   try {
     const text = textOf({ answer: (await work()) as Json });
-    if (Buffer.byteLength(text) <= MAX_BYTES) return text;
-    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_BYTES} bytes: request less data`);
+    if (Buffer.byteLength(text) <= MAX_ANSWER_BYTES) return text;
+    throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_ANSWER_BYTES} bytes: request less data`);
   } catch (error) {
     // The error of an aborted operation has no message for a client.
     const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : knownError(error);

@@ -5,7 +5,7 @@ import type { Json } from '#shared/json.ts';
 import type { QueryResult } from '../connections/connection.ts';
 
 /** Cached answers are sealed, since they are the tenant's data. Larger ones are not cached. */
-const MAX_BYTES = 1024 * 1024;
+const MAX_CACHED_BYTES = 1024 * 1024;
 
 export interface QueryCache {
   read(key: string): Promise<QueryResult | undefined>;
@@ -24,7 +24,7 @@ export function createQueryCache(pool: Pool, secrets: KeyRing): QueryCache {
     },
     async write(key, tenantID, result, seconds) {
       const text = JSON.stringify(result);
-      if (Buffer.byteLength(text) > MAX_BYTES) return;
+      if (Buffer.byteLength(text) > MAX_CACHED_BYTES) return;
       await pool.query(
         `insert into query_cache (key, tenant_id, sealed, expires_at) values ($1, $2, $3, now() + make_interval(secs => $4))
          on conflict (key) do update set sealed = excluded.sealed, expires_at = excluded.expires_at`,

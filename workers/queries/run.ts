@@ -24,7 +24,7 @@ async function run(context: QueryContext, request: QueryRequest): Promise<z.outp
   const loaded = await loadQuery(context.pool, request);
   const outcome = await outcomeOf(context.logger, async () => {
     const query = bindInputs(loaded, request.inputs);
-    return await withinTimeLimit(query.options.timeoutSeconds, request.signal, (signal) =>
+    return await withTimeout(query.options.timeoutSeconds, request.signal, (signal) =>
       readOrExecute(context, query, { ...request, signal }),
     );
   });
@@ -62,17 +62,17 @@ function cacheKeyOf(query: RunnableQuery, { tenantID, mode }: QueryRequest): str
   });
 }
 
-async function withinTimeLimit<T>(
+async function withTimeout<T>(
   seconds: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const limit = AbortSignal.timeout(seconds * 1000);
+  const timeout = AbortSignal.timeout(seconds * 1000);
   try {
-    return await work(AbortSignal.any([signal, limit]));
+    return await work(AbortSignal.any([signal, timeout]));
   } catch (error) {
     const hasNotBegun = error instanceof AppError && isJsonObject(error.details) && error.details.begun === false;
-    if (!limit.aborted || hasNotBegun) throw error;
+    if (!timeout.aborted || hasNotBegun) throw error;
     throw new AppError('UPSTREAM_TIMEOUT', `The query took longer than ${seconds} s and was stopped`, {
       cause: error,
       // An error that forbids a retry still forbids it after the time limit.

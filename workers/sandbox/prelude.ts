@@ -36,7 +36,7 @@ const standardGlobals = (
  * Runs inside a fresh context, as text, before any user code: it can use its parameters but nothing else of this module, and
  * reads every built-in that it needs later at once, because user code may replace them all.
  */
-function prelude(allowed: string[], depthLimit: number): Prelude {
+function prelude(allowed: string[], maxLevels: number): Prelude {
   const { parse, stringify } = JSON;
   const { apply, construct, ownKeys } = Reflect;
   const { defineProperty } = Object;
@@ -52,7 +52,7 @@ function prelude(allowed: string[], depthLimit: number): Prelude {
   let size = 0;
   // The path from the result to the visited value. Filled in advance: writing to a missing element would run a setter that
   // user code has put on the prototype.
-  const holders: unknown[] = new Array(depthLimit + 1).fill(null);
+  const holders: unknown[] = new Array(maxLevels + 1).fill(null);
   let depth = 0;
   let _ownRejection: unknown;
 
@@ -120,7 +120,7 @@ function prelude(allowed: string[], depthLimit: number): Prelude {
     for (let at = depth; at > 0; at -= 1) {
       if (holders[at] === item) refuse({ kind: 'invalid', message: 'it contains itself' });
     }
-    if (depth === depthLimit) refuse({ kind: 'invalid', message: `it is nested more than ${depthLimit} levels deep` });
+    if (depth === maxLevels) refuse({ kind: 'invalid', message: `it is nested more than ${maxLevels} levels deep` });
     depth += 1;
     holders[depth] = item;
   }

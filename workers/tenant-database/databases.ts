@@ -28,7 +28,7 @@ interface Needs {
 }
 
 /** Limit for one tenant in one worker process. */
-const MAX_CONNECTIONS = 5;
+const MAX_LENT_CONNECTIONS = 5;
 const MAX_WAITING_PER_PLACE = 20;
 const MAX_PROVISIONED = 2;
 
@@ -51,7 +51,7 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
     const connections = createConnectionPool<PostgresConnection>({
       where: "the tenant's database",
       find: (signal) => findSource(tenantID, signal),
-      maxConnections: MAX_CONNECTIONS,
+      maxConnections: MAX_LENT_CONNECTIONS,
       maxWaitingPerConnection: MAX_WAITING_PER_PLACE,
       onEmpty: () => byTenant.delete(tenantID),
     });

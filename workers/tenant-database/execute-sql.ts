@@ -5,12 +5,12 @@ import type { Notice, PostgresConnection } from '../postgresql/connection.ts';
 import { type Budget, type RawResult, readTag, runPortal } from '../postgresql/portal.ts';
 import { typeRows, writeParams } from '../postgresql/rows.ts';
 import { splitStatements } from './sql-text.ts';
-import { limitStatements, withinLimit } from './transaction.ts';
+import { setStatementTimeout, withStatementTimeout } from './transaction.ts';
 
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
 
 /** Limit of all results together: an answer has at most 16 MB and contains the last result twice. */
-const MAX_BYTES = 5 * 1024 * 1024;
+const MAX_SQL_RESULT_BYTES = 5 * 1024 * 1024;
 const MAX_STATEMENTS = 200;
 
 /**
@@ -27,10 +27,12 @@ export async function executeSQL(connection: PostgresConnection, operation: Exec
   if (isOwnTransaction && operation.readOnly)
     throw invalidField('sql', 'may not begin or end transactions with readOnly');
 
-  const limitMs = operation.timeoutSeconds * 1000;
+  const timeoutMs = operation.timeoutSeconds * 1000;
   const isWrapped = operation.readOnly || (statements.length > 1 && !isOwnTransaction);
-  await limitStatements(connection, limitMs);
-  return await withinLimit(connection, limitMs, () => execute(connection, { ...operation, statements, isWrapped }));
+  await setStatementTimeout(connection, timeoutMs);
+  return await withStatementTimeout(connection, timeoutMs, () =>
+    execute(connection, { ...operation, statements, isWrapped }),
+  );
 }
 
 type Execution = ExecuteSQL & { statements: readonly { text: string }[]; isWrapped: boolean };
@@ -76,7 +78,7 @@ async function runAll(
   { params, maxRows }: ExecuteSQL,
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
-  let bytes = MAX_BYTES;
+  let bytes = MAX_SQL_RESULT_BYTES;
   connection.takeNotices();
   for (const [at, { text: sql }] of statements.entries()) {
     const result = await runOne(connection, { sql, params, budget: { rows: maxRows, bytes } }).catch((error) => {

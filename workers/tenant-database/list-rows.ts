@@ -9,7 +9,7 @@ import { conditionOf } from './filter.ts';
 import { quoteName } from './quote.ts';
 import { type Value, withValues } from './values.ts';
 
-const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 type ListRows = DatabaseOperationOf<'listRows'>;
 
@@ -21,10 +21,10 @@ export async function listRows(connection: PostgresConnection, operation: ListRo
   const where = conditionOf(operation, table, values);
   const sql = `select ${selection(table)} from ${quoteTable(table)} where ${where} order by ${ordering(table, operation)}`;
   const text = `${sql} limit ${pageSize + 1} offset ${(page - 1) * pageSize}`;
-  const budget = { rows: pageSize + 1, bytes: MAX_BYTES };
+  const budget = { rows: pageSize + 1, bytes: MAX_LIST_BYTES };
   const result = await withValues(values, (texts) => runPortal(connection, { sql: text, values: texts, budget }));
   if (result.isCut)
-    throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MAX_BYTES} bytes: use a smaller pageSize`);
+    throw new AppError('PAYLOAD_TOO_LARGE', `The page is larger than ${MAX_LIST_BYTES} bytes: use a smaller pageSize`);
   const [typed] = await typeRows(connection, [result]);
   const rows = typed?.rows ?? [];
   return {

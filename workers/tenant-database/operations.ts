@@ -10,7 +10,7 @@ import { readMetadata } from './metadata.ts';
 import { createSchema, dropSchema, listSchemas } from './schemas.ts';
 import { readStatistics } from './statistics.ts';
 import { dropTable, listTables, readTable } from './tables.ts';
-import { limitStatements } from './transaction.ts';
+import { setStatementTimeout } from './transaction.ts';
 import { createTrigger, dropTrigger, listTriggers, readTrigger } from './triggers.ts';
 import { updateTable } from './update-table.ts';
 import { addRows, deleteRows, updateRows } from './write-rows.ts';
@@ -53,9 +53,9 @@ export async function operate(
   operation: DatabaseOperation,
   context: OperationContext,
 ): Promise<JsonObject> {
-  // Raw SQL has a limit of its own.
-  const limit = operation.kind === 'exportRows' ? EXPORT_MS : STATEMENT_MS;
-  if (operation.kind !== 'executeSQL') await limitStatements(connection, limit);
+  // Raw SQL has a timeout of its own.
+  const timeoutMs = operation.kind === 'exportRows' ? EXPORT_MS : STATEMENT_MS;
+  if (operation.kind !== 'executeSQL') await setStatementTimeout(connection, timeoutMs);
   // Safe: the table pairs every kind with its function, and the kind selects the pair.
   return await (operations[operation.kind] as Operate<DatabaseOperation['kind']>)(connection, operation, context);
 }

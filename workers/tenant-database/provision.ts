@@ -39,7 +39,7 @@ interface Row {
 }
 
 /** Limit of one role, over all worker processes. */
-const MAX_CONNECTIONS = 40;
+const MAX_ROLE_CONNECTIONS = 40;
 const REVOKE_LOCK = 7_265_017;
 
 export function createProvisioner({ pool, secrets, config }: Needs): Provisioner {
@@ -154,7 +154,7 @@ async function findDeployment(connection: PoolClient): Promise<{ name: string; o
 async function makeRole(connection: PoolClient, { roleName, password }: OwnDatabase): Promise<void> {
   const role = quoteName(roleName);
   const { rowCount } = await connection.query('select from pg_roles where rolname = $1', [roleName]);
-  const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit ${MAX_CONNECTIONS}`;
+  const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit ${MAX_ROLE_CONNECTIONS}`;
   if (rowCount === 0)
     // The verifier and not the password: a server may log statements.
     await connection.query(`create role ${role} ${attributes} password ${quoteLiteral(await scramVerifier(password))}`);

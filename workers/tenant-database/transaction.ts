@@ -16,29 +16,37 @@ export async function inTenantTransaction<T>(connection: PostgresConnection, wor
   }
 }
 
-/** Sets time limits for statements and idle transactions, in the place of the role's own settings. */
-export async function limitStatements(connection: PostgresConnection, ms: number): Promise<void> {
+/** Sets timeouts for statements and idle transactions, in the place of the role's own settings. */
+export async function setStatementTimeout(connection: PostgresConnection, timeoutMs: number): Promise<void> {
   await connection.query(
-    `set statement_timeout = ${Math.round(ms)}; set lock_timeout = 0; set idle_in_transaction_session_timeout = 60000`,
+    `set statement_timeout = ${Math.round(timeoutMs)}; set lock_timeout = 0; set idle_in_transaction_session_timeout = 60000`,
   );
 }
 
-/** Time after the server's own limit, which ends only the statement and keeps the connection usable. */
+/** Time after the server's own timeout, which ends only the statement and keeps the connection usable. */
 const GRACE_MS = 500;
 
-/** Limits the time of a client's statements, which may have changed the server's limit. */
-export async function withinLimit<T>(connection: PostgresConnection, ms: number, work: () => Promise<T>): Promise<T> {
-  const limit = AbortSignal.timeout(Math.round(ms) + GRACE_MS);
+/** Cancels statements of a client that take longer. They may have changed the server's own timeout. */
+export async function withStatementTimeout<T>(
+  connection: PostgresConnection,
+  timeoutMs: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const timeout = AbortSignal.timeout(Math.round(timeoutMs) + GRACE_MS);
   try {
-    return await unlessAborted(limit, work());
+    return await unlessAborted(timeout, work());
   } catch (error) {
-    if (error !== limit.reason) throw error;
+    if (error !== timeout.reason) throw error;
     // A failed cancel changes nothing for the caller.
     await connection.cancel().catch(() => undefined);
     connection.close();
-    throw new AppError('UPSTREAM_TIMEOUT', `Execution took longer than the limit of ${ms / 1000} s and was cancelled`, {
-      cause: error,
-      retry: false,
-    });
+    throw new AppError(
+      'UPSTREAM_TIMEOUT',
+      `Execution took longer than the limit of ${timeoutMs / 1000} s and was cancelled`,
+      {
+        cause: error,
+        retry: false,
+      },
+    );
   }
 }

@@ -56,8 +56,8 @@ export function askDatabase(
   { producer }: ApiContext,
   operation: DatabaseOperation,
 ): Promise<JsonObject> {
-  const limit =
+  const timeout =
     (operation.kind === 'executeSQL' && { timeoutMs: Math.round(operation.timeoutSeconds * 1000) + PATIENCE_MS }) ||
     (operation.kind === 'exportRows' && { timeoutMs: EXPORT_MS + PATIENCE_MS });
-  return producer.ask(tenantDatabase, { tenantID, operation }, { signal, lanes: { tenant: tenantID }, ...limit });
+  return producer.ask(tenantDatabase, { tenantID, operation }, { signal, lanes: { tenant: tenantID }, ...timeout });
 }

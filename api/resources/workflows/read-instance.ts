@@ -57,10 +57,10 @@ interface TimelineRow {
 
 /** Large outputs are left out unless requested, since nodes pass the same value on. */
 async function findTimeline(pool: Pool, instanceID: string, query: z.output<typeof InstanceQuery>) {
-  const { afterSeq, timelineLimit: limit, outputs } = query;
-  const { rows } = await pool.query<TimelineRow>(TIMELINE, [instanceID, afterSeq, limit + 1, outputs === 'full']);
-  const shown = rows.slice(0, limit);
-  return { timeline: shown.map(presentEvent), nextSeq: rows.length > limit ? (shown.at(-1)?.seq ?? null) : null };
+  const { afterSeq, timelineLimit: maxEvents, outputs } = query;
+  const { rows } = await pool.query<TimelineRow>(TIMELINE, [instanceID, afterSeq, maxEvents + 1, outputs === 'full']);
+  const shown = rows.slice(0, maxEvents);
+  return { timeline: shown.map(presentEvent), nextSeq: rows.length > maxEvents ? (shown.at(-1)?.seq ?? null) : null };
 }
 
 // The stored size, after compression.

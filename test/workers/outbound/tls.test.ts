@@ -49,7 +49,7 @@ test.each([
 test('a server that says nothing fails when the time is up, and closes the socket', async () => {
   await using silent = await startTCP();
   const socket = await dial(silent.port);
-  await expect(handshake(socket, 'localhost', { ...trusted, limitMs: 100 })).rejects.toMatchObject({
+  await expect(handshake(socket, 'localhost', { ...trusted, timeoutMs: 100 })).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',
     details: { reason: 'timeout' },
   });
@@ -78,7 +78,7 @@ test('a server that hangs up in the handshake has no TLS, but by HTTP it may be 
 interface Options {
   tlsVerify: boolean;
   caCertificate?: string;
-  limitMs?: number;
+  timeoutMs?: number;
   signal?: AbortSignal;
 }
 
@@ -86,12 +86,12 @@ async function encryptTo(to: number, host: string, options: Options): Promise<So
   return handshake(await dial(to), host, options);
 }
 
-function handshake(socket: Socket, host: string, { limitMs = 5_000, signal, ...verification }: Options) {
+function handshake(socket: Socket, host: string, { timeoutMs = 5_000, signal, ...verification }: Options) {
   return encrypt(socket, {
     where: `${host}:1`,
     tls: tlsOptions(host, verification),
     signal: signal ?? AbortSignal.timeout(5_000),
-    limitMs,
+    timeoutMs,
   });
 }
 

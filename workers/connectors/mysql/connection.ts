@@ -20,11 +20,11 @@ export async function openMySQLConnection(
   outbound: Outbound,
   signal: AbortSignal,
 ): Promise<MySQLConnection> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(endpoint.connectMs)]);
+  const both = AbortSignal.any([signal, AbortSignal.timeout(endpoint.connectMs)]);
   try {
-    return await open(endpoint.host, { endpoint, outbound }, limit);
+    return await open(endpoint.host, { endpoint, outbound }, both);
   } catch (error) {
-    throw connectError(error, endpoint, limit);
+    throw connectError(error, endpoint, both);
   }
 }
 

@@ -1,6 +1,6 @@
 import mysql, { type FieldPacket, type ResultSetHeader } from 'mysql2';
 import type { Json } from '#shared/json.ts';
-import { MAX_BYTES } from '../../connections/rows.ts';
+import { MAX_READ_BYTES } from '../../connections/rows.ts';
 import type { MySQLConnection } from './connection.ts';
 
 /** Answer of the server, with values as the driver makes them. */
@@ -79,7 +79,7 @@ function readRows(
   function onRow(row: unknown[]): void {
     if (isTaken || result.isCut) return;
     bytes += sizeOf(row);
-    result.isCut = result.rowCount === maxRows || (!onRows && bytes > MAX_BYTES);
+    result.isCut = result.rowCount === maxRows || (!onRows && bytes > MAX_READ_BYTES);
     if (result.isCut) return finish();
     result.rowCount += 1;
     result.rows.push(row);

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import type { DatasourceItem, ExecuteOptions, QueryResult } from '../../connections/connection.ts';
-import { MAX_BYTES } from '../../connections/rows.ts';
+import { MAX_READ_BYTES } from '../../connections/rows.ts';
 import { readBody } from '../../http/body.ts';
 import { createOutboundFetch, type HTTPResponse } from '../../outbound/fetch.ts';
 import type { Connector } from '../connector.ts';
@@ -73,7 +73,7 @@ async function listObjects(
   let count = 0;
   let bytes = 0;
   let token: string | null = '';
-  while (token !== null && count < maxObjects && bytes < MAX_BYTES) {
+  while (token !== null && count < maxObjects && bytes < MAX_READ_BYTES) {
     const params = listParams({ prefix, startAfter, token, size: Math.min(PAGE, maxObjects - count) });
     const answer = await send({ method: 'GET', bucket, params }, signal);
     const { objects, next } = readListing(answer);
