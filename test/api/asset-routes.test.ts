@@ -30,13 +30,13 @@ const withoutRules: Record<string, string> = {
 const creating = having('create', 'post');
 const deleting = having('delete', 'delete');
 
-test('routes without rules are named above, and no others', () => {
+test('every route without rules is named above, and only those are', () => {
   const names = new Set([...creating, ...deleting].map(([name]) => name));
   expect(Object.keys(withoutRules).filter((name) => !names.has(name))).toEqual([]);
 });
 
 describe.each(creating.filter(hasRules))('%s', (_name, type, route) => {
-  test('gives what it creates to its creator', async () => {
+  test('gives the creator rules on the created asset', async () => {
     const tenant = await aTenant(cluster);
     const params = await makeParams(cluster, route, tenant);
     const before = new Set((await rulesOn(tenant, `${type}:%`)).map(({ object }) => object));
@@ -51,7 +51,7 @@ describe.each(creating.filter(hasRules))('%s', (_name, type, route) => {
 });
 
 describe.each(deleting.filter(hasRules))('%s', (_name, type, route) => {
-  test('leaves no rule on what it deletes', async () => {
+  test('leaves no rule on the deleted asset', async () => {
     const tenant = await aTenant(cluster);
     const params = await makeParams(cluster, route, tenant);
     const object = `${type}:${params[paramsOf(route).at(-1) ?? '']}`;

@@ -28,12 +28,12 @@ import {
 } from '../support/route-calls.ts';
 import { loginFixture, malformedFixture } from '../support/route-fixtures.ts';
 
-/** What holds for every endpoint, those of tomorrow included: all of it follows from the table. */
+/** Rules for every endpoint, also for new ones: the cases are derived from the table of routes. */
 let cluster: Cluster;
 let tenant: TestTenant;
 let elsewhere: TestTenant;
 let stranger: TestUser;
-/** A member who may do nothing. */
+/** A member without permissions. */
 let bystander: TestUser;
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ test('no two routes are the same', () => {
   expect(new Set(routes.map(nameOf)).size).toBe(routes.length);
 });
 
-test('a path of fixed words is not taken for one with an id', () => {
+test('a path of fixed words is not hidden by a path with an id', () => {
   for (const [index, { method, path }] of routes.entries()) {
     const pattern = new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`);
     const hidden = routes.slice(index + 1).filter((later) => later.method === method && pattern.test(later.path));
@@ -59,13 +59,13 @@ test('a path of fixed words is not taken for one with an id', () => {
   }
 });
 
-test('what creates takes an Idempotency-Key, or has a reason not to', () => {
+test('every route that creates takes an Idempotency-Key, or is listed with a reason', () => {
   const without = routes.filter(({ method, idempotent }) => method === 'post' && !idempotent).map(nameOf);
   expect(without.sort()).toEqual(Object.keys(reasonsWithoutKey).sort());
 });
 
 describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_name, route) => {
-  test('answers the permitted with what its schema says', async () => {
+  test('answers a permitted caller in the declared schema', async () => {
     const own = await aTenant(cluster);
 
     const answer = await send(await permitted(route, own), route, await fixtures(route, own));
@@ -84,13 +84,13 @@ describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_na
     }
     expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
     const { success, ...fields } = answer.body;
-    // Parsing again takes nothing away: nothing undeclared has left.
+    // Parsing again drops nothing: the answer has no undeclared field.
     expect(route.response.parse(fields)).toEqual(fields);
   });
 });
 
 describe.each(select((route) => route.status !== 302 && !route.produces))('%s', (_name, route) => {
-  test('names the fields that it does not know, or refuses them', async () => {
+  test('names unknown fields in the answer, or rejects them with strict handling', async () => {
     const own = await aTenant(cluster);
     const who = await permitted(route, own);
     const params = await fixtures(route, own);
@@ -107,7 +107,7 @@ describe.each(select((route) => route.status !== 302 && !route.produces))('%s', 
       const nothing = await sendTo(who, route, params, { body: { unexpected: 1 }, headers: lenient });
       expect(nothing).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
     }
-    // An update of nothing has no field beside which an unknown one could stand.
+    // An empty update has no known field beside which an unknown one could be ignored.
     const isOfNothing = isUpdate && isObject && Object.keys(right ?? {}).length === 0;
     const body = isOfNothing ? right : wrong.body;
     const answer = await sendTo(who, route, params, { ...wrong, body, headers: lenient });
@@ -137,7 +137,7 @@ describe.each(select((route) => route.realm !== 'public' && paramsOf(route).leng
 });
 
 describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
-  test('tells a stranger nothing: no member, no such tenant, whatever the body', async () => {
+  test('answers a stranger as if the tenant did not exist, with any body', async () => {
     const there = await fixtures(route, tenant);
     const answers = [];
     for (const params of [there, { ...there, tenantID: newID() }])
@@ -147,14 +147,14 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   });
 
-  test('refuses a member without the permission, whether or not there is such a thing', async () => {
+  test('refuses a member without the permission, whether or not the object exists', async () => {
     expectDenied(await send(bystander, route, await fixtures(route, tenant)));
     expectDenied(await send(bystander, route, unknown(route)));
   });
 });
 
 describe.each(select((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
-  test('refuses a token that has expired, and one of somebody who is blocked, whatever the body', async () => {
+  test('refuses an expired token and a blocked user, with any body', async () => {
     const blocked = await aMember(cluster, { tenant, rules: [{ object: '*', action: '*' }] });
     const now = cluster.as({ email: blocked.email });
     expect((await now.get('/api/v1/auth')).status).toBe(200);
@@ -176,7 +176,7 @@ describe.each(select((route) => route.realm === 'tenant' || route.realm === 'use
 });
 
 describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
-  test('refuses an API key that is unknown, disabled or expired, whatever the body', async () => {
+  test('refuses an unknown, disabled or expired API key, with any body', async () => {
     const { params, permissions } = await withEveryPermission(route);
     const [disabled, expired] = await Promise.all([
       anApiKey(cluster, { tenant, can: permissions }),
@@ -191,7 +191,7 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
       }
   });
 
-  test('tells an API key of another tenant nothing, and one without the permission no more', async () => {
+  test('answers an API key of another tenant as a stranger, and refuses a key without the permission', async () => {
     const { params, permissions } = await withEveryPermission(route);
     const theirs = await anApiKey(cluster, { tenant: elsewhere, can: permissions });
     const powerless = await anApiKey(cluster, { tenant });
@@ -199,7 +199,7 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
     for (const key of [theirs, powerless]) expectDenied(await send(cluster.withKey(key), route, params));
   });
 
-  test('refuses whom a rule denies what everything else allows', async () => {
+  test('refuses a caller when a deny rule overrides what other rules allow', async () => {
     const { params, access } = await withEveryPermission(route);
     for (const { permission, object } of access) {
       const [, action] = splitPermission(permission);
@@ -209,7 +209,7 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
       ];
       expectDenied(await send(await aMember(cluster, { tenant, rules }), route, params));
       const [free, strict] = [await aKeyWith(rules.slice(0, 1)), await aKeyWith(rules)];
-      // Of what names nothing, so that nothing is changed.
+      // The ids name nothing, so that nothing is changed.
       if (idsOf(route).length > 0)
         expect((await send(cluster.withKey(free), route, unknown(route))).status).not.toBe(403);
       expectDenied(await send(cluster.withKey(strict), route, params));
@@ -218,7 +218,7 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
 });
 
 describe.each(select((route) => route.realm === 'user'))('%s', (_name, route) => {
-  test('is for people: refuses an API key', async () => {
+  test('refuses API keys: it is for users only', async () => {
     const key = await anApiKey(cluster, { tenant });
     const answer = await send(cluster.withKey(key), route, await fixtures(route, tenant));
     expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
@@ -226,7 +226,7 @@ describe.each(select((route) => route.realm === 'user'))('%s', (_name, route) =>
 });
 
 describe.each(select((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
-  test('is not for operators', async () => {
+  test('refuses operators', async () => {
     const { token } = await anOperator(cluster);
     const params = await fixtures(route, tenant);
 
@@ -238,11 +238,11 @@ describe.each(select((route) => route.realm === 'tenant' || route.realm === 'use
 });
 
 describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route) => {
-  test('lies where operators are served', () => {
+  test('is below the path of operators', () => {
     expect(route.path.startsWith(`${OPERATOR_PREFIX}/`)).toBe(true);
   });
 
-  test('is for operators: refuses users and API keys, whatever the body', async () => {
+  test('refuses users and API keys, with any body: it is for operators only', async () => {
     const key = await anApiKey(cluster, { tenant });
     const params = await fixtures(route, tenant);
     for (const who of [tenant.creator, cluster.withKey(key), cluster.asOperator({ token: key.key })])
@@ -252,7 +252,7 @@ describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route
       }
   });
 
-  test('refuses a session that is unknown, expired, revoked, or of a disabled operator, whatever the body', async () => {
+  test('refuses an unknown, expired or revoked session and a disabled operator, with any body', async () => {
     const [expired, revoked, disabled] = await Promise.all([
       anOperator(cluster, { session: { expiresAt: new Date(Date.now() - 60_000) } }),
       anOperator(cluster, { session: { revokedAt: new Date() } }),
@@ -268,7 +268,7 @@ describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route
       }
   });
 
-  test('writes down what it changes, and how that ended', async () => {
+  test('records each change and its outcome in the audit log', async () => {
     if (route.method === 'get') return;
     const operator = await anOperator(cluster);
     const { status } = await send(cluster.asOperator(operator), route, await fixtures(route, tenant));
@@ -281,7 +281,7 @@ describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route
 });
 
 describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length > 0))('%s', (_name, route) => {
-  test('refuses whoever has the permission on something else, whether or not there is such a thing', async () => {
+  test('refuses a caller who has the permission on another object, whether or not the named one exists', async () => {
     const there = await fixtures(route, tenant);
     const rules = accessOf(route, there).map(onSomethingElse);
     const member = await aMember(cluster, { tenant, rules });
@@ -290,7 +290,7 @@ describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length 
     expectDenied(await send(member, route, unknown(route)));
   });
 
-  test("finds nothing by another tenant's ids, nor by unknown ones", async () => {
+  test('finds nothing by ids of another tenant, nor by unknown ids', async () => {
     const theirs = { ...(await fixtures(route, elsewhere)), tenantID: tenant.id };
 
     for (const params of [theirs, unknown(route)]) {
@@ -319,7 +319,7 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': 'the first answer counts',
 };
 
-/** Signed by the issuer of the cluster, an hour and a day ago. */
+/** Tokens signed by the cluster's issuer, expired an hour and a day ago. */
 async function anExpiredToken({ email }: TestUser): Promise<string> {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 25 * 3_600_000 });
   try {
@@ -330,7 +330,7 @@ async function anExpiredToken({ email }: TestUser): Promise<string> {
   }
 }
 
-/** A key of the admin with these rules of its own. */
+/** A key of the admin, with rules of its own. */
 async function aKeyWith(rules: readonly { object: string; action: string; effect?: 'deny' }[]): Promise<TestKey> {
   const key = await anApiKey(cluster, { tenant });
   const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
@@ -338,7 +338,7 @@ async function aKeyWith(rules: readonly { object: string; action: string; effect
   return key;
 }
 
-/** Somebody who may do everything in the route's realm. */
+/** A caller with every permission in the route's realm. */
 async function permitted({ realm }: Route, { creator }: TestTenant): Promise<TestUser | Client> {
   return realm === 'operator' ? cluster.asOperator(await anOperator(cluster)) : creator;
 }
@@ -347,7 +347,7 @@ function select(isWanted: (route: Route) => boolean): (readonly [string, Route])
   return routes.filter(isWanted).map((route) => [nameOf(route), route]);
 }
 
-/** Of things in the tenant: a provider is the deployment's. */
+/** Routes on objects of the tenant. Providers belong to the deployment. */
 function idsOf(route: Route): string[] {
   return paramsOf(route).filter((name) => name !== 'tenantID' && name !== 'provider');
 }
@@ -362,18 +362,18 @@ async function fixtures(route: Route, where: TestTenant): Promise<Record<string,
   return makeParams(cluster, route, where);
 }
 
-/** Well-formed, in the tenant, and naming nothing. */
+/** Ids that are well formed and name nothing, in the tenant. */
 function unknown(route: Route): Record<string, string> {
   const ids = Object.fromEntries(idsOf(route).map((id) => [id, newID()]));
   return { provider: 'unknown', ...ids, tenantID: tenant.id };
 }
 
-/** One that will do, one that is no JSON, and one that is wrong. */
+/** A valid body, one that is not JSON, and an invalid one. */
 function badBodies({ method }: Route): unknown[] {
   return method === 'get' ? [undefined] : [undefined, '{"', { wrong: true }];
 }
 
-/** With a body that will do, unless one is given. */
+/** Sends the given body, or a valid one. */
 function send(
   who: TestUser | Client | undefined,
   route: Route,

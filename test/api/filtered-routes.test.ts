@@ -7,7 +7,7 @@ import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, aTenant, type TestTenant, type TestUser } from '../support/factories.ts';
 import { bodyFixture, paramFixture } from '../support/route-fixtures.ts';
 
-/** A route that answers with rows: how to make one, and what the policy calls it. */
+/** A route that answers with rows: how to create one, and its object type in the policy. */
 interface List {
   /** The field of the answer. */
   rows: string;
@@ -17,7 +17,7 @@ interface List {
   permission: Permission;
 }
 
-/** A route with one id: what the policy says of the object behind it opens or closes it. */
+/** A route with one id, which is open or closed by the policy on the object behind it. */
 interface Single {
   made: string;
   permission: Permission;
@@ -65,13 +65,13 @@ beforeAll(async () => {
 
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test('every route with a filter is looked at here', () => {
+test('every route with a filter is covered here', () => {
   const filtered = routes.filter((route) => route.realm === 'tenant' && route.filter).map(nameOf);
   expect([...Object.keys(lists), ...Object.keys(singles), ...withoutObjects].sort()).toEqual(filtered.sort());
 });
 
 describe.each(Object.entries(lists))('%s', (name, list) => {
-  test('hides what is denied, and counts and pages without it', async () => {
+  test('hides denied rows, and counts and pages without them', async () => {
     const tenant = await aTenant(cluster);
     const [, denied] = [await make(tenant, list), await make(tenant, list), await make(tenant, list)];
     const member = await aMember(cluster, {
@@ -86,7 +86,7 @@ describe.each(Object.entries(lists))('%s', (name, list) => {
     await expectExactly(left, member, tenant, name);
   });
 
-  test('shows what is granted and nothing else, and counts and pages no more', async () => {
+  test('shows only granted rows, and counts and pages no others', async () => {
     const tenant = await aTenant(cluster);
     const [, granted] = [await make(tenant, list), await make(tenant, list), await make(tenant, list)];
     const member = await aMember(cluster, {
@@ -100,7 +100,7 @@ describe.each(Object.entries(lists))('%s', (name, list) => {
 });
 
 describe.each(Object.entries(singles))('%s', (name, single) => {
-  test('is closed for a denied object and open for a granted one', async () => {
+  test('refuses a denied object and answers for a granted one', async () => {
     const tenant = await aTenant(cluster);
     const [one, other] = [await make(tenant, single), await make(tenant, single)];
     const denied = await aMember(cluster, {
@@ -121,7 +121,7 @@ describe.each(Object.entries(singles))('%s', (name, single) => {
 });
 
 describe.each(withoutObjects)('%s', (name) => {
-  test('tells those with the permission on one object what it tells those with all', async () => {
+  test('answers a caller with the permission on one object like one with the permission on all', async () => {
     const tenant = await aTenant(cluster);
     const rules = [ruleOf(`${splitPermission(listingOf(name))[0]}:one`, listingOf(name))];
     const member = await aMember(cluster, { tenant, rules });
@@ -132,7 +132,7 @@ describe.each(withoutObjects)('%s', (name) => {
   });
 });
 
-/** The ids, in order, by the three ways in which a list is read. */
+/** The ids, in order, by each of the three ways to page. */
 async function expectExactly(ids: string[], member: TestUser, tenant: TestTenant, name: string): Promise<void> {
   expect(await idsIn(member, tenant, name)).toEqual(ids);
 
@@ -172,7 +172,7 @@ function listOf(name: string): List {
   return list;
 }
 
-/** A row, and the object that rules name it by: runs, and what they ask, go by their workflow. */
+/** A row, and the object that rules name it by: for runs and their asks the workflow. */
 async function make(tenant: TestTenant, { made, permission }: Pick<List, 'made' | 'permission'>) {
   const id = await paramFixture(made)(cluster, tenant);
   const [type] = splitPermission(permission);

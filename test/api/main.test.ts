@@ -9,7 +9,7 @@ import { freshDatabase } from '#test/support/database.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
-test('the API starts from its settings alone, and at SIGTERM finishes what it has begun and exits 0', async () => {
+test('the API starts from its settings alone, and at SIGTERM finishes its requests and exits 0', async () => {
   await using resources = new AsyncDisposableStack();
   const database = resources.use(await freshDatabase());
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-main-')), (path) => rm(path, { recursive: true }));
@@ -28,7 +28,7 @@ test('the API starts from its settings alone, and at SIGTERM finishes what it ha
   const url = `http://127.0.0.1:${port}`;
   await eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200));
 
-  // Its body is still on the way when the signal comes.
+  // The body is still being sent when the signal arrives.
   const { promise: rest, resolve: sendRest } = Promise.withResolvers<void>();
   const body = new ReadableStream({
     async start(controller) {

@@ -33,7 +33,7 @@ async function addUser(issuer: string): Promise<void> {
   await deployment.pool.query('insert into app_user (id, issuer, subject, email) values ($1, $2, $3, $4)', values);
 }
 
-test('the development issuer starts again and again, and not after a provider', async () => {
+test('the development issuer may start again on its own database, but not on one that has run with a provider', async () => {
   await startOnce(development());
   await startOnce(development());
   await startOnce(provider);
@@ -42,7 +42,7 @@ test('the development issuer starts again and again, and not after a provider', 
   await startOnce(provider);
 });
 
-test('users tell of the provider of a database that is older than its record', async () => {
+test('refuses a database without a record of its provider when it holds users of a provider', async () => {
   await addUser('urn:gantry:development');
   await addUser('urn:gantry:test-bypass');
   await startOnce(development());
@@ -51,7 +51,7 @@ test('users tell of the provider of a database that is older than its record', a
   await expect(startOnce(development())).rejects.toThrow(refusal);
 });
 
-test('a database without tables has run with no provider', async () => {
+test('accepts a database without tables', async () => {
   const { pool } = deployment;
   await pool.query('drop table service_state');
 

@@ -15,7 +15,7 @@ describe('the development issuer', () => {
 
   const options = (file: string) => ({ keyFile: join(dir, file), production: false, issuer: undefined });
 
-  test('two that start at once have one key, which only its owner may read', async () => {
+  test('two issuers that start at the same time share one key file, readable by its owner only', async () => {
     const [one, other] = await Promise.all([
       createDevIssuer(options('new/a.json')),
       createDevIssuer(options('new/a.json')),
@@ -28,7 +28,7 @@ describe('the development issuer', () => {
     expect(JSON.stringify(one.jwks)).not.toContain('"d"');
   });
 
-  test('an address is one person, whatever its capitals and whatever the key', async () => {
+  test('gives an address one subject, in any capitals and with any key', async () => {
     const [one, other] = await Promise.all([createDevIssuer(options('b.json')), createDevIssuer(options('c.json'))]);
     const subject = async (issuer: typeof one, email: string) =>
       (await createTokenVerifier(issuer)((await issuer.issue(email)).token)).subject;
@@ -37,20 +37,20 @@ describe('the development issuer', () => {
     expect(await subject(one, 'ben@example.com')).not.toBe(await subject(one, 'ada@example.com'));
   });
 
-  test('does not exist in production, nor beside a real one', async () => {
+  test('refuses to start in production, and beside a configured issuer', async () => {
     await expect(createDevIssuer({ ...options('d.json'), production: true })).rejects.toThrow('must not exist');
     await expect(createDevIssuer({ ...options('d.json'), issuer: 'https://id.example.com' })).rejects.toThrow(
       'must not exist',
     );
   });
 
-  test('says so when its file holds something else', async () => {
+  test('rejects a key file with other content', async () => {
     await writeFile(join(dir, 'e.json'), 'what');
 
     await expect(createDevIssuer(options('e.json'))).rejects.toThrow('does not hold');
   });
 
-  test('gives a token for an hour to whoever asks on this machine', async () => {
+  test('issues a token for an hour to any caller on this machine', async () => {
     await using api = await startSmallApi([]);
     const answer = await api.send('POST', '/dev/token', { email: 'ada@example.com' });
 
@@ -75,7 +75,7 @@ describe('the development issuer', () => {
     expect(forwarded).toMatchObject({ status: 403, body: { error: { code: 'PERMISSION_DENIED' } } });
   });
 
-  test('is not there unless it was asked for', async () => {
+  test('has no routes unless it is enabled', async () => {
     await using api = await startSmallApi([], { DEV_ISSUER_KEY_FILE: '' });
 
     for (const [method, path] of [

@@ -8,7 +8,7 @@ import { type IdentityProvider, startIdentityProvider } from '#test/support/iden
 
 const audience = 'gantry';
 
-describe('who is there', () => {
+describe('the authenticator', () => {
   let database: FreshDatabase;
   let pool: Pool;
   let provider: IdentityProvider;
@@ -40,7 +40,7 @@ describe('who is there', () => {
 
   const bearer = async (claims = {}) => `Bearer ${await provider.token({ sub, ...claims })}`;
 
-  test('somebody new is stored once, however many requests come first', async () => {
+  test('stores a new user once when many requests arrive at the same time', async () => {
     const header = await bearer({ given_name: 'Ada' });
 
     const identities = await Promise.all(Array.from({ length: 20 }, () => authenticator.identify(header)));
@@ -50,7 +50,7 @@ describe('who is there', () => {
     expect(new Set(identities.map(({ userID }) => userID)).size).toBe(1);
   });
 
-  test('their address is the one of their last token that has one', async () => {
+  test('keeps the address of the last token that has one', async () => {
     const { userID } = await authenticator.identify(await bearer());
 
     expect(await authenticator.identify(await bearer({ email: 'new@example.com' }))).toMatchObject({
@@ -64,7 +64,7 @@ describe('who is there', () => {
     expect(await users()).toMatchObject([{ email: 'new@example.com' }]);
   });
 
-  test('a blocked user is nobody at once, also with a token that was good a moment ago', async () => {
+  test('rejects a blocked user at once, also with a token that was accepted before', async () => {
     const header = await bearer();
     const { userID } = await authenticator.identify(header);
     await pool.query('update app_user set is_disabled = true where id = $1', [userID]);
@@ -73,7 +73,7 @@ describe('who is there', () => {
     await expect(authenticator.identifyToken(header.slice('Bearer '.length))).rejects.toMatchObject({ status: 401 });
   });
 
-  test('what they are in the tenant they ask for comes along', async () => {
+  test('answers with the membership in the requested tenant', async () => {
     const tenantID = newID();
     const { userID } = await authenticator.identify(await bearer());
     await pool.query('insert into tenant (id, tenant_title, creator_id, policy_version) values ($1, $2, $3, 7)', [
@@ -93,7 +93,7 @@ describe('who is there', () => {
     expect(await authenticator.findMembership(userID, tenantID)).toBeNull();
   });
 
-  test('a socket brings the bare token', async () => {
+  test('takes the bare token of a socket', async () => {
     const token = await provider.token({ sub });
 
     expect(await authenticator.identifyToken(token)).toEqual({
@@ -104,7 +104,7 @@ describe('who is there', () => {
       await expect(authenticator.identifyToken(nothing)).rejects.toMatchObject({ code: 'USER_AUTH_TOKEN_NOT_FOUND' });
   });
 
-  test('a header is a bearer token, an API key, or nothing', async () => {
+  test('takes a bearer token, an API key, or no header', async () => {
     const token = await provider.token({ sub });
     await expect(authenticator.identify(`bearer  ${token} `)).resolves.toMatchObject({ email: 'ada@example.com' });
 
@@ -119,7 +119,7 @@ describe('who is there', () => {
     });
   });
 
-  test('when it closes, it writes the last uses that are not written yet', async () => {
+  test('writes pending times of use when it closes', async () => {
     const config = { issuer: provider.issuer, audience, jwksURL: undefined };
     const closing = createAuthenticator(config, { pool, logger: testLogger });
     const { userID } = await closing.identify(await bearer());
@@ -131,12 +131,12 @@ describe('who is there', () => {
     expect(await lastSeen()).toEqual({ last_seen: expect.any(Date) });
   });
 
-  test('without a provider nobody can sign in', async () => {
-    const nobody = createAuthenticator(
+  test('without a provider every token is rejected', async () => {
+    const closed = createAuthenticator(
       { issuer: undefined, audience: undefined, jwksURL: undefined },
       { pool, logger: testLogger },
     );
 
-    await expect(nobody.identify(await bearer())).rejects.toMatchObject({ code: 'USER_AUTH_TOKEN_NOT_FOUND' });
+    await expect(closed.identify(await bearer())).rejects.toMatchObject({ code: 'USER_AUTH_TOKEN_NOT_FOUND' });
   });
 });

@@ -8,7 +8,7 @@ import { openSocket } from '#test/support/socket.ts';
 
 const ada = { email: 'ada@example.com' };
 
-describe('people of a real OpenID Connect provider', () => {
+describe('users of a real OpenID Connect provider', () => {
   let provider: OidcProvider;
   let cluster: Cluster;
   beforeEach(async () => {
@@ -28,7 +28,7 @@ describe('people of a real OpenID Connect provider', () => {
     createClient(cluster.baseURL, async () => ({ authorization: `Bearer ${token}` }));
   const ask = (token: string) => withToken(token).get('/api/v1/auth');
 
-  /** Over HTTP, and over a socket, where there is the same word for it. */
+  /** Checks over HTTP and over a socket, which must reject with the same code. */
   async function expectRefused(token: string, code = 'USER_AUTH_TOKEN_NOT_FOUND'): Promise<void> {
     const answer = await ask(token);
     expect(answer).toMatchObject({
@@ -48,7 +48,7 @@ describe('people of a real OpenID Connect provider', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1_000 });
   }
 
-  test('sign in there, and are the same person the next time', async () => {
+  test('are the same user at the next sign-in', async () => {
     const [first, second] = [await provider.signIn(ada), await provider.signIn(ada)];
     await expectWelcome(first);
     await expectWelcome(second);
@@ -58,18 +58,18 @@ describe('people of a real OpenID Connect provider', () => {
     expect(provider.keyRequests).toBe(1);
   });
 
-  test('are refused with a token that was made for another application', async () => {
+  test('are refused with a token for another audience', async () => {
     await expectRefused(await provider.signIn(ada, { client: 'elsewhere' }));
   });
 
-  test('are refused with a token of another provider, whatever it calls its keys', async () => {
+  test('are refused with a token of another provider', async () => {
     await expectWelcome(await provider.signIn(ada));
     await using other = await startOidcProvider();
 
     await expectRefused(await other.signIn(ada));
   });
 
-  test('are refused with a token that is signed with a secret, or not at all', async () => {
+  test('are refused with a token that is signed with a shared secret or not signed', async () => {
     const good = await provider.signIn(ada);
     await expectWelcome(good);
     const [, body = ''] = good.split('.');
@@ -88,7 +88,7 @@ describe('people of a real OpenID Connect provider', () => {
     for (const alg of ['none', 'None', 'NONE']) await expectRefused(`${encode({ alg, kid })}.${body}.`);
   });
 
-  test('are expired ten minutes later, half a minute of skew allowed', async () => {
+  test('are expired ten minutes later, with half a minute of skew allowed', async () => {
     const token = await provider.signIn(ada);
     tick(620);
     await expectWelcome(token);
@@ -97,7 +97,7 @@ describe('people of a real OpenID Connect provider', () => {
     await expectRefused(token, 'USER_AUTH_TOKEN_EXPIRED');
   });
 
-  test('are welcome when the provider’s clock is a little ahead of ours', async () => {
+  test('are accepted when the clock of the provider is a little ahead', async () => {
     tick(20);
     const token = await provider.signIn(ada);
     vi.useRealTimers();
@@ -105,7 +105,7 @@ describe('people of a real OpenID Connect provider', () => {
     await expectWelcome(token);
   });
 
-  test('go on while keys are rotated: the new one is fetched once, however many come with it', async () => {
+  test('stay signed in during a key rotation: many requests fetch the new key once', async () => {
     const before = await provider.signIn(ada);
     await expectWelcome(before);
     await provider.rotate();
@@ -122,7 +122,7 @@ describe('people of a real OpenID Connect provider', () => {
     await expectWelcome(before);
   });
 
-  test('with keys nobody has published make us ask for keys once in a while, not each time', async () => {
+  test('with unknown keys cause a fetch of the keys once in a while, not with each request', async () => {
     const good = await provider.signIn(ada);
     await expectWelcome(good);
     const [, body, signature] = good.split('.');
@@ -144,12 +144,12 @@ describe('people of a real OpenID Connect provider', () => {
     tick(60);
     await expectWelcome(await provider.signIn({ email: 'ben@example.com' }));
 
-    // What was found good is believed for a minute.
+    // An accepted token is cached for a minute.
     tick(61);
     await expectRefused(token);
   });
 
-  test('go on while its keys cannot be had, as far as we have them', async () => {
+  test('are accepted with cached keys while the keys cannot be fetched', async () => {
     const token = await provider.signIn(ada);
     await expectWelcome(token);
     provider.setKeysAway(true);
@@ -170,7 +170,7 @@ describe('people of a real OpenID Connect provider', () => {
     await expectWelcome(next);
   });
 
-  test('are out with the next request once they are blocked, sockets as well', async () => {
+  test('are rejected with the next request once they are blocked, and their sockets are closed', async () => {
     const token = await provider.signIn(ada);
     await expectWelcome(token);
     const { rows } = await cluster.pool.query<{ id: string }>('select id from app_user');

@@ -2,7 +2,7 @@ import { argon2Sync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createPasswords } from '#api/auth/passwords.ts';
 
-test('a hash says what it was made with, and is another one every time', async () => {
+test('a hash names its parameters and has a new salt each time', async () => {
   const passwords = createPasswords();
 
   const [one, other] = [await passwords.hash('correct horse'), await passwords.hash('correct horse')];
@@ -13,13 +13,13 @@ test('a hash says what it was made with, and is another one every time', async (
   expect((await passwords.verify('correct hors', one)).isRight).toBe(false);
 });
 
-test('the same characters composed differently are the same password', async () => {
+test('composed and decomposed forms of a password are equal', async () => {
   const passwords = createPasswords();
 
   expect((await passwords.verify('cafe\u0301 au lait', await passwords.hash('caf\u00e9 au lait'))).isRight).toBe(true);
 });
 
-test('a hash made with less is still good, and worth making anew', async () => {
+test('a hash with weaker parameters is accepted and due for replacement', async () => {
   const salt = Buffer.alloc(16, 1);
   const cost = { memory: 1024, passes: 1, parallelism: 1 };
   const made = argon2Sync('argon2id', { message: Buffer.from('secret'), nonce: salt, tagLength: 32, ...cost });
@@ -30,7 +30,7 @@ test('a hash made with less is still good, and worth making anew', async () => {
   expect(verdict).toEqual({ isRight: true, isOutdated: true });
 });
 
-test('without a hash nothing is right, after as long a time', async () => {
+test('without a hash every password is wrong, after the same amount of work', async () => {
   const passwords = createPasswords();
   const stored = await passwords.hash('correct horse');
   const time = async (work: () => Promise<unknown>) => {
@@ -49,7 +49,7 @@ test('without a hash nothing is right, after as long a time', async () => {
   expect(unknown).toBeLessThan(known * 4);
 });
 
-test('a flood is turned away instead of queueing up, and everybody admitted is served', async () => {
+test('rejects attempts beyond the queue limit and serves those admitted', async () => {
   const passwords = createPasswords();
   const stored = await passwords.hash('correct horse');
 

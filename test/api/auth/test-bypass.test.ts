@@ -8,7 +8,7 @@ import { openSocket } from '#test/support/socket.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-test('whoever says who they are is believed, and every other token is checked as ever', async () => {
+test('accepts an address as a token, and verifies every other token', async () => {
   await using cluster = await startCluster({ workers: false, settings: { AUTH_TEST_BYPASS: 'true' } });
   const as = (token: string) => createClient(cluster.baseURL, async () => bearer(token)).get('/api/v1/auth');
 
@@ -32,7 +32,7 @@ test('whoever says who they are is believed, and every other token is checked as
   expect(await as('test:ada@example.com')).toMatchObject({ status: 401 });
 });
 
-test('it is off unless it is asked for', async () => {
+test('is off by default', async () => {
   await using cluster = await startCluster({ workers: false });
   const client = createClient(cluster.baseURL, async () => bearer('test:ada@example.com'));
 
@@ -41,7 +41,7 @@ test('it is off unless it is asked for', async () => {
   expect((await cluster.pool.query('select from app_user')).rowCount).toBe(0);
 });
 
-test('nothing starts with it in production', () => {
+test('prevents a start in production', () => {
   const env = {
     DATABASE_URL: 'postgres://x/y',
     AUTH_ISSUER: 'https://id.example.com',
@@ -56,7 +56,7 @@ test('nothing starts with it in production', () => {
   expect(() => readConfig({ ...env, AUTH_TEST_BYPASS: 'maybe' })).toThrow(/AUTH_TEST_BYPASS/);
 });
 
-test('the log says so at once and every minute', () => {
+test('is logged at the start and every minute', () => {
   vi.useFakeTimers();
   const warn = vi.spyOn(testLogger, 'warn');
   try {

@@ -30,7 +30,7 @@ describe('a user token', () => {
 
   const seconds = (offset: number) => Math.floor(Date.now() / 1_000) + offset;
 
-  test('names a person, as the provider does', async () => {
+  test('names the same user as the provider does', async () => {
     const token = await provider.token({ given_name: 'Ada', family_name: 'L' });
 
     expect(await verify(token)).toEqual({
@@ -45,7 +45,7 @@ describe('a user token', () => {
     expect(provider.fetches).toBe(1);
   });
 
-  test('is expired half a minute after its end, and that is said', async () => {
+  test('is rejected as expired half a minute after its end', async () => {
     await verify(await provider.token({ exp: seconds(-20) }));
 
     await expect(verify(await provider.token({ exp: seconds(-31) }))).rejects.toEqual(
@@ -53,7 +53,7 @@ describe('a user token', () => {
     );
   });
 
-  test('expires also when it was seen before', async () => {
+  test('is rejected as expired although it was accepted before', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const token = await provider.token({ exp: seconds(10) });
     await verify(token);
@@ -64,7 +64,7 @@ describe('a user token', () => {
     await expect(verify(token)).rejects.toEqual(refused('USER_AUTH_TOKEN_EXPIRED'));
   });
 
-  test('that is anything but right is as good as none', async () => {
+  test('is rejected when any part of it is wrong', async () => {
     const good = await provider.token();
     const [head = '', body = '', signature = ''] = good.split('.');
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -92,7 +92,7 @@ describe('a user token', () => {
       await expect(verify(token), what).rejects.toEqual(refused('USER_AUTH_TOKEN_NOT_FOUND'));
   });
 
-  test('does not make an address ours that its provider has not checked', async () => {
+  test('does not store an address that the provider has not verified', async () => {
     expect(await verify(await provider.token({ email_verified: false }))).toMatchObject({ email: null });
     expect(await verify(await provider.token({ email_verified: true }))).toMatchObject({ email: 'ada@example.com' });
     expect(await verify(await provider.token({ email: 7 }))).toMatchObject({ email: null });
@@ -106,7 +106,7 @@ describe('a user token', () => {
     expect(await isVerified({ email: 7, email_verified: true })).toBe(false);
   });
 
-  test('of a new key is found, but not by asking for keys again and again', async () => {
+  test('of a new key is accepted, and unknown keys do not cause repeated fetches', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     await verify(await provider.token());
     await provider.rotate();
@@ -120,7 +120,7 @@ describe('a user token', () => {
     expect(provider.fetches).toBe(2);
   });
 
-  test('of a key that was withdrawn is refused after the next refresh', async () => {
+  test('of a withdrawn key is refused after the next refresh', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const token = await provider.token({ exp: seconds(86_400) });
     await verify(token);
@@ -128,14 +128,14 @@ describe('a user token', () => {
 
     vi.setSystemTime(Date.now() + 601_000);
     await verify(token);
-    // The refresh goes on behind the request, and what was found good stays so for a minute.
+    // The refresh runs after the request, and an accepted token is cached for a minute.
     await vi.waitFor(async () => {
       vi.setSystemTime(Date.now() + 61_000);
       await expect(verify(token)).rejects.toEqual(refused('USER_AUTH_TOKEN_NOT_FOUND'));
     });
   });
 
-  test('cannot be judged while the provider is away and we have no keys of it, and can be once it is back', async () => {
+  test('cannot be verified while the provider is down and no keys are cached, and can be once it is back', async () => {
     const token = await provider.token();
     provider.setAway(true);
     await expect(verify(token)).rejects.toMatchObject({
@@ -148,7 +148,7 @@ describe('a user token', () => {
     expect(await verify(token)).toMatchObject({ subject: 'ada' });
   });
 
-  test('is judged by the keys we have while the provider is away', async () => {
+  test('is verified with cached keys while the provider is down', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     await verify(await provider.token());
     provider.setAway(true);
@@ -158,7 +158,7 @@ describe('a user token', () => {
     expect(await verify(await provider.token({ sub: 'cleo' }))).toMatchObject({ subject: 'cleo' });
   });
 
-  test('is not judged by the keys of somebody else than its issuer', async () => {
+  test('is not verified with the keys of another issuer', async () => {
     provider.setDiscovery({ issuer: 'https://evil.example.com', jwks_uri: `${provider.issuer}/keys` });
 
     await expect(verify(await provider.token())).rejects.toEqual(refused('UNAVAILABLE'));

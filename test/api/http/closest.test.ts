@@ -11,7 +11,7 @@ test.each<[string, string[], string | undefined]>([
   ['max_rows', ['maxRows'], 'maxRows'],
   ['pagesize', ['page', 'pageSize'], 'pageSize'],
   ['timeout', ['timeoutSeconds'], 'timeoutSeconds'],
-  // Nothing is better than a guess.
+  // No suggestion is better than a wrong one.
   ['sort', ['order'], undefined],
   ['id', ['if', 'is'], undefined],
   ['databaseFoo', ['databaseTableName'], undefined],

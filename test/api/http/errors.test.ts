@@ -12,7 +12,7 @@ test.each([
   ['PERMISSION_DENIED', 403],
   ['RATE_LIMITED', 429],
 ] satisfies [ErrorCode, number][])(
-  '%s is one line in the log, with the request and nothing that was sent',
+  '%s is one line in the log, with the request and without its data',
   async (code, status) => {
     const lines: Record<string, unknown>[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });

@@ -6,7 +6,7 @@ import { secret } from '#shared/secret.ts';
 
 const place = z.object({ host: z.string().meta({ title: 'Host' }), token: secret(z.string()).optional() });
 
-test('each field has a control, an object a group, a secret a password and a long text many lines', () => {
+test('each field has a control: an object a group, a secret a password, a long text several lines', () => {
   const { uischema } = formOf(
     z.object({
       place: place.meta({ title: 'Place' }),
@@ -32,7 +32,7 @@ test('each field has a control, an object a group, a secret a password and a lon
   });
 });
 
-test('a choice is one field, and what belongs to it is shown when it is chosen', () => {
+test('a union is one field of choices, and the fields of a choice are shown when it is chosen', () => {
   const { schema, uischema } = formOf(
     z.discriminatedUnion('by', [
       z.object({ by: z.literal('place').meta({ title: 'By' }), place }),
@@ -62,12 +62,12 @@ test('a choice is one field, and what belongs to it is shown when it is chosen',
   ]);
 });
 
-test('a union without such a field stays what it is', () => {
+test('a union without a discriminating field is not changed', () => {
   const { schema } = formOf(z.object({ value: z.union([z.string(), z.array(z.string())]) }));
   expect(schema.properties?.value?.anyOf).toEqual([{ type: 'string' }, { type: 'array', items: { type: 'string' } }]);
 });
 
-test('of two forms the fields of the first come first, and its own win', () => {
+test('of two merged forms, the fields of the first come first and override the second', () => {
   const { schema, uischema } = joinForms(
     formOf(z.object({ query: z.string(), both: z.string() })),
     formOf(z.object({ both: z.number(), seconds: z.number().default(60) })),

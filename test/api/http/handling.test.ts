@@ -138,8 +138,8 @@ const expected = [
   { path: ['parts', 1, 'name'], message: 'not known here' },
 ];
 
-describe('fields that are not known', () => {
-  test('are named in the answer, and dropped', async () => {
+describe('unknown fields', () => {
+  test('are named in the answer and dropped', async () => {
     const answer = await ada.send('POST', '/api/v1/things', body);
 
     expect(answer).toMatchObject({ status: 201, body: { success: true, unknownFields: expected } });
@@ -152,7 +152,7 @@ describe('fields that are not known', () => {
     expect(Object.keys(answer.body)).toEqual(['success', 'id']);
   });
 
-  test('are errors with strict handling, and nothing is done', async () => {
+  test('are errors with strict handling, and the request has no effect', async () => {
     const before = calls.length;
     const answer = await ada.send('POST', '/api/v1/things', body, strict);
 
@@ -171,7 +171,7 @@ describe('fields that are not known', () => {
     expect(calls).toHaveLength(before);
   });
 
-  test('stand beside the other errors', async () => {
+  test('are reported beside the other errors', async () => {
     const wrong = { rowcount: 1, title: 1 };
     const gently = await ada.send('POST', '/api/v1/things', wrong);
     expect(gently.body.error.details.issues.map(({ path }: { path: string[] }) => path)).toEqual([['title']]);
@@ -185,7 +185,7 @@ describe('fields that are not known', () => {
     ]);
   });
 
-  test('are named in an answer that fails for another reason, which they may be the cause of', async () => {
+  test('are named in the answer to a request that fails for another reason, because they may be the cause', async () => {
     const answer = await ada.send('POST', '/api/v1/failing-things', { title: 'x', rowCounts: 1 });
     expect(answer).toMatchObject({
       status: 409,
@@ -216,7 +216,7 @@ describe('fields that are not known', () => {
     expect(refused.error.details.issues).toHaveLength(50);
   });
 
-  test('of the query are treated alike', async () => {
+  test('are handled in the query string as in the body', async () => {
     const unknownFields = [{ path: ['pagesize'], message: 'not known here; did you mean pageSize?' }];
     expect((await ada.send('GET', '/api/v1/things?pagesize=1')).body).toEqual({
       success: true,
@@ -231,12 +231,12 @@ describe('fields that are not known', () => {
     expect(await ada.send('GET', '/api/v1/thing?x=1', undefined, strict)).toMatchObject({ status: 400 });
   });
 
-  test('do not take the place of a field of the answer', async () => {
+  test('do not replace a field of the answer', async () => {
     const answer = await ada.send('POST', '/api/v1/named-things', body);
     expect(answer).toMatchObject({ status: 201, body: { unknownFields: ['mine'] } });
   });
 
-  test('that only the handler can tell are treated alike', async () => {
+  test('are handled the same when only the handler can find them', async () => {
     const asked = { options: { parameters: [1] }, datasourceId: newID() };
     const options = { path: ['options', 'parameters'], message: 'not known here; did you mean params?' };
     const id = { path: ['datasourceId'], message: 'not known here; did you mean datasourceID?' };
@@ -279,7 +279,7 @@ describe('fields that are not known', () => {
 });
 
 describe('an update', () => {
-  test('in which no field is known is an error', async () => {
+  test('with no known field is an error', async () => {
     for (const prefer of ['handling=lenient', 'handling=strict'])
       expect(await ada.send('PATCH', '/api/v1/things', { titel: 'x' }, { prefer })).toMatchObject({
         status: 400,
@@ -287,17 +287,17 @@ describe('an update', () => {
       });
   });
 
-  test('in which one is known changes that', async () => {
+  test('with one known field changes that field', async () => {
     const answer = await ada.send('PATCH', '/api/v1/things', { titel: 'x', title: 'y' });
     expect(answer).toMatchObject({ status: 200, body: { title: 'y', unknownFields: [{ path: ['titel'] }] } });
   });
 
-  test('of nothing changes nothing', async () => {
+  test('with an empty body changes nothing', async () => {
     expect(await ada.send('PATCH', '/api/v1/things', {}, strict)).toMatchObject({ status: 200 });
   });
 });
 
-test('pages of other origins may send the preference, and read that it was applied', async () => {
+test('pages of other origins may send the preference and read whether it was applied', async () => {
   const origin = { origin: 'https://app.example.com' };
   const asked = await api.send('OPTIONS', '/api/v1/things', undefined, {
     ...origin,

@@ -121,14 +121,14 @@ describe('an Idempotency-Key', () => {
     return rows[0].n;
   }
 
-  test('without one every request is its own', async () => {
+  test('when absent, each request has its own effect', async () => {
     await ada.send('POST', `${path}/workflows`, { title: 'One' });
     await ada.send('POST', `${path}/workflows`, { title: 'One' });
 
     expect(await count()).toBe(2);
   });
 
-  test('the same key and request have one effect and the same answer', async () => {
+  test('gives the same request one effect and the same answer', async () => {
     const first = await create('One', 'k1');
     const again = await create('One', 'k1');
 
@@ -140,14 +140,14 @@ describe('an Idempotency-Key', () => {
     expect([calls, await count()]).toEqual([1, 1]);
   });
 
-  test('the same key with another request is a conflict', async () => {
+  test('used for another request is a conflict', async () => {
     await create('One', 'k1');
 
     expect(await create('Two', 'k1')).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
     expect(await count()).toBe(1);
   });
 
-  test('a request that comes while the first is under way waits for its answer', async () => {
+  test('makes a second request wait for the answer of the first', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     beforeAnswer = () => promise;
     const requests = Array.from({ length: 4 }, () => create('One', 'k1'));
@@ -160,7 +160,7 @@ describe('an Idempotency-Key', () => {
     expect([calls, await count()]).toEqual([1, 1]);
   });
 
-  test('an error is not kept, and what it had written is gone', async () => {
+  test('does not keep an error, and rolls back what the request wrote', async () => {
     beforeAnswer = () => Promise.reject(new AppError('UPSTREAM_FAILED', 'Not today'));
     expect((await create('One', 'k1')).status).toBe(502);
     expect([await count(), await count('idempotency'), await count('policy_change')]).toEqual([0, 0, 1]);
@@ -171,7 +171,7 @@ describe('an Idempotency-Key', () => {
     expect(answer.headers.get('idempotency-replayed')).toBeNull();
   });
 
-  test('it belongs to one person, one tenant and one path', async () => {
+  test('belongs to one user, one tenant and one path', async () => {
     const ben = await api.as('ben@example.com');
     await api.context.pool.query('insert into membership (tenant_id, user_id) values ($1, $2)', [tenantID, ben.userID]);
     await api.grant(tenantID, { subject: ben.userID, object: '*', action: '*' });
@@ -185,7 +185,7 @@ describe('an Idempotency-Key', () => {
     expect((await touch(two)).status).toBe(409);
   });
 
-  test('somebody who may no longer do it gets no old answer', async () => {
+  test('gives no stored answer to a caller who has lost the permission', async () => {
     await create('One', 'k1');
     await api.context.pool.query('delete from policy_rule where tenant_id = $1', [tenantID]);
     await api.context.pool.query('update tenant set policy_version = policy_version + 1 where id = $1', [tenantID]);
@@ -193,7 +193,7 @@ describe('an Idempotency-Key', () => {
     expect((await create('One', 'k1')).status).toBe(403);
   });
 
-  test('a day later it may be used again', async () => {
+  test('may be used again after a day', async () => {
     await create('One', 'k1');
     await api.context.pool.query(`update idempotency set expires_at = now() - interval '1 second'`);
 
@@ -201,7 +201,7 @@ describe('an Idempotency-Key', () => {
     expect(await count()).toBe(2);
   });
 
-  test('it has a length', async () => {
+  test('is limited in length', async () => {
     expect((await create('One', 'x'.repeat(255))).status).toBe(201);
     expect(await create('One', 'x'.repeat(256))).toMatchObject({
       status: 400,
@@ -210,7 +210,7 @@ describe('an Idempotency-Key', () => {
     expect((await create('One', '')).status).toBe(400);
   });
 
-  test('a handler with a transaction of its own answers once, too', async () => {
+  test('works with a handler that has its own transaction', async () => {
     const send = (n: number) => ada.send('POST', `${path}/runs`, { n }, { 'idempotency-key': 'k1' });
     const [one, other] = await Promise.all([send(1), send(1)]);
 
@@ -222,10 +222,10 @@ describe('an Idempotency-Key', () => {
     expect(await count('workflow_instance')).toBe(1);
   });
 
-  describe('of work outside of the database', () => {
+  describe('an Idempotency-Key for work outside of the database', () => {
     const send = (size = 1) => ada.send('POST', `${path}/outside`, { size }, { 'idempotency-key': 'k1' });
 
-    test('has one effect and the same answer, also for who comes meanwhile', async () => {
+    test('gives one effect and the same answer, also to a request that arrives during the work', async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       beforeAnswer = () => promise;
       const first = send();
@@ -242,12 +242,12 @@ describe('an Idempotency-Key', () => {
     });
 
     test.each([
-      ['what was wrong with it', new AppError('VALIDATION_ERROR', 'No')],
-      ['that no worker began', new AppError('UPSTREAM_TIMEOUT', 'No', { details: { begun: false } })],
-      ['that nothing answered there', new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'unreachable' } })],
-      ['that the queue is away', new AppError('UNAVAILABLE', 'No')],
-      ['that it is too soon', new AppError('RATE_LIMITED', 'No')],
-    ])('is free again after %s is told', async (_what, error) => {
+      ['a validation error', new AppError('VALIDATION_ERROR', 'No')],
+      ['a timeout before a worker began', new AppError('UPSTREAM_TIMEOUT', 'No', { details: { begun: false } })],
+      ['an unreachable server', new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'unreachable' } })],
+      ['an unavailable queue', new AppError('UNAVAILABLE', 'No')],
+      ['a rate limit', new AppError('RATE_LIMITED', 'No')],
+    ])('can be used again after %s', async (_what, error) => {
       beforeAnswer = () => Promise.reject(error);
       expect((await send()).status).toBe(error.status);
       beforeAnswer = async () => {};
@@ -257,17 +257,17 @@ describe('an Idempotency-Key', () => {
 
     test.each([
       ['a connection that was lost', new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'lost' } })],
-      ['a worker that began and said nothing', new AppError('UPSTREAM_TIMEOUT', 'No', { details: { begun: true } })],
-      ['a fault of ours', new Error('No')],
+      ['a timeout after a worker began', new AppError('UPSTREAM_TIMEOUT', 'No', { details: { begun: true } })],
+      ['an internal error', new Error('No')],
       ['a refusal after something was sent', new AppError('VALIDATION_ERROR', 'No', { details: { sent: true } })],
       [
-        'a redirect to where nothing answers',
+        'a redirect to an unreachable server',
         new AppError('UPSTREAM_FAILED', 'No', { details: { reason: 'unreachable', sent: true } }),
       ],
-      ['a worker whose database went away', new AppError('UNAVAILABLE', 'No', { details: { begun: true } })],
-      ['a reason that another code gives', new AppError('NODE_FAILED', 'No', { details: { reason: 'busy' } })],
+      ['a worker that lost its database', new AppError('UNAVAILABLE', 'No', { details: { begun: true } })],
+      ['a known reason under another code', new AppError('NODE_FAILED', 'No', { details: { reason: 'busy' } })],
       ['a login that was refused later', new AppError('INVALID_LOGIN', 'No')],
-    ])('is not used twice after %s', async (_what, error) => {
+    ])('cannot be used again after %s', async (_what, error) => {
       beforeAnswer = () => Promise.reject(error);
       expect((await send()).status).toBe(error instanceof AppError ? error.status : 500);
       beforeAnswer = async () => {};
@@ -279,9 +279,9 @@ describe('an Idempotency-Key', () => {
     });
 
     test.each([
-      ['a database', new AppError('DB_ERROR', 'division by zero', { details: { postgres_code: '22012' } })],
+      ['an error of a database', new AppError('DB_ERROR', 'division by zero', { details: { postgres_code: '22012' } })],
       ['an answer that is too large', new AppError('PAYLOAD_TOO_LARGE', 'Ask for less')],
-    ])('gives what was said by %s again', async (_what, error) => {
+    ])('repeats the answer after %s', async (_what, error) => {
       beforeAnswer = () => Promise.reject(error);
       const first = await send();
       beforeAnswer = async () => {};
@@ -296,7 +296,7 @@ describe('an Idempotency-Key', () => {
     });
 
     test.each(['a\0b', 'a\ud800b', 'x'.repeat(2_000_000)])(
-      'keeps no answer that Postgres does not take, and says that it is done',
+      'stores no answer that Postgres cannot hold, and says that the work is done',
       async (message) => {
         beforeAnswer = () => Promise.reject(new AppError('DB_ERROR', message));
         expect((await send()).body.error.code).toBe('DB_ERROR');
@@ -309,7 +309,7 @@ describe('an Idempotency-Key', () => {
       },
     );
 
-    test('keeps no large answer, and says that it is done', async () => {
+    test('stores no large answer, and says that the work is done', async () => {
       expect((await send(2_000_000)).status).toBe(200);
       expect(await send(2_000_000)).toMatchObject({
         status: 409,
@@ -318,7 +318,7 @@ describe('an Idempotency-Key', () => {
     });
   });
 
-  test('it works outside every tenant', async () => {
+  test('works outside of every tenant', async () => {
     const send = () => ada.send('POST', '/api/v1/tenants', { tenantTitle: 'T' }, { 'idempotency-key': 'k1' });
 
     expect((await send()).body).toEqual((await send()).body);

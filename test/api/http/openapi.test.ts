@@ -96,7 +96,7 @@ describe('the OpenAPI document', () => {
   const things = document.paths['/api/v1/tenants/{tenantID}/things'];
   const thing = document.paths['/api/v1/tenants/{tenantID}/things/{thingID}'];
 
-  test('says what a request needs', () => {
+  test('describes the parameters and body of a request', () => {
     expect(thing?.get).toMatchObject({
       operationId: 'getThing',
       tags: ['Things'],
@@ -132,7 +132,7 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/webhooks/v1/open']?.get?.security).toEqual([]);
   });
 
-  test('says where a file is taken and where one is sent', () => {
+  test('marks routes that take a file and routes that send one', () => {
     const upload = document.paths['/api/v1/tenants/{tenantID}/things/upload']?.post;
     const image = document.paths['/webhooks/v1/image']?.get;
     const file = { type: 'string', format: 'binary' };
@@ -145,7 +145,7 @@ describe('the OpenAPI document', () => {
     expect(image?.responses['200']).toMatchObject({ content: { 'image/*': { schema: file } } });
   });
 
-  test('says what is answered, in its envelope', () => {
+  test('describes answers with their envelope', () => {
     expect(things?.post?.responses['201']).toMatchObject({
       content: {
         'application/json': {
@@ -161,7 +161,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(thing?.get?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '429', '503']);
   });
 
-  test('says once how unknown fields are handled', () => {
+  test('describes the handling of unknown fields once', () => {
     const { parameters, headers, schemas } = document.components;
     expect(parameters.Prefer).toMatchObject({ name: 'Prefer', in: 'header', required: false });
     expect(headers.PreferenceApplied?.schema.enum).toContain('handling=strict');
@@ -176,7 +176,7 @@ describe('the OpenAPI document', () => {
   test.each([
     ['of these routes', document],
     ['of the service', describeRoutes(routeGroups)],
-  ])('%s is whole: references lead somewhere, names are unique, path parameters are declared', (_whose, whole) => {
+  ])('%s is complete: references resolve, names are unique, path parameters are declared', (_whose, whole) => {
     for (const [reference = ''] of JSON.stringify(whole).matchAll(/(?<="\$ref":")[^"]+/g))
       expect(follow(whole, reference), reference).toBeDefined();
     expect(JSON.stringify(whole)).not.toContain('$defs');
@@ -198,13 +198,13 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('has operations that a person would call so: words in camelCase, of which other cases can be made', () => {
+  test('has operation ids in camelCase, which generators can turn into other cases', () => {
     const { paths } = describeRoutes(routeGroups);
     for (const { operationId } of Object.values(paths).flatMap((methods) => Object.values(methods)))
       expect(operationId).toMatch(/^[a-z]+([A-Z][a-z]+)+$/);
   });
 
-  test('refuses two routes of one name', () => {
+  test('rejects two routes of one name', () => {
     const group = { tag: 'Things', description: 'What the test serves.', routes };
     expect(() => describeRoutes([group, { ...group, tag: 'Others' }])).toThrow('Two routes are called getThing');
   });
@@ -224,7 +224,7 @@ describe('the document of a server', () => {
   });
   afterAll(() => api[Symbol.asyncDispose]());
 
-  test('is served, with the routes of the development issuer', async () => {
+  test('includes the routes of the development issuer', async () => {
     const { body } = await api.send('GET', '/openapi.json');
 
     expect(body.openapi).toBe('3.1.0');

@@ -68,7 +68,7 @@ const routes = [
   }),
 ];
 
-describe('the life of a request', () => {
+describe('the order of checks', () => {
   let api: SmallApi;
   let ada: Client;
   let ben: Client;
@@ -91,7 +91,7 @@ describe('the life of a request', () => {
     return id;
   }
 
-  test('without a valid credential nothing else is looked at', async () => {
+  test('an invalid credential is reported before anything else', async () => {
     const wellFormed = `${path}/workflows/${newID()}`;
     for (const [where, body] of [
       [wellFormed, { title: 'x' }],
@@ -109,7 +109,7 @@ describe('the life of a request', () => {
     expect((await api.send('GET', '/api/v1/whoami')).status).toBe(401);
   });
 
-  test('a stranger hears the same whatever there is and whatever they send', async () => {
+  test('a stranger gets the same answer for every tenant and every body', async () => {
     const there = await aWorkflow(tenantID);
     const answers = await Promise.all([
       ben.send('PATCH', `${path}/workflows/${there}`, { title: 'x' }),
@@ -126,7 +126,7 @@ describe('the life of a request', () => {
     expect(answers[0]?.body.error.code).toBe('PERMISSION_DENIED');
   });
 
-  test('a malformed tenant id is a malformed request of whoever is signed in', async () => {
+  test('a malformed tenant id is a malformed request for every signed-in user', async () => {
     const answer = await ben.send('GET', '/api/v1/tenants/not-an-id/workflows');
 
     expect(answer.status).toBe(400);
@@ -136,7 +136,7 @@ describe('the life of a request', () => {
     });
   });
 
-  test('a member with a malformed request is told every place that is wrong', async () => {
+  test('a member gets every error of a malformed request', async () => {
     const malformedID = await ada.send('PATCH', `${path}/workflows/nope`, { title: 'x' });
     expect(malformedID.body.error).toMatchObject({
       code: 'VALIDATION_ERROR',
@@ -157,7 +157,7 @@ describe('the life of a request', () => {
     ]);
   });
 
-  test('a member without the permission hears the same whether or not the id exists', async () => {
+  test('a member without the permission gets the same answer whether or not the id exists', async () => {
     const there = await aWorkflow(tenantID);
 
     for (const id of [there, newID()]) {
@@ -166,7 +166,7 @@ describe('the life of a request', () => {
     }
   });
 
-  test('a member with the permission finds what is theirs, and nothing of another tenant', async () => {
+  test('a member with the permission finds objects of the tenant, and none of another tenant', async () => {
     const other = await api.tenant(ada);
     const [own, foreign] = [await aWorkflow(tenantID), await aWorkflow(other.tenantID)];
     await api.grant(tenantID, { subject: ada.userID, object: 'workflow:*', action: 'update' });
@@ -179,7 +179,7 @@ describe('the life of a request', () => {
     expect(absent.body.error.code).toBe('NOT_FOUND');
   });
 
-  test('every one of several permissions is needed', async () => {
+  test('a route with several permissions requires all of them', async () => {
     const dataQueryID = newID();
     await api.grant(tenantID, { subject: ada.userID, object: 'workflow:*', action: 'create' });
     expect((await ada.send('POST', `${path}/pairs`, { dataQueryID })).status).toBe(403);
@@ -189,7 +189,7 @@ describe('the life of a request', () => {
     expect((await ada.send('POST', `${path}/pairs`, { dataQueryID: newID() })).status).toBe(403);
   });
 
-  test('a list is for whoever may list something, and shows what they may read', async () => {
+  test('a list requires the permission on at least one object, and shows only the readable ones', async () => {
     const cleo = await api.as('cleo@example.com');
     const its = await api.tenant(cleo);
     const [id, other] = [await aWorkflow(its.tenantID), await aWorkflow(its.tenantID)];
@@ -202,7 +202,7 @@ describe('the life of a request', () => {
     expect((await cleo.send('GET', `${its.path}/workflows`)).body.ids.sort()).toEqual([id, other].sort());
   });
 
-  test('what is taken away is gone with the next request', async () => {
+  test('a revoked permission has no effect from the next request on', async () => {
     const dora = await api.as('dora@example.com');
     const its = await api.tenant(dora);
     await api.grant(its.tenantID, { subject: dora.userID, object: '*', action: '*' });
@@ -220,7 +220,7 @@ describe('the life of a request', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 401]);
   });
 
-  test('a tenant that is being deleted is as good as gone', async () => {
+  test('a tenant that is being deleted is not found', async () => {
     const its = await api.tenant(ada);
     await api.grant(its.tenantID, { subject: ada.userID, object: '*', action: '*' });
     await api.context.pool.query('update tenant set deleting_at = now() where id = $1', [its.tenantID]);
@@ -228,7 +228,7 @@ describe('the life of a request', () => {
     expect((await ada.send('GET', `${its.path}/workflows`)).status).toBe(403);
   });
 
-  test('requests of one moment share a query and each gets its own answer', async () => {
+  test('concurrent requests share one query, and each gets its own answer', async () => {
     const people = await Promise.all(Array.from({ length: 10 }, (_, n) => api.as(`many${n}@example.com`)));
 
     const answers = await Promise.all(people.map((person) => person.send('GET', '/api/v1/whoami')));

@@ -35,7 +35,7 @@ const routes = [
   }),
 ];
 
-test('while Postgres is away requests are told to come again, and served when it is back', async () => {
+test('answers 503 while Postgres is unreachable, and serves requests once it is back', async () => {
   await using resources = new AsyncDisposableStack();
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-away-')), (path) =>
     rm(path, { recursive: true, force: true }),

@@ -24,11 +24,11 @@ test.each<[string, Record<string, string>]>([
   expect(Object.fromEntries(readPreferences(header))).toEqual(expected);
 });
 
-test('without the header there are none', () => {
+test('an absent header has no preferences', () => {
   expect(readPreferences(undefined).size).toBe(0);
 });
 
-test('takes no longer for a header made to be hard to read', () => {
+test('parses a hostile header quickly', () => {
   const began = performance.now();
   for (const hard of [
     '"'.repeat(16_000),

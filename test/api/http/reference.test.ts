@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-describe('the reference', () => {
-  test('is a page whose scripts are files of this server, and its policy lets in no others', async () => {
+describe('the reference page', () => {
+  test('loads scripts from this server only, and its policy allows no others', async () => {
     const { status, body, headers } = await api.send('GET', '/docs');
     const policy = headers.get('content-security-policy') ?? '';
     const scripts = [...body.matchAll(/<script src="([^"]+)"/g)].map(([, path]) => path);
@@ -34,7 +34,7 @@ describe('the reference', () => {
     }
   });
 
-  test('is sent compressed to those who can read that, as it is to others, and never under an old name', async () => {
+  test('sends its script compressed or plain, as the client accepts, and only under its current name', async () => {
     const { body } = await api.send('GET', '/docs');
     const [path = ''] = /\/docs\/scalar\.\w+\.js/.exec(body) ?? [];
 
@@ -50,7 +50,7 @@ describe('the reference', () => {
 });
 
 describe.skipIf(found.path === null)(
-  'the reference in a browser',
+  'the reference page in a browser',
   () => {
     let browser: Browser;
     let page: Page;
@@ -85,7 +85,7 @@ describe.skipIf(found.path === null)(
         await page.getByText(name, { exact: true }).first().waitFor();
     });
 
-    test('finds an operation by its name, and shows code with a tenant that is there', async () => {
+    test('finds an operation by its name, and shows code with an existing tenant', async () => {
       await search('getTableStatistics');
 
       const section = sectionOf('Get the statistics of a table');
@@ -97,7 +97,7 @@ describe.skipIf(found.path === null)(
       expect(text).toContain('database.tableRead');
     });
 
-    test('sends a request with the token of the development issuer', async () => {
+    test('sends a request with a token of the development issuer', async () => {
       await search('listTenants');
 
       await sectionOf('List tenants').getByRole('button', { name: 'Test Request' }).first().click();

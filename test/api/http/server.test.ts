@@ -75,7 +75,7 @@ describe('the server', () => {
   });
   afterAll(() => api[Symbol.asyncDispose]());
 
-  test('it is alive and ready', async () => {
+  test('reports that it is alive and ready', async () => {
     const health = await api.send('GET', '/health');
     expect(health.body).toEqual({ success: true, status: 'ok', timestamp: expect.stringMatching(/^\d{4}-.*Z$/) });
     const ready = await api.send('GET', '/ready');
@@ -87,7 +87,7 @@ describe('the server', () => {
     });
   });
 
-  test('an unknown path, and another method of a known one, are the same', async () => {
+  test('answers an unknown path like another method of a known one', async () => {
     for (const [method, path] of [
       ['GET', '/nothing'],
       ['GET', '/api/v1/nothing'],
@@ -100,14 +100,14 @@ describe('the server', () => {
     }
   });
 
-  test('every answer has a request id, the caller’s own if it is one', async () => {
+  test("puts a request id on every answer, the caller's own if it is valid", async () => {
     const own = await api.send('GET', '/health', undefined, { 'x-request-id': 'abc-123' });
     expect(own.headers.get('x-request-id')).toBe('abc-123');
     const odd = await api.send('GET', '/nothing', undefined, { 'x-request-id': 'a b{}' });
     expect(odd.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('a body that is not JSON, or said to be something else, is a malformed request', async () => {
+  test('rejects a body that is not JSON or has another content type', async () => {
     const malformed = await ada.send('POST', '/api/v1/anything', '{"a": ');
     expect(malformed).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
     const plain = await ada.send('POST', '/api/v1/anything', '{"a":1}', { 'content-type': 'text/plain' });
@@ -120,20 +120,20 @@ describe('the server', () => {
     expect(encoded).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
   });
 
-  test('a body that is too large is refused, also when it is zipped', async () => {
+  test('rejects a body that is too large, also when it is compressed', async () => {
     const large = await ada.send('POST', '/api/v1/anything', { a: 'x'.repeat(100_000) });
     expect(large).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
     const under = await ada.send('POST', '/api/v1/anything', { a: 'x'.repeat(99_000) });
     expect(under.status).toBe(201);
   });
 
-  test('a body nested without end does not hurt', async () => {
+  test('survives a body that is nested very deeply', async () => {
     const answer = await ada.send('POST', '/api/v1/anything', `${'['.repeat(49_000)}${']'.repeat(49_000)}`);
 
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
   });
 
-  test('no body, and a form, are bodies too', async () => {
+  test('accepts an empty body and a form', async () => {
     expect((await ada.send('POST', '/api/v1/anything')).body).toEqual({ success: true });
     const form = await ada.send('POST', '/api/v1/anything', 'a=1&b=two', {
       'content-type': 'application/x-www-form-urlencoded',
@@ -141,14 +141,14 @@ describe('the server', () => {
     expect(form.body).toEqual({ success: true, received: { a: '1', b: 'two' } });
   });
 
-  test('a path that cannot be decoded is a malformed request', async () => {
+  test('rejects a path that cannot be decoded', async () => {
     expect(await ada.send('GET', '/api/v1/tenants/%zz/wait')).toMatchObject({
       status: 400,
       body: { error: { code: 'INVALID_REQUEST' } },
     });
   });
 
-  test('bytes that are no UTF-8 are a malformed request, in a body, a form, a query and a path', async () => {
+  test('rejects invalid UTF-8 in a body, a form, a query string and a path', async () => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
     const headers = { authorization: `Bearer ${ada.token}` };
     const json = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };
@@ -166,7 +166,7 @@ describe('the server', () => {
     expect(fine.status).toBe(201);
   });
 
-  test('what went wrong inside stays inside', async () => {
+  test('hides the details of an internal error', async () => {
     for (const path of ['/api/v1/broken', '/api/v1/undeclared']) {
       const answer = await ada.send('GET', path);
       expect(answer.status).toBe(500);
@@ -177,7 +177,7 @@ describe('the server', () => {
     }
   });
 
-  test('only listed origins may read answers, with credentials; webhooks are open', async () => {
+  test('lets only listed origins read answers with credentials, and every origin call webhooks', async () => {
     const listed = await api.send('GET', '/health', undefined, { origin: 'https://admin.example.com' });
     expect(listed.headers.get('access-control-allow-origin')).toBe('https://admin.example.com');
     expect(listed.headers.get('access-control-allow-credentials')).toBe('true');
@@ -208,7 +208,7 @@ describe('the server', () => {
     expect(webhook.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  test('a listed origin may send what the API takes', async () => {
+  test('lets a listed origin send every method and header of the API', async () => {
     const asked = await api.send('OPTIONS', '/api/v1/anything', undefined, {
       origin: 'https://admin.example.com',
       'access-control-request-method': 'PATCH',
@@ -220,7 +220,7 @@ describe('the server', () => {
     expect(asked.headers.get('access-control-allow-headers')).toContain('idempotency-key');
   });
 
-  test('security headers are on every answer', async () => {
+  test('puts security headers on every answer', async () => {
     const { headers } = await api.send('GET', '/nothing');
 
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -228,7 +228,7 @@ describe('the server', () => {
     expect(headers.get('x-powered-by')).toBeNull();
   });
 
-  test('a handler hears that its client has gone', async () => {
+  test('tells a handler that its client has disconnected', async () => {
     const { tenantID, path } = await api.tenant(ada);
     await api.grant(tenantID, { subject: ada.userID, object: '*', action: '*' });
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -244,7 +244,7 @@ describe('the server', () => {
 });
 
 describe('a server whose process is about to stop', () => {
-  test('it is alive but not ready, and nobody waits for a run any more', async () => {
+  test('is alive but not ready, and requests stop waiting for runs', async () => {
     await using api = await startSmallApi(routes);
     const waiting = api.context.waitForRun('018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89', 60_000);
 

@@ -15,7 +15,7 @@ function spelled(path: Path, sent: JsonObject): unknown {
   return (error as AppError).message;
 }
 
-describe('a field is named as it was sent', () => {
+describe('a field is named as the client sent it', () => {
   test.each<[Path, JsonObject, string]>([
     [['where', 'id'], { where: {} }, 'where.id'],
     [['where', 'id'], { query: {} }, 'query.id'],
@@ -35,10 +35,10 @@ describe('a field is named as it was sent', () => {
   });
 });
 
-describe('an error with other paths', () => {
+describe('an error with renamed paths', () => {
   const shout = (path: Path) => path.map((key) => String(key).toUpperCase());
 
-  test('keeps everything else', () => {
+  test('keeps all other properties', () => {
     const cause = new Error('of the server');
     const before = invalid(
       [
@@ -67,7 +67,7 @@ describe('an error with other paths', () => {
     });
   });
 
-  test('finds each issue behind the one before', () => {
+  test('finds each issue after the one before', () => {
     const twice = invalid([
       { path: ['a'], message: 'is wrong' },
       { path: ['a'], message: 'is wrong' },
@@ -79,7 +79,7 @@ describe('an error with other paths', () => {
     });
   });
 
-  test('is the same one when it has no issues', () => {
+  test('is the same object when it has no issues', () => {
     for (const error of [
       new Error('a: b'),
       new AppError('CONFLICT', 'a: b'),

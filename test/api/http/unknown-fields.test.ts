@@ -97,7 +97,7 @@ test.each<[string, z.ZodType, unknown, string[]]>([
   expect(count).toBe(paths.length);
 });
 
-test('says which field may have been meant, unless that is there as well', () => {
+test('suggests the field that may have been meant, unless it is present', () => {
   const schema = z.object({ params: z.number().optional(), sql: z.string().optional() });
   const messages = (value: unknown) => findUnknownFields([schema], value).fields.map(({ message }) => message);
   expect(messages({ parameters: 1 })).toEqual(['not known here; did you mean params?']);
@@ -105,21 +105,21 @@ test('says which field may have been meant, unless that is there as well', () =>
   expect(messages({ something: 1 })).toEqual(['not known here']);
 });
 
-test('a key is known if one of several schemas reads it, and the path begins where it is told to', () => {
+test('a key is known if one of several schemas reads it, and paths begin at the given one', () => {
   const schemas = [Inner, z.object({ z: z.number() })];
   expect(findUnknownFields(schemas, { x: 1, y: 1, z: 1 }, ['rows', 3]).fields.map(({ path }) => path)).toEqual([
     ['rows', 3, 'y'],
   ]);
 });
 
-test('lists the first and counts all', () => {
+test('lists the first ones and counts all', () => {
   const value = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`y${index}`, index]));
   const { fields, count } = findUnknownFields([Inner], value);
   expect(fields).toHaveLength(MAX_UNKNOWN_FIELDS);
   expect(count).toBe(1_000);
 });
 
-test('whether no key is known', () => {
+test('tells whether no key is known', () => {
   expect(knowsNoKey(Inner, { y: 1 })).toBe(true);
   expect(knowsNoKey(Inner.transform(String), { y: 1 })).toBe(true);
   expect(knowsNoKey(Inner, { x: 1, y: 1 })).toBe(false);
@@ -234,7 +234,7 @@ describe.each(bodies)('%s', (_name, body) => {
   const schema = jsonSchemaOf(body);
   const values = fromSchema(schema, (schema as { $defs?: Record<string, JsonSchema> }).$defs ?? {});
 
-  test('drops what is unknown and nothing else', () => {
+  test('drops only unknown fields', () => {
     fc.assert(
       fc.property(withExtraKeys(values), (value) => {
         const parsed = body.safeParse(value);

@@ -58,21 +58,21 @@ describe('an invitation', () => {
     return (await pool.query(sql, [sub])).rowCount ?? 0;
   }
 
-  test('binds in the very request that brings its address, once however many do', async () => {
+  test('makes its user a member in the first request with its address, once for many requests', async () => {
     const all = await Promise.all(Array.from({ length: 10 }, () => signIn({ email_verified: true })));
 
     expect(all.filter(({ membership }) => membership !== null)).toHaveLength(10);
     expect(await memberships()).toBe(1);
   });
 
-  test('waits for an address that is verified', async () => {
+  test('is not accepted before the address is verified', async () => {
     for (const claims of [{}, { email_verified: false }, { email_verified: 'no' }])
       expect(await signIn(claims)).toMatchObject({ membership: null });
 
     expect(await signIn({ email_verified: true })).toMatchObject({ membership: { role: 'MEMBER' } });
   });
 
-  test('binds an account whose address becomes the one invited', async () => {
+  test('is accepted by an account whose address changes to the invited one', async () => {
     await signIn({ email: 'other@example.test', email_verified: true });
     expect(await memberships()).toBe(0);
 
@@ -81,7 +81,7 @@ describe('an invitation', () => {
     });
   });
 
-  test('is not for an address that its account has left unverified', async () => {
+  test('is not accepted when its account changes to the invited address without verification', async () => {
     await signIn({ email: 'before@example.test', email_verified: true });
 
     expect(await signIn({})).toMatchObject({ membership: null });
@@ -89,7 +89,7 @@ describe('an invitation', () => {
     expect((await pool.query(sql, [sub])).rows).toEqual([{ email, email_verified_at: null }]);
   });
 
-  test('waits while its person is blocked', async () => {
+  test('is not accepted while the user is blocked', async () => {
     await signIn({});
     await pool.query('update app_user set is_disabled = true where subject = $1', [sub]);
     await expect(signIn({ email_verified: true })).rejects.toMatchObject({ status: 401 });
@@ -99,7 +99,7 @@ describe('an invitation', () => {
     expect(await signIn({ email_verified: true })).toMatchObject({ membership: { role: 'MEMBER' } });
   });
 
-  test('of a tenant that is being deleted is passed over', async () => {
+  test('of a tenant that is being deleted is skipped', async () => {
     await invite({ deletingAt: new Date() });
 
     await signIn({ email_verified: true });
@@ -107,7 +107,7 @@ describe('an invitation', () => {
     expect(await memberships()).toBe(1);
   });
 
-  test('binds with any number of others, a part in each request', async () => {
+  test('is accepted together with any number of others, a batch in each request', async () => {
     for (let n = 0; n < 109; n += 1) await invite();
 
     const after = [];
@@ -119,7 +119,7 @@ describe('an invitation', () => {
     expect(after).toEqual([50, 100, 110]);
   });
 
-  test('is found by capitals of ASCII alone', () => {
+  test('ignores the case of ASCII letters only', () => {
     expect(normalAddress('Ada.LOVELACE@Example.TEST')).toBe('ada.lovelace@example.test');
     expect(normalAddress('\u212aate@x.test')).toBe('\u212aate@x.test');
     expect(normalAddress('\u0130@x.test')).toBe('\u0130@x.test');

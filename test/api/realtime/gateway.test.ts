@@ -18,14 +18,14 @@ beforeAll(async () => {
 
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test('without a token that names somebody there is no socket', async () => {
+test('rejects a socket without a valid token', async () => {
   for (const token of [undefined, '', 'api_key abcdefgh', 'a.b.c'])
     await expect(openSocket(cluster.baseURL, token)).rejects.toMatchObject({
       data: { code: 'USER_AUTH_TOKEN_NOT_FOUND' },
     });
 });
 
-test('a page of an origin that is not on the list gets no socket', async () => {
+test('rejects a socket from an origin that is not listed', async () => {
   const auth = { token: await cluster.tokenFor(tenant.creator) };
   const connect = (origin: string) =>
     new Promise<boolean>((resolve) => {
@@ -50,7 +50,7 @@ test('a page of an origin that is not on the list gets no socket', async () => {
   expect(await connect('null')).toBe(false);
 });
 
-test('a run is watched from its first event to its end, each event once and in order, on whichever process', async () => {
+test('sends the events of a run from first to last, each once and in order, on every process', async () => {
   const graph = chain(Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, noop])), { done: true });
   const workflow = await aWorkflow(cluster, { tenant, ...graph });
   const sockets = await Promise.all(
@@ -71,7 +71,7 @@ test('a run is watched from its first event to its end, each event once and in o
   for (const socket of sockets) await socket[Symbol.asyncDispose]();
 });
 
-test('whoever comes back is told what came after lastSeq and nothing else', async () => {
+test('sends a client that reconnects only the events after lastSeq', async () => {
   const workflow = await aWorkflow(cluster, { tenant, ...chain({ step: noop }) });
   const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute?wait=20`)).body;
   await using socket = await cluster.socket(tenant.creator);
@@ -83,7 +83,7 @@ test('whoever comes back is told what came after lastSeq and nothing else', asyn
   expect(socket.messages.map(({ payload }) => payload.seq)).toEqual(Array.from({ length: seq - 3 }, (_, n) => n + 4));
 });
 
-test('the older word for a run still works, and no answer need be wanted', async () => {
+test('accepts the former event name for a run, and messages without an acknowledgement', async () => {
   const workflow = await aWorkflow(cluster, { tenant });
   const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute`)).body;
   await using socket = await cluster.socket(tenant.creator);
@@ -93,7 +93,7 @@ test('the older word for a run still works, and no answer need be wanted', async
   await eventually(() => expect(endOf(socket)).toBeDefined());
 });
 
-test('a question that a run asks arrives with what is needed to answer it', async () => {
+test('sends an ask of a run with the fields that are needed to answer it', async () => {
   const graph = chain(
     { ask: { type: 'dataCollection', title: 'Who?', fields: [{ key: 'name', required: true }] } },
     { who: '{{ctx.collectedData.name}}' },
@@ -117,7 +117,7 @@ test('a question that a run asks arrives with what is needed to answer it', asyn
   expect(endOf(socket)?.payload.output).toEqual({ who: 'Ada' });
 });
 
-test('a run that is stopped says so to whoever watches, within a second or so', async () => {
+test('tells watchers within about a second that a run was stopped', async () => {
   const workflow = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 5 } }) });
   const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute`)).body;
   await using socket = await cluster.socket(tenant.creator);
@@ -128,7 +128,7 @@ test('a run that is stopped says so to whoever watches, within a second or so', 
   await eventually(() => expect(endOf(socket)?.payload.status).toBe('CANCELLED'), 3_000);
 });
 
-test('an output too large for a message is left out, and read over HTTP', async () => {
+test('leaves out an output that is too large for a message; it is read over HTTP', async () => {
   const graph = chain({ big: code('return "x".repeat(20_000);', { outputVariable: 'text' }) });
   const workflow = await aWorkflow(cluster, { tenant, ...graph });
   const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute?wait=20`)).body;
@@ -146,7 +146,7 @@ test('an output too large for a message is left out, and read over HTTP', async 
   expect(read.output.text).toHaveLength(20_000);
 });
 
-test("another tenant's run, one that may not be read and one that is not there are refused in the same words", async () => {
+test('refuses a run of another tenant, an unreadable one and an unknown one with the same answer', async () => {
   const [own, foreign] = [await aWorkflow(cluster, { tenant }), await aWorkflow(cluster)];
   const member = await aMember(cluster, { tenant, rules: [{ object: `workflow:${newID()}`, action: 'read' }] });
   const ownRun = (await api().post(`T/workflows/${own.id}/execute`)).body.instanceID;
@@ -167,7 +167,7 @@ test("another tenant's run, one that may not be read and one that is not there a
   expect(socket.messages).toEqual([]);
 });
 
-test('a payload that makes no sense is refused', async () => {
+test('refuses a malformed payload', async () => {
   await using socket = await cluster.socket(tenant.creator);
 
   for (const payload of [null, {}, { instanceID: 'x' }, { instanceID: newID(), lastSeq: -1 }, 'text', [1]])
@@ -177,7 +177,7 @@ test('a payload that makes no sense is refused', async () => {
     });
 });
 
-test('the room of a tenant is for its members; other rooms are for nobody yet', async () => {
+test('admits members to the room of their tenant, and no client to other rooms', async () => {
   const stranger = await aUser(cluster);
   await using inside = await cluster.socket(tenant.creator);
   await using outside = await cluster.socket(stranger);
@@ -196,7 +196,7 @@ test('the room of a tenant is for its members; other rooms are for nobody yet', 
     expect(await socket.ask('join_room', name)).toMatchObject({ success: false, error: { code: 'PERMISSION_DENIED' } });
 });
 
-test('a user who is blocked is disconnected, and so is one who has left a tenant, who hears no more of its runs', async () => {
+test('disconnects a blocked user, and removes a user who left a tenant from the rooms of its runs', async () => {
   const workflow = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delaySeconds: 30 } }) });
   const { instanceID } = (await api().post(`T/workflows/${workflow.id}/execute`)).body;
   const [leaver, blocked] = [await aMember(cluster, { tenant, can: ['workflow.read'] }), await aUser(cluster)];

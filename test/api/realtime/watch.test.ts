@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-test('a watcher gets everything after lastSeq, page after page, each event once and in order', async () => {
+test('a watcher gets all events after lastSeq, page by page, each once and in order', async () => {
   const run = await aRun();
   await commit(run, 1_700);
   const seen: number[] = [];
@@ -36,7 +36,7 @@ test('a watcher gets everything after lastSeq, page after page, each event once 
   expect(seen).toEqual(numbers(101, 1_700));
 });
 
-test('what arrives twice or in the wrong order is delivered once and in order', async () => {
+test('duplicate and reordered messages are delivered once and in order', async () => {
   const run = await aRun();
   const seen: number[] = [];
   watch.watch(run.id, 0, collect(seen));
@@ -51,7 +51,7 @@ test('what arrives twice or in the wrong order is delivered once and in order', 
   expect(seen).toEqual(numbers(1, 6));
 });
 
-test('a lost message is read from Postgres as soon as a later one shows the hole', async () => {
+test('a lost message is read from Postgres as soon as a later one shows the gap', async () => {
   const run = await aRun();
   const seen: number[] = [];
   watch.watch(run.id, 0, collect(seen));
@@ -64,7 +64,7 @@ test('a lost message is read from Postgres as soon as a later one shows the hole
   expect(seen).toEqual(numbers(1, 5));
 });
 
-test('without any message at all the comparison finds what is missing within about a second', async () => {
+test('without messages, the comparison with Postgres finds missing events within about a second', async () => {
   const run = await aRun();
   const seen: number[] = [];
   watch.watch(run.id, 0, collect(seen));
@@ -74,7 +74,7 @@ test('without any message at all the comparison finds what is missing within abo
   await eventually(() => expect(seen).toEqual([1, 2, 3]), 2_500);
 });
 
-test('a watcher that comes later gets the whole story, and nobody gets anything twice', async () => {
+test('a late watcher gets all events, and no watcher gets an event twice', async () => {
   const run = await aRun();
   const [early, late]: [number[], number[]] = [[], []];
   watch.watch(run.id, 0, collect(early));
@@ -89,7 +89,7 @@ test('a watcher that comes later gets the whole story, and nobody gets anything 
   expect(early).toEqual(numbers(1, 12));
 });
 
-test('while commits and joins race, every watcher sees each event exactly once and in order', async () => {
+test('while commits and joins race, every watcher gets each event exactly once and in order', async () => {
   const run = await aRun();
   const all: number[][] = [];
 
@@ -108,7 +108,7 @@ test('while commits and joins race, every watcher sees each event exactly once a
   for (const seen of all) expect(seen).toEqual(numbers(1, run.seq));
 });
 
-test('a run that has ended is told in full, and then asks nothing of the database', async () => {
+test('the watcher of a finished run gets all events, and then causes no queries', async () => {
   const run = await aRun();
   await commit(run, 3);
   await end(run);
@@ -128,7 +128,7 @@ test('a run that has ended is told in full, and then asks nothing of the databas
   expect(state.asked).toBe(0);
 });
 
-test('a watcher that has stopped is told nothing more', async () => {
+test('a watcher that has stopped gets no more events', async () => {
   const run = await aRun();
   const seen: number[] = [];
   const stop = watch.watch(run.id, 0, collect(seen));
@@ -142,7 +142,7 @@ test('a watcher that has stopped is told nothing more', async () => {
   expect(seen).toEqual([1]);
 });
 
-test('whoever is slow is waited for, page by page, and does not hold up the others', async () => {
+test('a slow watcher gets its pages at its own pace, and does not delay the others', async () => {
   const run = await aRun();
   await commit(run, 2_000);
   const [slow, quick]: [number[], number[]] = [[], []];
@@ -163,7 +163,7 @@ test('whoever is slow is waited for, page by page, and does not hold up the othe
   expect(slow).toEqual(numbers(1, 2_000));
 });
 
-test('watching asks the run to be published for a minute', async () => {
+test('watching a run requests its publication for a minute', async () => {
   const run = await aRun();
   expect(await watchedFor(run)).toBeNull();
 
@@ -174,7 +174,7 @@ test('watching asks the run to be published for a minute', async () => {
   expect(await watchedFor(run)).toBeGreaterThan(50);
 });
 
-test('waiting for a run ends with the run, or with time', async () => {
+test('waiting for a run ends with the run or with the time limit', async () => {
   const run = await aRun();
   const begun = performance.now();
   await watch.waitForRun(run.id, 100);
@@ -188,7 +188,7 @@ test('waiting for a run ends with the run, or with time', async () => {
   expect(performance.now() - begun).toBeLessThan(5_000);
 });
 
-test('an outage of the database loses nothing', async () => {
+test('an outage of the database loses no events', async () => {
   const run = await aRun();
   const { state, pool: flaky } = observed(pool);
   await using other = createRunWatch({ pool: flaky, logger: testLogger });
@@ -217,7 +217,7 @@ async function aRun(): Promise<Run> {
   return { id, seq: 0 };
 }
 
-/** What the engine does: events and `seq` in one statement. Answers with what it would publish. */
+/** Writes events and `seq` in one statement, like the engine. Answers with the messages that the engine would publish. */
 async function commit(run: Run, count: number): Promise<RunBroadcast> {
   const rows = numbers(run.seq + 1, run.seq + count).map((seq) => eventOf(run, seq, 'SUCCESS'));
   return write(run, rows, 'RUNNING');
@@ -268,7 +268,7 @@ async function isMarked(run: Run): Promise<void> {
   await eventually(async () => expect(await watchedFor(run)).not.toBeNull());
 }
 
-/** The pool, with a count of what is asked of it, and a switch. */
+/** The pool, with a count of its queries and a switch. */
 function observed(real: Pool) {
   const state = { asked: 0, isDown: false };
   const query = (...args: unknown[]) => {

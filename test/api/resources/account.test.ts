@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test('a person who has never been here is known after the first request', async () => {
+test('a new user is stored by their first request', async () => {
   const email = `${newID()}@example.test`;
 
   const answer = await cluster.as({ email }).get('/api/v1/auth');
@@ -49,7 +49,7 @@ test('saving a configuration replaces it, also when two requests do so at once',
   expect(Object.keys(body.userConfig.config)).toHaveLength(1);
 });
 
-test('the configuration of a tenant that is not there, or not theirs, is a 404', async () => {
+test("the configuration of an unknown tenant, or of another user's tenant, is a 404", async () => {
   const tenant = await aTenant(cluster);
   const stranger = await aUser(cluster);
 

@@ -41,7 +41,7 @@ async function expectRefusedEverywhere(key: TestKey): Promise<void> {
 }
 
 describe('a new key', () => {
-  test('is shown once, may do what it was given and nothing else', async () => {
+  test('is shown once, and has the given permissions and no others', async () => {
     const apiKey = await create({ apiKeyName: 'Batch', apiKeyPermissions: ['workflow.list', 'workflow.read'] });
 
     expect(apiKey.key).toMatch(/^[0-9a-f]{64}$/);
@@ -57,14 +57,14 @@ describe('a new key', () => {
     expect(await client.get('T/apikeys')).toMatchObject(denied);
   });
 
-  test('is taken in both headers, and the Authorization header decides', async () => {
+  test('is accepted in both headers, and the Authorization header takes precedence', async () => {
     const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
-    const nobody = cluster.as(undefined).in(tenant);
+    const anonymous = cluster.as(undefined).in(tenant);
 
     const forms: Record<string, string>[] = [{ authorization: `api_key ${apiKey.key}` }, { 'x-api-key': apiKey.key }];
-    for (const headers of forms) expect((await nobody.get('T/workflows', headers)).status).toBe(200);
+    for (const headers of forms) expect((await anonymous.get('T/workflows', headers)).status).toBe(200);
     expect(
-      await nobody.get('T/workflows', { authorization: 'Bearer nonsense', 'x-api-key': apiKey.key }),
+      await anonymous.get('T/workflows', { authorization: 'Bearer nonsense', 'x-api-key': apiKey.key }),
     ).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
     for (const wrong of [
       '',
@@ -73,10 +73,10 @@ describe('a new key', () => {
       `${apiKey.key.slice(0, 8)}${'0'.repeat(56)}`,
       `${apiKey.key}0`,
     ])
-      expect((await nobody.get('T/workflows', { authorization: `api_key ${wrong}` })).status).toBe(401);
+      expect((await anonymous.get('T/workflows', { authorization: `api_key ${wrong}` })).status).toBe(401);
   });
 
-  test('lasts 90 days, as long as is asked for, or for ever', async () => {
+  test('expires after 90 days, after the requested time, or never', async () => {
     const usual = await create({ apiKeyName: 'usual' });
     const days = (Date.parse(String(usual.apiKeyExpiry)) - Date.now()) / 86_400_000;
     expect(days).toBeGreaterThan(89.9);
@@ -90,7 +90,7 @@ describe('a new key', () => {
     expect(past.body.error.message).toContain('apiKeyExpiry');
   });
 
-  test('cannot be given what its creator does not hold', async () => {
+  test('cannot have a permission that its creator does not hold', async () => {
     const member = await aMember(cluster, { tenant, can: ['apikey.create', 'apikey.update', 'workflow.read'] });
     const api = cluster.as(member).in(tenant);
 
@@ -102,7 +102,7 @@ describe('a new key', () => {
     expect(await api.patch(`T/apikeys/${body.apiKey.id}`, more)).toMatchObject(denied);
   });
 
-  test('knows both spellings of a permission, and refuses what is none by its name', async () => {
+  test('accepts both spellings of a permission, and names an unknown one in the error', async () => {
     const apiKey = await create({
       apiKeyName: 'k',
       apiKeyPermissions: ['cronJob.create', 'cronjob.create', 'ai.execute'],
@@ -116,7 +116,7 @@ describe('a new key', () => {
 });
 
 describe('a permission on all of a resource, or on everything', () => {
-  test('is one rule, in any capitals, and may be given by whoever holds all of it', async () => {
+  test('is one rule, in any letter case, and can be granted by a creator who holds all of it', async () => {
     const apiKey = await create({ apiKeyTitle: '  All workflows  ', apiKeyPermissions: ['Workflow.*', 'workflow.*'] });
     expect(apiKey).toMatchObject({ apiKeyName: 'All workflows', apiKeyPermissions: ['workflow.*'] });
     const { rows } = await cluster.pool.query('select object, action from policy_rule where subject = $1', [apiKey.id]);
@@ -131,7 +131,7 @@ describe('a permission on all of a resource, or on everything', () => {
     expect((await admin().post('T/apikeys', { apiKeyName: 'k', apiKeyPermissions: ['unicorn.*'] })).status).toBe(400);
   });
 
-  test('cannot be given by whoever holds each action of today, or is denied one', async () => {
+  test('cannot be granted by a creator who holds only each present action, or is denied one', async () => {
     const actions = ['list', 'create', 'read', 'update', 'delete', 'execute', 'test', 'export'] as const;
     const each = actions.map((action) => `workflow.${action}` as const);
     const whole = [{ object: 'workflow:*', action: '*' }];
@@ -149,7 +149,7 @@ describe('a permission on all of a resource, or on everything', () => {
   });
 });
 
-test('the answer with a raw key is kept by nothing on its way, and no name is empty', async () => {
+test('the answer with a raw key is not cached, and an empty name is rejected', async () => {
   const created = await admin().post('T/apikeys', { apiKeyName: 'k' });
   const cloned = await admin().post(`T/apikeys/${created.body.apiKey.id}/clone`);
   for (const { headers } of [created, cloned]) expect(headers.get('cache-control')).toBe('no-store');
@@ -161,13 +161,13 @@ test('the answer with a raw key is kept by nothing on its way, and no name is em
     });
 });
 
-test('the clone of a key that has expired lasts as long as a new one', async () => {
+test('the clone of an expired key has the lifetime of a new one', async () => {
   const expired = await anApiKey(cluster, { tenant, expiresAt: new Date(Date.now() - 1_000) });
   const { body } = await admin().post(`T/apikeys/${expired.id}/clone`);
   expect((Date.parse(body.apiKey.apiKeyExpiry) - Date.now()) / 86_400_000).toBeGreaterThan(89);
 });
 
-test('a key lies in a folder, by which the list can be narrowed', async () => {
+test('a key has a folder, and the list can be filtered by folder', async () => {
   const folderID = newID();
   const apiKey = await create({ apiKeyName: 'k', folderID });
   await create({ apiKeyName: 'elsewhere', folderID: newID() });
@@ -180,7 +180,7 @@ test('a key lies in a folder, by which the list can be narrowed', async () => {
 });
 
 describe('roles of a key', () => {
-  test('give it what they hold, from creation or by an update, until they are taken away', async () => {
+  test('give it their permissions, at creation or by an update, until they are removed', async () => {
     const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
     const apiKey = await create({ apiKeyName: 'by role', roleIDs: [role.id] });
     const client = cluster.withKey(apiKey).in(tenant);
@@ -195,7 +195,7 @@ describe('roles of a key', () => {
     expect((await client.get('T/workflows')).status).toBe(200);
   });
 
-  test('cannot be stronger than whoever gives them, nor those of another tenant', async () => {
+  test('cannot hold more than the caller, nor belong to another tenant', async () => {
     const strong = await aRole(cluster, { tenant, can: ['workflow.delete'] });
     const member = await aMember(cluster, { tenant, can: ['apikey.create', 'apikey.update'] });
     const api = cluster.as(member).in(tenant);
@@ -210,7 +210,7 @@ describe('roles of a key', () => {
   });
 });
 
-test('a key may make so many requests a minute, over all processes, and is told what is left', async () => {
+test('a key has a rate limit a minute over all processes, and each answer tells the rest', async () => {
   await using few = await startCluster({ workers: false, apis: 2, settings: { API_KEY_REQUESTS_PER_MINUTE: '5' } });
   const own = await aTenant(few);
   const apiKey = await anApiKey(few, { tenant: own, can: ['workflow.list'] });
@@ -238,8 +238,8 @@ test('a key may make so many requests a minute, over all processes, and is told 
   expect((await few.as(own.creator).in(own).get('T/workflows')).headers.get('ratelimit-limit')).toBeNull();
 });
 
-describe('a key stops at once, in every process', () => {
-  test('when it is deleted, and works again when somebody enables it', async () => {
+describe('a key is rejected at once, in every process', () => {
+  test('when it is disabled or deleted, and accepted again when it is enabled', async () => {
     const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
     for (const { baseURL } of cluster.apis)
       expect((await cluster.withKey(apiKey, { baseURL }).in(tenant).get('T/workflows')).status).toBe(200);
@@ -265,7 +265,7 @@ describe('a key stops at once, in every process', () => {
     await expectRefusedEverywhere(apiKey);
   });
 
-  test('when its creator is blocked, and says so', async () => {
+  test('when its creator is blocked, with a message that says so', async () => {
     const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
     const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
     expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
@@ -277,7 +277,7 @@ describe('a key stops at once, in every process', () => {
     expect(body.error.message).toContain('blocked');
   });
 
-  test('when a permission is taken from it', async () => {
+  test('when one of its permissions is revoked', async () => {
     const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list', 'workflow.read'] });
     await admin().patch(`T/apikeys/${apiKey.id}`, { apiKeyPermissions: [] });
     for (const { baseURL } of cluster.apis)
@@ -292,8 +292,8 @@ describe('a key stops at once, in every process', () => {
   });
 });
 
-describe('a key may do no more than its creator', () => {
-  test('in decisions, in lists and in what it grants, from the next request on', async () => {
+describe('a key has at most the permissions of its creator', () => {
+  test('in decisions, in lists and in grants, from the next request on', async () => {
     const creator = await aMember(cluster, { tenant });
     await grantTo(creator.id, [{ object: '*', action: '*' }]);
     const can = ['workflow.list', 'workflow.read', 'workflow.delete', 'apikey.create'] as const;
@@ -319,7 +319,7 @@ describe('a key may do no more than its creator', () => {
     expect(await client.post('T/apikeys', ask)).toMatchObject(denied);
   });
 
-  test('so an admin who is one no more cannot make themselves one again with a key of before', async () => {
+  test('so a former admin cannot become admin again with an older key', async () => {
     const own = await aTenant(cluster);
     const second = await aMember(cluster, { tenant: own });
     const asFirst = cluster.as(own.creator).in(own);
@@ -338,7 +338,7 @@ describe('a key may do no more than its creator', () => {
     expect(answer).toMatchObject(denied);
   });
 
-  test('and what is denied to the one or the other is denied to it', async () => {
+  test('and a deny rule on either of them applies to it', async () => {
     const workflow = await aWorkflow(cluster, { tenant });
     const rule = { object: `workflow:${workflow.id}`, action: 'read', effect: 'deny' } as const;
     for (const denies of ['key', 'creator']) {
@@ -357,7 +357,7 @@ describe('a key may do no more than its creator', () => {
   });
 });
 
-test('a key whose creator has left has lost what it had, also when they come back', async () => {
+test('a key whose creator has left has lost its permissions, also when the creator comes back', async () => {
   const creator = await aMember(cluster, { tenant, can: ['workflow.list'] });
   const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
   const apiKey = await anApiKey(cluster, { tenant, creator, can: ['workflow.list'] });
@@ -378,7 +378,7 @@ test('a key whose creator has left has lost what it had, also when they come bac
   expect(rows).toEqual([]);
 });
 
-test('to make a key last longer one must hold all that it may do', async () => {
+test('extending a key requires all of its permissions', async () => {
   const inAnHour = (hours: number) => new Date(Date.now() + hours * 3_600_000);
   const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.delete'], expiresAt: inAnHour(2) });
   const expired = await anApiKey(cluster, { tenant, can: ['workflow.delete'], expiresAt: inAnHour(-1) });
@@ -393,7 +393,7 @@ test('to make a key last longer one must hold all that it may do', async () => {
   expect((await cluster.withKey(expired).in(tenant).get('T/workflows')).status).toBe(403);
 });
 
-describe('a key is nobody', () => {
+describe('a key is not accepted', () => {
   test('in another tenant, even in one of its creator', async () => {
     const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
     const other = await aTenant(cluster, { creator: tenant.creator });
@@ -402,7 +402,7 @@ describe('a key is nobody', () => {
     expect(await cluster.withKey(apiKey).in({ id: newID() }).get('T/workflows')).toMatchObject(denied);
   });
 
-  test('outside every tenant, and as the bearer token of a person', async () => {
+  test('outside of tenants, and as the bearer token of a user', async () => {
     const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
     const refused = { status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } };
 
@@ -416,8 +416,8 @@ describe('a key is nobody', () => {
   });
 });
 
-describe('what a key does', () => {
-  test('is done as the key, for its creator: assets are both of theirs, runs go on as the key', async () => {
+describe('the actions of a key', () => {
+  test("are recorded as the key's: key and creator own the assets, and runs continue as the key", async () => {
     const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.create', 'workflow.list'] });
     const client = cluster.withKey(apiKey).in(tenant);
 
@@ -437,7 +437,7 @@ describe('what a key does', () => {
     });
   });
 
-  test('in a workflow below is checked as the key: what its creator may do is not enough', async () => {
+  test("in a sub-workflow are checked as the key's: the rights of its creator are not enough", async () => {
     const child = await aWorkflow(cluster, { tenant });
     const parent = await aWorkflow(cluster, {
       tenant,
@@ -454,7 +454,7 @@ describe('what a key does', () => {
     expect(allowed.body).toMatchObject({ status: 'COMPLETED' });
   });
 
-  test('stops where the key stops: a run under way may call nothing more in its name', async () => {
+  test('end with the key: a run in progress calls nothing further on its behalf', async () => {
     const child = await aWorkflow(cluster, { tenant });
     const steps = {
       first: { type: 'delay', delaySeconds: 1 },
@@ -471,7 +471,7 @@ describe('what a key does', () => {
     expect(run.body).toMatchObject({ status: 'FAILED', error: { code: 'NODE_FAILED', nodeID: 'call' } });
   });
 
-  test('is written down as the time of its last use', async () => {
+  test('update the time of its last use', async () => {
     const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
     expect((await admin().get(`T/apikeys/${apiKey.id}`)).body.apiKey.lastUsedAt).toBeNull();
 
@@ -484,7 +484,7 @@ describe('what a key does', () => {
   });
 });
 
-test('a clone may do the same, has a key of its own, and waits to be enabled', async () => {
+test('a clone has the same permissions and a key of its own, and is disabled at first', async () => {
   const apiKey = await anApiKey(cluster, { tenant, can: ['workflow.list'] });
 
   const { status, body } = await admin().post(`T/apikeys/${apiKey.id}/clone`);
@@ -497,7 +497,7 @@ test('a clone may do the same, has a key of its own, and waits to be enabled', a
   expect((await cluster.withKey(body.apiKey).in(tenant).get('T/workflows')).status).toBe(200);
 });
 
-test('a key with every permission still is not its creator: another key cannot be made stronger than it', async () => {
+test('a key with every permission still is not its creator: it cannot make another key stronger than itself', async () => {
   const maker = await anApiKey(cluster, { tenant, can: ['apikey.create', 'workflow.read'] });
   const client = cluster.withKey(maker).in(tenant);
 
@@ -508,7 +508,7 @@ test('a key with every permission still is not its creator: another key cannot b
   expect(body.apiKey).toMatchObject({ creatorID: tenant.creator.id, createdByApiKeyID: maker.id });
 });
 
-test('lists show the keys the caller may read, and search by name', async () => {
+test('lists show the keys that the caller may read, and can be searched by name', async () => {
   const own = await aTenant(cluster);
   const mine = await anApiKey(cluster, { tenant: own });
   const member = await aMember(cluster, { tenant: own, can: ['apikey.list'], rules: [] });

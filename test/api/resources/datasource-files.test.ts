@@ -32,7 +32,7 @@ function aTable(size: number): Buffer {
 }
 
 describe('a file', () => {
-  test('comes back byte for byte, to be saved and nothing else', async () => {
+  test('is downloaded byte for byte, as an attachment', async () => {
     const text = `${aTable(3 * MB + 17)}`;
 
     const { status, body } = await upload("../../Umsätze 'Q1'.csv", text);
@@ -60,7 +60,7 @@ describe('a file', () => {
     });
   });
 
-  test('lies in pieces of a megabyte at most', async () => {
+  test('is stored in pieces of a megabyte at most', async () => {
     const { body } = await upload('a.csv', aTable(10 * MB));
 
     const { rows } = await cluster.context.pool.query<{ size: number }>(
@@ -84,7 +84,7 @@ describe('a file', () => {
     ['application/json', 'a.jsonl', Buffer.from('{"a":1}\n{"a":2}\n')],
     ['application/vnd.apache.parquet', 'a', Buffer.from('PAR1....PAR1')],
     ['application/vnd.sqlite3', 'a.csv', Buffer.from('SQLite format 3\0...')],
-  ])('is %s by what is in it', async (type, name, bytes) => {
+  ])('is %s, judged by its content', async (type, name, bytes) => {
     expect((await upload(name, bytes)).body.fileType).toBe(type);
   });
 
@@ -94,7 +94,7 @@ describe('a file', () => {
     ['a program', Buffer.from('\x7fELF\x02\x01\x01\0', 'latin1')],
     ['an archive', Buffer.from('PK\x03\x04 evil.sh')],
     ['an old workbook', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
-  ])('that is %s is refused, whatever its name', async (_what, bytes) => {
+  ])('that is %s is refused under any name', async (_what, bytes) => {
     expect(await upload('a.csv', bytes)).toMatchObject({
       status: 400,
       body: { error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('file: must be CSV') } },
@@ -119,7 +119,7 @@ describe('a file', () => {
     expect(rows).toEqual([]);
   });
 
-  test("is not another tenant's to see, nor a member's who may not", async () => {
+  test('cannot be read from another tenant, nor by a member without the permission', async () => {
     const { body } = await upload('a.csv', 'a\n1\n');
     const other = await aTenant(cluster);
     const lister = await aMember(cluster, { tenant, can: ['datasource.list'] });
@@ -132,7 +132,7 @@ describe('a file', () => {
   });
 });
 
-test('the files of a tenant have a limit together, also when several come at once', async () => {
+test('the files of a tenant share one limit, also for concurrent uploads', async () => {
   const full = await aTenant(cluster);
   await cluster.context.pool.query(
     `insert into tenant_file (id, tenant_id, file_name, file_type, file_size, digest, creator_id)

@@ -50,7 +50,7 @@ function create(more: object = {}, as = api, headers = {}) {
   return as.post('T/datasources', { ...body, ...more }, headers);
 }
 
-/** The options of a row, as they are and in clear. */
+/** The options of a row, as stored and decrypted. */
 async function stored(id: string) {
   const { rows } = await cluster.pool.query(
     'select datasource_type as type, datasource_options as options from datasource where id = $1',
@@ -64,7 +64,7 @@ async function stored(id: string) {
 }
 
 describe('creating a datasource', () => {
-  test('stores its secrets sealed, shows them as the mask, and lets its creator do anything with it', async () => {
+  test('stores secrets encrypted, masks them, and gives its creator every permission on it', async () => {
     const member = await aMember(cluster, { tenant, can: ['datasource.create'] });
     const own = cluster.as(member).in(tenant);
 
@@ -97,7 +97,7 @@ describe('creating a datasource', () => {
     expect((await own.delete(`T/datasources/${datasourceID}`)).status).toBe(200);
   });
 
-  test('fills in what the type has defaults for, and leaves out what it does not know and says so', async () => {
+  test('fills in the defaults of the type, and drops unknown options and names them', async () => {
     const { body } = await create({ datasourceOptions: { ...theServer, apiToken: 'topsecret' } }, api, lenient);
     const { sealed, clear } = await stored(body.datasource.id);
 
@@ -106,11 +106,11 @@ describe('creating a datasource', () => {
     expect(body.unknownFields).toEqual([{ path: ['datasourceOptions', 'apiToken'], message: 'not known here' }]);
   });
 
-  test('names unknown options also where the type is the stored one, and refuses them if asked to', async () => {
+  test('names unknown options also when the type comes from the stored row, and rejects them with strict handling', async () => {
     const { id } = (await create()).body.datasource;
     const datasourceOptions = details({ pasword: 'secret', additionalOptions: { connectTimeOut: 3 } });
     const unknownFields = [
-      // The password is there as well, so that is not what was meant.
+      // The password is present as well, so it is not suggested.
       { path: ['datasourceOptions', 'connectionDetails', 'pasword'], message: 'not known here' },
       {
         path: ['datasourceOptions', 'connectionDetails', 'additionalOptions', 'connectTimeOut'],
@@ -143,7 +143,7 @@ describe('creating a datasource', () => {
       /connectionDetails\.password: is the mask/,
     ],
     ['a folder that is no id', { folderID: 'x' }, /^folderID: /],
-  ])('refuses %s by its place', async (_what, more, message) => {
+  ])('refuses %s and names the path', async (_what, more, message) => {
     const answer = await create(more);
     expect(answer).toMatchObject({
       status: 400,
@@ -152,7 +152,7 @@ describe('creating a datasource', () => {
     expect(answer.body.error.details.issues[0].path.length).toBeGreaterThan(0);
   });
 
-  test('happens once for one idempotency key, and what is kept of it holds no secret', async () => {
+  test('happens once for one idempotency key, and the stored answer holds no secret', async () => {
     const headers = { 'Idempotency-Key': newID() };
     const body = {
       datasourceTitle: 'Once',
@@ -176,7 +176,7 @@ describe('creating a datasource', () => {
 describe('a datasource that is the tenant’s own database', () => {
   const ownDatabase = { datasourceTitle: 'Own', datasourceType: 'tenantdb', datasourceOptions: {} };
 
-  test('needs no words, and whoever makes one must be allowed to execute SQL there', async () => {
+  test('needs no options, and its creator must be allowed to execute SQL there', async () => {
     const can = ['datasource.create', 'datasource.update'] as const;
     const rules = [{ object: 'database:*', action: 'execute' }];
     const may = cluster.as(await aMember(cluster, { tenant, can, rules })).in(tenant);
@@ -200,7 +200,7 @@ describe('a datasource that is the tenant’s own database', () => {
 });
 
 describe('the list', () => {
-  test('holds what the caller may read, newest first, by title, folder and type', async () => {
+  test('holds the datasources that the caller may read, newest first, by title, folder and type', async () => {
     const own = await aTenant(cluster);
     const admin = cluster.as(own.creator).in(own);
     const folderID = newID();
@@ -226,7 +226,7 @@ describe('the list', () => {
 });
 
 describe('an update', () => {
-  test('keeps a secret whose mask comes back, takes a new one, and clears one that is empty', async () => {
+  test('keeps a secret when its mask is sent back, stores a new one, and clears an empty one', async () => {
     const { id, datasourceOptions } = (await create({ datasourceOptions: details({ password: 'first' }) })).body
       .datasource;
     const passwordAfter = async (options: object) => {
@@ -244,7 +244,7 @@ describe('an update', () => {
     expect(await passwordAfter(details({ password: '' }))).toMatchObject({ connectionDetails: { password: '' } });
   });
 
-  test('leaves what it does not mention, and a change of the options forgets the last test', async () => {
+  test('keeps the fields it does not mention, and resets the last test when options change', async () => {
     const { id } = (await create({ datasourceDescription: 'words', datasourceTags: ['a', 'b'] })).body.datasource;
     await api.post(`T/datasources/${id}/test`);
 
@@ -262,7 +262,7 @@ describe('an update', () => {
     expect(moved.body.datasource).toMatchObject({ connectionStatus: 'unknown', testedAt: null });
   });
 
-  test('of two at once loses neither', async () => {
+  test('keeps the changes of two concurrent updates', async () => {
     const { id } = await aDatasource(cluster, { tenant });
     const answers = await Promise.all([
       api.patch(`T/datasources/${id}`, { datasourceTitle: 'Both' }),
@@ -277,7 +277,7 @@ describe('an update', () => {
   });
 
   const other = datasourceTypes.find((type) => type !== 'postgresql');
-  test('of the type wants options, takes no mask for the old ones, and waits until no query needs it', async ({
+  test('of the type needs options, accepts no mask, and is refused while a query uses the datasource', async ({
     skip,
   }) => {
     skip(!other, 'there is one type only');
@@ -297,7 +297,7 @@ describe('an update', () => {
 });
 
 describe('a copy', () => {
-  test('has the secrets of the original, sealed for its own row', async () => {
+  test('has the secrets of the original, encrypted for its own row', async () => {
     const { id } = (await create({ datasourceTitle: 'x'.repeat(255) })).body.datasource;
 
     const copied = await api.post(`T/datasources/${id}/clone`);
@@ -314,7 +314,7 @@ describe('a copy', () => {
 });
 
 describe('deleting a datasource', () => {
-  test('takes its data queries with it and every rule on them, and nothing else', async () => {
+  test('deletes its data queries and every rule on them, and nothing else', async () => {
     const own = await aTenant(cluster);
     const admin = cluster.as(own.creator).in(own);
     const [gone, kept] = [await aDatasource(cluster, { tenant: own }), await aDatasource(cluster, { tenant: own })];
@@ -337,7 +337,7 @@ describe('deleting a datasource', () => {
     expect((await admin.delete(`T/datasources/${gone.id}`)).status).toBe(404);
   });
 
-  test('and adding a query to it at the same moment end in one order or the other', async () => {
+  test('while a query is added to it: one of the two happens first', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id: datasourceID } = await aDatasource(cluster, { tenant });
       const body = { dataQueryTitle: 'Late', datasourceID, dataQueryOptions: { query: 'select 1' } };
@@ -354,10 +354,10 @@ describe('deleting a datasource', () => {
   });
 });
 
-describe('trying a connection', () => {
+describe('testing a connection', () => {
   const tryOut = (body: object, as = api) => as.post('T/datasources/test', { datasourceType: 'postgresql', ...body });
 
-  test('says that it works, and stores nothing', async () => {
+  test('reports success, and stores nothing', async () => {
     const own = await aTenant(cluster);
     const answer = await tryOut({ datasourceOptions: details() }, cluster.as(own.creator).in(own));
 
@@ -369,14 +369,14 @@ describe('trying a connection', () => {
     ['a wrong password', { password: 'topsecret' }, 'authentication'],
     ['a closed port', { password: 'topsecret', port: 1 }, 'unreachable'],
     ['an address of the inside', { password: 'topsecret', host: '10.0.0.1' }, 'not-allowed'],
-  ])('tells of %s without the secret', async (_what, more, reason) => {
+  ])('reports %s without the secret', async (_what, more, reason) => {
     const answer = await tryOut({ datasourceOptions: details(more) });
 
     expect(answer).toMatchObject({ status: 502, body: { error: { code: 'UPSTREAM_FAILED', details: { reason } } } });
     expect(JSON.stringify(answer.body)).not.toContain('topsecret');
   });
 
-  test('takes the stored secret for a mask, for whoever may change the datasource it belongs to', async () => {
+  test('uses the stored secret for a mask, if the caller may update the datasource', async () => {
     const { id: datasourceID } = (await create()).body.datasource;
     const datasourceOptions = details({ password: MASK });
     const rules = (...actions: string[]) => actions.map((action) => ({ object: `datasource:${datasourceID}`, action }));
@@ -394,7 +394,7 @@ describe('trying a connection', () => {
     });
   });
 
-  test('of what is stored is noted with it, whichever way it went', async () => {
+  test('of a stored datasource stores the result, success or failure', async () => {
     const { id } = (await create()).body.datasource;
     const status = async () => (await api.get(`T/datasources/${id}`)).body.datasource;
 
@@ -409,8 +409,8 @@ describe('trying a connection', () => {
   });
 });
 
-describe('what is told of a datasource', () => {
-  test('the schemas say how each type is reached, with a form and something to start with', async () => {
+describe('descriptions of a datasource', () => {
+  test('the schemas tell for each type its options, with a form and an example', async () => {
     const { body } = await api.get('T/datasources/schemas');
     const { postgresql } = body.schemas;
 
@@ -449,7 +449,7 @@ describe('what is told of a datasource', () => {
     });
   });
 
-  test('one can look around in it, a step at a time', async () => {
+  test('its structure can be browsed step by step', async () => {
     const { id } = await aDatasource(cluster, { tenant });
 
     const top = await api.get(`T/datasources/${id}/metadata`);
@@ -460,7 +460,7 @@ describe('what is told of a datasource', () => {
     expect((await api.get(`T/datasources/${id}/metadata?path=a&path=b&path=`)).status).toBe(400);
   });
 
-  test('its usage names the queries and workflows one may see and counts the others', async () => {
+  test('its usage names the queries and workflows that the caller may read, and counts the others', async () => {
     const { id } = await aDatasource(cluster, { tenant });
     const [seen, hidden] = [
       await aDataQuery(cluster, { tenant, datasource: { id }, title: 'Seen' }),
@@ -489,7 +489,7 @@ describe('what is told of a datasource', () => {
     });
   });
 
-  test('a role that was given one loses it with the datasource', async () => {
+  test('deleting a datasource removes it from the roles that grant it', async () => {
     const { id } = await aDatasource(cluster, { tenant });
     const role = await aRole(cluster, { tenant, can: ['datasource.list'] });
     const assetPermissions = [{ resourceType: 'datasource', resourceID: id, action: 'read' }];

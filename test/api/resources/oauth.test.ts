@@ -11,7 +11,7 @@ import type { Answer, Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { publicURL, testLogger } from '../../support/environment.ts';
 import { aMember, anApiKey, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';
-import { connecting, nobody, type OidcProvider, startOidcProvider } from '../../support/oidc-provider.ts';
+import { connecting, denyingAccount, type OidcProvider, startOidcProvider } from '../../support/oidc-provider.ts';
 
 const ui = 'https://admin.example.com';
 const ada = 'ada@example.com';
@@ -54,7 +54,7 @@ beforeEach(async () => {
 
 const aBrowser = () => createBrowser({ [publicURL]: cluster.baseURL });
 
-/** The address to go to, asked for by a page of the UI. */
+/** Requests the authorization URL as a page of the UI. */
 async function begin(
   browser: Browser,
   { who = api, query = '', headers = {} }: { who?: Client; query?: string; headers?: Record<string, string> } = {},
@@ -71,7 +71,7 @@ interface Told {
   origin: string;
 }
 
-/** What the page at the end tells, and whom. */
+/** Message of the final page, and the origin that it is sent to. */
 function told({ text }: Pick<Visit, 'text'>): Told {
   const read = (name: string) => {
     const [, value = ''] = new RegExp(`data-${name}="([^"]*)"`).exec(text) ?? [];
@@ -97,7 +97,7 @@ async function tokensOf(id: string): Promise<{ accessToken: string; refreshToken
   return JSON.parse(cluster.context.secrets.open(String(tokens), sealedColumns.oauthTokens.context(id)));
 }
 
-/** As if the access token were at its end. */
+/** Makes the access token expire. */
 async function expire(id: string, seconds = 1): Promise<void> {
   await cluster.pool.query(
     `update oauth_connection set refresh_at = now() - interval '1 hour', expires_at = now() - make_interval(secs => $2), refreshed_at = null where id = $1`,
@@ -118,14 +118,14 @@ async function aRestDatasource(oauthConnectionID: string): Promise<string> {
   return answer.body.datasource.id;
 }
 
-/** Who the provider says that the token is of. */
+/** The account that the provider reports for the token. */
 function whoAmI(datasourceID: string): Promise<Answer> {
   const dataQuery = { dataQueryTitle: 'Me', datasourceID, dataQueryOptions: { apiEndpoint: '/me' } };
   return api.patch('T/queries/queryTest', { dataQuery });
 }
 
 describe('an account', () => {
-  test('is connected by a window that a page opens, and the page is told', async () => {
+  test('is connected by a window that a page opens, and the page gets the result', async () => {
     const browser = aBrowser();
     const url = new URL(await begin(browser));
     const end = await browser.visit(url.href, { as: ada });
@@ -173,7 +173,7 @@ describe('an account', () => {
     });
   });
 
-  test('is connected by a browser that is sent to the start itself', async () => {
+  test('is connected by a browser that is sent to the start route directly', async () => {
     const browser = aBrowser();
     const authorization = `Bearer ${await cluster.tokenFor(tenant.creator)}`;
     const headers = { authorization, referer: `${ui}/settings` };
@@ -188,7 +188,7 @@ describe('an account', () => {
     expect(told(end)).toMatchObject({ message: { type: 'OAUTH_SUCCESS' }, origin: ui });
   });
 
-  test('is connected again in its old place', async () => {
+  test('is connected again under the same id', async () => {
     const id = await connect();
     const before = await tokensOf(id);
 
@@ -199,7 +199,7 @@ describe('an account', () => {
     expect((await api.get('T/oauth-connections')).body.totalCount).toBe(1);
   });
 
-  test('belongs to whoever connected it, also by an API key, and to nobody of another tenant', async () => {
+  test('can be read by its owner, also by an API key of theirs, and not from another tenant', async () => {
     const key = await anApiKey(cluster, { tenant, can: ['datasource.update'] });
     const browser = aBrowser();
     const { message } = told(await browser.visit(await begin(browser, { who: cluster.withKey(key) }), { as: ada }));
@@ -226,7 +226,7 @@ describe('an account', () => {
     });
   });
 
-  test('is not forgotten while a datasource uses it, and then with its rules', async () => {
+  test('is not deleted while a datasource uses it, and its rules are deleted with it', async () => {
     const id = await connect();
     const datasourceID = await aRestDatasource(id);
 
@@ -243,21 +243,21 @@ describe('an account', () => {
   });
 });
 
-describe('the way back', () => {
+describe('the callback', () => {
   const failure = (error: string | RegExp) => ({
     type: 'OAUTH_FAILURE',
     error: typeof error === 'string' ? error : expect.stringMatching(error),
   });
 
-  /** Everything but the last step: where the provider sends the browser back to. */
+  /** Visits everything but the last step. Answers with the address that the provider redirects the browser to. */
   async function almost(browser: Browser, as = ada): Promise<URL> {
     const { url } = await browser.visit(await begin(browser), { as, until: callback });
     return new URL(url);
   }
 
-  test('says no when the person does', async () => {
+  test('reports that the user denied access', async () => {
     const browser = aBrowser();
-    const back = await almost(browser, nobody);
+    const back = await almost(browser, denyingAccount);
 
     const first = told(await browser.visit(back.href));
     const second = told(await browser.visit(back.href));
@@ -266,7 +266,7 @@ describe('the way back', () => {
     expect(second.message).toMatchObject(failure(/has been finished/));
   });
 
-  test('is gone once', async () => {
+  test('works once', async () => {
     const browser = aBrowser();
     const back = await almost(browser);
 
@@ -278,12 +278,12 @@ describe('the way back', () => {
     expect((await api.get('T/oauth-connections')).body.totalCount).toBe(1);
   });
 
-  test('is for the browser that began, which another does not hinder', async () => {
+  test('works only in the browser that began the flow, and other flows do not interfere', async () => {
     const [browser, other] = [aBrowser(), aBrowser()];
     const back = await almost(browser);
     const theirs = await almost(other);
     const cookies = aBrowser();
-    // Even with the cookie of a way of its own under the name of this one.
+    // A cookie of another flow, stored under the name of this one, is refused too.
     const flow = (await cluster.pool.query<{ id: string }>('select id from oauth_flow order by id')).rows;
     cookies.take(publicURL, new Headers([['set-cookie', `gantry-oauth-${flow[0]?.id}=${newID()}; Path=/`]]));
 
@@ -296,7 +296,7 @@ describe('the way back', () => {
     expect(told(await other.visit(swapped.href)).message).toMatchObject(failure(/refused the request: invalid_grant/));
   });
 
-  test('wants a state of ours, of this provider, and no older than ten minutes', async () => {
+  test('needs a state that we issued, for this provider, at most ten minutes ago', async () => {
     const browser = aBrowser();
     const back = await almost(browser);
     const state = back.searchParams.get('state') ?? '';
@@ -316,7 +316,7 @@ describe('the way back', () => {
     expect(told(await browser.visit(back.href)).message).toMatchObject(failure(/more than ten minutes/));
   });
 
-  test('is closed to whoever may no more', async () => {
+  test('is refused when the user is no longer a member', async () => {
     const user = await aMember(cluster, { tenant, can: ['datasource.update'] });
     const ways: { browser: Browser; back: URL }[] = [];
     for (const who of [user, user]) {
@@ -331,7 +331,7 @@ describe('the way back', () => {
     expect((await api.get('T/oauth-connections')).body.totalCount).toBe(0);
   });
 
-  test('ends with words when the provider is away, or does not know us', async () => {
+  test('shows a message when the provider is down or does not know this client', async () => {
     const browser = aBrowser();
     const back = await almost(browser);
     provider.setAway(true);
@@ -348,7 +348,7 @@ describe('the way back', () => {
     expect(told(end).message).toMatchObject(failure(/does not accept the client/));
   });
 
-  test('repeats nothing that came in the address', async () => {
+  test('does not repeat any text of its URL', async () => {
     const browser = aBrowser();
     const back = await almost(browser);
     back.searchParams.delete('code');
@@ -361,7 +361,7 @@ describe('the way back', () => {
     expect(text).not.toMatch(/alert|555/);
   });
 
-  test('is a page that runs one script of ours, is kept nowhere, and can be nobody else’s frame', async () => {
+  test('is a page that runs one fixed script, is not cached and cannot be framed', async () => {
     const { headers, text } = await aBrowser().visit(callback);
 
     const policy = headers.get('content-security-policy') ?? '';
@@ -377,7 +377,7 @@ describe('the way back', () => {
   });
 });
 
-describe('the beginning', () => {
+describe('the start', () => {
   const start = (path: string, headers: Record<string, string> = {}, who: TestUser = tenant.creator) =>
     cluster.as(who).get(path, headers);
   const originOf = async (headers: Record<string, string>) => {
@@ -388,17 +388,17 @@ describe('the beginning', () => {
   };
 
   test.each<[string, Record<string, string>, string]>([
-    ['a page of the list', { origin: 'https://other.example.com' }, 'https://other.example.com'],
-    ['a link on a page of the list', { referer: `${ui}/a?b` }, ui],
+    ['a listed page', { origin: 'https://other.example.com' }, 'https://other.example.com'],
+    ['a link on a listed page', { referer: `${ui}/a?b` }, ui],
     ['a page of our own origin', { 'sec-fetch-site': 'same-origin' }, publicURL],
-    ['a page of anybody', { origin: 'https://evil.example.com', referer: ui }, ''],
+    ['an unlisted page', { origin: 'https://evil.example.com', referer: ui }, ''],
     ['a page in a sandbox', { origin: 'null' }, ''],
     ['no page', {}, ''],
-  ])('from %s is told to that page or to none', async (_what, headers, expected) => {
+  ])('from %s sends the result to the origin of that page, or to no page', async (_what, headers, expected) => {
     expect(await originOf(headers)).toBe(expected);
   });
 
-  test('gives the browser a cookie for the way back and nothing else', async () => {
+  test('sets one cookie for the callback and no other', async () => {
     const path = `/api/v1/oauth/acme/${tenant.id}/url`;
     const [near, far] = [
       await start(path, { 'sec-fetch-site': 'same-site' }),
@@ -419,13 +419,13 @@ describe('the beginning', () => {
     expect(near.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('takes its word for the callback from nobody', async () => {
+  test('takes the redirect URI from the configuration and not from headers', async () => {
     const headers = { host: 'evil.example.com', 'x-forwarded-host': 'evil.example.com', 'x-forwarded-proto': 'http' };
     const { body } = await start(`/api/v1/oauth/acme/${tenant.id}/url`, headers);
     expect(new URL(body.url).searchParams.get('redirect_uri')).toBe(callback);
   });
 
-  test('names the providers there are to whoever asks for another', async () => {
+  test('names the configured providers when the requested one is unknown', async () => {
     for (const path of [`auth/${tenant.id}`, `${tenant.id}/url`])
       expect(await start(`/api/v1/oauth/github/${path}`)).toMatchObject({
         status: 404,
@@ -434,7 +434,7 @@ describe('the beginning', () => {
     expect((await start('/api/v1/oauth/github/callback')).status).toBe(404);
   });
 
-  test('is for who may update datasources, all of them or the one', async () => {
+  test('requires the permission to update datasources, all of them or this one', async () => {
     const id = await connect();
     const rules = [{ object: `datasource:${id}`, action: 'update' }];
     const [reader, renewer] = [
@@ -452,7 +452,7 @@ describe('the beginning', () => {
     });
   });
 
-  test('knows Google by its name', async () => {
+  test('supports Google by name', async () => {
     const { body } = await start(`/api/v1/oauth/google/${tenant.id}/url`);
     const url = new URL(body.url);
     expect(url.origin + url.pathname).toBe('https://accounts.google.com/o/oauth2/v2/auth');
@@ -468,7 +468,7 @@ describe('a token', () => {
     datasourceID = await aRestDatasource(id);
   });
 
-  test('is refreshed before its end, once, however many want it in how many workers', async () => {
+  test('is refreshed before it expires, once, by many requests in several workers', async () => {
     const before = await tokensOf(id);
     await expire(id);
     const count = provider.refreshes;
@@ -479,7 +479,7 @@ describe('a token', () => {
     expect(provider.refreshes).toBe(count + 1);
     const after = await tokensOf(id);
     expect(after.accessToken).not.toBe(before.accessToken);
-    // The provider rotates them, and ends everything when it sees an old one.
+    // The provider rotates refresh tokens, and revokes all when an old one is used.
     expect(after.refreshToken).not.toBe(before.refreshToken);
     expect(await rowOf(id)).toMatchObject({ generation: 2, refresh_claim: null, status: 'connected' });
     await expire(id);
@@ -487,7 +487,7 @@ describe('a token', () => {
     expect(provider.refreshes).toBe(count + 2);
   });
 
-  test('that the API refuses is refreshed, and one that it refuses again is not', async () => {
+  test('that the API refuses is refreshed, and one refused again is not', async () => {
     const { accessToken } = await tokensOf(id);
     await provider.forget(accessToken);
     const count = provider.refreshes;
@@ -504,7 +504,7 @@ describe('a token', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'connected' });
   });
 
-  test('whose refresh is refused breaks the connection until somebody connects again', async () => {
+  test('whose refresh is refused breaks the connection until a user connects it again', async () => {
     await provider.revoke((await tokensOf(id)).refreshToken);
     await expire(id);
 
@@ -525,7 +525,7 @@ describe('a token', () => {
     expect((await whoAmI(datasourceID)).status).toBe(200);
   });
 
-  test('is used to its end while the provider is away, and then that is said', async () => {
+  test('is used until it expires while the provider is down, and then the error says so', async () => {
     await using other = await startOidcProvider();
     await api.patch(`T/datasources/${datasourceID}`, {
       datasourceOptions: { ...restOptions(id), baseUrl: other.issuer },
@@ -544,7 +544,7 @@ describe('a token', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  test('is left to the worker that has claimed its refresh, unless that has died', async () => {
+  test('is refreshed by the worker that has claimed it, unless that worker has died', async () => {
     const claim = (seconds: number) =>
       cluster.pool.query(
         `update oauth_connection set refresh_claim = $2, refresh_until = now() + make_interval(secs => $3) where id = $1`,
@@ -564,7 +564,7 @@ describe('a token', () => {
     expect(provider.refreshes).toBe(count + 1);
   });
 
-  test('that comes after somebody has connected again is not kept', async () => {
+  test('that arrives after the account was connected again is dropped', async () => {
     const rows = createConnectionRows(cluster.pool, testLogger);
     const claim = await rows.claim(await rows.read(tenant.id, id), newID());
     expect(claim).toBeDefined();
@@ -576,7 +576,7 @@ describe('a token', () => {
     expect(await rowOf(id)).toEqual(before);
   });
 
-  test('that cannot be stored at once is stored a little later', async () => {
+  test('that cannot be stored is stored on a later attempt', async () => {
     const rows = createConnectionRows(cluster.pool, testLogger);
     const claim = await rows.claim(await rows.read(tenant.id, id), newID());
     await cluster.pool.query('alter table oauth_connection rename to oauth_connection_away');
@@ -590,7 +590,7 @@ describe('a token', () => {
     await cluster.pool.query('delete from oauth_connection where id = $1', [id]);
   });
 
-  test('without a refresh token is good to its end', async () => {
+  test('without a refresh token is used until it expires', async () => {
     const { accessToken } = await tokensOf(id);
     const tokens = cluster.context.secrets.seal(
       JSON.stringify({ accessToken, refreshToken: null }),
@@ -604,7 +604,7 @@ describe('a token', () => {
     expect(await whoAmI(datasourceID)).toMatchObject({ status: 502, body: { error: { message: /connect it again/ } } });
   });
 
-  test('goes only to the hosts that its provider names', async () => {
+  test('is sent only to the hosts of its provider', async () => {
     await cluster.pool.query(`update oauth_connection set provider = 'google' where id = $1`, [id]);
     expect(await whoAmI(datasourceID)).toMatchObject({
       status: 400,
@@ -612,7 +612,7 @@ describe('a token', () => {
     });
   });
 
-  test('is not sent to where somebody points who may only try datasources', async () => {
+  test('is not sent to an address given by a caller who may only test datasources', async () => {
     const body = { datasourceType: 'restapi', datasourceOptions: restOptions(id) };
     const as = async (can: Permission[]) => cluster.as(await aMember(cluster, { tenant, can })).in(tenant);
 
@@ -622,7 +622,7 @@ describe('a token', () => {
     );
   });
 
-  test('is asked of a connection that must be named', async () => {
+  test('needs a connection that the datasource names', async () => {
     const { oauthConnectionID, ...without } = restOptions(id);
     const body = { datasourceTitle: 'API', datasourceType: 'restapi', datasourceOptions: without };
     for (const path of ['T/datasources', 'T/datasources/test'])
@@ -634,7 +634,7 @@ describe('a token', () => {
     expect(oauthConnectionID).toBe(id);
   });
 
-  test('is sealed again when the key of the deployment changes', async () => {
+  test('is encrypted again when the key of the deployment changes', async () => {
     const { SECRETS_KEYS = '' } = cluster.env;
     const { keys } = readConfig({
       ...cluster.env,

@@ -5,7 +5,7 @@ import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anOperator, aRole, aTenant, type TestTenant } from '../../support/factories.ts';
 
-/** What operators do with roles. That they alone may is the every-route test's business. */
+/** Roles as operators manage them. The every-route test checks that only operators may. */
 let cluster: Cluster;
 let operator: Client;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ async function assign(tenant: TestTenant, role: { id: string }) {
     );
 }
 
-test('a role made by an operator is assigned, changes and goes in every tenant', async () => {
+test('a role of an operator is assigned, changed and deleted in every tenant', async () => {
   const role = await create('workflow.list');
   const tenants = await Promise.all([0, 1, 2].map(() => aTenant(cluster)));
   const members = await Promise.all(tenants.map((tenant) => assign(tenant, role)));
@@ -61,7 +61,7 @@ test('a role made by an operator is assigned, changes and goes in every tenant',
   expect(rowCount).toBe(0);
 });
 
-test("operators change and delete a tenant's role, too", async () => {
+test('operators change and delete a role of a tenant, too', async () => {
   const tenant = await aTenant(cluster);
   const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
   const ask = await assign(tenant, role);
@@ -74,7 +74,7 @@ test("operators change and delete a tenant's role, too", async () => {
   expect(await ask('get', 'T/users')).toEqual([403, 403]);
 });
 
-test('the list holds the roles of all tenants and of none, and can be narrowed to one', async () => {
+test('the list holds global roles and those of all tenants, and can be filtered by tenant', async () => {
   const [tenant, other] = [await aTenant(cluster), await aTenant(cluster)];
   const [own, theirs] = [await aRole(cluster, { tenant }), await aRole(cluster, { tenant: other })];
   const global = await create();
@@ -94,7 +94,7 @@ test('the list holds the roles of all tenants and of none, and can be narrowed t
   ]);
 });
 
-test('a role for every tenant grants nothing on an asset of one', async () => {
+test('a global role grants nothing on an asset of a tenant', async () => {
   const asset = { resourceType: 'workflow', resourceID: newID(), action: 'read' };
   const role = await create();
 
@@ -107,7 +107,7 @@ test('a role for every tenant grants nothing on an asset of one', async () => {
   }
 });
 
-test('two changes at once leave what the role says', async () => {
+test('after two concurrent changes, the rules match the stored role', async () => {
   const role = await create('audit.list');
   const tenant = await aTenant(cluster);
   await assign(tenant, role);
@@ -119,7 +119,7 @@ test('two changes at once leave what the role says', async () => {
   expect(synced.body).toMatchObject({ added: 0, removed: 0, roles: [] });
 });
 
-test('the catalogue is that of the code, and is not added to', async () => {
+test('the catalogue is that of the code, and cannot be extended', async () => {
   const at = '/api/v1/operator/permissions';
 
   expect((await operator.get(at)).body).toEqual({ success: true, permissions: [...permissions] });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test('people are found by what is in their address or name, page by page', async () => {
+test('users are found by part of their address or name, page by page', async () => {
   const mark = newID();
   const people = [];
   for (const n of [1, 2, 3]) people.push(await aUser(cluster, { email: `${mark}-${n}@example.test` }));
@@ -29,7 +29,7 @@ test('people are found by what is in their address or name, page by page', async
   expect((await api.get(`/api/v1/operator/users?search=${newID()}`)).body.users).toEqual([]);
 });
 
-test('a blocked person is nobody at once, in every process: token, sockets, API keys; until they are let in again', async () => {
+test('rejects the token, sockets and API keys of a blocked user at once in every process, until the user is unblocked', async () => {
   const tenant = await aTenant(cluster);
   const member = await aMember(cluster, { tenant, can: ['workflow.list'] });
   const key = await anApiKey(cluster, { tenant, creator: member, can: ['workflow.list'] });
@@ -54,7 +54,7 @@ test('a blocked person is nobody at once, in every process: token, sockets, API 
   expect((await cluster.withKey(key).in(tenant).get('T/workflows')).status).toBe(200);
 });
 
-test('who blocked whom is written down', async () => {
+test('the audit log tells which operator blocked which user', async () => {
   const user = await aUser(cluster);
   await api.patch(`/api/v1/operator/users/${user.id}`, { isDisabled: true });
   await api.patch(`/api/v1/operator/users/${user.id}`, { isDisabled: false });
@@ -70,7 +70,7 @@ test('who blocked whom is written down', async () => {
   ]);
 });
 
-test.each([{}, { isDisabled: 'yes' }, { isDisabled: null }])('%j is refused by the name of the field', async (body) => {
+test.each([{}, { isDisabled: 'yes' }, { isDisabled: null }])('%j is refused, and the field is named', async (body) => {
   const user = await aUser(cluster);
   const answer = await api.patch(`/api/v1/operator/users/${user.id}`, body);
   expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });

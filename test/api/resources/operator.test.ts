@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 let addresses = 0;
-/** Somewhere nobody has been. */
+/** A client address that was not used before. */
 function anAddress(): string {
   addresses += 1;
   return `198.51.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`;
@@ -41,7 +41,7 @@ async function entries({ id }: TestOperator) {
 }
 
 describe('signing in', () => {
-  test('answers with a token that is good for 12 hours and stored as a hash only', async () => {
+  test('answers with a token that is valid for 12 hours and stored as a hash only', async () => {
     const operator = await anOperator(cluster);
 
     const { status, body, headers } = await login({ ...operator, email: operator.email.toUpperCase() });
@@ -57,7 +57,7 @@ describe('signing in', () => {
     expect(JSON.stringify(rows)).not.toContain(body.token);
   });
 
-  test('tells nothing when it fails: unknown address, wrong password, disabled operator', async () => {
+  test('answers alike for an unknown address, a wrong password and a disabled operator', async () => {
     const [operator, disabled] = [await anOperator(cluster), await anOperator(cluster, { isDisabled: true })];
 
     const answers = [
@@ -76,7 +76,7 @@ describe('signing in', () => {
     }
   });
 
-  test('names the field that is malformed', async () => {
+  test('names the malformed field', async () => {
     const { status, body } = await cluster.as(undefined).post(LOGIN, { email: 'no address', password: '' });
 
     expect({ status, code: body.error.code }).toEqual({ status: 400, code: 'VALIDATION_ERROR' });
@@ -84,7 +84,7 @@ describe('signing in', () => {
     expect(body.error.message).toContain('password');
   });
 
-  test('is written down with its address, also when it fails, and without what was typed', async () => {
+  test('is recorded with its address, also when it fails, and without the password', async () => {
     const operator = await anOperator(cluster);
     const from = anAddress();
     const typed = `hunter2-${newID()}@example.test`;
@@ -104,7 +104,7 @@ describe('signing in', () => {
     expect(JSON.stringify(rows)).not.toContain(typed);
   });
 
-  test('makes a hash anew that was made with less', async () => {
+  test('replaces a hash that was made with weaker parameters', async () => {
     const operator = await anOperator(cluster);
     const salt = Buffer.alloc(16, 7);
     const cost = { memory: 1024, passes: 1, parallelism: 1, tagLength: 32 };
@@ -122,7 +122,7 @@ describe('signing in', () => {
 });
 
 describe('a session', () => {
-  test('ends with the logout, that one alone', async () => {
+  test('ends with its own logout only', async () => {
     const operator = await anOperator(cluster);
     const { body } = await login(operator);
 
@@ -149,14 +149,14 @@ describe('a session', () => {
     expect(await statuses()).toEqual([401, 401]);
   });
 
-  test('is not opened by a login that has checked a password which is reset meanwhile', async () => {
+  test('is not opened when the password is reset while a login verifies it', async () => {
     const operator = await anOperator(cluster);
     const client = await cluster.pool.connect();
     await client.query('begin');
     await client.query('update operator set password_version = password_version + 1 where id = $1', [operator.id]);
 
     const pending = login(operator);
-    // It has read the account and waits for the lock.
+    // The login has read the account and waits for the lock.
     await expect
       .poll(async () => {
         const { rows } = await cluster.pool.query(
@@ -172,7 +172,7 @@ describe('a session', () => {
   });
 });
 
-describe('guessing', () => {
+describe('a series of wrong passwords', () => {
   test('is stopped for one network and account after ten attempts, over all API processes', async () => {
     const operator = await anOperator(cluster);
     const from = anAddress();
@@ -183,19 +183,19 @@ describe('guessing', () => {
     const refused = await login(operator, { from });
     expect(refused).toMatchObject({ status: 429, body: { success: false, error: { code: 'RATE_LIMITED' } } });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60);
-    // Somebody else there, and the operator elsewhere, are not concerned.
+    // Other accounts in this network, and this account elsewhere, are not limited.
     expect((await login(await anOperator(cluster), { from })).status).toBe(200);
     expect((await login(operator)).status).toBe(200);
   }, 30_000);
 
-  test('is stopped just the same for an account that does not exist', async () => {
+  test('is stopped in the same way for an unknown account', async () => {
     const from = anAddress();
-    const nobody = { email: `nobody-${newID()}@example.test`, password: 'a wrong password' };
+    const unknown = { email: `nobody-${newID()}@example.test`, password: 'a wrong password' };
 
-    expect(await times(11, () => login(nobody, { from }))).toEqual([...Array(10).fill(401), 429]);
+    expect(await times(11, () => login(unknown, { from }))).toEqual([...Array(10).fill(401), 429]);
   }, 30_000);
 
-  test('is counted anew after a login that succeeds', async () => {
+  test('is counted from zero after a successful login', async () => {
     const operator = await anOperator(cluster);
     const from = anAddress();
     const wrong = { ...operator, password: 'a wrong password' };
@@ -206,7 +206,7 @@ describe('guessing', () => {
     expect(await times(3, () => login(wrong, { from }))).toEqual([401, 401, 401]);
   }, 30_000);
 
-  test('is stopped for one network after thirty attempts, whatever the accounts', async () => {
+  test('is stopped for one network after thirty attempts, on any accounts', async () => {
     const from = '2001:db8:1:2::1';
     const guess = (n: number) =>
       login({ email: `nobody-${n}@example.test`, password: 'x' }, { from: `2001:db8:1:2::${(n + 1).toString(16)}` });
@@ -216,7 +216,7 @@ describe('guessing', () => {
     expect((await login(await anOperator(cluster), { from: '2001:db8:1:3::1' })).status).toBe(200);
   }, 60_000);
 
-  test('from everywhere shuts the account for new networks, never for one its operator has signed in from', async () => {
+  test('from many networks locks the account for new networks, not for those that its operator has signed in from', async () => {
     const operator = await anOperator(cluster);
     const home = anAddress();
     expect((await login(operator, { from: home })).status).toBe(200);

@@ -26,20 +26,20 @@ function create(more: object = {}, as = api) {
   return as.post('T/queries', { ...body, ...more });
 }
 
-/** A stored query, by its SQL and whatever else its options have. */
+/** A stored query, from its SQL and further options. */
 async function saved(query: string, options: object = {}): Promise<string> {
   const { body } = await create({ dataQueryOptions: { query, ...options } });
   return body.dataQuery.id;
 }
 
-describe('options that the type of the datasource does not know', () => {
+describe('options unknown to the type of the datasource', () => {
   const dataQueryOptions = { query: 'select {{inputs.n}}::int as n', parameters: [1], maxrows: 5, inputDefinitions };
   const parameters = { path: ['dataQueryOptions', 'parameters'], message: 'not known here' };
   const maxRows = { path: ['dataQueryOptions', 'maxrows'], message: 'not known here; did you mean maxRows?' };
   const within = (...place: (string | number)[]) =>
     [parameters, maxRows].map(({ path, message }) => ({ path: [...place, ...path], message }));
 
-  test('are kept and named, also when the request is repeated', async () => {
+  test('are stored and named, also when the request is repeated', async () => {
     const key = { ...lenient, 'idempotency-key': newID() };
     const body = { dataQueryTitle: 'Orders', datasourceID, dataQueryOptions };
     const first = await api.post('T/queries', body, key);
@@ -51,7 +51,7 @@ describe('options that the type of the datasource does not know', () => {
     expect(again.body).toEqual(first.body);
   });
 
-  test('are named by their place in every request that has options, and refused if asked to', async () => {
+  test('are named by their path in every request with options, and rejected with strict handling', async () => {
     const id = await saved('select 1 as n');
     const item = { dataQueryTitle: 'Orders', datasourceID, dataQueryOptions };
     const requests: [place: (string | number)[], send: (headers?: Record<string, string>) => Promise<Answer>][] = [
@@ -75,7 +75,7 @@ describe('options that the type of the datasource does not know', () => {
 });
 
 describe('creating a data query', () => {
-  test('takes the type from the datasource, and its creator may do anything with it', async () => {
+  test('takes the type from the datasource, and gives its creator every permission on it', async () => {
     const rules = [{ object: `datasource:${datasourceID}`, action: 'read' }];
     const member = await aMember(cluster, { tenant, can: ['dataquery.create'], rules });
     const own = cluster.as(member).in(tenant);
@@ -109,7 +109,7 @@ describe('creating a data query', () => {
     expect(rows).toEqual([]);
   });
 
-  test('finds the datasource inside the options as well, and keeps it beside them', async () => {
+  test('takes the datasource from inside the options as well, and stores it beside them', async () => {
     const dataQueryOptions = { query: 'select 1', datasourceID, datasourceType: 'postgresql' };
     const { status, body } = await api.post('T/queries', { dataQueryTitle: 'Inside', dataQueryOptions });
 
@@ -147,14 +147,14 @@ describe('creating a data query', () => {
       { dataQueryOptions: { query: 'select $1' } },
       /^dataQueryOptions\.query: .*instead of the placeholder/,
     ],
-  ])('refuses %s by its place', async (_what, more, message) => {
+  ])('refuses %s and names the path', async (_what, more, message) => {
     expect(await create(more)).toMatchObject({
       status: 400,
       body: { error: { code: 'VALIDATION_ERROR', message: expect.stringMatching(message) } },
     });
   });
 
-  test('in bulk is all or nothing, and what is wrong is named by its place in the list', async () => {
+  test('in bulk is all or nothing, and errors are named by their index in the list', async () => {
     const good = { dataQueryTitle: 'Good', datasourceID, dataQueryOptions: { query: 'select 1' } };
     const bad = { ...good, dataQueryOptions: { query: 'select $1' } };
     const before = (await api.get('T/queries')).body.totalCount;
@@ -182,7 +182,7 @@ describe('a query that names no datasource', () => {
   const dataQueryOptions = { query: 'select current_database() as name, {{inputs.n}}::int + 1 as n', inputDefinitions };
   const body = { dataQueryTitle: 'Own', dataQueryOptions };
 
-  test('asks the database that is the tenant’s own', async () => {
+  test("uses the tenant's own database", async () => {
     const other = await aTenant(cluster);
     const names = [];
     for (const each of [tenant, other]) {
@@ -201,7 +201,7 @@ describe('a query that names no datasource', () => {
     expect(names).toEqual(rows.map(({ database_name }) => database_name));
   });
 
-  test('can be tried, explained and read page by page', async () => {
+  test('can be tested, explained and read page by page', async () => {
     const dataQuery = { dataQueryOptions: { query: 'select generate_series(1, 5) as n', rowsPerPage: 2 } };
 
     const tried = await api.patch('T/queries/queryTest', { dataQuery });
@@ -214,7 +214,7 @@ describe('a query that names no datasource', () => {
     expect(paged.body).toMatchObject({ dataQueryResult: [{ n: 1 }, { n: 2 }] });
   });
 
-  test('is for whoever may execute SQL there, to write and to try', async () => {
+  test('requires the permission to execute SQL there, to be written and to be tested', async () => {
     const can = ['dataquery.create', 'dataquery.update', 'dataquery.test', 'datasource.read'] as const;
     const rules = [{ object: 'database:*', action: 'execute' }];
     const may = cluster.as(await aMember(cluster, { tenant, can, rules })).in(tenant);
@@ -236,8 +236,8 @@ describe('a query that names no datasource', () => {
   });
 });
 
-describe('whoever may not read the datasource', () => {
-  test('can neither write, copy nor try a query that asks it, and can still run one they are given', async () => {
+describe('a caller who may not read the datasource', () => {
+  test('can neither write, copy nor test a query on it, but can run one with the permission to', async () => {
     const id = await saved('select 1 as n');
     const member = await aMember(cluster, {
       tenant,
@@ -269,7 +269,7 @@ describe('whoever may not read the datasource', () => {
 });
 
 describe('a stored query', () => {
-  test('is listed for whoever may read it, by title, folder and datasource', async () => {
+  test('is listed for callers who may read it, by title, folder and datasource', async () => {
     const own = await aTenant(cluster);
     const admin = cluster.as(own.creator).in(own);
     const datasource = await aDatasource(cluster, { tenant: own });
@@ -290,7 +290,7 @@ describe('a stored query', () => {
     expect((await admin.get('T/queries')).body).toMatchObject({ totalCount: 2, page: 1, pageSize: 1000 });
   });
 
-  test('changes by what an update mentions, and can move to another datasource', async () => {
+  test('changes only the fields of an update, and can move to another datasource', async () => {
     const id = await saved('select 1 as n');
     const other = await aDatasource(cluster, { tenant });
 
@@ -312,7 +312,7 @@ describe('a stored query', () => {
     expect((await api.post(`T/queries/${id}/run`)).body.dataQueryResult).toEqual([{ n: 2 }]);
   });
 
-  test('is copied with all it says', async () => {
+  test('is copied with all of its fields', async () => {
     const id = await saved('select 3 as n', { cacheSeconds: 5 });
     const { status, body } = await api.post(`T/queries/${id}/clone`);
 
@@ -327,7 +327,7 @@ describe('a stored query', () => {
 });
 
 describe('running a query', () => {
-  test('answers with the result, its columns and its size, whatever the inputs are called', async () => {
+  test('answers with the result, its columns and its size, for inputs of any name', async () => {
     const id = await saved('select {{inputs.n}}::int + 1 as n', { inputDefinitions });
 
     for (const body of [{ inputValues: { n: 1 } }, { args: { n: '1' } }])
@@ -344,7 +344,7 @@ describe('running a query', () => {
       });
   });
 
-  test('binds values, whatever is in them', async () => {
+  test('binds values with any characters', async () => {
     const id = await saved("select {{inputs.t}}::text as t, 'x {{inputs.t}}' as u");
     for (const t of ["'; drop table datasource; --", '$1', '{{inputs.t}}', '\\', '"'])
       expect((await api.post(`T/queries/${id}/run`, { args: { t } })).body.dataQueryResult).toEqual([
@@ -352,7 +352,7 @@ describe('running a query', () => {
       ]);
   });
 
-  test('refuses inputs that are missing or of another type, by name', async () => {
+  test('refuses missing inputs and inputs of another type, by name', async () => {
     const id = await saved('select {{inputs.n}}::int as n', { inputDefinitions });
     for (const action of ['run', 'queryTest'])
       for (const field of ['args', 'inputValues'])
@@ -381,7 +381,7 @@ describe('running a query', () => {
     });
   });
 
-  test('tells what the server did not like', async () => {
+  test('answers with the error of the server', async () => {
     const id = await saved('select * from not_there');
     expect(await api.post(`T/queries/${id}/run`)).toMatchObject({
       status: 400,
@@ -391,7 +391,7 @@ describe('running a query', () => {
     });
   });
 
-  test('stops at its rows, its time and its being disabled', async () => {
+  test('stops at its row limit and its time limit, and is refused when disabled', async () => {
     const many = await saved('select generate_series(1, 100) as n', { maxRows: 3 });
     const slow = await saved('select pg_sleep(30)', { timeoutSeconds: 0.3 });
     const off = await aDataQuery(cluster, { tenant, isDisabled: true });
@@ -404,7 +404,7 @@ describe('running a query', () => {
     for (const path of ['run', 'queryTest']) expect((await api.post(`T/queries/${off.id}/${path}`)).status).toBe(409);
   });
 
-  test('shapes the result with its script', async () => {
+  test('transforms the result with its script', async () => {
     const id = await saved('select generate_series(1, 3) as n', {
       transform: 'return data.map(({ n }) => n * inputs.by);',
     });
@@ -412,7 +412,7 @@ describe('running a query', () => {
     expect(body.dataQueryResult).toEqual([2, 4, 6]);
   });
 
-  test('gives a cached answer to the same inputs, and a fresh one to whoever asks for it or tests', async () => {
+  test('serves cached answers for the same inputs, and a fresh one on request or in a test', async () => {
     const id = await saved('select clock_timestamp() as at, {{inputs.n}}::int as n', { cacheSeconds: 60 });
     const run = async (path: string, n: number) => (await api.post(`T/queries/${id}/${path}`, { args: { n } })).body;
 
@@ -429,7 +429,7 @@ describe('running a query', () => {
     }
   });
 
-  test('is explained in the words of the server, and nothing is run', async () => {
+  test('is explained by the server without being executed', async () => {
     const id = await saved('select pg_sleep(30), {{inputs.n}}::int');
     const { status, body } = await api.post(`T/queries/${id}/run?explain=true`, { args: { n: 1 } });
 
@@ -438,7 +438,7 @@ describe('running a query', () => {
     expect((await api.get(`T/queries/${id}/runs`)).body.runs).toEqual([]);
   });
 
-  test('of many rows is read page by page, by whoever ran it, for as long as it is kept', async () => {
+  test('with many rows can be read page by page by its caller until the result expires', async () => {
     const id = await saved("select n, repeat('ä', 20) as t from generate_series(1, {{inputs.rows}}) as n", {
       rowsPerPage: 10,
       inputDefinitions: [{ key: 'rows', type: 'number' }],
@@ -455,7 +455,7 @@ describe('running a query', () => {
     expect(third.body).toMatchObject({ rowCount: 5, nextCursor: null });
     expect([first, second, third].flatMap(numbers)).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
 
-    // Whoever else may run it has results of their own, and each query has.
+    // Another caller has results of their own, and so has each query.
     const other = cluster.as(await aMember(cluster, { tenant, can: ['dataquery.execute'] })).in(tenant);
     const another = await saved('select 1 as n', { rowsPerPage: 10 });
     for (const answer of [
@@ -474,7 +474,7 @@ describe('running a query', () => {
     ]);
     expect((await run({ cursor: first.body.nextCursor })).status).toBe(404);
 
-    // What fits on one page has no other, and nothing is kept of it; nor of what went wrong half way.
+    // A result of one page is not kept, nor is one that failed half way.
     await cluster.pool.query('delete from result_page');
     expect((await run({ args: { rows: 10 } })).body).toMatchObject({ rowCount: 10, totalCount: 10, nextCursor: null });
     const broken = await saved('select 10 / (25 - n) as n from generate_series(1, 30) as n', { rowsPerPage: 10 });
@@ -482,7 +482,7 @@ describe('running a query', () => {
     expect((await cluster.pool.query('select 1 from result_page')).rows).toEqual([]);
   });
 
-  test('in pages is neither cached nor transformed, and the oldest results of a tenant make room', async () => {
+  test('in pages is neither cached nor transformed, and the oldest results of a tenant are deleted first', async () => {
     for (const [options, message] of [
       [{ rowsPerPage: 10, cacheSeconds: 10 }, /rowsPerPage: cannot be used with cacheSeconds/],
       [{ rowsPerPage: 10, transform: 'return 1' }, /rowsPerPage: cannot be used with transform/],
@@ -500,7 +500,7 @@ describe('running a query', () => {
     expect(statuses).toEqual([404, 404, ...Array(10).fill(200)]);
   });
 
-  test('with an Idempotency-Key asks once, and hands on a key that is the same for every attempt', async () => {
+  test('with an Idempotency-Key is executed once, and passes the same key upstream in every attempt', async () => {
     await using server = await startHTTP();
     const options = { baseUrl: server.origin };
     const { id: restID } = await aDatasource(cluster, { tenant, type: 'restapi', options });
@@ -518,7 +518,7 @@ describe('running a query', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  test('is asked again when its datasource has changed, whatever was cached', async () => {
+  test('is executed again when its datasource has changed, despite the cache', async () => {
     const options = (application: string) => ({
       connectionOption: 'connectionString',
       connectionString: testServers.databaseURL.replace(/\/[^/]*$/, `/${application}`),
@@ -536,7 +536,7 @@ describe('running a query', () => {
     expect((await run()).body).toMatchObject({ isCached: false, dataQueryResult: [{ name: 'template1' }] });
   });
 
-  test('is explained to whoever may read it, and to nobody else', async () => {
+  test('is explained to callers who may read it, and to no others', async () => {
     const id = await saved('select 1 as hidden');
     const runner = cluster.as(await aMember(cluster, { tenant, can: ['dataquery.execute'] })).in(tenant);
 
@@ -548,7 +548,7 @@ describe('running a query', () => {
     ['return data.map(', /^dataQueryOptions.transform: SyntaxError/],
     ['return 1n', /^dataQueryOptions.transform: /],
     ['throw new Error("no")', /^dataQueryOptions.transform: .*no/],
-  ])('whose script is %s says that it is the script', async (transform, message) => {
+  ])('whose script is %s names the script in the error', async (transform, message) => {
     const id = await saved('select 1 as n', { transform });
 
     expect(await api.post(`T/queries/${id}/run`)).toMatchObject({
@@ -557,7 +557,7 @@ describe('running a query', () => {
     });
   });
 
-  test('takes numbers that JSON would change as texts, and refuses them as numbers', async () => {
+  test('accepts unsafe integers as texts, and refuses them as numbers', async () => {
     const id = await saved('select {{inputs.n}}::numeric as n', { inputDefinitions: [{ key: 'n', type: 'number' }] });
     const run = (n: string) => api.post(`T/queries/${id}/run`, `{"args":{"n":${n}}}`);
 
@@ -574,7 +574,7 @@ describe('running a query', () => {
     });
   });
 
-  test('of a million numbers is answered, and nobody else waits long meanwhile', async () => {
+  test('with a million numbers is answered without delaying other callers', async () => {
     const id = await saved('select n from generate_series(1, 1000000) as n', { maxRows: 1_000_000 });
     const other = cluster.as(undefined);
     const answer = api.post(`T/queries/${id}/run`);
@@ -595,7 +595,7 @@ describe('running a query', () => {
     expect(Math.max(...waits)).toBeLessThan(3_000);
   }, 60_000);
 
-  test('with an Idempotency-Key is not sent again because of where a redirect leads', async () => {
+  test('with an Idempotency-Key is not sent again because of the target of a redirect', async () => {
     await using server = await startHTTP(
       (_request, response) => void response.writeHead(303, { location: 'http://10.0.0.1/' }).end(),
     );
@@ -618,7 +618,7 @@ describe('running a query', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  test('that is not stored takes it from the request', async () => {
+  test('that is not stored is taken from the request', async () => {
     const test = (dataQuery: object, more: object = {}) => api.patch('T/queries/queryTest', { dataQuery, ...more });
     const dataQueryOptions = { query: 'select {{inputs.n}}::int as n' };
 
@@ -648,7 +648,7 @@ describe('running a query', () => {
     );
   });
 
-  test('ends at the server when the client goes away', async () => {
+  test('ends at the server when the client disconnects', async () => {
     const marker = `gone_${newID().replaceAll('-', '')}`;
     const id = await saved(`select pg_sleep(30) as ${marker}`);
     const active = async () => {
@@ -670,7 +670,7 @@ describe('running a query', () => {
     await eventually(async () => expect(await active()).toBe(0), 5_000);
   });
 
-  test('is recorded: for whom, how long, how much, and what went wrong', async () => {
+  test('is recorded with its caller, duration, size and error', async () => {
     const id = await saved('select 1 / {{inputs.n}}::int as n');
     for (const n of [1, 0, 2]) await api.post(`T/queries/${id}/run`, { args: { n } });
     const list = async (query = '') => (await api.get(`T/queries/${id}/runs${query}`)).body;
@@ -698,7 +698,7 @@ describe('running a query', () => {
   });
 });
 
-test('the schemas say what can be asked of each type, and what every query has', async () => {
+test('the schemas describe the queries of each type, and the options common to all', async () => {
   const { body } = await api.get('T/queries/schemas?datasourceType=postgresql');
 
   expect(body.schemas.postgresql).toMatchObject({

@@ -41,7 +41,7 @@ async function give(user: { id: string }, ...roles: { id: string }[]): Promise<v
   await setRoles(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, user.id, ids);
 }
 
-/** What it allows and denies. */
+/** The allowed and denied actions of a role. */
 async function rulesOf(role: { id: string }, { id: tenantID } = tenant): Promise<string[]> {
   const { rows } = await cluster.context.pool.query<Record<string, string>>(
     `select object, action, effect from policy_rule where tenant_id = $1 and subject = $2`,
@@ -50,7 +50,7 @@ async function rulesOf(role: { id: string }, { id: tenantID } = tenant): Promise
   return rows.map(({ object, action, effect }) => `${object} ${action} ${effect}`).sort();
 }
 
-/** How many rules and groupings name it in any place. */
+/** Number of rules and groupings that name the role. */
 async function tracesOf(role: { id: string }): Promise<number> {
   const { rowCount } = await cluster.context.pool.query(`select from policy_rule where $1 in (subject, object, role)`, [
     `role:${role.id}`,
@@ -62,14 +62,14 @@ function change(add: RuleSpec[]): Promise<void> {
   return changeRules(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, { add });
 }
 
-/** Behind the back of everything. */
+/** Changes rows without the code that keeps them consistent. */
 async function tamper(sql: string, values: unknown[]): Promise<void> {
   await cluster.context.pool.query(sql, values);
   await cluster.context.pool.query('update tenant set policy_version = policy_version + 1 where id = $1', [tenant.id]);
 }
 
 describe('a role', () => {
-  test('lets whoever has it do what it says, until it says otherwise, in every process at once', async () => {
+  test('grants its permissions to its members until it changes, in every process at once', async () => {
     const role = await create({ rolePermissions: ['workflow.list', 'workflow.create'] });
     const member = await aMember(cluster, { tenant });
     expect(await as(member).get('T/workflows')).toMatchObject(denied);
@@ -90,7 +90,7 @@ describe('a role', () => {
     expect(await rulesOf(role)).toEqual(['workflow:* read allow']);
   });
 
-  test('is answered as it was stored: one spelling, each permission once', async () => {
+  test('is answered as stored: one spelling, each permission once', async () => {
     const { id: workflowID } = await aWorkflow(cluster, { tenant });
     const body = {
       roleName: 'Operations',
@@ -128,7 +128,7 @@ describe('a role', () => {
     ]);
   });
 
-  test('takes what is sent and leaves what is not', async () => {
+  test('changes the fields of an update and keeps the others', async () => {
     const { id: resourceID } = await aWorkflow(cluster, { tenant });
     const asset = { resourceType: 'workflow', resourceID, action: 'read' };
     const role = await create({ rolePermissions: ['workflow.list'], assetPermissions: [asset], roleDescription: 'x' });
@@ -144,7 +144,7 @@ describe('a role', () => {
     expect(await rulesOf(role)).toEqual([]);
   });
 
-  test('names the permission that is none', async () => {
+  test('names an unknown permission in the error', async () => {
     for (const bad of ['workflow', 'workflow.fly', 'unicorn.*', 'tenant:asset:workflow:1:read', 'a.b', '', '**'])
       expect(await admin().post('T/roles', { roleName: 'R', rolePermissions: ['workflow.read', bad] })).toMatchObject({
         status: 400,
@@ -163,7 +163,7 @@ describe('a role', () => {
       });
   });
 
-  test('grants single assets, and forgets them when they are deleted', async () => {
+  test('grants single assets, and drops them when they are deleted', async () => {
     const [mine, other] = [await aWorkflow(cluster, { tenant }), await aWorkflow(cluster, { tenant })];
     const role = await create({ rolePermissions: [`tenant:asset:workflow:${mine.id}:read`] });
     const member = await aMember(cluster, { tenant });
@@ -179,7 +179,7 @@ describe('a role', () => {
     expect((await admin().post('T/roles/sync-policies')).body).toMatchObject({ added: 0, removed: 0 });
   });
 
-  test('takes with it what it granted, who had it and who could change it', async () => {
+  test('is deleted with its rules, its assignments and the rules on it', async () => {
     const role = await create({ rolePermissions: ['workflow.list'] });
     const helper = await create({ rolePermissions: [`tenant:asset:role:${role.id}:update`] });
     const member = await aMember(cluster, { tenant });
@@ -194,7 +194,7 @@ describe('a role', () => {
     expect(await admin().delete(`T/roles/${role.id}`)).toMatchObject({ status: 404 });
   });
 
-  test('may be changed by whoever made it, as every asset', async () => {
+  test('can be changed by its creator, like every asset', async () => {
     const member = await aMember(cluster, { tenant, can: ['role.create', 'workflow.read'] });
     const body = { roleName: 'Mine', rolePermissions: ['workflow.read'] };
 
@@ -206,7 +206,7 @@ describe('a role', () => {
   });
 });
 
-describe('nobody grants what they do not hold', () => {
+describe('a caller cannot grant permissions that they do not hold', () => {
   test('by a new role', async () => {
     const member = await aMember(cluster, { tenant, can: ['role.create', 'workflow.read'] });
 
@@ -231,7 +231,7 @@ describe('nobody grants what they do not hold', () => {
     expect(await admin().post('T/roles', { roleName: 'R', rolePermissions: ['*'] })).toMatchObject({ status: 201 });
   });
 
-  test('by changing a role that they have', async () => {
+  test('by changing a role of their own', async () => {
     const role = await create({ rolePermissions: ['role.update', 'workflow.read', 'workflow.delete'] });
     const member = await aMember(cluster, { tenant });
     await give(member, role);
@@ -239,12 +239,12 @@ describe('nobody grants what they do not hold', () => {
 
     expect(await patch(['role.update', 'workflow.read', 'workflow.delete', 'user.update'])).toMatchObject(denied);
     expect(await patch(['*'])).toMatchObject(denied);
-    // What is there already is not checked, and removing is allowed; it is gone then for the one who did it, too.
+    // Existing permissions are not checked, and removing is allowed; it then applies to the caller, too.
     expect(await patch(['role.update', 'workflow.read'])).toMatchObject({ status: 200 });
     expect(await patch(['role.update', 'workflow.read', 'workflow.delete'])).toMatchObject(denied);
   });
 
-  test('by changing a role that holds more than they do', async () => {
+  test('by changing a role that holds more than the caller', async () => {
     const role = await create({ rolePermissions: ['workflow.delete'] });
     const member = await aMember(cluster, { tenant, can: ['role.update', 'workflow.read'] });
 
@@ -256,7 +256,7 @@ describe('nobody grants what they do not hold', () => {
     ).toMatchObject(denied);
   });
 
-  test('where they are denied a part of it', async () => {
+  test('where a deny rule covers part of the grant', async () => {
     const workflow = await aWorkflow(cluster, { tenant });
     const member = await aMember(cluster, { tenant, can: ['role.create', 'workflow.read', 'workflow.update'] });
     await change([{ subject: member.id, object: `workflow:${workflow.id}`, action: 'read', effect: 'deny' }]);
@@ -271,7 +271,7 @@ describe('nobody grants what they do not hold', () => {
     expect(await post(tenant.creator, 'workflow.read')).toMatchObject({ status: 201 });
   });
 
-  test('on a single asset: all of it only who may do all of it', async () => {
+  test('on a single asset: granting every action requires every action', async () => {
     const workflow = await aWorkflow(cluster, { tenant });
     const rules = [{ object: `workflow:${workflow.id}`, action: 'read' }];
     const member = await aMember(cluster, { tenant, can: ['role.create'], rules });
@@ -300,7 +300,7 @@ describe('nobody grants what they do not hold', () => {
     expect(await post('workflow.read')).toMatchObject({ status: 201 });
   });
 
-  test('changed by many at once is what one of them made it, and its rules say the same', async () => {
+  test('after concurrent changes the role is the result of one of them, and its rules match', async () => {
     const role = await create({ rolePermissions: [] });
     const added = ['workflow.read', 'workflow.list', 'user.read', 'user.list', 'audit.list'];
 
@@ -316,7 +316,7 @@ describe('nobody grants what they do not hold', () => {
 });
 
 describe('the lists', () => {
-  test('show the own and the global roles, of another tenant none', async () => {
+  test("show the tenant's roles and the global ones, and none of another tenant", async () => {
     const own = await create({ roleName: 'Own' });
     const global = await aRole(cluster, { tenant: null, roleName: 'Everywhere' });
     const elsewhere = await aTenant(cluster);
@@ -332,7 +332,7 @@ describe('the lists', () => {
     expect((await admin().get(`T/roles/${theirs.id}`)).status).toBe(404);
   });
 
-  test('hold what the caller may read', async () => {
+  test('hold the roles that the caller may read', async () => {
     const [visible] = [await create({}), await create({})];
     const rules = [{ object: `role:${visible.id}`, action: 'read' }];
     const member = await aMember(cluster, { tenant, can: ['role.list'], rules });
@@ -340,14 +340,14 @@ describe('the lists', () => {
     expect((await as(member).get('T/roles')).body).toMatchObject({ totalCount: 1, roles: [{ id: visible.id }] });
   });
 
-  test('of permissions is the catalogue, and says nothing of assets', async () => {
+  test('of permissions is the catalogue, without permissions on single assets', async () => {
     const { id } = await aWorkflow(cluster);
     await create({ rolePermissions: [`tenant:asset:workflow:${id}:read`] });
 
     expect((await admin().get('T/roles/permissions')).body).toEqual({ success: true, permissions: [...permissions] });
   });
 
-  test('a global role is not for a tenant to change', async () => {
+  test('a global role cannot be changed by a tenant', async () => {
     const global = await aRole(cluster, { tenant: null, can: ['workflow.read'] });
 
     expect(await admin().patch(`T/roles/${global.id}`, { rolePermissions: [] })).toMatchObject(denied);
@@ -359,7 +359,7 @@ describe('the lists', () => {
 describe('sync-policies', () => {
   const sync = async (): Promise<Answer['body']> => (await admin().post('T/roles/sync-policies')).body;
 
-  test('repairs what was tampered with, and tells of which role', async () => {
+  test('repairs rules that were tampered with, and names the role', async () => {
     const member = await aMember(cluster, { tenant });
     const whole = await create({ roleName: 'Whole', rolePermissions: ['workflow.read'] });
     const less = await create({ roleName: 'Less', rolePermissions: ['workflow.list', 'workflow.create'] });
@@ -390,7 +390,7 @@ describe('sync-policies', () => {
     expect(await sync()).toMatchObject({ added: 0, removed: 0, roles: [] });
   });
 
-  test('leaves what roles are denied, and what others hold', async () => {
+  test('keeps deny rules of roles, and rules of other subjects', async () => {
     const member = await aMember(cluster, { tenant, can: ['workflow.list'] });
     const role = await create({ rolePermissions: ['workflow.read', 'workflow.list'] });
     await give(member, role);
@@ -405,7 +405,7 @@ describe('sync-policies', () => {
     expect(await as(member).get('T/workflows')).toMatchObject(denied);
   });
 
-  test('takes away what is left of roles that are not stored', async () => {
+  test('removes rules of roles that are not stored', async () => {
     const member = await aMember(cluster, { tenant });
     const [gone, elsewhere] = [newID(), await aTenant(cluster)];
     const theirs = await aRole(cluster, { tenant: elsewhere, can: ['*'] });
@@ -432,7 +432,7 @@ describe('sync-policies', () => {
   });
 });
 
-test('a role may be called by its other name, be given all of a resource, and lie in a folder', async () => {
+test('a role accepts its other field name and a permission on a whole resource, and has a folder', async () => {
   const folderID = newID();
   const role = await create({ roleName: undefined, roleTitle: ' Titled ', rolePermissions: ['cronJob.*'], folderID });
   expect(role).toMatchObject({ roleName: 'Titled', rolePermissions: ['cronjob.*'], folderID });

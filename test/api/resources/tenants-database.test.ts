@@ -38,7 +38,7 @@ function tryOut(tenantDBURL: unknown): Promise<Answer> {
 }
 
 describe("a tenant's database", () => {
-  test('is tried once the tenant is there, and whatever comes of it the tenant stays', async () => {
+  test('is tested after the tenant was created, and the tenant stays when the test fails', async () => {
     const api = cluster.as(user);
     const headers = { 'Idempotency-Key': 'tried' };
     const create = (tenantDBURL?: string) =>
@@ -64,7 +64,7 @@ describe("a tenant's database", () => {
     expect(none.body).not.toHaveProperty('tenantDBConnection');
   });
 
-  test('is given when the tenant is created, stored sealed and never shown', async () => {
+  test('is given when the tenant is created, stored encrypted and never shown', async () => {
     const api = cluster.as(user);
 
     const created = await api.post(
@@ -87,12 +87,12 @@ describe("a tenant's database", () => {
     expect(JSON.stringify(stored)).not.toContain('topsecret');
   });
 
-  test('is null where there is none', async () => {
+  test('is null when the tenant has none', async () => {
     for (const body of [{ tenantTitle: 'None' }, { tenantTitle: 'None', tenantDBURL: null }])
       expect((await cluster.as(user).post('/api/v1/tenants', body)).body.tenant.tenantDBURL).toBeNull();
   });
 
-  test('cannot be changed: an update refuses it by name and changes nothing', async () => {
+  test('cannot be changed: an update names it in the error and changes nothing', async () => {
     const tenant = await aTenant(cluster, { tenantTitle: 'Before' });
     const api = cluster.as(tenant.creator).in(tenant);
 
@@ -106,7 +106,7 @@ describe("a tenant's database", () => {
     expect((await api.get('T/')).body.tenant.tenantTitle).toBe('Before');
   });
 
-  test('must be a URL of a kind that is supported, and is not repeated when it is not', async () => {
+  test('must be a URL of a supported kind, which the error does not repeat', async () => {
     for (const bad of ['mysql://u:topsecret@h/d', 'topsecret', 'postgres://u:topsecret@h/d?host=/tmp', 7, '']) {
       const answer = await cluster.as(user).post('/api/v1/tenants', { tenantTitle: 'Bad', tenantDBURL: bad });
       expect(answer).toMatchObject({
@@ -119,7 +119,7 @@ describe("a tenant's database", () => {
 });
 
 describe('dbtest', () => {
-  test('says that a connection works', async () => {
+  test('reports that a connection works', async () => {
     expect(await tryOut(testServers.databaseURL)).toMatchObject({
       status: 200,
       body: { success: true, connectionResult: true },
@@ -137,7 +137,7 @@ describe('dbtest', () => {
     ['a private address', 'not-allowed', () => 'postgres://u:topsecret@10.0.0.1/d'],
     ['the metadata of a cloud', 'not-allowed', () => 'postgres://u:topsecret@169.254.169.254/d'],
     ['all addresses of the machine', 'not-allowed', () => 'postgres://u:topsecret@0.0.0.0/d'],
-  ])('%s is told in words that hold no credential', async (_what, reason, make) => {
+  ])('reports %s without any credential', async (_what, reason, make) => {
     const tenantDBURL = make();
 
     const answer = await tryOut(tenantDBURL);
@@ -147,7 +147,7 @@ describe('dbtest', () => {
     expect(JSON.stringify(answer.body)).not.toContain(new URL(testServers.databaseURL).password);
   });
 
-  test('repeats nothing of what another kind of server says', async () => {
+  test('does not repeat the answer of a server of another kind', async () => {
     await using ssh = await startTCP((socket) => socket.end('SSH-2.0-topsecret\r\n'));
     await using chatty = await startTCP((socket) => {
       const fields = Buffer.from('SFATAL\0C28P01\0Mtopsecret banner\0\0');
@@ -163,14 +163,14 @@ describe('dbtest', () => {
     }
   });
 
-  /** "You are in", "ready". */
+  /** Messages "authentication succeeded" and "ready for query". */
   const ready = Buffer.from('5200000008000000005a0000000549', 'hex');
 
-  test('gives up on a server that says nothing, and on one that never hangs up', async () => {
+  test('gives up on a server that is silent, and on one that keeps the connection open', async () => {
     await using silent = await startTCP();
-    // Lets anybody in, and then says no more.
+    // Accepts any client, and then falls silent.
     await using mute = await startTCP((socket) => void socket.once('data', () => socket.write(ready)));
-    // Has an answer to everything, and does not close.
+    // Answers every message, and does not close.
     await using clinging = await startTCP((socket) => void socket.on('data', () => socket.write(ready)));
     const started = Date.now();
 
@@ -184,7 +184,7 @@ describe('dbtest', () => {
     expect(Date.now() - started).toBeLessThan(9_000);
   });
 
-  test('is no port scanner: only so many at once for one user', async () => {
+  test('cannot scan ports: each user has a limit of concurrent tests', async () => {
     await using silent = await startTCP();
     const scan = Array.from({ length: 8 }, () => tryOut(`postgres://u:p@127.0.0.1:${silent.port}/d`));
 
@@ -196,7 +196,7 @@ describe('dbtest', () => {
     await Promise.all(scan);
   });
 
-  test('is not kept busy for ever by a server whose message has no end', async () => {
+  test('ends although the message of a server never ends', async () => {
     await using endless = await startTCP(
       (socket) => void socket.once('data', () => socket.write('E\0\0\0\x06SE', 'latin1')),
     );
@@ -210,7 +210,7 @@ describe('dbtest', () => {
     expect(await tryOut(testServers.databaseURL)).toMatchObject({ status: 200 });
   });
 
-  test('wants a URL, and names what is supported', async () => {
+  test('needs a URL, and names the supported kinds', async () => {
     for (const bad of [undefined, 7, '', 'mysql://u:topsecret@h/d'])
       expect(await tryOut(bad)).toMatchObject({
         status: 400,
@@ -224,7 +224,7 @@ describe('rotation', () => {
   const old = cluster0Key();
   const next = `next:${randomBytes(32).toString('base64')}`;
 
-  test('seals every stored secret anew while it may be read, and says what cannot be read', async () => {
+  test('encrypts every stored secret again while requests read them, and reports unreadable ones', async () => {
     const api = cluster.as(user);
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1)
@@ -244,7 +244,7 @@ describe('rotation', () => {
       expect(onlyNew.open(sealed, sealedColumns.tenantDBURL.context(id))).toMatch(/app\d$/);
     }
 
-    // Again: nothing is left to do, and nothing changes.
+    // The second pass finds nothing to do and changes nothing.
     expect(await rotate(`${next},${old}`)).toBe(0);
     const { rows: after } = await cluster.context.pool.query(
       'select id, tenant_db_url as sealed from tenant where id = any($1)',
@@ -254,7 +254,7 @@ describe('rotation', () => {
       new Map(rows.map(({ id, sealed }) => [id, sealed])),
     );
 
-    // Moved to another row it is not readable, and is left alone.
+    // A secret moved to another row is not readable, and is left alone.
     await cluster.context.pool.query('update tenant set tenant_db_url = $2 where id = $1', [
       ids[0],
       rows.find(({ id }) => id === ids[1])?.sealed,
@@ -262,7 +262,7 @@ describe('rotation', () => {
     expect(await rotate(`third:${randomBytes(32).toString('base64')},${next}`)).toBe(1);
   }, 30_000);
 
-  test('does not begin without keys', async () => {
+  test('does not start without keys', async () => {
     expect(await rotate('')).toBe(1);
   }, 30_000);
 

@@ -44,7 +44,7 @@ describe('a logo', () => {
     tenant = await aTenant(cluster);
   });
 
-  test.each(images)('of %s is stored and served to anybody, as what it is', async (type, head) => {
+  test.each(images)('of %s is stored, and served to every client with its own type', async (type, head) => {
     const bytes = Buffer.concat([head, Buffer.alloc(1000, 7)]);
 
     const { status, body } = await upload(aFile(bytes, { name: '../../my logo.exe' }));
@@ -71,7 +71,7 @@ describe('a logo', () => {
     });
   });
 
-  test('other parts of the form are named as unknown', async () => {
+  test('names other parts of the form as unknown', async () => {
     const form = () => {
       const parts = aFile();
       parts.append('zz', '1');
@@ -84,7 +84,7 @@ describe('a logo', () => {
     expect(await send({})).toMatchObject({ status: 400, body: { error: { message: 'zz: not known here' } } });
   });
 
-  test('is not sent again to whoever has it', async () => {
+  test('is not sent again to a client that has it cached', async () => {
     const { body } = await upload(aFile());
     const etag = (await download(body.url)).headers.get('etag') ?? '';
 
@@ -95,7 +95,7 @@ describe('a logo', () => {
     expect(other.status).toBe(200);
   });
 
-  test('that is replaced is gone', async () => {
+  test('is deleted when another replaces it', async () => {
     const first = (await upload(aFile())).body.url;
     const second = (await upload(aFile(Buffer.concat([aPNG(), Buffer.from('more')])))).body.url;
 
@@ -106,7 +106,7 @@ describe('a logo', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('of two uploads at once one stays, and the tenant names that one', async () => {
+  test('is one of several concurrent uploads, and the tenant names that one', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => upload(aFile())));
 
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -120,7 +120,7 @@ describe('a logo', () => {
     ['too many pixels', withPNGSize(8193, 1)],
     ['nothing after its first bytes', aPNG().subarray(0, 16)],
     ['no frame', Buffer.from('ffd8ffe000104a464946', 'hex')],
-  ])('with %s is refused by the name of the field', async (_what, bytes) => {
+  ])('with %s is refused, and the field is named', async (_what, bytes) => {
     expect(await upload(aFile(bytes))).toMatchObject({
       status: 400,
       body: { error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('file: ') } },
@@ -128,7 +128,7 @@ describe('a logo', () => {
     expect((await upload(aFile(withPNGSize(8192, 8192)))).status).toBe(200);
   });
 
-  test('may be sent back with an update, lie elsewhere, be cleared, and nothing else', async () => {
+  test('can be sent back in an update, be an external URL or be cleared, and nothing else', async () => {
     const { url } = (await upload(aFile())).body;
     const api = cluster.as(tenant.creator).in(tenant);
 
@@ -152,7 +152,7 @@ describe('a logo', () => {
     expect((await api.patch('T/', { tenantLogoURL: null })).body.tenant.tenantLogoURL).toBeNull();
   });
 
-  test('goes with its tenant', async () => {
+  test('is deleted with its tenant', async () => {
     const own = await aTenant(cluster);
     const { url } = (await upload(aFile(), own)).body;
 
@@ -191,7 +191,7 @@ describe('an upload is refused', () => {
     });
   });
 
-  test('above 10 MB, and one of just 10 MB is not', async () => {
+  test('above 10 MB, but not at exactly 10 MB', async () => {
     const image = (size: number) => Buffer.concat([aPNG(), Buffer.alloc(size - aPNG().length)]);
 
     expect((await upload(aFile(image(10 * MB)))).status).toBe(200);
@@ -202,7 +202,7 @@ describe('an upload is refused', () => {
       });
   });
 
-  test('without a file, with another name, with two files, with an empty one', async () => {
+  test('without a file, with another field name, with two files, with an empty one', async () => {
     const two = aFile();
     two.append('file', new Blob([new Uint8Array(aPNG())]), 'b.png');
     const none = new FormData();
@@ -220,7 +220,7 @@ describe('an upload is refused', () => {
       });
   });
 
-  test('that is no multipart, or broken', async () => {
+  test('when it is not multipart, or is malformed', async () => {
     const api = cluster.as(tenant.creator).in(tenant);
     const boundary = { 'content-type': 'multipart/form-data; boundary=x' };
     const broken: [string, Record<string, string>][] = [
@@ -239,7 +239,7 @@ describe('an upload is refused', () => {
       });
   });
 
-  test('a client that goes away in the middle leaves nothing behind', async () => {
+  test('a client that disconnects during the upload leaves nothing behind', async () => {
     const token = await cluster.tokenFor(tenant.creator);
     const client = new AbortController();
     const endless = new ReadableStream({

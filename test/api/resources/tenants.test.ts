@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-test('whoever creates a tenant is its admin and may do everything in it', async () => {
+test('the creator of a tenant is its admin and has every permission in it', async () => {
   const user = await aUser(cluster);
 
   const created = await cluster
@@ -42,7 +42,7 @@ test('whoever creates a tenant is its admin and may do everything in it', async 
   expect(workflow.status).toBe(201);
 });
 
-test('the list holds the tenants one belongs to, newest first, and says as what', async () => {
+test("the list holds the tenants of the caller, newest first, with the caller's role", async () => {
   const user = await aUser(cluster);
   const own = await aTenant(cluster, { creator: user });
   const other = await aTenant(cluster);
@@ -58,7 +58,7 @@ test('the list holds the tenants one belongs to, newest first, and says as what'
   expect(body).toMatchObject({ totalCount: 2, totalPages: 1, page: 1 });
 });
 
-test('pages and cursors walk through the same list', async () => {
+test('pages and cursors return the same list', async () => {
   const user = await aUser(cluster);
   for (let n = 0; n < 5; n += 1) await aTenant(cluster, { creator: user });
   const api = cluster.as(user);
@@ -80,7 +80,7 @@ test('pages and cursors walk through the same list', async () => {
   expect(steps).toEqual(all);
 });
 
-test('an update leaves what it does not mention and clears what it says is null', async () => {
+test('an update keeps the fields it does not mention and clears those that are null', async () => {
   const tenant = await aTenant(cluster, { tenantTitle: 'Before' });
   const api = cluster.as(tenant.creator).in(tenant);
 
@@ -99,7 +99,7 @@ test('a title must have 1 to 255 characters', async () => {
     expect((await api.post('/api/v1/tenants', { tenantTitle })).status).toBe(400);
 });
 
-test('deleting a tenant leaves no row of it in any table', async () => {
+test('deleting a tenant deletes its rows in every table', async () => {
   const tenant = await aFullTenant();
   const api = cluster.as(tenant.creator).in(tenant);
 
@@ -111,10 +111,10 @@ test('deleting a tenant leaves no row of it in any table', async () => {
   expect((await cluster.as(tenant.creator).get('/api/v1/tenants')).body.tenants).toEqual([]);
 });
 
-test('another tenant keeps everything', async () => {
+test('another tenant keeps all of its rows', async () => {
   const [kept, gone] = [await aFullTenant(), await aFullTenant()];
   const before = await rowsOf(kept.id);
-  // A new table wants a row in `aFullTenant`, so that these tests see that it is emptied.
+  // A new table needs a row in `aFullTenant`, so that these tests see it emptied.
   expect(Object.keys(before).sort()).toEqual(['tenant', ...(await tenantTables())].sort());
 
   await deleteTenant(cluster.context.pool, cluster.context.runs, gone.id);
@@ -122,7 +122,7 @@ test('another tenant keeps everything', async () => {
   expect(await rowsOf(kept.id)).toEqual(before);
 });
 
-test('runs in flight are cancelled and many rows are no obstacle', async () => {
+test('deletes a tenant with many rows, and cancels its runs in flight', async () => {
   const tenant = await aTenant(cluster);
   const workflow = await aWorkflow(cluster, { tenant });
   const run = {
@@ -140,7 +140,7 @@ test('runs in flight are cancelled and many rows are no obstacle', async () => {
   expect(await rowsOf(tenant.id)).toEqual({});
 });
 
-test('what is begun and broken off is finished later, and the tenant is shut meanwhile', async () => {
+test('an interrupted deletion is finished later, and the tenant is closed meanwhile', async () => {
   const tenant = await aFullTenant();
   const { pool, runs } = cluster.context;
   await pool.query(`update tenant set deleting_at = now() - interval '5 minutes' where id = $1`, [tenant.id]);
@@ -152,7 +152,7 @@ test('what is begun and broken off is finished later, and the tenant is shut mea
   expect(await rowsOf(tenant.id)).toEqual({});
 });
 
-test('two processes may delete the same tenant at once', async () => {
+test('two processes may delete the same tenant concurrently', async () => {
   const tenant = await aFullTenant();
   const { pool, runs } = cluster.context;
 
@@ -161,7 +161,7 @@ test('two processes may delete the same tenant at once', async () => {
   expect(await rowsOf(tenant.id)).toEqual({});
 });
 
-/** With a row in every table that has a tenant. */
+/** A tenant with a row in every table that has a tenant. */
 async function aFullTenant(): Promise<TestTenant> {
   const tenant = await aTenant(cluster);
   const workflow = await aWorkflow(cluster, { tenant });
@@ -222,7 +222,7 @@ async function tenantTables(): Promise<string[]> {
   return rows.map(({ table_name }) => table_name);
 }
 
-/** How many rows of a tenant each table has, where it has any. */
+/** Number of rows that a tenant has, for each table with any. */
 async function rowsOf(tenantID: string): Promise<Record<string, number>> {
   const { pool } = cluster.context;
   const counts: Record<string, number> = {};
@@ -239,7 +239,7 @@ async function rowsOf(tenantID: string): Promise<Record<string, number>> {
   return counts;
 }
 
-test('a tenant is shown with what it has of each kind and what the caller is in it', async () => {
+test("a tenant is shown with the numbers of its assets and the caller's role", async () => {
   const tenant = await aTenant(cluster);
   const member = await aMember(cluster, { tenant, can: ['tenant.read'] });
   const role = await aRole(cluster, { tenant, roleName: 'Helper' });

@@ -48,8 +48,8 @@ async function rulesOf(subject: string): Promise<string[]> {
 
 const ownRules = (id: string) => [`user:${id} delete allow`, `user:${id} read allow`];
 
-describe('somebody who has signed in before', () => {
-  test('is a member at once, with the roles named, whatever the capitals of the address', async () => {
+describe('adding a user who has signed in before', () => {
+  test('makes them a member at once, with the given roles, in any letter case of the address', async () => {
     const role = await aRole(cluster, { tenant, can: ['workflow.list'], roleName: 'Reader' });
     const user = await aUser(cluster);
     expect(await as(user).get('T/workflows')).toMatchObject(denied);
@@ -78,7 +78,7 @@ describe('somebody who has signed in before', () => {
     expect(await admin().post('T/users', { userEmail: user.email })).toMatchObject(conflict);
   });
 
-  test('is added once by any number of requests at once', async () => {
+  test('adds them once for concurrent requests', async () => {
     const user = await aUser(cluster);
 
     const answers = await Promise.all(
@@ -88,7 +88,7 @@ describe('somebody who has signed in before', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
   });
 
-  test('of several accounts with the address it is the one that proved it last', async () => {
+  test('adds the account that verified the address last, if several have it', async () => {
     const { pool } = cluster.context;
     const email = anAddress();
     const [older, newer, unverified] = [newID(), newID(), newID()];
@@ -100,7 +100,7 @@ describe('somebody who has signed in before', () => {
     expect(await add(email)).toMatchObject({ userID: newer });
   });
 
-  test('with an address that nobody has verified is a stranger: they are invited', async () => {
+  test('invites them as a stranger if no account has verified the address', async () => {
     const email = anAddress();
     await cluster.context.pool.query(
       `insert into app_user (id, issuer, subject, email) values ($1::uuid, 'x', $1::uuid::text, $2)`,
@@ -111,8 +111,8 @@ describe('somebody who has signed in before', () => {
   });
 });
 
-describe('somebody who has not', () => {
-  test('is invited, and a member with these roles from the first sign-in on', async () => {
+describe('adding a user who has not signed in', () => {
+  test('invites them, and the first sign-in makes them a member with these roles', async () => {
     const role = await aRole(cluster, { tenant, can: ['workflow.list'], roleName: 'Reader' });
     const email = anAddress();
 
@@ -139,7 +139,7 @@ describe('somebody who has not', () => {
     expect(await admin().get(`T/users/${invited.id}`)).toMatchObject(notFound);
   });
 
-  test('is invited by several tenants, and a member of all', async () => {
+  test('invites them to several tenants, and makes them a member of all', async () => {
     const email = anAddress();
     const elsewhere = await aTenant(cluster);
     await add(email);
@@ -150,7 +150,7 @@ describe('somebody who has not', () => {
     expect(body.tenants.map(({ id }: { id: string }) => id).sort()).toEqual([tenant.id, elsewhere.id].sort());
   });
 
-  test('is invited while they sign in: whichever is first, they become a member', async () => {
+  test('while they sign in makes them a member in either order', async () => {
     for (let n = 0; n < 10; n += 1) {
       const email = anAddress();
       await cluster.tokenFor({ email });
@@ -163,7 +163,7 @@ describe('somebody who has not', () => {
     }
   });
 
-  test('does not get roles that are gone meanwhile', async () => {
+  test('does not assign roles that were deleted meanwhile', async () => {
     const [kept, gone] = [await aRole(cluster, { tenant }), await aRole(cluster, { tenant })];
     const email = anAddress();
     const invited = await add(email, kept, gone);
@@ -176,7 +176,7 @@ describe('somebody who has not', () => {
     expect(await rulesOf(userID)).toEqual([`role:${kept.id}`, ...ownRules(userID)]);
   });
 
-  test('can be given other roles, and be uninvited', async () => {
+  test('lets the invitation get other roles, and be withdrawn', async () => {
     const role = await aRole(cluster, { tenant });
     const email = anAddress();
     const { id } = await add(email);
@@ -200,7 +200,7 @@ describe('somebody who has not', () => {
     expect((await admin().get('T/users')).body.totalCount).toBe(1);
   });
 
-  test('a letter that only looks like it in lower case is another address', async () => {
+  test('invites another address when a letter only looks like it in lower case', async () => {
     const email = `k${newID()}@example.test`;
     await add(email);
 
@@ -210,13 +210,13 @@ describe('somebody who has not', () => {
   });
 });
 
-describe('nobody gives what they do not hold', () => {
+describe('a caller cannot grant roles that hold more than they do', () => {
   let manager: TestUser;
   beforeEach(async () => {
     manager = await aMember(cluster, { tenant, can: ['user.create', 'user.update', 'user.delete', 'workflow.read'] });
   });
 
-  test('to themselves, to others, to those they invite', async () => {
+  test('to themselves, to others, to invited users', async () => {
     const strong = await aRole(cluster, { tenant, can: ['workflow.read', 'workflow.delete'] });
     const everything = await aRole(cluster, { tenant: null, can: ['*'] });
     const weak = await aRole(cluster, { tenant, can: ['workflow.read'] });
@@ -235,7 +235,7 @@ describe('nobody gives what they do not hold', () => {
     expect((await admin().get('T/users')).body.totalCount).toBe(4);
   });
 
-  test('but leaves others what they have, and may take it away', async () => {
+  test('but may keep the roles that others have, and remove them', async () => {
     const strong = await aRole(cluster, { tenant, can: ['workflow.delete'] });
     const weak = await aRole(cluster, { tenant, can: ['workflow.read'] });
     const member = await aMember(cluster, { tenant });
@@ -247,7 +247,7 @@ describe('nobody gives what they do not hold', () => {
     expect(await patch([strong.id])).toMatchObject(denied);
   });
 
-  test('and only who may do everything makes an admin', async () => {
+  test('and only a caller with every permission can make an admin', async () => {
     const patch = (by: TestUser, id: string) =>
       as(by).patch(`T/users/${id}/roles`, { roleIDs: [], userTenantRelationship: 'ADMIN' });
     const member = await aMember(cluster, { tenant });
@@ -261,7 +261,7 @@ describe('nobody gives what they do not hold', () => {
     expect(await patch(member, manager.id)).toMatchObject({ status: 200 });
   });
 
-  test('by roles of another tenant, or of none', async () => {
+  test('and roles of another tenant and unknown roles are refused', async () => {
     const elsewhere = await aTenant(cluster);
     const theirs = await aRole(cluster, { tenant: elsewhere });
     const own = await aRole(cluster, { tenant });
@@ -302,7 +302,7 @@ describe('roles of a member', () => {
     expect(await rulesOf(member.id)).toEqual([]);
   });
 
-  test('column and rule say the same: an admin may do everything, and a member again what they could before', async () => {
+  test('follow the column: an admin has every permission, and a member again those of before', async () => {
     const member = await aMember(cluster, { tenant, can: ['workflow.list'] });
     const set = (userTenantRelationship: string) =>
       admin().patch(`T/users/${member.id}/roles`, { roleIDs: [], userTenantRelationship });
@@ -317,7 +317,7 @@ describe('roles of a member', () => {
     expect(await rulesOf(member.id)).toEqual([...ownRules(member.id), 'workflow:* list allow']);
   });
 
-  test('are wanted in the body, and are ids', async () => {
+  test('are required in the body, and are ids', async () => {
     const member = await aMember(cluster, { tenant });
 
     for (const body of [{}, { roleIDs: 'x' }, { roleIDs: ['x'] }, { roleIDs: [], userTenantRelationship: 'OWNER' }])
@@ -327,8 +327,8 @@ describe('roles of a member', () => {
   });
 });
 
-describe('whoever is removed', () => {
-  test('is a stranger from the next request on, in every process, and their keys with them', async () => {
+describe('a user who is removed', () => {
+  test('is a stranger from the next request on, in every process, and so are their API keys', async () => {
     const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
     const member = await aMember(cluster, { tenant, can: ['workflow.create', 'workflow.read'] });
     await admin().patch(`T/users/${member.id}/roles`, { roleIDs: [role.id] });
@@ -352,7 +352,7 @@ describe('whoever is removed', () => {
     expect(await as(member).get(`T/workflows/${id}`)).toMatchObject(denied);
   });
 
-  test('loses the connection with rooms of the tenant at once; the next is let into those of another', async () => {
+  test('is disconnected at once, and can then join only rooms of other tenants', async () => {
     const elsewhere = await aTenant(cluster);
     const member = await aMember(cluster, { tenant, can: ['workflow.read'] });
     await aMember(cluster, { tenant: elsewhere, user: member });
@@ -367,7 +367,7 @@ describe('whoever is removed', () => {
       expect(await watching.ask('workflow_run_join', { instanceID })).toMatchObject({ success: true });
 
     await admin().delete(`T/users/${member.id}`);
-    // Far less than until the next round of checks.
+    // Much less than the time to the next round of checks.
     await sleep(500);
     await cluster.context.runs.end({ tenantID: tenant.id, ids: [instanceID], status: 'CANCELLED', error: null });
 
@@ -381,7 +381,7 @@ describe('whoever is removed', () => {
     expect(await next.ask('join_room', rooms.tenant(elsewhere.id))).toMatchObject({ success: true });
   });
 
-  test('may be oneself, without any permission', async () => {
+  test('may be the caller, without any permission', async () => {
     const { email } = await aUser(cluster);
     const { userID } = await add(email);
     const other = await aMember(cluster, { tenant });
@@ -430,7 +430,7 @@ describe('the last admin', () => {
     });
   });
 
-  test('is there whatever two admins do at once', async () => {
+  test('remains when two admins act concurrently', async () => {
     for (const act of ['remove', 'demote', 'leave', 'step down'] as const) {
       tenant = await aTenant(cluster);
       const [a, b] = [tenant.creator, await anotherAdmin()];
@@ -451,7 +451,7 @@ describe('the last admin', () => {
     }
   });
 
-  test('is not one who is blocked', async () => {
+  test('does not count when blocked', async () => {
     const other = await anotherAdmin();
     await cluster.context.pool.query('update app_user set is_disabled = true where id = $1', [other.id]);
 
@@ -461,7 +461,7 @@ describe('the last admin', () => {
 });
 
 describe('the list', () => {
-  test('walks through members and invitations by pages and by cursor, and can be searched', async () => {
+  test('returns members and invitations by pages and by cursor, and can be searched', async () => {
     for (let n = 0; n < 3; n += 1) {
       await aMember(cluster, { tenant });
       await add(anAddress());
@@ -487,7 +487,7 @@ describe('the list', () => {
     expect(idsOf(found.body)).toEqual([tenant.creator.id]);
   });
 
-  test('holds whom the caller may read, and nobody of another tenant', async () => {
+  test('holds the users that the caller may read, and none of another tenant', async () => {
     const [seen] = [await aMember(cluster, { tenant }), await aMember(cluster, { tenant })];
     const elsewhere = await aTenant(cluster);
     await aMember(cluster, { tenant: elsewhere, user: seen });
@@ -499,7 +499,7 @@ describe('the list', () => {
   });
 });
 
-test('a member or somebody invited lies in a folder, by which the list can be narrowed', async () => {
+test('a member or an invited user has a folder, and the list can be filtered by folder', async () => {
   const folderID = newID();
   const person = await aUser(cluster);
   const added = await admin().post('T/users', { tenantUserEmail: person.email, folderID });
@@ -515,7 +515,7 @@ test('a member or somebody invited lies in a folder, by which the list can be na
   expect((await admin().get('T/users?folderID=none')).body.error.message).toContain('folderID');
 });
 
-test('when somebody was last seen, and when their membership was made and changed, is told', async () => {
+test('a member is shown with the time last seen and the times of the membership', async () => {
   const member = await aMember(cluster, { tenant });
   await as(member).get('T/workflows');
 

@@ -16,7 +16,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 const api = () => cluster.as(tenant.creator).in(tenant);
 
-test('execute waits when it is asked to, and answers with the outcome', async () => {
+test('execute waits on request, and answers with the outcome', async () => {
   const { id } = await aWorkflow(cluster, { tenant, ...chain({}, { echo: '{{ctx.input.word}}' }) });
 
   const done = await api().post(`T/workflows/${id}/execute?wait=30`, { args: { word: 'hi' } });
@@ -30,7 +30,7 @@ test('execute waits when it is asked to, and answers with the outcome', async ()
   });
 });
 
-test('a run that fails while one waits says with what', async () => {
+test('a run that fails during the wait answers with the error', async () => {
   const { id } = await aWorkflow(cluster, { tenant, ...chain({ bad: code('throw new Error("no luck")') }) });
 
   const { status, body } = await api().post(`T/workflows/${id}/execute?wait=30`);
@@ -43,7 +43,7 @@ test('a run that fails while one waits says with what', async () => {
   });
 });
 
-test('a run that takes longer than one waits is answered as if one had not', async () => {
+test('a run that takes longer than the wait is answered as without a wait', async () => {
   const { id } = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 1 } }) });
 
   const { body } = await api().post(`T/workflows/${id}/execute?wait=0.2`);
@@ -51,14 +51,14 @@ test('a run that takes longer than one waits is answered as if one had not', asy
   expect(body).toEqual({ success: true, instanceID: expect.any(String) });
 });
 
-test('one waits between 0 and 60 seconds', async () => {
+test('the wait is between 0 and 60 seconds', async () => {
   const { id } = await aWorkflow(cluster, { tenant });
 
   for (const wait of ['61', '-1', 'long'])
     expect((await api().post(`T/workflows/${id}/execute?wait=${wait}`)).status).toBe(400);
 });
 
-test('the record of a run says what each node did and when', async () => {
+test('the record of a run tells what each node did and when', async () => {
   const graph = chain(
     { double: code('return ctx.input.n * 2;', { outputVariable: 'twice' }) },
     { twice: '{{ctx.twice}}' },
@@ -115,7 +115,7 @@ test('a long timeline is read page by page', async () => {
   expect(pages).toEqual(whole);
 });
 
-test('a run that waits says for what', async () => {
+test('a waiting run tells its cause', async () => {
   const ask = { type: 'dataCollection', fields: [{ key: 'name' }] };
   const child = await aWorkflow(cluster, { tenant, ...chain({ ask }) });
   const graphs = {
@@ -136,7 +136,7 @@ test('a run that waits says for what', async () => {
   }
 });
 
-test('a node that will be tried again is waited for as a delay', async () => {
+test('a node that will be retried is shown as a delay', async () => {
   const graph = chain({ bad: code('throw new Error("not yet")', { retryLimit: 2, retryDelaySeconds: 60 }) });
   const { id } = await aWorkflow(cluster, { tenant, ...graph });
   const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
@@ -147,7 +147,7 @@ test('a node that will be tried again is waited for as a delay', async () => {
   });
 });
 
-test('children are found by their parent, and end with it', async () => {
+test('child runs are listed by their parent, and end with it', async () => {
   const child = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 3 } }) });
   const parent = await aWorkflow(cluster, {
     tenant,
@@ -164,7 +164,7 @@ test('children are found by their parent, and end with it', async () => {
   expect(await children()).toMatchObject([{ status: 'CANCELLED', parentInstanceID: instanceID }]);
 });
 
-test('deleting a workflow ends what runs of it, wherever it was called', async () => {
+test('deleting a workflow ends its runs, also those of sub-workflow nodes', async () => {
   const child = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 3 } }) });
   const parent = await aWorkflow(cluster, {
     tenant,

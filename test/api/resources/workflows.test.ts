@@ -51,7 +51,7 @@ describe('creating', () => {
     expect(read.body.workflow).toEqual(created.body.workflow);
   });
 
-  test('fields that a kind of node does not read are kept, and named; an editor may say of a node what it likes', async () => {
+  test('stores and names unknown fields of a node, and accepts any fields of the editor', async () => {
     const { nodes, edges } = chain({
       step: { ...noop, retrys: 3 },
       ask: { type: 'dataCollection', fields: [{ key: 'a', requierd: true }], formSchema: { any: 1 } },
@@ -84,7 +84,7 @@ describe('creating', () => {
     expect(body.workflow).toMatchObject({ title: 'Other words', workflowNodes: nodes, workflowEdges: edges });
   });
 
-  test('without a graph it is a draft, which says what it lacks when it is executed', async () => {
+  test('without a graph is a draft, whose execution names what is missing', async () => {
     const { body } = await admin().post('T/workflows', { title: 'Draft' });
 
     const execution = await admin().post(`T/workflows/${body.workflow.id}/execute`);
@@ -94,7 +94,7 @@ describe('creating', () => {
     expect(execution.body.error.message).toContain('start node');
   });
 
-  test('a wrong graph is refused with the place of each fault', async () => {
+  test('refuses an invalid graph and names the path of each error', async () => {
     const nodes = [
       { id: 'a', type: 'start' },
       { id: 'b', type: 'unheardOf' },
@@ -121,7 +121,7 @@ describe('creating', () => {
       }
   });
 
-  test('the same Idempotency-Key makes one workflow', async () => {
+  test('the same Idempotency-Key creates one workflow', async () => {
     const headers = { 'Idempotency-Key': newID() };
     const title = `Once ${newID()}`;
 
@@ -134,7 +134,7 @@ describe('creating', () => {
     expect(other.status).toBe(409);
   });
 
-  test('text that Postgres cannot hold is refused, not an error of ours', async () => {
+  test('text that Postgres cannot hold is refused with a 400', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
     for (const text of ['nul \u0000 inside', 'half \ud83d'])
       for (const answer of [
@@ -152,8 +152,8 @@ describe('creating', () => {
   });
 });
 
-describe('creating what is nested very deeply', () => {
-  test.each([300, 3_000, 200_000])('%i levels are refused, wherever they are', async (levels) => {
+describe('creating deeply nested values', () => {
+  test.each([300, 3_000, 200_000])('%i levels are refused in every field', async (levels) => {
     const deep = '['.repeat(levels) + ']'.repeat(levels);
     const node = `{"id":"start","type":"start","position":${deep}}`;
 
@@ -165,7 +165,7 @@ describe('creating what is nested very deeply', () => {
 });
 
 describe('updating', () => {
-  test('without nodes and edges the graph stays', async () => {
+  test('without nodes and edges keeps the graph', async () => {
     const { id, versionID } = await aWorkflow(cluster, { tenant, ...chain({ step: noop }) });
 
     const { status, body } = await admin().patch(`T/workflows/${id}`, { workflowTitle: 'Renamed' });
@@ -176,7 +176,7 @@ describe('updating', () => {
     expect(await versionOf(id)).toBe(versionID);
   });
 
-  test('null clears: description, folder, and the graph back to a draft', async () => {
+  test('null clears description and folder, and makes the graph a draft', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
     const folderID = newID();
     await admin().patch(`T/workflows/${id}`, { workflowDescription: 'words', folderID });
@@ -195,7 +195,7 @@ describe('updating', () => {
     });
   });
 
-  test('a changed graph is a new version; a run that has begun keeps its own', async () => {
+  test('a changed graph is a new version; runs in progress keep theirs', async () => {
     const { id, versionID } = await aWorkflow(cluster, { tenant });
     const run = await admin().post(`T/workflows/${id}/execute`);
 
@@ -206,7 +206,7 @@ describe('updating', () => {
     expect(await versionOfRun(run.body.instanceID)).toBe(versionID);
   });
 
-  test('the same graph again is no new version', async () => {
+  test('an unchanged graph is no new version', async () => {
     const { nodes, edges } = chain({ step: noop });
     const { id, versionID } = await aWorkflow(cluster, { tenant, nodes, edges });
 
@@ -215,7 +215,7 @@ describe('updating', () => {
     expect(await versionOf(id)).toBe(versionID);
   });
 
-  test('edges alone are checked against the nodes that are there', async () => {
+  test('edges alone are checked against the stored nodes', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
 
     const answer = await admin().patch(`T/workflows/${id}`, { edges: [{ id: 'e', source: 'start', target: 'gone' }] });
@@ -223,7 +223,7 @@ describe('updating', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
   });
 
-  test('of two changes at once neither undoes the other', async () => {
+  test('two concurrent updates keep both changes', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
     const { nodes, edges } = chain({ step: noop });
 
@@ -242,10 +242,10 @@ describe('updating', () => {
   });
 });
 
-describe('children', () => {
+describe('sub-workflows', () => {
   const calling = (childWorkflowID: string) => chain({ child: { type: 'subWorkflow', childWorkflowID } });
 
-  test('must be there, in the same tenant, and be another workflow', async () => {
+  test('must exist in the same tenant and be another workflow', async () => {
     const elsewhere = await aWorkflow(cluster);
     const own = await aWorkflow(cluster, { tenant });
 
@@ -262,7 +262,7 @@ describe('children', () => {
     }
   });
 
-  test('whoever may not execute a child can neither save, copy, test nor execute a graph that calls it', async () => {
+  test('a caller who may not execute a sub-workflow can neither save, copy, test nor execute a graph that calls it', async () => {
     const child = await aWorkflow(cluster, { tenant });
     const parent = await aWorkflow(cluster, { tenant, ...calling(child.id) });
     const can = ['workflow.create', 'workflow.update', 'workflow.read', 'workflow.test'] as const;
@@ -286,7 +286,7 @@ describe('children', () => {
 });
 
 describe('listing', () => {
-  test('newest first, with graphs unless a summary is enough', async () => {
+  test('newest first, with graphs unless a summary is requested', async () => {
     const own = await aTenant(cluster);
     const api = cluster.as(own.creator).in(own);
     const [first, second] = [await aWorkflow(cluster, { tenant: own }), await aWorkflow(cluster, { tenant: own })];
@@ -300,7 +300,7 @@ describe('listing', () => {
     expect(summary.body.workflows[0]).not.toHaveProperty('workflowNodes');
   });
 
-  test('search finds part of a title whatever its case, and takes no wildcards', async () => {
+  test('search finds part of a title in any letter case, and takes no wildcards', async () => {
     const own = await aTenant(cluster);
     const api = cluster.as(own.creator).in(own);
     await aWorkflow(cluster, { tenant: own, title: 'Monthly 100% report' });
@@ -315,7 +315,7 @@ describe('listing', () => {
     expect(await found('_')).toBe(0);
   });
 
-  test('only what the member may read is there', async () => {
+  test('only workflows that the member may read', async () => {
     const own = await aTenant(cluster);
     const [seen, hidden] = [await aWorkflow(cluster, { tenant: own }), await aWorkflow(cluster, { tenant: own })];
     const everywhere = await aMember(cluster, {
@@ -336,7 +336,7 @@ describe('listing', () => {
     }
   });
 
-  test('a page may have 1000 workflows and not one more', async () => {
+  test('a page may have up to 1000 workflows', async () => {
     expect((await admin().get('T/workflows?pageSize=1000')).status).toBe(200);
     const tooLate = `cursor=${Buffer.from(`8640000000000000.${newID()}`).toString('base64url')}`;
     for (const query of ['pageSize=1001', 'pageSize=0', 'page=0', 'limit=1001', 'cursor=x', tooLate, 'page=x'])
@@ -345,7 +345,7 @@ describe('listing', () => {
 });
 
 describe('cloning', () => {
-  test('copies everything under a new title, and leaves the original alone', async () => {
+  test('copies everything under a new title, and does not change the original', async () => {
     const original = await aWorkflow(cluster, { tenant, title: 'x'.repeat(255), ...chain({ step: noop }) });
 
     const { status, body } = await admin().post(`T/workflows/${original.id}/clone`);
@@ -358,7 +358,7 @@ describe('cloning', () => {
     expect(after.body.workflow.workflowNodes).toHaveLength(3);
   });
 
-  test('whoever copies owns the copy', async () => {
+  test('the caller owns the copy', async () => {
     const original = await aWorkflow(cluster, { tenant });
     const member = await aMember(cluster, { tenant, can: ['workflow.read', 'workflow.create'] });
     const api = cluster.as(member).in(tenant);
@@ -371,7 +371,7 @@ describe('cloning', () => {
 });
 
 describe('deleting', () => {
-  test('ends its runs in flight, keeps the record of them, and takes its rules away', async () => {
+  test('ends its runs in flight, keeps their record, and deletes its rules', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
     const run = await admin().post(`T/workflows/${id}/execute`);
 
@@ -393,7 +393,7 @@ describe('executing', () => {
     { key: 'note', type: 'string' as const },
   ];
 
-  test('accepts a run with the inputs as they are declared', async () => {
+  test('accepts a run with the declared inputs', async () => {
     const { id } = await aWorkflow(cluster, { tenant, options: { inputDefinitions } });
 
     const byArgs = await admin().post(`T/workflows/${id}/execute`, { args: { n: '7', other: true } });
@@ -408,7 +408,7 @@ describe('executing', () => {
     expect((await instance(byInputs.body.instanceID)).body).toMatchObject({ input: { n: 8, note: null } });
   });
 
-  test('wrong inputs are refused and nothing is started', async () => {
+  test('refuses wrong inputs and starts nothing', async () => {
     const { id } = await aWorkflow(cluster, { tenant, options: { inputDefinitions } });
 
     for (const field of ['args', 'inputValues'])
@@ -461,7 +461,7 @@ describe('executing', () => {
     expect(read.body).toMatchObject({ isTest: true, workflowID: null, workflowTitle: null, input: { a: 1 } });
   });
 
-  test('a test may be of a saved workflow, but not of one that is not there', async () => {
+  test('a test may name a saved workflow, but not an unknown one', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
 
     const { body } = await admin().post('T/workflows/test', { ...chain(), workflowID: id });
@@ -491,7 +491,7 @@ describe('instances', () => {
     expect((await admin().get('T/workflows/instances?pageSize=101')).status).toBe(400);
   });
 
-  test('cursors walk through runs that were accepted in one moment', async () => {
+  test('cursors page through runs that were accepted in one moment', async () => {
     const own = await aTenant(cluster);
     const workflow = await aWorkflow(cluster, { tenant: own });
     const caller = { type: 'system', id: own.id, origin: 'direct' } as const;
@@ -519,7 +519,7 @@ describe('instances', () => {
     expect(seen).toEqual([...ids].reverse());
   });
 
-  test('stopping cancels, and a second time says what it already is', async () => {
+  test('stopping cancels, and a second stop answers with the final status', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
     const { instanceID } = (await admin().post(`T/workflows/${id}/execute`)).body;
 
@@ -532,7 +532,7 @@ describe('instances', () => {
     }
   });
 
-  test('belong to their workflow: who may not read it sees neither them nor whether they are there', async () => {
+  test('are found only by callers who may read their workflow', async () => {
     const [mine, theirs] = [await aWorkflow(cluster, { tenant }), await aWorkflow(cluster, { tenant })];
     const rules = ['read', 'execute'].map((action) => ({ object: `workflow:${mine.id}`, action }));
     const member = cluster.as(await aMember(cluster, { tenant, rules })).in(tenant);
@@ -554,7 +554,7 @@ describe('instances', () => {
     expect((await admin().delete(`T/workflows/instances/${newID()}/stop`)).status).toBe(404);
   });
 
-  test('one that nobody takes says so', async () => {
+  test('a run without a worker says so', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
     const { instanceID } = (await admin().post(`T/workflows/${id}/execute`)).body;
 
@@ -584,7 +584,7 @@ describe('schemas', () => {
     });
   });
 
-  test('describe one kind, and say when there is no such one', async () => {
+  test('describe one kind, and answer 404 for an unknown one', async () => {
     const one = await admin().get('T/workflows/schemas?nodeType=delay');
     const none = await admin().get('T/workflows/schemas?nodeType=unheardOf');
 
@@ -601,7 +601,7 @@ describe('data collection', () => {
     { key: 'colour', fieldType: 'dropdown', options: ['red', { label: 'Blue', value: 'blue' }] },
   ];
 
-  test('a question can be read and answered once', async () => {
+  test('an ask can be read and answered once', async () => {
     const { id, instanceID } = await aRequest({ fields });
 
     const read = await admin().get(`T/workflows/data-collection/${id}`);
@@ -625,7 +625,7 @@ describe('data collection', () => {
     expect(after.body.request.submittedData).not.toHaveProperty('more');
   });
 
-  test('answering makes the run ready', async () => {
+  test('an answer makes the run ready', async () => {
     const { id, instanceID } = await aRequest({ fields: [] });
 
     await submit(id, { anything: [1] });
@@ -655,7 +655,7 @@ describe('data collection', () => {
     expect((await submit(id, good)).status).toBe(200);
   });
 
-  test('too late is too late', async () => {
+  test('an answer after the deadline is refused', async () => {
     const { id } = await aRequest({ fields: [], expiresAt: new Date(Date.now() - 1_000) });
     const cancelled = await aRequest({ fields: [] });
     await admin().delete(`T/workflows/instances/${cancelled.instanceID}/stop`);
@@ -664,7 +664,7 @@ describe('data collection', () => {
       expect(await submit(one, {})).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
   });
 
-  test('follows the permissions on the workflow that asks', async () => {
+  test('follows the permissions on the workflow of the ask', async () => {
     const { id, workflowID } = await aRequest({ fields: [] });
     const readers = await aMember(cluster, { tenant, rules: [{ object: `workflow:${workflowID}`, action: 'read' }] });
     const others = await aMember(cluster, { tenant, rules: [{ object: `workflow:${newID()}`, action: 'read' }] });

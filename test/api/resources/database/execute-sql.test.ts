@@ -21,7 +21,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const path = 'T/database/execute-raw-sql';
 const run = (body: object) => api.post(path, body);
 
-test('SQL is executed with parameters, under both names', async () => {
+test('SQL is executed with parameters, under both field names', async () => {
   for (const field of ['sql', 'query']) {
     const answer = await run({ [field]: 'select $1::int + 1 as n, now() as at', params: [1] });
     expect(answer).toMatchObject({
@@ -45,7 +45,7 @@ test.each<[string, object]>([
   expect(answer.body.error.message).toContain(`${field}: `);
 });
 
-test('of a million rows as many come as were asked for, as far as an answer can hold them', async () => {
+test('of a million rows, the answer has the requested number, as far as its size allows', async () => {
   const rows = (width: number) => `select n, repeat('x', ${width}) as pad from generate_series(1, 1000000) n`;
 
   for (const width of [300, 3_000]) {
@@ -56,7 +56,7 @@ test('of a million rows as many come as were asked for, as far as an answer can 
   }
 });
 
-test('whoever may read rows may not run SQL', async () => {
+test('a caller who may read rows may not execute SQL', async () => {
   const member = await aMember(cluster, {
     tenant,
     can: ['database.rowList', 'database.tableList', 'database.metadata'],
@@ -67,7 +67,7 @@ test('whoever may read rows may not run SQL', async () => {
   expect((await theirs.get('T/database/metadata')).status).toBe(200);
 });
 
-describe('a statement that takes long', () => {
+describe('a statement that runs long', () => {
   const active = async (mark: string) => {
     const { rows } = await cluster.pool.query(
       `select count(*)::int as n from pg_stat_activity a join tenant_database d on d.database_name = a.datname
@@ -77,7 +77,7 @@ describe('a statement that takes long', () => {
     return rows[0].n;
   };
 
-  test('is cancelled at the server when the client goes away', async () => {
+  test('is cancelled at the server when the client disconnects', async () => {
     const client = new AbortController();
     const answer = fetch(`${cluster.baseURL}/api/v1/tenants/${tenant.id}/database/execute-raw-sql`, {
       method: 'POST',
@@ -96,7 +96,7 @@ describe('a statement that takes long', () => {
     await eventually(async () => expect(await active('abandoned')).toBe(0), 3_000);
   });
 
-  test('is ended by its own limit, and says so', async () => {
+  test('is ended by its own time limit, and the error says so', async () => {
     const answer = await run({ sql: 'select pg_sleep(60)', timeoutSeconds: 0.30012345 });
     expect(answer).toMatchObject({
       status: 504,
@@ -104,7 +104,7 @@ describe('a statement that takes long', () => {
     });
   });
 
-  test('is ended also where the server was told to have no limit', async () => {
+  test('is ended also when the server has its statement timeout off', async () => {
     const begun = performance.now();
     const answer = await run({
       sql: 'set statement_timeout = 0; select pg_sleep(60) /* unlimited */',
@@ -117,7 +117,7 @@ describe('a statement that takes long', () => {
   });
 });
 
-test('a connection that is lost in the middle is an error that says so', async () => {
+test('a connection that is lost during a statement is an error that says so', async () => {
   const answer = run({ sql: 'select pg_sleep(60) /* cut */' });
   await eventually(async () => {
     const { rows } = await cluster.pool.query(
@@ -133,7 +133,7 @@ test('a connection that is lost in the middle is an error that says so', async (
   expect((await run({ sql: 'select 1' })).status).toBe(200);
 });
 
-test("a tenant's database that never answers delays nobody else's", async () => {
+test("a tenant's unresponsive database does not delay other tenants", async () => {
   await using silent = await startTCP();
   const hanging = await aTenant(cluster);
   const secrets = createKeyRing(cluster.config.secrets.keys);
@@ -158,7 +158,7 @@ test("a tenant's database that never answers delays nobody else's", async () => 
   await silent.connected;
   const meanwhile = await times();
 
-  // Connecting to the silent one takes five seconds; nobody else waits for a hundredth of that.
+  // Connecting to the silent server takes five seconds. Other tenants wait less than a hundredth of that.
   expect(meanwhile.at(15) ?? 0).toBeLessThan((before.at(15) ?? 0) + 50);
   for (const answer of await Promise.all(waits))
     expect(answer).toMatchObject({ status: 502, body: { error: { code: 'UPSTREAM_FAILED' } } });
@@ -172,7 +172,7 @@ describe('the same Idempotency-Key', () => {
   test.each<[string, number, string]>([
     ['begin; insert into TABLE values (1); commit; select 1/0', 400, 'DB_ERROR'],
     [`insert into TABLE values (1) returning repeat('x', 20000000)`, 413, 'PAYLOAD_TOO_LARGE'],
-  ])('gets the same error for what was done: %s', async (text, status, code) => {
+  ])('repeats the error after %s', async (text, status, code) => {
     const table = `keyed_${status}`;
     await run({ sql: `create table ${table} (id int)` });
     const sql = text.replace('TABLE', table);
@@ -185,7 +185,7 @@ describe('the same Idempotency-Key', () => {
     expect(await count(table)).toBe(1);
   });
 
-  test('does not begin again what a refusal came in the middle of', async () => {
+  test('does not run statements again that were refused half way', async () => {
     await run({ sql: 'create table keyed_copy (id int)' });
     const sql = 'begin; insert into keyed_copy values (1); commit; copy keyed_copy from stdin';
 
@@ -196,7 +196,7 @@ describe('the same Idempotency-Key', () => {
     expect(await count('keyed_copy')).toBe(1);
   });
 
-  test('is free again for what only waited for one of the connections', async () => {
+  test('can be used again when the request only waited for a connection', async () => {
     await run({ sql: 'create table keyed_line (id int)' });
     const sleeping = Array.from({ length: 5 }, () => run({ sql: 'select pg_sleep(7)' }));
     await eventually(async () => {
@@ -224,7 +224,7 @@ describe('the same Idempotency-Key', () => {
   }, 30_000);
 });
 
-test('a tenant without a database is told why where none is given', async () => {
+test('a tenant without a database is told why when the deployment provides none', async () => {
   await using strict = await startCluster({ workers: ['tenant.database'], settings: { TENANT_DATABASES: 'false' } });
   const own = await aTenant(strict);
 
@@ -234,7 +234,7 @@ test('a tenant without a database is told why where none is given', async () => 
   expect(answer.body.error.message).toContain('TENANT_DATABASES');
 });
 
-test('deleting a tenant takes its database with it', async () => {
+test('deleting a tenant deletes its database', async () => {
   const gone = await aTenant(cluster);
   const theirs = cluster.as(gone.creator).in(gone);
   await theirs.post(path, { sql: 'create table t (id int)' });

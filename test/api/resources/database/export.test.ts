@@ -27,7 +27,7 @@ async function sql(text: string): Promise<void> {
 
 const rowsOf = (table: string) => `T/database/schemas/public/tables/${table}/rows/export`;
 
-/** For files that are no text. */
+/** Downloads a file that is not text. */
 async function download(table: string, body: object): Promise<Response> {
   return fetch(`${cluster.baseURL}${rowsOf(table).replace('T', `/api/v1/tenants/${tenant.id}`)}`, {
     method: 'PATCH',
@@ -38,7 +38,7 @@ async function download(table: string, body: object): Promise<Response> {
 
 const kept = async () => (await cluster.pool.query('select 1 from result_page')).rows.length;
 
-test('exports are files of what the filter finds', async () => {
+test('exports are files of the rows that match the filter', async () => {
   const csv = await api.patch(rowsOf('things'), { where: { id: { '<': 3 } } });
   const json = await api.patch(rowsOf('things'), { exportFormat: 'json', order: 'id desc' });
   const other = await api.patch(rowsOf('things'), { exportFormat: 'pdf' });
@@ -55,7 +55,7 @@ test('exports are files of what the filter finds', async () => {
   expect((await api.patch(rowsOf('none'), {})).body).toBe('id\r\n');
 });
 
-test('a workbook has booleans and numbers that it can hold as such, and all else as text, formulas too', async () => {
+test('a workbook has booleans and safe numbers as such and everything else as text, formulas included', async () => {
   const response = await download('things', { exportFormat: 'xlsx', order: 'id' });
   const bytes = Buffer.from(await response.arrayBuffer());
 
@@ -70,7 +70,7 @@ test('a workbook has booleans and numbers that it can hold as such, and all else
   ]);
 });
 
-test('many rows are one moment of the table, whole, and nothing of them stays', async () => {
+test('many rows are one snapshot of the table, complete, and no temporary file is left', async () => {
   const response = await download('many', { exportFormat: 'csv', order: 'id desc' });
   expect(await kept()).toBeGreaterThan(5);
   await sql('delete from many where id < 100000');
@@ -91,7 +91,7 @@ test('many rows are one moment of the table, whole, and nothing of them stays', 
   await expect.poll(kept).toBe(0);
 });
 
-test('a file that cannot be finished is seen to be broken off', async () => {
+test('a file that cannot be finished is recognizably incomplete', async () => {
   const response = await download('many', {});
   await cluster.pool.query('delete from result_page');
 
@@ -99,7 +99,7 @@ test('a file that cannot be finished is seen to be broken off', async () => {
   expect((await api.patch(rowsOf('things'), {})).status).toBe(200);
 });
 
-test('a client that goes away leaves nothing', async () => {
+test('a client that disconnects leaves nothing behind', async () => {
   const response = await download('many', {});
   expect(await kept()).toBeGreaterThan(0);
   await response.body?.cancel();

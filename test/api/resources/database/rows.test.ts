@@ -36,7 +36,7 @@ const find = (q: object | string) =>
 const idsOf = (answer: { body: { databaseTableRows: { id: number }[] } }) =>
   answer.body.databaseTableRows.map(({ id }) => id);
 
-test('values of every type go in and come out the same', async () => {
+test('values of every type are read as they were written', async () => {
   const row = {
     id: 1,
     word: 'it\'s; "quoted" \\ and 💥',
@@ -70,7 +70,7 @@ test('values of every type go in and come out the same', async () => {
   expect(body.databaseTableRows[0].ctid).toMatch(/^\(\d+,\d+\)$/);
 });
 
-test('lists of every type go in and come out the same', async () => {
+test('lists of every type are read as they were written', async () => {
   await sql(
     `create table "lists ${tables}" (id int, raws bytea[], docs jsonb[], words text[][], boxes box[], moments timestamptz[])`,
   );
@@ -92,7 +92,7 @@ test('lists of every type go in and come out the same', async () => {
   expect(added, JSON.stringify(added.body)).toMatchObject({ status: 201, body: { databaseTableRows: [row] } });
 });
 
-test('pages, their order and their count', async () => {
+test('rows are paged, ordered and counted', async () => {
   await sql(
     `insert into "${table}" (id, word) select n, case when n % 2 = 0 then 'even' else 'odd' end from generate_series(1, 25) n`,
   );
@@ -122,7 +122,7 @@ test.each([
   'order=id%20desc%20limit',
   'q=id%3D1',
   'count=yes',
-])('the query %s is refused and named', async (query) => {
+])('the query %s is refused, and the field is named', async (query) => {
   const answer = await api.get(`${rows}?${query}`);
   expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
   expect(answer.body.error.message).toContain(query.split('=')[0]);
@@ -190,7 +190,7 @@ describe('filters', () => {
   });
 });
 
-test('rows are all added or none, and each that will not do is named', async () => {
+test('rows are all added or none, and each invalid one is named', async () => {
   const answer = await add(
     { id: 1 },
     { id: 1 },
@@ -219,7 +219,7 @@ test('rows are all added or none, and each that will not do is named', async () 
   expect((await api.get(rows)).body.databaseTableRows).toEqual([]);
 });
 
-test('the same Idempotency-Key adds rows once, and a row that was refused is refused again', async () => {
+test('the same Idempotency-Key adds rows once, and repeats the error for a refused row', async () => {
   const send = (id: number, key: string) =>
     api.post(rows, { databaseTableRowData: [{ id }] }, { 'Idempotency-Key': `${table} ${key}` });
 
@@ -235,7 +235,7 @@ test('the same Idempotency-Key adds rows once, and a row that was refused is ref
   expect(idsOf(await find({}))).toEqual([1]);
 });
 
-test('many rows at once', async () => {
+test('adds many rows in one request', async () => {
   const many = Array.from({ length: 1_000 }, (_, id) => ({ id, word: `w${id}` }));
 
   expect(await add(...many)).toMatchObject({ status: 201, body: { updatedRowCount: 1_000 } });
@@ -272,7 +272,7 @@ test('updates are all done or none', async () => {
   expect((await patch({ data: { word: 'all' }, all: true })).body.updatedRowCount).toBe(3);
 });
 
-test('what a deferred constraint says at the end takes all with it', async () => {
+test('a deferred constraint that fails at the commit undoes all updates', async () => {
   await sql(`alter table "${table}" add constraint later unique (word) deferrable initially deferred`);
 
   const answer = await add({ id: 1, word: 'same' }, { id: 2, word: 'same' });
@@ -284,7 +284,7 @@ test('what a deferred constraint says at the end takes all with it', async () =>
   expect((await api.get(rows)).body.databaseTableRows).toEqual([]);
 });
 
-test('rows are deleted by a filter, and all of them only when that is said', async () => {
+test('rows are deleted by a filter, and all of them only with an explicit flag', async () => {
   await add({ id: 1 }, { id: 2 }, { id: 3 });
 
   expect((await api.patch(`${rows}/delete`, {})).body.error.code).toBe('VALIDATION_ERROR');
@@ -297,7 +297,7 @@ test('rows are deleted by a filter, and all of them only when that is said', asy
   expect((await api.patch(`${rows}/delete`, { all: true })).body).toMatchObject({ deletedRowCount: 2 });
 });
 
-describe('errors name the place of a value as the client has spelled it', () => {
+describe('errors name the path of a value as the client spelled it', () => {
   const wrong = { AND: [{ word: { '=': 'a' } }, { id: { '=': 'x' } }] };
   const message = async (answer: Promise<{ status: number; body: { error: { message: string } } }>) => {
     const { status, body } = await answer;
@@ -332,7 +332,7 @@ describe('errors name the place of a value as the client has spelled it', () => 
     );
   });
 
-  test('of two names the one that counts', async () => {
+  test('of two field names, the one that takes precedence', async () => {
     const both = { where: wrong, query: { id: { '=': 1 } } };
     expect(await message(api.patch(`${rows}/delete`, both))).toMatch(/^where\./);
     expect(await message(api.patch(`${rows}/delete`, { where: null, query: wrong }))).toMatch(/^query\./);
@@ -342,7 +342,7 @@ describe('errors name the place of a value as the client has spelled it', () => 
     expect(await message(api.patch(`${rows}/export`, { sort: 'nothing' }))).toMatch(/^sort\.0: there is no column/);
   });
 
-  test('in rows: every one of them, with its column', async () => {
+  test('in rows: of each invalid row, with its column', async () => {
     const { body } = await add(
       { id: 1, word: 'a' },
       { id: 1, at: 'yesterday or so' },
@@ -400,7 +400,7 @@ test('a column called __proto__ is one like any other', async () => {
   ]);
 });
 
-test('a row of a table without a key is found by its place', async () => {
+test('a row of a table without a key is addressed by its physical place', async () => {
   await sql(`alter table "${table}" drop constraint "${table}_pkey"`);
   await add({ id: 1, word: 'a' }, { id: 1, word: 'b' });
   const [, second] = (await api.get(rows)).body.databaseTableRows;
@@ -410,7 +410,7 @@ test('a row of a table without a key is found by its place', async () => {
   expect((await api.get(`${rows}?order=word`)).body.databaseTableRows).toMatchObject([{ word: 'a' }, { word: 'c' }]);
 });
 
-test('statistics count, of a filter as well', async () => {
+test('statistics count rows, with a filter as well', async () => {
   await add({ id: 1 }, { id: 2 });
   const path = rows.replace(/rows$/, 'statistics');
 
@@ -424,7 +424,7 @@ test('statistics count, of a filter as well', async () => {
   ).toBe(1);
 });
 
-test('the rows of a view are listed without a place', async () => {
+test('rows of a view are listed without a physical place', async () => {
   await add({ id: 1, word: 'seen' });
   await sql(`create view "view ${tables}" as select id, word from "${table}"`);
 

@@ -41,7 +41,7 @@ async function read(name: string) {
   return body.databaseTable;
 }
 
-test('a table is made of its columns and constraints, and read back as such', async () => {
+test('a table is created from its columns and constraints, and read back with them', async () => {
   await create('authors', [
     column('id', 'bigserial', { primaryKey: true }),
     column('name', 'varchar(255)', { unique: true, notNull: true }),
@@ -115,7 +115,7 @@ test('a table is made of its columns and constraints, and read back as such', as
   );
 });
 
-test('what was read can be sent back, and nothing changes', async () => {
+test('a table that was read can be sent back unchanged', async () => {
   await create('other', [column('id', 'int', { primaryKey: true })]);
   await create(
     'same',
@@ -138,7 +138,7 @@ test('what was read can be sent back, and nothing changes', async () => {
   );
   const { databaseTableColumns, databaseTableConstraints } = await read('same');
 
-  // What only an answer says of a column or constraint is not taken back.
+  // Read-only fields of columns and constraints are not accepted in a request.
   for (const body of [
     { columns: databaseTableColumns, constraints: databaseTableConstraints },
     { databaseTableColumns },
@@ -152,7 +152,7 @@ test('what was read can be sent back, and nothing changes', async () => {
     });
 });
 
-test('a table becomes what is wanted', async () => {
+test('an update changes a table to the given definition', async () => {
   await create('changing', [
     column('id', 'int', { primaryKey: true }),
     column('gone', 'text'),
@@ -187,12 +187,12 @@ test('a table becomes what is wanted', async () => {
     { databaseTableColumnName: 'added', databaseTableColumnType: 'jsonb' },
   ]);
   expect(rows.body.databaseTableRows).toMatchObject([{ id: '1', count: 12, kept: 'k', added: { a: [1] } }]);
-  // Of an expression the server keeps a wording of its own.
+  // The server rewords an expression.
   const again = { columns: wanted.columns.map((one) => ({ ...one, check: undefined })) };
   expect((await api.patch(`${tableOf('changing')}?preview=true`, again)).body.sql).toEqual([]);
 });
 
-test('constraints that are not listed are dropped, and the others made', async () => {
+test('constraints that are not listed are dropped, and new ones added', async () => {
   await create('bound', [column('a', 'int', { primaryKey: true }), column('b', 'int', { unique: true })]);
 
   const constraints = [
@@ -227,7 +227,7 @@ test('a change that fails changes nothing', async () => {
   ]);
 });
 
-test('text that is too long for a shorter type is an error and not cut', async () => {
+test('a text too long for a shorter type is an error and is not cut', async () => {
   await create('texts', [column('word', 'text')]);
   await api.post(`${tableOf('texts')}/rows`, { databaseTableRowData: [{ word: 'abcdefgh' }] });
 
@@ -236,7 +236,7 @@ test('text that is too long for a shorter type is an error and not cut', async (
   expect(answer.body.error).toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '22001' } });
 });
 
-test('what is there already is a conflict', async () => {
+test('an existing name is a conflict', async () => {
   const body = { databaseTableName: 'taken', columns: [column('id', 'int')] };
   await create('taken', body.columns);
 
@@ -253,7 +253,7 @@ test('what is there already is a conflict', async () => {
   expect(await api.post(tables(), { ...body, ifNotExists: true })).toMatchObject({ status: 201 });
 });
 
-describe('what cannot be', () => {
+describe('an invalid definition', () => {
   test.each([
     ['columns.0.databaseTableColumnType', column('a', 'no_such_type')],
     ['columns.0.databaseTableColumnType', column('a', 'int); drop table x; --')],
@@ -300,7 +300,7 @@ describe('what cannot be', () => {
     expect(answer.body.error.message).toContain(`${field}: `);
   });
 
-  test('is named as the client has called it', async () => {
+  test('is named as the client spelled it', async () => {
     const reference = { constraintType: 'FOREIGN KEY', databaseTableColumns: ['a'], referencedTable: 'missing' };
     const body = { databaseTableColumns: [column('a', 'int')], databaseTableConstraints: [reference] };
     const path = 'databaseTableConstraints.0.referencedTable: there is no table "missing"';
@@ -335,7 +335,7 @@ describe('what cannot be', () => {
   });
 });
 
-test('names hold anything, and nothing of it runs', async () => {
+test('names may hold any characters, and are never executed', async () => {
   const evil = `x"; drop schema "${schema}" cascade; --`;
   await create(
     evil,
@@ -353,7 +353,7 @@ test('names hold anything, and nothing of it runs', async () => {
   expect(await api.delete(tableOf(evil))).toMatchObject({ status: 200 });
 });
 
-test('a table is dropped, with what depends on it only when that is said', async () => {
+test('a table is dropped, and its dependents only with an explicit flag', async () => {
   await create('base', [column('id', 'int', { primaryKey: true })]);
   await create(
     'leaning',
@@ -371,7 +371,7 @@ test('a table is dropped, with what depends on it only when that is said', async
   expect((await api.get(tableOf('base'))).body.error.code).toBe('NOT_FOUND');
 });
 
-test('schemas are listed, previewed and dropped; those of the server are not there', async () => {
+test('schemas are listed, previewed and dropped; system schemas are hidden', async () => {
   await create('inside', [column('id', 'int')]);
 
   const { body } = await api.get('T/database/schemas');
@@ -396,7 +396,7 @@ test('schemas are listed, previewed and dropped; those of the server are not the
   expect((await api.get(`${path}/tables`)).status).toBe(404);
 });
 
-test('the metadata name everything', async () => {
+test('the metadata name all schemas, tables and columns', async () => {
   await create('named', [column('id', 'int', { primaryKey: true }), column('word', 'text')]);
   const q = `"${schema}"`;
   await api.post('T/database/execute-raw-sql', {

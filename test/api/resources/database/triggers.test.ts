@@ -32,7 +32,7 @@ const create = (more: object = {}, query = '') =>
     ...more,
   });
 
-test('a trigger is made, does its work, and is read and dropped', async () => {
+test('a trigger is created, fires, is read and is dropped', async () => {
   const preview = await create({ triggerCondition: `new.note <> ')'` }, '?preview=true');
   expect((await api.get(triggers)).body.databaseTriggers).toEqual([]);
   const created = await create({ triggerCondition: `new.note <> ')'` });
@@ -77,7 +77,7 @@ test('a trigger is made, does its work, and is read and dropped', async () => {
   expect((await api.delete(`${triggers}/things/shouting`)).status).toBe(404);
 });
 
-test('events are a text or a list, and have defaults', async () => {
+test('events are a text or a list, and default values apply', async () => {
   expect((await create({ triggerEvents: ['INSERT', 'delete'], triggerFunction: 'public.shout' })).status).toBe(201);
   expect(
     (await create({ databaseTriggerName: 'b', triggerEvents: 'insert, update', triggerTiming: undefined })).status,
@@ -123,6 +123,6 @@ test.each<[string, object]>([
   expect((await api.get(triggers)).body.databaseTriggers).toEqual([]);
 });
 
-test('a trigger of a table that is not there is not found', async () => {
+test('a trigger of an unknown table is not found', async () => {
   expect((await create({ databaseTableName: 'nothing' })).body.error.code).toBe('NOT_FOUND');
 });
