@@ -38,13 +38,13 @@ export async function use(tenantID: string): Promise<DatabaseTable | undefined> 
 }
 `;
 
-test('a client that is generated from the document compiles under strict, and so does what uses it', async () => {
+test('a client generated from the document compiles under strict, with code that uses it', async () => {
   await writeFile(join(dir, 'use.ts'), use);
 
   expect(await compile(dir)).toBe('');
 }, 60_000);
 
-test('the generated client talks to the service', async () => {
+test('the generated client can call the service', async () => {
   await using api = await startSmallApi(routes);
   const { token } = await api.as('ada@example.com');
   const { client } = await import(pathToFileURL(join(dir, 'client/client.gen.ts')).href);

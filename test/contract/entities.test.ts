@@ -23,14 +23,14 @@ afterAll(async () => {
   await deployment[Symbol.asyncDispose]();
 });
 
-/** By name: the union of all entities is no entity to the compiler. */
+/** Entities by name, because the compiler rejects the union of all entities as an entity. */
 function metadataOf(name: string) {
   const meta = [...orm.getMetadata().getAll().values()].find(({ className }) => className === name);
   if (!meta) throw new Error(`${name} is not mapped`);
   return meta;
 }
 
-test('every entity that belongs to a tenant is narrowed to it by default', () => {
+test('every entity of a tenant is filtered by tenant by default', () => {
   for (const entity of entities) {
     const meta = metadataOf(entity.name);
     if (!('tenantID' in meta.properties)) continue;
@@ -38,14 +38,14 @@ test('every entity that belongs to a tenant is narrowed to it by default', () =>
   }
 });
 
-test('the names by which a process checks the schema are those of the migrations that ran, in their order', async () => {
+test('the schema check expects exactly the migrations that ran, in order', async () => {
   const { rows } = await deployment.pool.query<{ name: string }>('select name from schema_migration order by id');
   expect(rows.map(({ name }) => name)).toEqual(migrationNames);
   const files = await readdir('shared/db/migrations');
   expect(files.sort()).toEqual([...migrationNames.map((name) => `${name}.ts`), 'index.ts', 'names.ts']);
 });
 
-test('every mapped column exists under the name the migrations gave it', async () => {
+test('every mapped column exists under its name in the migrations', async () => {
   for (const entity of entities) {
     const meta = metadataOf(entity.name);
     const { rows } = await deployment.pool.query<{ column_name: string }>(
@@ -58,7 +58,7 @@ test('every mapped column exists under the name the migrations gave it', async (
   }
 });
 
-test('an entity manager of one tenant neither finds nor changes what another owns', async () => {
+test('an entity manager of one tenant neither finds nor changes rows of another', async () => {
   const { workflowID, versionID } = await deployment.saveWorkflow(noops(1));
   const em = tenantEntityManager(orm.em, newID());
 

@@ -20,15 +20,15 @@ import { fromSchema, type JsonSchema, nasty, spoiled } from '../support/from-sch
 import { paramFixture } from '../support/route-fixtures.ts';
 
 /**
- * Every operation of the OpenAPI document, with input made from its own schemas and then spoiled: whatever comes, the answer
- * is one of ours, is no 500, and holds nothing of another tenant.
+ * Sends every operation of the OpenAPI document input that is generated from its schemas and then malformed. Each answer must have
+ * a known code, not be a 500, and hold no data of another tenant.
  */
 const casesInAll = 10_000;
 const atOnce = 8;
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const marker = `only-theirs-${newID()}`;
 
-/** What will do for these no JSON schema tells, or chance seldom finds: a URL with rules of its own, a file, an address. */
+/** Valid values that no JSON schema describes, or that are generated too rarely: a URL, a file, an address. */
 const untold = new Set([
   'patch /api/v1/tenants/dbtest',
   'post /api/v1/tenants/{tenantID}/upload-logo',
@@ -53,7 +53,7 @@ let operations: Operation[];
 let definitions: Record<string, JsonSchema>;
 
 beforeAll(async () => {
-  // No workflow runs: what is sent is looked at by the API, and by whoever answers its questions.
+  // No workflow runs: the input is checked by the API, and by the workers that answer its asks.
   cluster = await startCluster({
     workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database'],
     settings: { API_KEY_REQUESTS_PER_MINUTE: '0' },
@@ -88,18 +88,18 @@ test(`${casesInAll} malformed requests, none of them answered with a 500 or anot
           counts[status] = (counts[status] ?? 0) + 1;
         }),
       );
-    // The generator is worth something only while it gets past the schemas of each operation, and is stopped there too.
+    // The generator is useful only while some of its input passes the schemas of each operation and some does not.
     const { method, path, body } = operation;
     const what = `seed ${seed}: ${method} ${path} ${JSON.stringify(counts)}`;
     const pastSchemas = cases - (counts[400] ?? 0) - (counts[413] ?? 0);
     if (pastSchemas === 0 && !untold.has(`${method} ${path}`)) neverPast.push(what);
     if (body) expect(counts[400] ?? 0, what).toBeGreaterThan(cases / 20);
   }
-  // With a hundred cases each, chance misses one or the other.
+  // With a hundred cases each, an operation may by chance miss one of the two.
   expect(neverPast.length, neverPast.join('\n')).toBeLessThanOrEqual(operations.length / 20);
 }, 300_000);
 
-test('a body beyond the limit is refused by every operation that takes one', async () => {
+test('every operation with a body refuses one above the size limit', async () => {
   const large = JSON.stringify({ title: 'x'.repeat(5 * 1024 * 1024 + 1) });
   for (const operation of operations) {
     const { method, path, body } = operation;
@@ -122,13 +122,13 @@ async function check(operation: Operation, { path, query, body, headers }: Reque
   const what = () =>
     `seed ${seed}: ${operation.method} ${path.slice(0, 300)}${query.slice(0, 300)} ${body?.slice(0, 500)} ${JSON.stringify(headers)}`;
   const answer = await clientFor(operation, withKey).request(operation.method, path + query, body, headers);
-  // A picture, a page, a file or the way to another: what was asked for, in the place of the envelope.
+  // An image, a page, a file or a redirect has no envelope.
   const type = answer.headers.get('content-type') ?? '';
   const isFile =
     /^(?:image\/|text\/html|application\/octet-stream)/.test(type) ||
     answer.headers.has('content-disposition') ||
     answer.status === 302;
-  // A datasource that cannot be reached is nobody's fault here.
+  // An unreachable datasource is a valid outcome.
   const isUpstream = String(answer.body?.error?.code).startsWith('UPSTREAM_');
   if ((answer.status >= 500 && !isUpstream) || !(isFile || typeof answer.body?.success === 'boolean'))
     throw new Error(`${answer.status} ${JSON.stringify(answer.body).slice(0, 500)}\n${what()}`);
@@ -192,7 +192,7 @@ async function requestOf(operation: Operation): Promise<fc.Arbitrary<Request>> {
     }));
 }
 
-/** Nobody works here, so nobody would end the wait. */
+/** There are no workers, so each wait would last until its time limit. */
 function queryValue(name: string, schema: JsonSchema): fc.Arbitrary<unknown> {
   return name === 'wait' ? fc.constantFrom(0, -1, 61, 'long') : fromSchema(schema, definitions);
 }
@@ -238,7 +238,7 @@ function readOperations({ paths }: Document): Operation[] {
   );
 }
 
-test('what is no HTTP, or too long before its body, is told so in the same envelope', async () => {
+test('a request that is not HTTP, or has a too long header, gets the error in the same envelope', async () => {
   const { port, hostname } = new URL(cluster.baseURL);
   for (const [sent, status] of [
     ['hello\r\n\r\n', 400],

@@ -18,13 +18,13 @@ const operations = new Map(
     .map((operation) => [operation.operationId, operation]),
 );
 
-test('the document in the repository is the one the routes give ("npm run openapi" writes it)', async () => {
+test('the document in the repository matches the routes ("npm run openapi" writes it)', async () => {
   const written = JSON.parse(await readFile(new URL('../../ops/openapi.json', import.meta.url), 'utf8'));
 
   expect(written).toEqual(JSON.parse(JSON.stringify(document)));
 });
 
-test('every shape has a name: bodies are components, and no schema declares fields inside another one', () => {
+test('every schema has a name: bodies are components, and no schema declares fields inside another one', () => {
   const unnamed = [...operations.values()].flatMap(({ operationId, requestBody, responses }) => [
     ...(isUnnamed(requestBody?.content['application/json']?.schema) ? [`the body of ${operationId}`] : []),
     ...answersOf(responses).flatMap((schema) => fieldsWithin(schema, operationId)),
@@ -34,7 +34,7 @@ test('every shape has a name: bodies are components, and no schema declares fiel
   expect([...unnamed, ...nested]).toEqual([]);
 });
 
-test('components are in the order of their names, and each is used', () => {
+test('components are sorted by name, and each is used', () => {
   const names = Object.keys(document.components.schemas);
   const text = JSON.stringify(document);
 
@@ -44,7 +44,7 @@ test('components are in the order of their names, and each is used', () => {
 
 describe('examples', () => {
   test.each(routes.filter(({ body }) => body).map((route) => [route.name, route] as const))(
-    'the body of %s is one that its route accepts',
+    'the body of %s is accepted by its route',
     (name, route) => {
       const example = exampleOf(operations.get(name)?.requestBody?.content);
 
@@ -53,7 +53,7 @@ describe('examples', () => {
   );
 
   test.each(routes.filter(isAnsweredInJSON).map((route) => [route.name, route] as const))(
-    'the answer of %s is one that its route can give',
+    'the answer of %s is valid for its route',
     (name, route) => {
       const response = operations.get(name)?.responses[String(route.status ?? 200)];
       const { success, ...fields } = z
@@ -61,12 +61,12 @@ describe('examples', () => {
         .parse(response && 'content' in response ? exampleOf(response.content) : undefined);
 
       expect(success).toBe(true);
-      // Parsing again takes nothing away: nothing undeclared is shown.
+      // Parsing again drops nothing: no undeclared field is shown.
       expect(route.response.parse(fields)).toEqual(fields);
     },
   );
 
-  test('free-form objects hold what their types accept', () => {
+  test('free-form objects accept the values of their types', () => {
     const { workflowNodes, workflowEdges } = exampleWorkflowCreate;
     const graph = checkGraph(z.array(WorkflowNode).parse(workflowNodes), z.array(WorkflowEdge).parse(workflowEdges));
     const postgresql = findDatasourceType(exampleDatasourceCreate.datasourceType);
@@ -77,7 +77,7 @@ describe('examples', () => {
   });
 });
 
-test('refuses two shapes of one name, and a schema that refers to itself without a name', () => {
+test('refuses two schemas of one name, and a recursive schema without a name', () => {
   const One = z.object({ a: z.string() }).meta({ id: 'Thing' });
   const Other = z.object({ b: z.string() }).meta({ id: 'Thing' });
   const Endless: z.ZodType = z.object({ next: z.lazy(() => Endless.optional()) });
@@ -120,7 +120,7 @@ function isUnnamed(schema: Schema | undefined): boolean {
   return schema !== undefined && schema.$ref === undefined;
 }
 
-/** Where a schema declares fields, beside its own. */
+/** Nested schemas that declare fields. */
 function fieldsWithin(schema: Schema, where: string): string[] {
   const inner: [string, Schema][] = [
     ...Object.entries(schema.properties ?? {}),

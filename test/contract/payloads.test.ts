@@ -11,7 +11,7 @@ const ask = {
   sealed: 'gs1.k1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
 };
 
-/** Jobs as processes of every earlier version have written them. Lines are only ever added. */
+/** Jobs as processes of every earlier version wrote them. Lines are only ever added. */
 const frozen: { [Name in QueueName]: unknown[] } = {
   'workflow.runs': [{ instanceID: '01976e1c-0000-7000-8000-000000000001', epoch: 1 }],
   'datasource.tests': [ask],
@@ -32,7 +32,7 @@ const caller = {
 };
 const tenantID = '01976e1c-0000-7000-8000-000000000003';
 
-/** Questions inside of sealed jobs, as above. Lines are only ever added. */
+/** Questions in encrypted jobs, as above. Lines are only ever added. */
 const frozenQuestions: { [Name in AnyAsk['name']]: unknown[] } = {
   'datasource.tests': [{ kind: 'url', url: 'postgresql://user:password@db.example:5432/orders' }],
   'datasource.metadata': [{ tenantID, datasourceID: tenantID, path: ['public'] }],
@@ -47,7 +47,7 @@ const frozenQuestions: { [Name in AnyAsk['name']]: unknown[] } = {
     },
   ],
   'tenant.database': [
-    // With the names that clients have used for fields.
+    // With the field names that clients have used.
     {
       kind: 'createTable',
       ...database,
@@ -127,7 +127,7 @@ const callers = [
 ];
 
 test.each(queues.flatMap((queue) => frozen[queue.name].map((payload) => ({ queue, payload }))))(
-  'a job of $queue.name that was ever written is still understood',
+  'a job of $queue.name from any earlier version can still be read',
   ({ queue, payload }) => {
     expect(() => queue.payload.parse(payload)).not.toThrow();
   },
@@ -136,13 +136,13 @@ test.each(queues.flatMap((queue) => frozen[queue.name].map((payload) => ({ queue
 const asks = queues.filter((queue): queue is AnyAsk => 'question' in queue);
 
 test.each(asks.flatMap((queue) => frozenQuestions[queue.name].map((question) => ({ queue, question }))))(
-  'a question of $queue.name that was ever written is still understood: $question.operation.kind',
+  'a question of $queue.name from any earlier version can still be read: $question.operation.kind',
   ({ queue, question }) => {
     expect(() => queue.question.parse(question)).not.toThrow();
   },
 );
 
-test('names that clients have used for fields are ignored', () => {
+test('field names that clients have used are ignored', () => {
   const operations = frozenQuestions['tenant.database'].map(
     (question) => tenantDatabase.question.parse(question).operation,
   );
@@ -151,7 +151,7 @@ test('names that clients have used for fields are ignored', () => {
   expect(operations.slice(0, half)).toEqual(operations.slice(half));
 });
 
-test.each(callers)('a caller that was ever stored is still understood: $type', (caller) => {
+test.each(callers)('a caller stored by any earlier version can still be read: $type', (caller) => {
   expect(Caller.parse(caller)).toEqual(caller);
 });
 

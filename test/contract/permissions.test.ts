@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 /** Resources of the contract that have no routes yet. */
 const withoutRoutes = `ai appPage audit bundle cronjob dashboard folder listener widget widgetLibrary`.split(' ');
 
-/** Permissions of the contract for operations that there are not. */
+/** Permissions of the contract without an operation. */
 const withoutOperation = [
   'database.schemaRead',
   'database.schemaUpdate',

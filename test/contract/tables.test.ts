@@ -13,13 +13,13 @@ import { connectorOf } from '#workers/connectors/index.ts';
 import { executorOf } from '#workers/nodes/index.ts';
 import { processors } from '#workers/processors/index.ts';
 
-test('everything that is declared is done by something, and nothing else is', async () => {
+test('every declared kind and type has an implementation, and no other exists', async () => {
   expect(Object.keys(processors).sort()).toEqual(queues.map(({ name }) => name).sort());
   for (const definition of datasources) expect(await connectorOf(definition), definition.type).toBeTypeOf('function');
   for (const definition of nodes) expect(executorOf(definition), definition.kind).toBeTypeOf('function');
 });
 
-test('every node kind and every datasource type has tests of its own', () => {
+test('every node kind and every datasource type has tests', () => {
   const presetTypes: readonly string[] = presets.map(({ type }) => type);
   const types = datasources.map(({ type }) => type).filter((type) => !presetTypes.includes(type));
   const files = [
@@ -32,13 +32,13 @@ test('every node kind and every datasource type has tests of its own', () => {
   expect(Object.keys(vendors).sort()).toEqual([...presetTypes].sort());
 });
 
-test('what the editor starts a new node with is a node of its kind', () => {
+test('the default data of the editor is valid for each node kind', () => {
   for (const { kind, config, defaultValue } of nodes)
     expect(config.safeParse(defaultValue).error, kind).toBeUndefined();
 });
 
 test.each(datasources.map((definition) => [definition.type, definition as DatasourceDefinition] as const))(
-  'what the editor starts a new %s datasource and query with is one',
+  'the default data of the editor is valid for %s datasources and queries',
   (_type, { options, query, defaults, templates }) => {
     expect(options.safeParse(defaults.options).error).toBeUndefined();
     expect(query.safeParse(defaults.query).error).toBeUndefined();
@@ -48,7 +48,7 @@ test.each(datasources.map((definition) => [definition.type, definition as Dataso
     };
     const fields = [schema, ...(schema.oneOf ?? [])].flatMap(({ properties = {} }) => Object.keys(properties));
     expect(fields).toEqual(expect.arrayContaining(Object.keys(templates)));
-    // They stand side by side in `dataQueryOptions`.
+    // Both are fields of `dataQueryOptions`.
     expect(fields.filter((name) => Object.hasOwn(QueryOptions.shape, name))).toEqual([]);
   },
 );

@@ -26,7 +26,7 @@ const handle = async () => ({ id: 'x' });
 const byID = { ...shapes, path: '/things/:thingID/parts', permission: 'workflow.read', handle } as const;
 const posted = { ...shapes, method: 'post', permission: 'workflow.read', handle } as const;
 
-/** What must compile: everything that says which objects a path with an id is about. */
+/** Must compile: each way to declare the object that a path with an id is about. */
 const accepted: Route<'/things/:thingID/parts'>[] = [
   { ...byID, object: () => 'workflow:1' },
   { ...shapes, path: byID.path, handle, access: () => [{ permission: 'workflow.read', object: 'workflow:1' }] },
@@ -50,7 +50,7 @@ const kind = {
   defaultValue: {},
 } as const;
 
-/** What must not compile. Each line fails `npm run check` the day that the compiler no longer objects to it. */
+/** Must not compile. Each line fails `npm run check` once the compiler accepts it. */
 const refused = {
   // @ts-expect-error a tenant route without a permission
   withoutPermission: (): Route => ({ ...shapes, handle }),
@@ -130,7 +130,7 @@ test('a kind that declares the assets of its config compiles', () => {
   expect(defineNode({ ...kind, config: Title, names: {} }).kind).toBe('x');
 });
 
-test('what must not compile is a list that the compiler has read', () => {
+test('the cases that must not compile have been read by the compiler', () => {
   expect(Object.keys(refused)).toHaveLength(23);
   expect(tenantRoute({ ...shapes, permission: 'workflow.read', handle }).realm).toBe('tenant');
   expect(accepted.map((route) => tenantRoute(route).path)).toEqual(accepted.map(() => TENANT_PREFIX + byID.path));

@@ -27,7 +27,7 @@ import { spawnNode } from '../support/process.ts';
 import { eventually } from '../support/settle.ts';
 import { startTCP } from '../support/tcp.ts';
 
-/** A queue that the service does not have, asked and answered by the code that serves those it has. */
+/** A queue that only this test has, served by the code of the real queues. */
 const sums = defineAsk({
   name: 'test.sums',
   question: z.object({ numbers: z.array(z.number()), ms: z.number().default(0), pad: z.number().default(0) }),
@@ -35,7 +35,7 @@ const sums = defineAsk({
   timeoutMs: 5_000,
   perLane: { who: 2 },
 });
-// The table of queues is the service's; nothing that is called here looks into it.
+// The type is that of the service's table of queues, but no called code reads the table.
 const sumQuestions = sums as unknown as typeof datasourceTests;
 type Sum = z.output<typeof sums.answer>;
 
@@ -108,7 +108,7 @@ describe('with a worker', () => {
   });
   afterAll(() => worker[Symbol.asyncDispose]());
 
-  test('an answer comes back, and nothing of it stays', async () => {
+  test('answers a question, and leaves nothing of it behind', async () => {
     expect(await ask({ numbers: [1, 2, 3] })).toEqual({ sum: 6, pad: '' });
 
     await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]));
@@ -116,24 +116,24 @@ describe('with a worker', () => {
     expect(rows).toEqual([]);
   });
 
-  test('many at once each get their own', async () => {
+  test('gives each of many concurrent questions its own answer', async () => {
     const sums = await Promise.all(Array.from({ length: 40 }, (_, n) => ask({ numbers: [n, n] })));
 
     expect(sums.map(({ sum }) => sum)).toEqual(Array.from({ length: 40 }, (_, n) => 2 * n));
   });
 
-  test.each([4_000, 4_200, 5_000, 100_000, 2_000_000])('an answer of %i characters arrives whole', async (pad) => {
+  test.each([4_000, 4_200, 5_000, 100_000, 2_000_000])('delivers an answer of %i characters whole', async (pad) => {
     expect((await ask({ numbers: [1], pad })).pad).toHaveLength(pad);
 
     const { rows } = await deployment.pool.query('select from ask_reply');
     expect(rows).toEqual([]);
   });
 
-  test('an answer that is too large is an error that says so', async () => {
+  test('reports an answer that is too large as an error', async () => {
     await expect(ask({ numbers: [1], pad: 17 * 1024 * 1024 })).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
   });
 
-  test("the worker's error arrives as the same error", async () => {
+  test('delivers an error of the worker as the same error', async () => {
     await expect(ask({ numbers: [] })).rejects.toMatchObject({
       name: 'AppError',
       code: 'CONFLICT',
@@ -143,14 +143,14 @@ describe('with a worker', () => {
     });
   });
 
-  test('what nobody foresaw stays inside', async () => {
+  test('hides the details of an unexpected error', async () => {
     const error = await ask({ numbers: [-1] }).catch((thrown) => thrown);
 
     expect(error).toMatchObject({ code: 'INTERNAL_ERROR', status: 500 });
     expect(JSON.stringify([error.message, error.details])).not.toContain('secret');
   });
 
-  test('a worker that is too slow: the outcome is unknown, and the work is told to stop', async () => {
+  test('reports an unknown outcome when the worker is too slow, and aborts the work', async () => {
     await expect(ask({ numbers: [1], ms: 60_000 }, { timeoutMs: 300 })).rejects.toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
       status: 504,
@@ -160,7 +160,7 @@ describe('with a worker', () => {
     await eventually(async () => expect(await jobsOf('test.sums')).toEqual([]), 2_000);
   });
 
-  test('a client that goes away is not waited for', async () => {
+  test('stops waiting for a client that disconnected', async () => {
     const client = new AbortController();
     setTimeout(() => client.abort(), 100);
 
@@ -172,7 +172,7 @@ describe('with a worker', () => {
     await expect(ask({ numbers: [77] }, { signal: AbortSignal.abort() })).rejects.toThrow('went away');
   });
 
-  test('one lane has only so many under way: the next waits, others do not, and a long line is refused', async () => {
+  test('limits the concurrent questions of one lane: further ones wait, other lanes do not, and a long queue is refused', async () => {
     const lane = (who: string) => ({ lanes: { who } });
     const started = Date.now();
     const both = [ask({ numbers: [1], ms: 400 }, lane('a')), ask({ numbers: [2], ms: 400 }, lane('a'))];
@@ -192,7 +192,7 @@ describe('with a worker', () => {
     expect(await ask({ numbers: [6] }, lane('c'))).toMatchObject({ sum: 6 });
   });
 
-  test('a question that is delivered twice is answered once', async () => {
+  test('answers a question once when it is delivered twice', async () => {
     const [askID, mark] = [newID(), Math.random()];
     const sealed = context.secrets.seal(JSON.stringify({ numbers: [mark] }), askContext(askID, 'question'));
     const payload = { askID, replyTo: 'asks.nobody', deadline: Date.now() + 5_000, sealed };
@@ -210,7 +210,7 @@ describe('with a worker', () => {
     expect(begun.filter(([number]) => number === mark)).toHaveLength(1);
   });
 
-  test('a question of another id, or one that was altered, is not opened', async () => {
+  test('does not open a question with another id or altered bytes', async () => {
     const askID = newID();
     const sealed = context.secrets.seal(JSON.stringify({ numbers: [4242] }), askContext(newID(), 'question'));
     const process = answerQuestions(
@@ -233,7 +233,7 @@ describe('with a worker', () => {
 });
 
 describe('without a worker', () => {
-  test('nobody answers: it is said in time that nothing was done, and nothing is done later', async () => {
+  test('reports in time that no work was done, and none is done later', async () => {
     const mark = Math.random();
     const started = Date.now();
     await expect(ask({ numbers: [mark] }, { timeoutMs: 400 })).rejects.toMatchObject({
@@ -249,7 +249,7 @@ describe('without a worker', () => {
     expect(begun).not.toContainEqual([mark]);
   });
 
-  test('the job shows nothing of the question', async () => {
+  test('shows nothing of the question in the job', async () => {
     const asked = asking
       .ask(datasourceTests, { kind: 'url', url: 'postgres://u:topsecret@10.0.0.1/d' }, { timeoutMs: 1_000 })
       .catch(() => undefined);
@@ -266,7 +266,7 @@ describe('without a worker', () => {
     await asked;
   });
 
-  test('what is past its deadline is dropped', async () => {
+  test('drops a question whose deadline has passed', async () => {
     const askID = newID();
     const sealed = context.secrets.seal(JSON.stringify({ numbers: [9] }), askContext(askID, 'question'));
     const process = answerQuestions(
@@ -289,7 +289,7 @@ describe('without a worker', () => {
   });
 });
 
-test('claims and answers that nobody needs any more are swept', async () => {
+test('sweeps claims and answers that are no longer needed', async () => {
   const rows = async () => {
     const { rows } = await deployment.pool.query(
       'select ask_id from ask_claim where ask_id = any($1) union all select ask_id from ask_reply where ask_id = any($1)',
@@ -312,7 +312,7 @@ test('claims and answers that nobody needs any more are swept', async () => {
   await eventually(async () => expect(await rows()).toEqual([kept, kept]));
 });
 
-test('a queue that refuses a question is away, and the question is not asked later', async () => {
+test('reports a queue that refuses a question as unavailable, and does not ask later', async () => {
   const words = new Error('Reached the max retries per request limit');
   const producer = createProducer({ ...deployment.backplane, add: () => Promise.reject(words) });
   const { backplane, pool, config } = deployment;
@@ -328,19 +328,19 @@ test('a queue that refuses a question is away, and the question is not asked lat
   });
 });
 
-test('a question of another shape does not compile', () => {
+test('a question of another type does not compile', () => {
   const wrong = (asking: Asking) => [
     // @ts-expect-error a question without its URL
     asking.ask(datasourceTests, { kind: 'url' }),
-    // @ts-expect-error a queue of jobs that nobody waits for
+    // @ts-expect-error a queue of jobs without an answer
     asking.ask(workflowRuns, { instanceID: newID(), epoch: 1 }),
   ];
 
   expect(wrong).toBeTypeOf('function');
 });
 
-describe('two processes', () => {
-  test('each gets the answers to its own questions', async () => {
+describe('two processes asking', () => {
+  test('each get the answers to their own questions', async () => {
     await using worker = startAnswering();
     await using backplane = await createBackplane(deployment.config.backplane, testLogger);
     await using other = newAsking(backplane);
@@ -357,17 +357,17 @@ describe('two processes', () => {
   });
 });
 
-describe('over HTTP', () => {
+describe('asking over HTTP', () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster({ apis: 2, workers: false });
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  test('a worker that is killed in the middle: an honest answer, and no other worker begins it again', async () => {
+  test('reports an unknown outcome when the worker is killed, and no other worker repeats the work', async () => {
     await using database = await startTCP();
     const user = await aUser(cluster);
-    // A short lease, so that whoever comes next sees the job left behind.
+    // A short lease, so that the next worker finds the abandoned job.
     const env = { ...cluster.env, WORKER_SESSION_SECONDS: '1' };
     await using worker = spawnNode(['workers/main.ts', 'datasource.tests'], env);
     const { producer } = cluster.context;
@@ -383,7 +383,7 @@ describe('over HTTP', () => {
     expect(user).toBeDefined();
   }, 60_000);
 
-  test('without Redis nothing is asked, and the client is told to come again', async ({ skip }) => {
+  test('without Redis asks nothing, and tells the client to retry later', async ({ skip }) => {
     if (!redisURL) skip('only the Redis backplane has a Redis to lose');
     const dir = await mkdtemp(join(tmpdir(), 'gantry-ask-'));
     await using redis = await startRedis({ dir });
@@ -400,7 +400,7 @@ describe('over HTTP', () => {
     await rm(dir, { recursive: true, force: true });
   }, 30_000);
 
-  test('both processes are answered by one worker', async () => {
+  test('lets one worker answer both processes', async () => {
     await cluster.startWorker({}, ['datasource.tests']);
     const user = await aUser(cluster);
     const tenantDBURL = cluster.env.DATABASE_URL;

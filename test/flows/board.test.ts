@@ -22,7 +22,7 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-/** A browser without JavaScript: keeps cookies, sends what a browser says of itself, follows nothing by itself. */
+/** A browser without JavaScript: keeps cookies, sends the headers of a browser, and follows no redirects. */
 function createBrowser(board: Board, { https = false }: { https?: boolean } = {}) {
   const baseURL = `http://127.0.0.1:${board.port}`;
   const cookies = new Map<string, string>();
@@ -84,7 +84,7 @@ async function entries({ id }: TestOperator) {
 const [queue] = queues.map(({ name }) => name);
 
 describe('open on loopback', () => {
-  test('the board shows every queue, on whichever backplane', async () => {
+  test('shows every queue, on each backplane', async () => {
     const browser = createBrowser(open);
 
     const { status, text } = await browser.get('/api/queues');
@@ -94,7 +94,7 @@ describe('open on loopback', () => {
     expect((await browser.get('/')).text).toContain('Gantry');
   });
 
-  test('a page elsewhere can neither read it nor press its buttons, nor can a proxy lend it a name', async () => {
+  test('can neither be read nor operated by a page of another site, nor through a proxy with another host name', async () => {
     const browser = createBrowser(open);
 
     expect((await browser.get('/api/queues', { origin: 'https://evil.example' })).status).toBe(403);
@@ -112,7 +112,7 @@ describe('open on loopback', () => {
 });
 
 describe('behind the session of an operator', () => {
-  test('it says that it is alive and ready, and nothing else, to whoever asks', async () => {
+  test('tells clients without a session only that it is alive and ready', async () => {
     const browser = createBrowser(guarded);
 
     expect(JSON.parse((await browser.get('/ready')).text)).toMatchObject({ success: true });
@@ -133,7 +133,7 @@ describe('behind the session of an operator', () => {
     }
   });
 
-  test('an operator signs in with a form, works, and signs out', async () => {
+  test('lets an operator sign in with a form, work, and sign out', async () => {
     const { operator, browser } = await signedIn();
 
     expect((await browser.get('/api/queues')).status).toBe(200);
@@ -150,7 +150,7 @@ describe('behind the session of an operator', () => {
     expect((await browser.get('/api/queues')).status).toBe(401);
   });
 
-  test('the cookie is out of reach of scripts, other sites, and of http where there is https', async () => {
+  test('protects the cookie from scripts and other sites, and from plain http when https is used', async () => {
     const operator = await anOperator(cluster);
     const [plain, secure] = [createBrowser(guarded), createBrowser(guarded, { https: true })];
     await plain.signIn(operator);
@@ -163,7 +163,7 @@ describe('behind the session of an operator', () => {
     expect(session).toContain('Max-Age=43200');
   });
 
-  test('every page refuses frames and foreign content, and is not kept', async () => {
+  test('forbids frames, foreign content and caching on every page', async () => {
     const { browser } = await signedIn();
 
     for (const path of ['/login', '/', '/logout']) {
@@ -174,7 +174,7 @@ describe('behind the session of an operator', () => {
     }
   });
 
-  test('a wrong password tells nothing, and guessing is stopped', async () => {
+  test('does not tell why a login failed, and limits attempts', async () => {
     const browser = createBrowser(guarded);
     const operator = await anOperator(cluster);
     const from = { 'x-forwarded-for': '198.51.100.77' };
@@ -191,7 +191,7 @@ describe('behind the session of an operator', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   }, 30_000);
 
-  test('the form is good only with the cookie it came with', async () => {
+  test('accepts the form only with the cookie it was sent with', async () => {
     const operator = await anOperator(cluster);
     const browser = createBrowser(guarded);
     const mine = await browser.readFormToken();
@@ -214,7 +214,7 @@ describe('behind the session of an operator', () => {
     ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
     ['a neighbour on the same domain', { 'sec-fetch-site': 'same-site', origin: 'https://evil.example.test' }],
     ['a typed address', { 'sec-fetch-site': 'none' }],
-  ])('what changes something is refused from %s, with a valid session', async (_from, headers) => {
+  ])('refuses a change from %s, with a valid session', async (_from, headers) => {
     const { operator, browser } = await signedIn();
 
     for (const [method, path] of [
@@ -228,13 +228,13 @@ describe('behind the session of an operator', () => {
     expect((await entries(operator)).map(({ action }) => action)).toEqual(['LOGIN']);
   });
 
-  test('an old browser that says only the origin is judged by it, and whoever says nothing is refused', async () => {
+  test('judges an old browser by its Origin header, and refuses a request without one', async () => {
     const { browser } = await signedIn();
     const [session] = browser.cookies;
     const pause = async (headers: Record<string, string>) => {
       const { status } = await fetch(`http://127.0.0.1:${guarded.port}/api/queues/${queue}/pause`, {
         method: 'PUT',
-        // undici says "cors" by itself, but neither of the two headers that count.
+        // undici sends "cors" itself, but neither of the two headers that are checked.
         headers: { cookie: session?.join('=') ?? '', ...headers },
       });
       return status;
@@ -247,7 +247,7 @@ describe('behind the session of an operator', () => {
     await browser.send('PUT', `/api/queues/${queue}/resume`);
   });
 
-  test('every button that is pressed is written down: who, what, from where, and how it ended', async () => {
+  test('records every action: operator, target, address and outcome', async () => {
     const { operator, browser } = await signedIn();
     const from = { 'x-forwarded-for': '198.51.100.99', 'user-agent': 'A browser' };
 
@@ -267,7 +267,7 @@ describe('behind the session of an operator', () => {
       ]);
   });
 
-  test('nothing is done that cannot be written down', async () => {
+  test('performs no action that cannot be recorded', async () => {
     const { browser } = await signedIn();
     await cluster.pool.query('alter table operator_audit rename to operator_audit_away');
 
@@ -279,7 +279,7 @@ describe('behind the session of an operator', () => {
     expect(JSON.parse(text).queues[0].isPaused).toBe(false);
   });
 
-  test('a session that is revoked, expired, or of a disabled operator is over on the next request', async () => {
+  test('refuses a revoked or expired session and a disabled operator on the next request', async () => {
     for (const change of [
       'update operator_session set revoked_at = now() where operator_id = $1',
       'update operator_session set expires_at = now() where operator_id = $1',
@@ -294,7 +294,7 @@ describe('behind the session of an operator', () => {
     }
   });
 
-  test('a malformed form is no failure of ours', async () => {
+  test('answers a malformed form with a 400', async () => {
     const browser = createBrowser(guarded);
 
     expect((await browser.send('POST', '/login', { body: 'x'.repeat(20_000) })).status).toBe(413);

@@ -15,10 +15,7 @@ import {
 } from '../support/factories.ts';
 import { settle } from '../support/settle.ts';
 
-/**
- * Somebody with every right in one tenant tries to reach another: by ids in every place a request has for one. What they get
- * must be what they would get for an id that never was.
- */
+/** An admin of one tenant sends ids of another in every part of a request. Each answer must equal the answer for an unknown id. */
 let cluster: Cluster;
 let mine: TestTenant;
 let theirs: TestTenant;
@@ -30,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-/** The same answer for theirs as for nothing, apart from the id itself. */
+/** Expects the same answers for an id of the other tenant and for an unknown id, apart from the id itself. */
 async function expectSame(ask: (id: string) => Promise<Answer>, theirID: string, status: number): Promise<void> {
   const nothing = newID();
   const [real, unreal] = [await ask(theirID), await ask(nothing)];
@@ -47,7 +44,7 @@ async function theirRun(): Promise<{ workflowID: string; instanceID: string }> {
 }
 
 describe('an id of another tenant', () => {
-  test('in a body: a graph cannot call their workflow, saved or tested', async () => {
+  test("in a body: a graph cannot call the other tenant's workflow, saved or tested", async () => {
     const { workflowID } = await theirRun();
     const calling = (id: string) => chain({ call: { type: 'subWorkflow', childWorkflowID: id } });
 
@@ -57,7 +54,7 @@ describe('an id of another tenant', () => {
     await expectSame((id) => me.patch(`T/workflows/${own.id}`, calling(id)), workflowID, 400);
   });
 
-  test('in the config of a node: a graph cannot name their data query', async () => {
+  test("in the config of a node: a graph cannot name the other tenant's data query", async () => {
     const { id } = await aDataQuery(cluster, { tenant: theirs });
     const asking = (dataQueryID: string) => chain({ ask: { type: 'dataQuery', dataQueryID } });
     const own = await aWorkflow(cluster, { tenant: mine });
@@ -67,7 +64,7 @@ describe('an id of another tenant', () => {
     await expectSame((query) => me.patch(`T/workflows/${own.id}`, asking(query)), id, 400);
   });
 
-  test('in a graph that was written before it was checked: their data query does not run', async () => {
+  test("in a graph stored without the check: the other tenant's data query is not executed", async () => {
     const { id } = await aDataQuery(cluster, { tenant: theirs, query: "select 'theirs' as secret" });
     const outcomes = [];
     for (const dataQueryID of [id, newID()]) {
@@ -81,7 +78,7 @@ describe('an id of another tenant', () => {
     expect((await cluster.pool.query('select 1 from query_run where data_query_id = $1', [id])).rows).toEqual([]);
   });
 
-  test('in a body: their datasource can neither be asked nor tried nor lend its secret', async () => {
+  test("in a body: the other tenant's datasource can neither be queried nor tested, nor lend its secret", async () => {
     const { id } = await aDatasource(cluster, { tenant: theirs });
     const own = await aDataQuery(cluster, { tenant: mine });
     const asking = (datasourceID: string) => ({ datasourceID, dataQueryOptions: { query: 'select 1' } });
@@ -97,7 +94,7 @@ describe('an id of another tenant', () => {
     expect((await me.get(`T/queries?datasourceID=${id}`)).body.dataQueries).toEqual([]);
   });
 
-  test('in a place that only a run looks at: a graph written before it was checked is refused when it runs', async () => {
+  test('in a field that only a run reads: a graph stored without the check fails in the run', async () => {
     const { workflowID } = await theirRun();
     for (const id of [workflowID, newID()]) {
       const graph = chain({ call: { type: 'subWorkflow', childWorkflowID: id } });
@@ -113,7 +110,7 @@ describe('an id of another tenant', () => {
     expect(rows).toEqual([]);
   });
 
-  test('in a query: lists narrowed by it show nothing', async () => {
+  test('in a query string: lists filtered by it are empty', async () => {
     const { workflowID } = await theirRun();
     for (const path of [`T/workflows/instances?workflowID=${workflowID}`, `T/workflows?folderID=${workflowID}`]) {
       const { status, body } = await me.get(path);
@@ -124,7 +121,7 @@ describe('an id of another tenant', () => {
     expect((await me.get('T/workflows?search=secret')).body.workflows).toEqual([]);
   });
 
-  test('in a cursor: a page that begins at theirs holds only mine', async () => {
+  test("in a cursor: a page that begins at it holds only rows of the caller's tenant", async () => {
     for (let n = 0; n < 3; n += 1) {
       await aWorkflow(cluster, { tenant: theirs });
       await aWorkflow(cluster, { tenant: mine });
@@ -137,7 +134,7 @@ describe('an id of another tenant', () => {
     expect(new Set(body.workflows.map(({ tenantID }: { tenantID: string }) => tenantID))).toEqual(new Set([mine.id]));
   });
 
-  test('in a list of roles: theirs can be given to nobody, neither person nor key', async () => {
+  test('in a list of roles: users and keys cannot get a role of another tenant', async () => {
     const { id: roleID } = await aRole(cluster, { tenant: theirs, can: ['workflow.read'] });
     const member = await aMember(cluster, { tenant: mine });
     const key = await anApiKey(cluster, { tenant: mine });
@@ -148,7 +145,7 @@ describe('an id of another tenant', () => {
     await expectSame((id) => me.patch(`T/apikeys/${key.id}`, { roleIDs: [id] }), roleID, 400);
   });
 
-  test('in the path of a role, a key or a person: it is not there, and stays as it is', async () => {
+  test('in the path of a role, a key or a user: it is not found, and does not change', async () => {
     const role = await aRole(cluster, { tenant: theirs });
     const key = await anApiKey(cluster, { tenant: theirs, can: ['workflow.list'] });
     const person = await aMember(cluster, { tenant: theirs, can: ['workflow.list'] });
@@ -195,7 +192,7 @@ describe('an id of another tenant', () => {
     },
   );
 
-  test('in an idempotency key: the same key is another in another tenant, and for another person', async () => {
+  test('in an idempotency key: the same key is independent in another tenant, and for another user', async () => {
     const headers = { 'Idempotency-Key': `shared-${newID()}` };
     const [ours, yours] = [await aWorkflow(cluster, { tenant: mine }), await aWorkflow(cluster, { tenant: theirs })];
     const key = await anApiKey(cluster, { tenant: mine, can: ['workflow.execute'] });
@@ -212,7 +209,7 @@ describe('an id of another tenant', () => {
     expect(answers.map((answer) => answer.headers.get('idempotency-replayed'))).toEqual([null, null, null]);
   });
 
-  test('in a socket: neither their runs nor their room can be joined, and nothing of theirs arrives', async () => {
+  test("in a socket: the other tenant's runs and room cannot be joined, and none of its events arrive", async () => {
     await using socket = await cluster.socket(mine.creator);
     const { instanceID } = await theirRun();
 
@@ -228,7 +225,7 @@ describe('an id of another tenant', () => {
     expect(socket.messages).toEqual([]);
   });
 
-  test('in the configuration of a user: it is one for each tenant, and a stranger has none', async () => {
+  test('in the configuration of a user: each tenant has its own, and a stranger has none', async () => {
     await cluster.as(theirs.creator).post(`/api/v1/auth/config/${theirs.id}`, { config: { secret: 'theirs' } });
     await expectSame((id) => cluster.as(mine.creator).get(`/api/v1/auth/config/${id}`), theirs.id, 404);
     await expectSame(
@@ -238,13 +235,13 @@ describe('an id of another tenant', () => {
     );
   });
 
-  test('in the path of a tenant that one has left', async () => {
+  test('in the path of a tenant that the user has left', async () => {
     const guest = await aMember(cluster, { tenant: mine, rules: [{ object: '*', action: '*' }] });
     expect((await cluster.as(guest).in(mine).get('T/workflows')).status).toBe(200);
 
     await cluster.pool.query('delete from membership where user_id = $1', [guest.id]);
 
-    // The rule is still there: membership is asked for by itself.
+    // The rule still exists: membership is checked separately.
     expect((await cluster.as(guest).in(mine).get('T/workflows')).status).toBe(403);
   });
 });

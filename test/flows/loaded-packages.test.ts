@@ -20,8 +20,8 @@ const backplane = redisURL
   ? ['@socket.io/redis-adapter', 'bullmq', 'ioredis', 'rate-limiter-flexible', 'socket.io']
   : ['@socket.io/postgres-adapter', 'bullmq', 'rate-limiter-flexible', 'socket.io'];
 
-// What reads a tenant's files, connects to its servers or runs migrations is loaded by the first request that needs it.
-test('a worker that has done nothing has loaded no driver, no parser and no entity manager', async () => {
+// Code that reads files of tenants, connects to their servers or runs migrations is loaded by the first request that needs it.
+test('an idle worker has loaded no driver, no parser and no entity manager', async () => {
   await using worker = start('workers/main.ts');
   await eventually(async () => {
     const { rows } = await deployment.pool.query('select 1 from worker_session');
@@ -32,7 +32,7 @@ test('a worker that has done nothing has loaded no driver, no parser and no enti
   );
 });
 
-test('an API process that has answered nothing has loaded no writer of workbooks', async () => {
+test('an idle API process has loaded no writer of workbooks', async () => {
   const port = await freePort();
   await using api = start('api/main.ts', { PORT: String(port) });
   await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200), START_MS);
@@ -47,7 +47,7 @@ function start(entry: string, more: Record<string, string> = {}): Spawned {
 }
 
 async function loadedBy({ child }: Spawned): Promise<string[]> {
-  // A moment more, for what begins to load only after the start.
+  // Waits for modules that would be loaded only after the start.
   await sleep(500);
   const answered = once(child, 'message');
   child.send('packages');

@@ -12,7 +12,7 @@ import { startRedis } from '../servers/redis.ts';
 
 const LEASE = { WORKER_SESSION_SECONDS: '2', WORKER_SLOTS: '20' };
 
-/** Work that takes a while without using the processor, so that a kill finds runs in the middle. */
+/** Waits without using the processor, so that a kill hits runs in progress. */
 const slow = graph(
   {
     start: { type: 'start' },
@@ -37,7 +37,7 @@ async function countLeases({ pool }: Deployment): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-/** Every run ended well, no finished node ran twice, and no change is missing. */
+/** Every run completed, no finished node ran twice, and no event is missing. */
 async function balances({ pool }: Deployment, ids: string[]): Promise<void> {
   await eventually(async () => {
     const { rows } = await pool.query<{ status: string; n: number }>(
@@ -62,7 +62,7 @@ function many({ newRun, runs }: Deployment, versionID: string, count: number): P
   return runs.acceptMany(Array.from({ length: count }, (_, n) => newRun(versionID, { n })));
 }
 
-test('R1: workers are killed again and again under load, and every run ends once', async () => {
+test('R1: workers are killed repeatedly under load, and every run ends once', async () => {
   await using deployment = await startDeployment(LEASE);
   const versionID = await deployment.saveVersion(slow);
   await using workers = new AsyncDisposableStack();
@@ -79,7 +79,7 @@ test('R1: workers are killed again and again under load, and every run ends once
   await balances(deployment, ids);
 });
 
-test('R2: Redis forgets everything, then dies and comes back empty, and no accepted run is lost', async ({ skip }) => {
+test('R2: Redis loses all data, then dies and comes back empty, and no accepted run is lost', async ({ skip }) => {
   if (!redisURL) skip('only the Redis backplane has a Redis to lose');
   const dir = await mkdtemp(join(tmpdir(), 'gantry-r2-'));
   await using redis = await startRedis({ dir });
@@ -94,7 +94,7 @@ test('R2: Redis forgets everything, then dies and comes back empty, and no accep
   client.disconnect();
   const second = await many(deployment, versionID, 50);
   await redis.kill9();
-  // Redis is away, Postgres is there: a run is accepted all the same.
+  // Redis is down and Postgres is up: the run is accepted all the same.
   const began = Date.now();
   const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, { n: 1 }));
   expect(Date.now() - began).toBeLessThan(1000);
@@ -104,7 +104,7 @@ test('R2: Redis forgets everything, then dies and comes back empty, and no accep
   await rm(dir, { recursive: true, force: true });
 });
 
-test('R4: a worker stopped longer than its lease cannot commit when it goes on, and the run finishes once', async () => {
+test('R4: a worker stopped longer than its lease cannot commit afterwards, and the run finishes once', async () => {
   await using deployment = await startDeployment(LEASE);
   const versionID = await deployment.saveVersion(slow);
   await using stopped = await worker(deployment);
@@ -127,7 +127,7 @@ test('R4: a worker stopped longer than its lease cannot commit when it goes on, 
   );
 });
 
-test('R5: SIGTERM in mid-run hands back at once, exits 0, and another worker finishes', async () => {
+test('R5: at SIGTERM a worker hands its runs back at once and exits 0, and another worker finishes them', async () => {
   await using deployment = await startDeployment({ ...LEASE, WORKER_SESSION_SECONDS: '30' });
   const versionID = await deployment.saveVersion(slow);
   await using leaving = await worker(deployment);
@@ -150,7 +150,7 @@ test('R5: SIGTERM in mid-run hands back at once, exits 0, and another worker fin
 });
 
 test.each(['before-hand-over', 'before-enqueue', 'after-enqueue'])(
-  'R6: an API killed %s has lost nothing',
+  'R6: an API process killed %s loses no run',
   async (point) => {
     await using deployment = await startDeployment(LEASE);
     const versionID = await deployment.saveVersion(slow);

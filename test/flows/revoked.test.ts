@@ -5,8 +5,8 @@ import { changeRules, type RuleChange } from '#shared/policy/change.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, type TestTenant, type TestUser } from '#test/support/factories.ts';
 
-/** What one process takes away, the other refuses with the very next request: both have answered with the right before. */
-describe('a right that one API process takes away', () => {
+/** Changes permissions in one process and checks the very next request in the other, which has used the old ones before. */
+describe('a permission changed in one API process', () => {
   let cluster: Cluster;
   let tenant: TestTenant;
   let member: TestUser;
@@ -28,7 +28,7 @@ describe('a right that one API process takes away', () => {
     });
   });
 
-  /** In the first process, as its handlers do. */
+  /** Runs a change in the first process, as its handlers do. */
   async function change(what: RuleChange): Promise<void> {
     await changeRules(tenantEntityManager(cluster.context.orm.em, tenant.id), tenant.id, what);
   }
@@ -46,16 +46,16 @@ describe('a right that one API process takes away', () => {
   }
 
   const changes: Record<string, () => Promise<unknown>> = {
-    'a rule that is removed': () => change({ remove: [{ subject: role, object: 'workflow:*' }] }),
-    'a deny that is added': () =>
+    'a removed rule': () => change({ remove: [{ subject: role, object: 'workflow:*' }] }),
+    'an added deny rule': () =>
       change({ add: [{ subject: member.id, object: `workflow:${workflowID}`, action: 'read', effect: 'deny' }] }),
-    'a deny of a role': () => change({ add: [{ subject: role, object: '*', action: '*', effect: 'deny' }] }),
-    'a role that is taken from them': () => change({ remove: [{ subject: member.id, role }] }),
-    'a role that is no more': () => change({ remove: [{ subject: role }, { role }] }),
+    'a deny rule of a role': () => change({ add: [{ subject: role, object: '*', action: '*', effect: 'deny' }] }),
+    'a role removed from a member': () => change({ remove: [{ subject: member.id, role }] }),
+    'a deleted role': () => change({ remove: [{ subject: role }, { role }] }),
   };
 
   for (const [what, takeAway] of Object.entries(changes))
-    test(`${what} is in force everywhere at once, lists included`, async () => {
+    test(`${what} applies in every process at once, lists included`, async () => {
       expect(await read()).toEqual([200, 200]);
       expect(await listed()).toEqual([[workflowID], [workflowID]]);
 
@@ -63,12 +63,12 @@ describe('a right that one API process takes away', () => {
 
       expect(await read()).toEqual([403, 403]);
       const lists = cluster.apis.map(({ baseURL }) => cluster.as(member, { baseURL }).in(tenant).get('T/workflows'));
-      // Without anything to read the list is empty, or refused when not even that is allowed.
+      // Without a readable object the list is empty, or refused when no rule allows it.
       for (const { status, body } of await Promise.all(lists))
         expect([200, 403].includes(status) && !JSON.stringify(body).includes(workflowID)).toBe(true);
     });
 
-  test('somebody who is no longer a member is refused, and welcome again when they are back', async () => {
+  test('is lost by a removed member, who has it again when they return', async () => {
     expect(await read()).toEqual([200, 200]);
     const who = [tenant.id, member.id];
     await cluster.pool.query('delete from membership where tenant_id = $1 and user_id = $2', who);
@@ -78,7 +78,7 @@ describe('a right that one API process takes away', () => {
     expect(await read()).toEqual([200, 200]);
   });
 
-  test('somebody who is blocked is nobody, and so are their keys', async () => {
+  test('rejects a blocked user and their API keys', async () => {
     const key = await anApiKey(cluster, { tenant, creator: member, can: ['workflow.read'] });
     const readWithKey = async () => {
       const answers = cluster.apis.map(({ baseURL }) =>
@@ -99,7 +99,7 @@ describe('a right that one API process takes away', () => {
     ]);
   });
 
-  test('what is given and taken again and again is each time what it is then', async () => {
+  test('has its current state after each of many changes', async () => {
     for (let n = 0; n < 15; n += 1) {
       await change({ remove: [{ subject: member.id, role }] });
       expect(await read()).toEqual([403, 403]);

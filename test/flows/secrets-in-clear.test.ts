@@ -19,19 +19,19 @@ import { startHTTP } from '../support/http-server.ts';
 import { connecting, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts';
 import { eventually } from '../support/settle.ts';
 
-/** Everything that is written anywhere while secrets are created, tried and used is searched for them. */
+/** Creates, tests and uses secrets, and searches every stored and logged byte for them. */
 const tail = newID().replaceAll('-', '');
 const secrets = {
-  /** The password of a role that there is. */
+  /** The password of an existing role. */
   password: `password-${tail}`,
   wrong: `wrong-${tail}`,
-  /** Of an API, which says it back when it refuses it. */
+  /** The secret of an API, which repeats it in its error. */
   bearer: `bearer-${tail}`,
-  /** What a query was asked with and has answered, which is the tenant's own. */
+  /** Input and result of a query, which belong to the tenant. */
   value: `value-${tail}`,
 };
 
-test('neither the database nor the backplane nor a log ever has a secret in clear', async () => {
+test('no secret is ever in clear in the database, the backplane or a log', async () => {
   await using resources = new AsyncDisposableStack();
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-logs-')), (path) => rm(path, { recursive: true }));
   const log = resources.use(await open(join(dir, 'log'), 'a'));
@@ -99,7 +99,7 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
   const { key } = (await api.post('T/apikeys', { apiKeyName: 'K', apiKeyPermissions: ['workflow.list'] })).body.apiKey;
   expect(key).toMatch(/^[0-9a-f]{64}$/);
   const wrong = { datasourceType: 'postgresql', datasourceOptions: options(secrets.wrong) };
-  // Nobody works yet, so that the questions are seen where they wait.
+  // There are no workers yet, so the waiting questions can be read.
   const asked = Promise.all([
     api.post('T/datasources/test', { ...wrong, datasourceOptions: options(secrets.password) }),
     api.post('T/datasources/test', wrong),
@@ -156,7 +156,7 @@ test('neither the database nor the backplane nor a log ever has a secret in clea
       expect(JSON.stringify(text).includes(secret), `${what} in ${place}`).toBe(false);
 });
 
-/** Connects an account, uses and refreshes it. What nobody may have seen of that. */
+/** Connects an account, uses and refreshes it. Answers with the secrets of the flow. */
 async function connectAccount(
   cluster: Cluster,
   {
@@ -205,7 +205,7 @@ async function tokensOf(cluster: Cluster, id: string): Promise<{ accessToken: st
   return JSON.parse(cluster.context.secrets.open(rows[0].tokens, sealedColumns.oauthTokens.context(id)));
 }
 
-/** The queues' pages with all their jobs, as the browser gets them. */
+/** The board's pages with all jobs of the queues, as a browser gets them. */
 async function readBoard({ port }: Board): Promise<string> {
   const pages = queues.map(async ({ name }) => {
     const response = await fetch(

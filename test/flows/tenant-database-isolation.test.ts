@@ -34,7 +34,7 @@ async function databaseOf({ id }: TestTenant) {
 
 const run = (sql: string) => api.post('T/database/execute-raw-sql', { sql });
 
-test('the role may sign in and nothing else, and its name tells nothing', async () => {
+test('the role may only sign in, and its name reveals nothing', async () => {
   const { rows } = await cluster.pool.query(
     `select rolcanlogin, rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, rolconnlimit > 0 as limited,
             (select count(*)::int from pg_auth_members m where m.member = r.oid) as memberships
@@ -65,7 +65,7 @@ test.each(['another tenant', 'the deployment'])('the role may not connect to the
   const { body } = await run(`select has_database_privilege('${database}', 'CONNECT') as may`);
   expect(body.result).toEqual([{ may: false }]);
 
-  // A tenant can give its role a password it knows, so the server itself must refuse.
+  // A tenant can give its role a known password, so the server itself must refuse.
   expect((await run(`alter role current_user password 'known'`)).status).toBe(200);
   const url = new URL(cluster.config.db.url);
   url.username = own.role_name;
@@ -76,7 +76,7 @@ test.each(['another tenant', 'the deployment'])('the role may not connect to the
   await expect(client.connect()).rejects.toMatchObject({ code: '42501' });
 });
 
-test('a tenant that has changed the password of its role is not locked out', async () => {
+test('a tenant that has changed the password of its role can still connect', async () => {
   await run(`alter role current_user password 'forgotten'`);
   await cluster.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
     own.role_name,
@@ -114,11 +114,11 @@ test.each([
   const answer = await run(sql);
 
   expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 400, body: { error: { code: 'DB_ERROR' } } });
-  // Where an extension is not installed at all, the server has no need to refuse it.
+  // A server without the extension has nothing to refuse.
   expect([code, '58P01', '0A000', '22023']).toContain(answer.body.error.details.postgres_code);
 });
 
-test('nothing of the deployment and of other tenants is visible', async () => {
+test('data of the deployment and of other tenants is not visible', async () => {
   const deployment = new URL(cluster.config.db.url).pathname.slice(1);
 
   expect((await run('select * from tenant')).body.error.details.postgres_code).toBe('42P01');
@@ -134,7 +134,7 @@ test('nothing of the deployment and of other tenants is visible', async () => {
   expect(JSON.stringify(metadata.body)).not.toContain('secrets');
 });
 
-test('nobody is ended or cancelled by another', async () => {
+test('a tenant cannot cancel or terminate sessions of another', async () => {
   const { body } = await run(
     `select count(*)::int as n from pg_stat_activity where usename is distinct from current_user and usename is not null`,
   );
@@ -145,7 +145,7 @@ test('nobody is ended or cancelled by another', async () => {
   expect(ended.body.error.details.postgres_code).toBe('42501');
 });
 
-describe('names and values that would be SQL', () => {
+describe('names and values that look like SQL', () => {
   const evil = [
     `x'; drop table kept; --`,
     `x"; drop table kept; --`,

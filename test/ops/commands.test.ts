@@ -1,4 +1,4 @@
-/** The commands of the README beside an embedded Gantry, with nothing set but where it is. */
+/** The commands of the README beside an embedded Gantry, with no setting but its folder. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -33,14 +33,14 @@ async function run(args: string[], env: Record<string, string>): Promise<{ code:
   return { code, out, err };
 }
 
-test('an operator is enrolled in the Gantry of the folder', async () => {
+test('enrols an operator in the Gantry of the folder', async () => {
   const { code, out } = await run(['enrol-operator', '--', 'create', 'ops@example.test'], { GANTRY_HOME: home });
 
   expect(code).toBe(0);
   expect(out).toContain('Operator ops@example.test created.');
 });
 
-test('secrets are sealed anew with the ring of the folder, and the key is named', async () => {
+test('encrypts secrets again with the key ring of the folder, and names the key', async () => {
   const first = await run(['rotate-secrets'], { GANTRY_HOME: home });
   expect(first).toMatchObject({ code: 0 });
   expect(first.out).toContain('"keyID":"embedded"');
@@ -51,12 +51,15 @@ test('secrets are sealed anew with the ring of the folder, and the key is named'
   expect((await run(['rotate-secrets'], { GANTRY_HOME: home })).out).toContain('"keyID":"next"');
 });
 
-test.each(['enrol-operator', 'rotate-secrets'])('%s says so when no Gantry is running there', async (command) => {
-  const elsewhere = join(home, 'nothing');
+test.each(['enrol-operator', 'rotate-secrets'])(
+  '%s reports that no Gantry is running in the folder',
+  async (command) => {
+    const elsewhere = join(home, 'nothing');
 
-  const { code, err } = await run([command, '--', 'create', 'ops@example.test'], { GANTRY_HOME: elsewhere });
+    const { code, err } = await run([command, '--', 'create', 'ops@example.test'], { GANTRY_HOME: elsewhere });
 
-  expect(code).toBe(1);
-  expect(err).toContain(`No Gantry is running in ${elsewhere}`);
-  expect(err).not.toMatch(/^\s+at /m);
-});
+    expect(code).toBe(1);
+    expect(err).toContain(`No Gantry is running in ${elsewhere}`);
+    expect(err).not.toMatch(/^\s+at /m);
+  },
+);

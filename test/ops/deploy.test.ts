@@ -1,4 +1,4 @@
-/** The deployment files against the code they start: names of variables, entry points, patience at the end. */
+/** The deployment files against the code they start: names of variables, entry points, grace periods. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, matchesGlob } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ interface Process {
   graceSeconds: number;
 }
 
-/** Stands in for what compose takes from the shell and Kubernetes from the secret. */
+/** Stands in for the variables that compose takes from the shell and Kubernetes from the secret. */
 const given: Record<string, string> = {
   POSTGRES_PASSWORD: 'x',
   REDIS_PASSWORD: 'x',
@@ -34,7 +34,7 @@ const manifests = globSync('ops/deploy/*.yaml', { cwd: root }).flatMap((path) =>
 );
 const processes = [...composeProcesses(), ...podProcesses()];
 
-test('every process is deployed both ways', () => {
+test('every process is deployed by compose and by Kubernetes', () => {
   const entries = ['api/main.ts', 'ops/board.ts', 'ops/migrate.ts', 'workers/main.ts'];
 
   expect(
@@ -54,11 +54,11 @@ describe.each(processes)('$name', ({ args: [entry = ''], env, graceSeconds }) =>
     expect(existsSync(join(root, entry)), entry).toBe(true);
   });
 
-  test('sets only what the configuration reads', () => {
+  test('sets only variables that the configuration reads', () => {
     expect(Object.keys(env).filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test('sets all that production asks for', () => {
+  test('sets every variable that production requires', () => {
     const config = readConfig(env);
 
     expect(config.production).toBe(true);
@@ -66,12 +66,12 @@ describe.each(processes)('$name', ({ args: [entry = ''], env, graceSeconds }) =>
     expect(config.http.host, 'reachable from outside the container').toBe('0.0.0.0');
   });
 
-  test('is given longer to stop than it takes', () => {
+  test('has a grace period longer than its shutdown takes', () => {
     expect(graceSeconds * 1000).toBeGreaterThan(readConfig(env).shutdownMs);
   });
 });
 
-test('compose does not start without passwords of your own', () => {
+test('compose does not start without passwords', () => {
   const text = read('docker-compose.yml');
 
   const lenient = [...text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*)(?!\w|:\?)/g)].map(([, name]) => name);
@@ -93,7 +93,7 @@ test('every manifest is applied, or named as the alternative', () => {
   expect(files.filter((file) => !kustomization.includes(`- ${file}`))).toEqual([]);
 });
 
-test('every pod is an ordinary user on a read-only disk', () => {
+test('every pod runs as an ordinary user on a read-only disk', () => {
   for (const { pod } of pods()) {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
     for (const container of pod.containers) {
@@ -117,7 +117,7 @@ describe('the image', () => {
     expect(stages.at(-1)).toMatch(/^USER [1-9]/m);
   });
 
-  test('has the Node that package-lock.json has for every platform', () => {
+  test('has the Node version that package-lock.json has for every platform', () => {
     const locked = Object.entries(packages).filter(([path]) => /^node_modules\/node-(bin-)?(linux|darwin)-/.test(path));
 
     const versions = [

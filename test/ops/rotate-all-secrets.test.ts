@@ -33,7 +33,7 @@ function sealed(id: string, password: string, keys = [old]): string {
   return JSON.stringify(sealSecrets(Options, { host: 'h', password }, place));
 }
 
-test('secrets inside JSON are sealed anew, row by row, and the rest of it stays', async () => {
+test('secrets inside JSON are encrypted again, row by row, and the rest of the JSON is kept', async () => {
   const { pool } = deployment;
   const ids = Array.from({ length: 450 }, () => newID());
   for (const id of ids) await pool.query('insert into thing values ($1, $2)', [id, sealed(id, `p-${id}`)]);
@@ -57,12 +57,12 @@ test('secrets inside JSON are sealed anew, row by row, and the rest of it stays'
     });
 });
 
-test('what is written meanwhile is never overwritten', async () => {
+test('concurrent writes are never overwritten', async () => {
   const { pool } = deployment;
   const ids = Array.from({ length: 150 }, () => newID());
   for (const id of ids) await pool.query('insert into thing values ($1, $2)', [id, sealed(id, 'before')]);
 
-  // A process that does not know yet that the new key is the newest.
+  // A process that does not yet know the newest key.
   const write = async () => {
     for (const id of ids) await pool.query('update thing set options = $2 where id = $1', [id, sealed(id, 'after')]);
   };

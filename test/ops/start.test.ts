@@ -1,4 +1,4 @@
-/** `npm start` on servers that it is given: what it uses and says, what it refuses, and that it leaves them alone. */
+/** `npm start` on given servers: which ones it uses, what it prints and refuses, and that it leaves them alone. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-test('it runs on a given Postgres and a given Redis, says so without credentials and leaves both alone', async ({
+test('runs on a given Postgres and a given Redis, names them without credentials and leaves both alone', async ({
   skip,
 }) => {
   const found = await findRedis();
@@ -68,7 +68,7 @@ test('it runs on a given Postgres and a given Redis, says so without credentials
 describe('on a database that has run with an identity provider', () => {
   const AUTH_ISSUER = 'https://login.example.test/';
 
-  test('it uses that provider, and the development issuer does not start', async () => {
+  test('uses that provider, and the development issuer does not start', async () => {
     const settings = { DATABASE_URL: databaseURL, ...keys };
     const first = await start({ ...settings, AUTH_ISSUER, AUTH_AUDIENCE: 'gantry' });
     expect(await first.until('Ctrl-C stops it')).toMatch(/Identity +https:\/\/login\.example\.test\/\n/);
@@ -83,7 +83,7 @@ describe('on a database that has run with an identity provider', () => {
   });
 });
 
-test('it ends with one line and leaves nothing running when a given server is not there', async () => {
+test('ends with one line and leaves no process behind when a given server is unreachable', async () => {
   const home = join(dir, 'refused');
   const REDIS_URL = `redis://:${redisPassword}@127.0.0.1:${await freePort()}`;
 
@@ -98,7 +98,7 @@ test('it ends with one line and leaves nothing running when a given server is no
   expect(await readdir(home)).not.toContain('postgres');
 });
 
-describe('it does not take', () => {
+describe('refuses', () => {
   const closed = { port: 0 };
   const other = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   beforeAll(async () => {
@@ -115,23 +115,23 @@ describe('it does not take', () => {
         'SECRETS_KEYS is required with DATABASE_URL, to seal stored credentials. Make a key once and keep it: SECRETS_KEYS="k1:$(openssl rand -base64 32)"',
     },
     {
-      what: 'a URL that is not of Postgres',
+      what: 'a URL of another kind as Postgres',
       settings: () => ({ DATABASE_URL: `mysql://root:${password}@127.0.0.1/x` }),
       says: () => 'DATABASE_URL: must be a postgres:// URL',
     },
     {
-      what: 'a URL that is not of Redis',
+      what: 'a URL of another kind as Redis',
       settings: () => ({ REDIS_URL: `${redisPassword}@127.0.0.1:6379` }),
       says: () => 'REDIS_URL: must be a redis:// URL',
     },
     {
-      what: 'a Postgres that is not there',
+      what: 'an unreachable Postgres',
       settings: () => ({ DATABASE_URL: at(databaseURL, { port: String(closed.port) }) }),
       says: () =>
         `DATABASE_URL: Postgres at 127.0.0.1:${closed.port}/${database} cannot be used: the connection was refused`,
     },
     {
-      what: 'a Postgres that is something else',
+      what: 'a Postgres URL of another server',
       settings: () => ({ DATABASE_URL: at(databaseURL, { port: String(portOf(other)) }) }),
       says: () => `DATABASE_URL: Postgres at 127.0.0.1:${portOf(other)}/${database} cannot be used: `,
     },
@@ -141,7 +141,7 @@ describe('it does not take', () => {
       says: () => 'cannot be used: the user name or the password is wrong',
     },
     {
-      what: 'no password where Postgres asks for one',
+      what: 'a missing password of Postgres',
       settings: () => ({ DATABASE_URL: at(databaseURL, { password: '' }) }),
       says: () => 'cannot be used: it asks for a password',
     },
@@ -151,17 +151,17 @@ describe('it does not take', () => {
       says: () => `DATABASE_URL: Postgres at ${new URL(databaseURL).host} has no database "absent"; create it first`,
     },
     {
-      what: 'a host that is not known',
+      what: 'an unknown host',
       settings: () => ({ REDIS_URL: `rediss://:${redisPassword}@redis.invalid` }),
       says: () => 'REDIS_URL: Redis at redis.invalid:6379 cannot be used: the host',
     },
     {
-      what: 'Sentinels that are not there',
+      what: 'unreachable Sentinels',
       settings: () => ({ REDIS_URL: `redis://:${redisPassword}@x`, REDIS_SENTINELS: `127.0.0.1:${closed.port}` }),
       says: () => `REDIS_URL: Redis at mymaster of the Sentinels 127.0.0.1:${closed.port} cannot be used: `,
     },
     {
-      what: 'a Redis that is something else',
+      what: 'a Redis URL of another server',
       settings: () => ({ REDIS_URL: `redis://:${redisPassword}@127.0.0.1:${portOf(other)}` }),
       says: () => `REDIS_URL: Redis at 127.0.0.1:${portOf(other)} cannot be used: it does not answer like Redis`,
     },
@@ -176,7 +176,7 @@ describe('it does not take', () => {
     expect(await readdir(home)).toEqual([]);
   });
 
-  test('a wrong password of Redis, or none', async ({ skip }) => {
+  test('a wrong or missing password of Redis', async ({ skip }) => {
     const found = await findRedis();
     if (found.path === null) skip(found.reason);
     await using server = await startRedis({ dir: join(dir, 'redis') });
@@ -202,7 +202,7 @@ const keys = { SECRETS_KEYS: testSecurity.SECRETS_KEYS };
 
 interface Started {
   child: ChildProcess;
-  /** What it has said when it has said this. */
+  /** Resolves with the output once it contains the text. */
   until(words: string): Promise<string>;
   ended: Promise<{ code: number | null; out: string; err: string }>;
 }

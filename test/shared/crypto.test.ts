@@ -7,7 +7,7 @@ const aKey = (id: string) => ({ id, key: randomBytes(32) });
 const [first, second] = [aKey('k1'), aKey('k2')];
 const ring = createKeyRing([first]);
 
-test('what is sealed opens again, in its place', () => {
+test('a sealed text opens in its own context', () => {
   for (const text of ['', 'a', 'postgres://user:pass@host/db', '€ 🎉', 'x'.repeat(100_000), 'x'.repeat(16_000_000)]) {
     const sealed = ring.seal(text, 'tenant:1:tenantDBURL');
 
@@ -17,18 +17,18 @@ test('what is sealed opens again, in its place', () => {
   }
 });
 
-test('the same text is never sealed twice alike', () => {
+test('sealing the same text twice gives different results', () => {
   expect(new Set(Array.from({ length: 100 }, () => ring.seal('text', 'place'))).size).toBe(100);
 });
 
-test('it opens nowhere else', () => {
+test('a sealed text does not open in another context', () => {
   const sealed = ring.seal('text', 'tenant:1:tenantDBURL');
 
   for (const context of ['tenant:2:tenantDBURL', 'tenant:1:other', ''])
     expect(() => ring.open(sealed, context)).toThrow('altered, or was sealed for another field');
 });
 
-test('it does not open with one character changed', () => {
+test('a sealed text with one changed character does not open', () => {
   const sealed = ring.seal('text', 'place');
   const start = sealed.lastIndexOf('.') + 1;
 
@@ -40,7 +40,7 @@ test('it does not open with one character changed', () => {
   for (const cut of [sealed.slice(0, -3), `${sealed}AAAA`]) expect(() => ring.open(cut, 'place')).toThrow('altered');
 });
 
-test('a key of the same name but other bytes does not open it, nor one with another name', () => {
+test('a key of the same name with other bytes does not open it, nor does one with another name', () => {
   const sealed = ring.seal('text', 'place');
 
   expect(() => createKeyRing([aKey('k1')]).open(sealed, 'place')).toThrow('altered');
@@ -49,7 +49,7 @@ test('a key of the same name but other bytes does not open it, nor one with anot
   expect(() => createKeyRing([{ id: 'k2', key: first.key }]).open(renamed, 'place')).toThrow('altered');
 });
 
-test('the newest key seals and all of them open', () => {
+test('the newest key seals, and every key opens', () => {
   const before = ring.seal('text', 'place');
   const both = createKeyRing([second, first]);
   const after = both.seal('text', 'place');
@@ -59,14 +59,14 @@ test('the newest key seals and all of them open', () => {
   expect(createKeyRing([second]).open(after, 'place')).toBe('text');
 });
 
-test('what is not sealed is said to be so', () => {
+test('opening a text that was not sealed is an error that says so', () => {
   for (const text of ['', 'text', 'gs1.k1.', 'gs2.k1.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'gs1.k1.%%%']) {
     expect(isSealed(text)).toBe(false);
     expect(() => ring.open(text, 'place')).toThrow('not sealed');
   }
 });
 
-test('without keys nothing is sealed, and the message says what to set', () => {
+test('without keys sealing is an error that names the setting', () => {
   expect(() => createKeyRing([]).seal('text', 'place')).toThrow('SECRETS_KEYS');
 });
 
@@ -80,7 +80,7 @@ describe('SECRETS_KEYS', () => {
     expect(secrets.keys).toEqual([second, first]);
   });
 
-  test('is refused with the position of what is wrong, and without showing it', () => {
+  test('is refused with the position of the error, and without its text', () => {
     const short = `k3:${randomBytes(16).toString('base64')}`;
     for (const bad of [short, 'k3', `k 3:${text(first).slice(3)}`, `${text(first)}x`, `:${text(first).slice(3)}`]) {
       const read = () => readConfig({ ...base, SECRETS_KEYS: `${text(second)},${bad}` });

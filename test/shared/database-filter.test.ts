@@ -18,7 +18,7 @@ test.each<JsonObject>([
   { NOT: { AND: [one, { NOT: {} }] } },
   { NOT: { NOT: { OR: [one, {}] } } },
   { AND: [{ OR: [{ NOT: { NOT: {} } }] }, { NOT: { NOT: {} } }] },
-])('%j leaves no row out', (filter) => {
+])('%j matches every row', (filter) => {
   expect(DatabaseFilterObject.safeParse(filter).success).toBe(true);
   expect(isEmptyFilter(filter)).toBe(true);
 });
@@ -32,7 +32,7 @@ test.each<JsonObject>([
   { NOT: { OR: [one, {}] } },
   { NOT: { AND: [one, { word: { '=': 'a' } }] } },
   { NOT: { NOT: {} }, ...one },
-])('%j narrows', (filter) => {
+])('%j excludes rows', (filter) => {
   expect(isEmptyFilter(filter)).toBe(false);
 });
 
@@ -45,7 +45,7 @@ test('a column may be called __proto__', () => {
   });
 });
 
-test.each([['"id = 1"'], ['["id"]'], ['null'], ['1']])('%s is no filter', (text) => {
+test.each([['"id = 1"'], ['["id"]'], ['null'], ['1']])('%s is not a filter', (text) => {
   expect(DatabaseFilterObject.safeParse(JSON.parse(text)).error?.issues).toMatchObject([
     { message: expect.stringContaining('must be a filter') },
   ]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DatabaseURL, readDatabaseURL } from '#shared/database-url.ts';
 
-test('a URL is read into where and who', () => {
+test('a URL is split into its parts', () => {
   expect(readDatabaseURL('postgres://us%40er:p%2Fw%3A@db.example.com:6432/my%20db?sslmode=require')).toEqual({
     host: 'db.example.com',
     port: 6432,

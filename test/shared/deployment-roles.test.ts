@@ -52,7 +52,7 @@ describe('a role of the deployment', () => {
     return (await pool().query<{ going: boolean }>(sql, [role.id])).rows[0]?.going;
   }
 
-  test('has rules where somebody has it, and nowhere else', async () => {
+  test('has rules only in tenants where a member has it', async () => {
     const { tenant, user } = await holder();
     await aTenant(cluster);
 
@@ -60,7 +60,7 @@ describe('a role of the deployment', () => {
     expect((await cluster.as(user).in(tenant).get('T/workflows')).status).toBe(200);
   });
 
-  test('changes in every tenant that has it', async () => {
+  test('changes in every tenant where a member has it', async () => {
     const held = [await holder(), await holder(), await holder()];
     await store({ permissions: ['user.list'] });
 
@@ -76,7 +76,7 @@ describe('a role of the deployment', () => {
     expect(await isSpreading()).toBe(false);
   });
 
-  test('goes from every tenant, also from where nobody has it any more', async () => {
+  test('is deleted from every tenant, also from those where it is no longer assigned', async () => {
     const [first, second] = [await holder(), await holder()];
     await give(second.tenant, second.user);
     await store({ deletingAt: new Date() });
@@ -90,7 +90,7 @@ describe('a role of the deployment', () => {
     expect((await cluster.as(first.user).in(first.tenant).get('T/workflows')).status).toBe(403);
   });
 
-  test('is nothing to give once it is being deleted', async () => {
+  test('cannot be assigned once it is being deleted', async () => {
     const { tenant, user } = await holder();
     await store({ deletingAt: new Date() });
 
@@ -98,7 +98,7 @@ describe('a role of the deployment', () => {
     expect((await cluster.as(tenant.creator).in(tenant).get(`T/roles/${role.id}`)).status).toBe(404);
   });
 
-  test('is carried on by others where a process has ended', async () => {
+  test('is changed to the end by another process when the first has ended', async () => {
     await holder();
     await store({ permissions: ['*'] });
     expect(await resumeSpreading(pool())).toBe(0);
@@ -110,7 +110,7 @@ describe('a role of the deployment', () => {
     expect(await resumeSpreading(pool())).toBe(0);
   });
 
-  test('is the same everywhere after any number of changes and assignments at once', async () => {
+  test('has equal rules in all tenants after concurrent changes and assignments', async () => {
     const held = [await holder(), await holder()];
     const fresh = await Promise.all([0, 1, 2].map(() => aTenant(cluster)));
     const wanted: RolePermission[][] = [['user.list'], ['workflow.read'], ['audit.list', 'role.list'], ['user.read']];

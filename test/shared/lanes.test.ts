@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { createLane, createLanes, IN_ORDER } from '#shared/lanes.ts';
 import type { Turn } from '#shared/turns.ts';
 
-/** Begins to wait, and writes down the name when a place was given. */
+/** Begins to wait, and records the name when a place is granted. */
 function waitIn(lane: ReturnType<typeof createLane>, given: string[], name: string, turn: Turn): void {
   void lane.wait(turn).then((hasPlace) => hasPlace && given.push(name));
 }
 
-test('a place that is given back goes to the one whose turn it is', async () => {
+test('a returned place goes to the next in turn', async () => {
   const lane = createLane({ places: 1 });
   const given: string[] = [];
   const ann = (tenantID: string) => ({ tenantID, creatorID: 'ann' });
@@ -37,7 +37,7 @@ test('the reserve is for short work, which may also take any other place', () =>
   expect(lane.take(short)).toBe(true);
 });
 
-test('long work that waits does not keep short work of the same tenant out of the reserve', async () => {
+test('waiting long work does not keep short work of the same tenant out of the reserve', async () => {
   const lane = createLane({ places: 2, reserve: 1 });
   const given: string[] = [];
   lane.take({ tenantID: 'a' });
@@ -52,7 +52,7 @@ test('long work that waits does not keep short work of the same tenant out of th
   expect(given).toEqual(['short', 'long']);
 });
 
-test('a tenant has no more than its share, and others pass it', async () => {
+test('a tenant has at most its share of places, and others overtake it', async () => {
   const lane = createLane({ places: 3, maxPerTenant: 2 });
   const given: string[] = [];
   lane.take({ tenantID: 'a' });
@@ -68,7 +68,7 @@ test('a tenant has no more than its share, and others pass it', async () => {
   expect(given).toEqual(['b', 'a']);
 });
 
-test('one that gives up leaves no place taken, and one that comes with an aborted signal does not wait', async () => {
+test('an aborted wait leaves no place taken, and an aborted signal does not wait at all', async () => {
   const lane = createLane({ places: 1 });
   const leave = await lane.enter(IN_ORDER);
   const patience = new AbortController();
@@ -87,7 +87,7 @@ test('one that gives up leaves no place taken, and one that comes with an aborte
   expect(lane.take(IN_ORDER)).toBe(false);
 });
 
-test('a long line refuses, by default with RATE_LIMITED', async () => {
+test('a long queue refuses, by default with RATE_LIMITED', async () => {
   const lane = createLane({ places: 1, maxWaiting: 1 });
   lane.take(IN_ORDER);
   void lane.wait(IN_ORDER);
@@ -97,7 +97,7 @@ test('a long line refuses, by default with RATE_LIMITED', async () => {
   expect(lane.used).toBe(1);
 });
 
-test('work that fails gives its place back', async () => {
+test('work that fails returns its place', async () => {
   const lane = createLane({ places: 1 });
 
   await expect(lane.run(IN_ORDER, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
@@ -105,7 +105,7 @@ test('work that fails gives its place back', async () => {
   expect(lane.used).toBe(0);
 });
 
-test('lanes of different names have places of their own, and are the same lane while they are used', async () => {
+test('lanes of different names have separate places, and one name is one lane while in use', async () => {
   const lanes = createLanes({ maxWaitingPerPlace: 1 });
   const signal = new AbortController().signal;
   const first = await lanes.enter({ name: 'a', places: 1 }, IN_ORDER, signal);

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-/** What `write` leaves in the log. */
+/** Log output of `write`. */
 async function logged(write: (logger: Logger) => void): Promise<string> {
   const path = join(dir, 'log');
   const file = await open(path, 'a');
@@ -20,7 +20,7 @@ async function logged(write: (logger: Logger) => void): Promise<string> {
   return readFile(path, 'utf8');
 }
 
-test('what holds a secret by its name, or a URL with a password in an error, is not written', async () => {
+test('secrets are not written: fields with secret names, and URLs with passwords in errors', async () => {
   const url = 'postgres://app:t0psecret@db.example.com/app';
   const cause = new Error('connect to redis://:t0psecret@cache:6379 failed');
 
@@ -50,7 +50,7 @@ test.each([
   'apiKey',
   'connectionString',
   'tenantDBURL',
-])('%s is not written, however deep it lies', async (name) => {
+])('%s is not written at any depth', async (name) => {
   const log = await logged((logger) => {
     let fields: object = { [name]: ['t0psecret'], beside: 'shown' };
     for (let depth = 0; depth <= 4; depth += 1) {
@@ -64,7 +64,7 @@ test.each([
   expect(log.match(/"beside":"shown"/g)).toHaveLength(10);
 });
 
-test('what the properties of an error carry is not written, nor those of its causes', async () => {
+test('properties of an error and of its causes are not written', async () => {
   const carried = {
     config: { headers: { authorization: 't0psecret', 'x-api-key': 't0psecret' }, password: 't0psecret' },
     response: { headers: { 'set-cookie': ['session=t0psecret'] } },
@@ -86,8 +86,8 @@ test('what the properties of an error carry is not written, nor those of its cau
     expect(log).toContain(shown);
 });
 
-/** In a process of its own, because waiting would block this one. */
-test('a fatal line that cannot be written holds nothing up', () => {
+/** In its own process, because waiting would block this one. */
+test('a fatal line that cannot be written does not block the exit', () => {
   const script = `
     import { createLogger } from '#shared/logger.ts';
     const logger = createLogger({ level: 'trace' }, {}, 99);

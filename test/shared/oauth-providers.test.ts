@@ -11,7 +11,7 @@ const own = {
 const read = (providers: unknown, more: Record<string, string> = {}) =>
   readConfig({ ...env, OAUTH_PROVIDERS: JSON.stringify(providers), ...more }).oauth;
 
-test('Google is known, and what is said of it counts', () => {
+test('Google is predefined, and the configuration overrides it', () => {
   const { providers, publicURL } = read({
     google: { clientID: 'c', clientSecret: 's', scopes: ['openid'] },
     acme: own,
@@ -40,12 +40,12 @@ test.each<[string, unknown, RegExp]>([
   ['two scopes in one', { acme: { ...own, scopes: ['a b'] } }, /scopes\.0: must be one scope/],
   ['OpenID without an issuer', { acme: { ...own, scopes: ['openid'] } }, /acme\.issuer: is needed/],
   ['a list', [own], /OAUTH_PROVIDERS/],
-])('%s is refused by its place, and not repeated', (_what, providers, message) => {
+])('%s is refused with its path, and without its value', (_what, providers, message) => {
   expect(() => read(providers)).toThrow(message);
   expect(() => read(providers)).not.toThrow(/a-secret/);
 });
 
-test('what is no JSON, has no address of ours, or is in clear in production is refused', () => {
+test('invalid JSON, a missing public address and plain http in production are refused', () => {
   expect(() => readConfig({ ...env, OAUTH_PROVIDERS: '{"a-secret' })).toThrow(/OAUTH_PROVIDERS: must be JSON/);
   expect(() => readConfig({ ...env, OAUTH_PROVIDERS: '{"a-secret' })).not.toThrow(/a-secret/);
   expect(() => read({ acme: own }, { PUBLIC_URL: '' })).toThrow('PUBLIC_URL is required with OAUTH_PROVIDERS');

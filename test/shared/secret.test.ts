@@ -42,7 +42,7 @@ const options: JsonObject = {
 };
 const masked = maskSecrets(Options, options);
 
-test('what is declared is masked, however it is wrapped, and nothing else', () => {
+test('declared secrets are masked inside any wrapper, and nothing else is', () => {
   expect(MASK).toHaveLength(8);
   expect(masked).toEqual({
     host: 'db',
@@ -66,14 +66,14 @@ test('what is declared is masked, however it is wrapped, and nothing else', () =
   });
 });
 
-test('a JSON schema says which fields are secret', () => {
+test('a JSON schema marks its secret fields', () => {
   const { properties } = z.toJSONSchema(Options, { io: 'input', unrepresentable: 'any' });
 
   expect(properties?.password).toMatchObject({ 'x-secret': true });
   expect(properties?.host).not.toHaveProperty('x-secret');
 });
 
-test('what is sealed holds no secret and opens to what it was, in its own row only', () => {
+test('a sealed value holds no secret and opens to the original, in its own row only', () => {
   const sealed = sealSecrets(Options, options, place);
 
   expect(JSON.stringify(sealed)).not.toMatch(/p4ss|c3rt|f4ll|t0ken|v4lue|l1st|r3cord|0000/);
@@ -95,7 +95,7 @@ test('a value stored before its field was declared a secret is read as it is', (
   expect(openSecrets(Options, { host: 'db', password: 'in clear' }, place).password).toBe('in clear');
 });
 
-test('an update that sends the mask back keeps what is stored', () => {
+test('an update that sends the mask back keeps the stored secret', () => {
   expect(keepMasked(Options, masked, options)).toEqual(options);
   expect(keepMasked(Options, { ...masked, host: 'other', password: 'n3w' }, options)).toEqual({
     ...options,
@@ -126,7 +126,7 @@ test('elements of a list keep their secrets when the list is reordered, cut or e
   expect(keep([{ ...a, note: 'added' }])).toEqual([{ key: 'a', value: 'v4lue-a', note: 'added' }]);
 });
 
-test('a mask that stands for nothing certain is refused by its place', () => {
+test('a mask without a certain stored value is refused with its path', () => {
   const keep = (more: JsonObject) => () => keepMasked(Options, { host: 'db', ...more }, options);
 
   expect(keep({ headers: [{ key: 'new', value: MASK }] })).toThrow('headers.0.value: is the mask');
@@ -134,7 +134,7 @@ test('a mask that stands for nothing certain is refused by its place', () => {
   expect(() => keepMasked(Options, { host: 'db', password: MASK }, { host: 'db' })).toThrow('password: is the mask');
 });
 
-test('sealing again with a newer key changes every secret and none that has it', () => {
+test('sealing again with a newer key changes every secret that has an older one', () => {
   const sealed = sealSecrets(Options, options, place);
   const newer = { id: 'k2', key: randomBytes(32) };
   const both = { ...place, secrets: createKeyRing([newer, old]) };

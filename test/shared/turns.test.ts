@@ -13,7 +13,7 @@ function takeAll<T>(
   return taken;
 }
 
-test('creators take turns, whatever number of tenants each has', () => {
+test('creators take turns, with any number of tenants each', () => {
   const turns = createTurns<string>();
   for (const tenantID of ['a1', 'a2', 'a3']) {
     turns.add({ tenantID, creatorID: 'ann' }, `${tenantID} first`);
@@ -34,7 +34,7 @@ test('creators take turns, whatever number of tenants each has', () => {
   ]);
 });
 
-test('what comes while others wait goes behind those who wait', () => {
+test('a new item is queued behind the waiting ones', () => {
   const turns = createTurns<string>();
   turns.add({ tenantID: 'a' }, 'a1');
   turns.add({ tenantID: 'a' }, 'a2');
@@ -45,7 +45,7 @@ test('what comes while others wait goes behind those who wait', () => {
   expect(takeAll(turns, anything)).toEqual(['b1', 'a2', 'c1']);
 });
 
-test('an item that goes first is before the other items of its tenant only', () => {
+test('a priority item precedes only other items of its tenant', () => {
   const turns = createTurns<string>();
   turns.add({ tenantID: 'b' }, 'b1');
   turns.add({ tenantID: 'a' }, 'a1');
@@ -64,7 +64,7 @@ test('a short item may start while an older one of the same tenant may not', () 
   expect(turns.size).toBe(1);
 });
 
-test('the work of one tenant goes in the order in which it came, short or not', () => {
+test('items of one tenant start in the order of arrival, short or not', () => {
   const turns = createTurns<string>();
   turns.add({ tenantID: 'a' }, 'long');
   turns.add({ tenantID: 'a', isShort: true }, 'short');
@@ -73,7 +73,7 @@ test('the work of one tenant goes in the order in which it came, short or not', 
   expect(takeAll(turns, anything)).toEqual(['long', 'short', 'long again']);
 });
 
-test('what is not taken keeps its turn', () => {
+test('an item that is not taken keeps its turn', () => {
   const turns = createTurns<string>();
   turns.add({ tenantID: 'a' }, 'a1');
   turns.add({ tenantID: 'b' }, 'b1');
@@ -98,7 +98,7 @@ const Actions = fc.array(
   { maxLength: 300 },
 );
 
-test('every item leaves once, by being taken or removed, and the size is what is left', () => {
+test('every item leaves once, taken or removed, and the size is the number of those left', () => {
   fc.assert(
     fc.property(Actions, (actions) => {
       const model = new Model();
@@ -139,7 +139,7 @@ class Model {
     else if (allowed === 7) expect(this.waiting.size).toBe(0);
   }
 
-  /** Twice: the second time there is nothing to remove. */
+  /** Removes twice: the second time there is nothing to remove. */
   #remove(at: number): void {
     const [item, turn] = [...this.waiting][at % Math.max(this.waiting.size, 1)] ?? [];
     if (item === undefined || !turn) return;

@@ -88,7 +88,8 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       const person = /^\/interaction\/[^?]+\?as=(.+)$/.exec(request.url ?? '')?.[1];
       if (person === undefined) return callback(request, response);
       const accountId = decodeURIComponent(person);
-      if (accountId === denyingAccount) return provider.interactionFinished(request, response, { error: 'access_denied' });
+      if (accountId === denyingAccount)
+        return provider.interactionFinished(request, response, { error: 'access_denied' });
       return provider.interactionFinished(request, response, { login: { accountId } });
     };
     return provider;

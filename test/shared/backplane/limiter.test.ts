@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const whenAway = 'countHere';
 
-test('processes count together, and no more pass than may, however many come at once', async () => {
+test('processes share one count, and admit exactly the limit of concurrent requests', async () => {
   const limit = { name: 'together', points: 10, seconds: 60, whenAway } as const;
   const limiters = [deployment.backplane.limiter(limit), other.limiter(limit)];
 
@@ -34,12 +34,12 @@ test('processes count together, and no more pass than may, however many come at 
   expect(last?.resetSeconds).toBeLessThanOrEqual(60);
 });
 
-test('of thousands at once over two processes exactly as many pass as may, and each is told its own place', async () => {
+test('thousands of concurrent requests over two processes get exactly the limit, each with its own rank', async () => {
   const limit = { name: 'thousands', points: 1000, seconds: 60, whenAway } as const;
   const limiters = [deployment.backplane.limiter(limit), other.limiter(limit)];
 
   const asked = Array.from({ length: 3000 }, (_, n) => limiters[n % 2]?.consume('a'));
-  // Busier than the patience of any timer, while the store has long answered.
+  // The process is busy longer than any of its timers, while the store answered long ago.
   await new Promise((resolve) => setTimeout(resolve, 5));
   const until = performance.now() + 2500;
   while (performance.now() < until);
@@ -50,7 +50,7 @@ test('of thousands at once over two processes exactly as many pass as may, and e
   expect(new Set(passed.map((answer) => answer?.remaining)).size).toBe(1000);
 });
 
-test('keys and limits are counted apart, several points at once count as several, and a reset forgets', async () => {
+test('keys and limits are counted separately, requests of several points count as several, and a reset clears the count', async () => {
   const limiter = deployment.backplane.limiter({ name: 'apart', points: 5, seconds: 60, whenAway });
   const namesake = deployment.backplane.limiter({ name: 'apart.2', points: 5, seconds: 60, whenAway });
 
@@ -62,7 +62,7 @@ test('keys and limits are counted apart, several points at once count as several
   expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 4 });
 });
 
-test('the count begins anew when the time is over', async () => {
+test('the count starts again after the period', async () => {
   const limiter = deployment.backplane.limiter({ name: 'anew', points: 1, seconds: 1, whenAway });
   await limiter.consume('a');
   expect(await limiter.consume('a')).toMatchObject({ allowed: false, resetSeconds: 1 });
@@ -71,7 +71,7 @@ test('the count begins anew when the time is over', async () => {
 });
 
 test.each(['is gone', 'is silent'])(
-  'when the store %s, a process lets pass what may, counted by itself, or nothing, as asked for',
+  'when the store %s, a process counts by itself, or refuses if so configured',
   async (how) => {
     await using store = await brokenStore({ isListening: how === 'is silent' });
     const { backplane: config } = deployment.config;
@@ -101,7 +101,7 @@ test.each(['is gone', 'is silent'])(
   },
 );
 
-test('what passed while the store was away counts when it is back', async () => {
+test('requests admitted during an outage of the store are counted afterwards', async () => {
   const store = new ForgetfulStore({ points: 5, duration: 60 });
   const limiter = createLimiter(store, { name: 'back', points: 5, seconds: 60, whenAway }, testLogger);
   await limiter.consume('a');
@@ -111,7 +111,7 @@ test('what passed while the store was away counts when it is back', async () => 
   store.isAway = false;
   await store.delete('a');
 
-  // It has forgotten the first; what this process still owes is not lost.
+  // The store lost the first request; the count that this process still has to report is kept.
   await new Promise((resolve) => setTimeout(resolve, 1100));
   await limiter.consume('a');
   await expect.poll(async () => (await store.get('a'))?.consumedPoints).toBe(3);

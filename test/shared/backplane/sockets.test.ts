@@ -1,4 +1,4 @@
-/** The adapter of the sockets, in a process of its own: what it leaves behind keeps that process alive. */
+/** The sockets' adapter in its own process, because a leaked handle keeps that process alive. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { redisURL as url } from '#test/support/backplane.ts';
 import { testServers } from '#test/support/environment.ts';
 
-test('a process that stops while the adapter connects comes to its end', async () => {
+test('a process that stops while the adapter connects exits', async () => {
   const { databaseURL } = testServers;
   const config = { prefix: 'sockets_test', databaseURL, ...(url && { redis: { url, sentinels: [] } }) };
   const script = `

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { datasources } from '#shared/datasources/index.ts';
 
-/** Texts of options that anyone who may read the datasource sees. All others are secrets, and are sealed and masked. */
+/** Option texts that every reader of the datasource sees. All others are secrets, which are encrypted and masked. */
 const plain =
   `accessKeyId accountSid apiKey.name apiVersion applicationName baseId baseUrl brokerUrl bucket caCertificate
   clientId connectionName database email endpoint fileName filePath fileType fileUrl files.*.name from headerName
@@ -37,7 +37,7 @@ function textsIn(schema: Schema, path: string): string[] {
 }
 
 test.each(datasources.map(({ type, options }) => [type, options] as const))(
-  '%s declares every text of its options a secret, but for those that are named above',
+  'every text in the options of %s is declared a secret, or listed above',
   (_type, options) => {
     const schema = z.toJSONSchema(options, { io: 'input', unrepresentable: 'any' }) as Schema;
     const open = textsIn(schema, '').filter((path) => !plain.some((name) => path.endsWith(`.${name}`)));
@@ -46,7 +46,7 @@ test.each(datasources.map(({ type, options }) => [type, options] as const))(
   },
 );
 
-test('every plain text is one of some type', () => {
+test('every text listed above belongs to some type', () => {
   const paths = datasources.flatMap(({ options }) =>
     textsIn(z.toJSONSchema(options, { io: 'input', unrepresentable: 'any' }) as Schema, ''),
   );

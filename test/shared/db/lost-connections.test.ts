@@ -5,7 +5,7 @@ import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 
-test('an entity manager that loses connections in the middle of transactions has as many as before', async () => {
+test('an entity manager that loses connections during transactions frees them in its pool', async () => {
   await using resources = new AsyncDisposableStack();
   const { url } = resources.use(await freshDatabase());
   const pool = createPool({ url, poolSize: 1 }, testLogger);

@@ -5,10 +5,10 @@ import { nodes } from '#shared/nodes/index.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** The contracts and the two tables: only they may know which kinds there are. */
+/** The contracts and the two tables, which alone may name kinds. */
 const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$/;
 
-/** Words that mean something else, and graphs that are data. */
+/** Words with another meaning, and graphs that are data. */
 const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
   ['api/http/openapi/parts.ts', ['http'], 'a type of security scheme in OpenAPI'],
   ['api/resources/queries/run.ts', ['dataQuery'], 'a field of a body'],

@@ -16,7 +16,7 @@ interface Schema {
 
 /** The paths at which a schema takes an id: by its format, or by the name of the field. */
 function idPaths(schema: z.ZodType): string[] {
-  // What a draft of JSON Schema allows is more than this; zod writes no more for what has ids.
+  // JSON Schema allows more than this, but zod writes no more for schemas with ids.
   return [...new Set(pathsIn(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema, ''))];
 }
 
@@ -32,7 +32,7 @@ function pathsIn(schema: Schema, path: string): string[] {
   ];
 }
 
-test('ids are found in a schema wherever they are', () => {
+test('finds ids at every place of a schema', () => {
   const schema = z.object({
     workflowID: z.string(),
     query: z.uuid().optional(),
@@ -51,7 +51,7 @@ test.each(nodes.map(({ kind, config, names }) => [kind, config, names] as const)
 );
 
 test.each(nodes.map((definition) => [definition.kind, definition] as const))(
-  '%s gives its executor ids as rows and rules have them',
+  '%s gives its executor ids in the form of rows and rules',
   (_kind, definition) => {
     const id = newID();
     const written = JSON.stringify(definition.defaultValue).replaceAll(placeholder, id.toUpperCase());
@@ -71,7 +71,7 @@ function kind(name: string): AnyNode {
 describe('the assets that a config names', () => {
   const id = newID();
 
-  test('are there with what has to be asked about them', () => {
+  test('are listed with the permissions they need', () => {
     expect(namedAssets(kind('dataQuery'), { dataQueryID: id })).toEqual([
       { type: 'dataquery', id, path: ['dataQueryID'], permission: 'dataquery.execute', neededBy: 'author' },
     ]);
@@ -80,11 +80,11 @@ describe('the assets that a config names', () => {
     ]);
   });
 
-  test('are written as rows have them', () => {
+  test('are in the form of rows', () => {
     expect(namedAssets(kind('dataQuery'), { dataQueryID: id.toUpperCase() })).toMatchObject([{ id }]);
   });
 
-  test('are unknown where a template stands, and where there is no id', () => {
+  test('are unknown where a template is, and where there is no id', () => {
     for (const dataQueryID of ['{{ctx.input.id}}', `${id}{{ctx.x}}`, '', null, 7, [id], { id }])
       expect(namedAssets(kind('dataQuery'), { dataQueryID })).toEqual([]);
     for (const config of [{}, null, undefined, 'text', [id]])
@@ -93,7 +93,7 @@ describe('the assets that a config names', () => {
   });
 });
 
-test('fields are found by the type of asset that they name', () => {
+test('have fields that are found by the type of asset', () => {
   expect(fieldsNaming('dataquery')).toEqual([{ kind: 'dataQuery', keys: ['dataQueryID'] }]);
   expect(fieldsNaming('workflow')).toEqual([{ kind: 'subWorkflow', keys: ['childWorkflowID'] }]);
 });

@@ -10,12 +10,12 @@ describe.each(kinds)('%s', (_kind, definition) => {
   const config = definition.config.parse(definition.defaultValue);
   const exits = exitsOf(definition, config);
 
-  test('is left by one of its exits when it does not run, unless it ends a branch', () => {
+  test('leaves by one of its exits when it is skipped, unless it ends a branch', () => {
     if (definition.ends) expect([exits, usualExitOf(definition, config)]).toEqual([[], null]);
     else expect(exits).toContain(usualExitOf(definition, config));
   });
 
-  test('names one of its exits where it names one for everything else', () => {
+  test('has a usual exit that is one of its exits', () => {
     const exit = elseExitOf(definition, config);
     if (exit !== undefined) expect(exits).toContain(exit);
   });
@@ -53,18 +53,18 @@ describe('a condition', () => {
     defaultBranch: 'rest',
   });
 
-  test('leaves by its default branch when no other is for it', () => {
+  test('leaves by its default branch when no other matches', () => {
     expect(usualExitOf(condition, config('equals'))).toBe('rest');
     expect(elseExitOf(condition, config('equals'))).toBe('rest');
   });
 
-  test('is pure unless one of its operators runs what a user wrote', () => {
+  test('is pure unless one of its operators runs code of a user', () => {
     expect(isPure(condition, config('equals', 'is_empty'))).toBe(true);
     for (const operator of ['matches_regex', 'expression'])
       expect(isPure(condition, config('equals', operator)), operator).toBe(false);
   });
 
-  test('is not known to be pure where a template decides that', () => {
+  test('is not known to be pure when a template decides the operator', () => {
     expect(isPure(condition, config('{{ctx.operator}}'))).toBe(false);
     expect(isPure(condition, { branches: [{ id: 'a', conditions: '{{ctx.conditions}}' }] })).toBe(false);
   });

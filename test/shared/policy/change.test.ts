@@ -13,7 +13,7 @@ import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
 import { type FreshDatabase, freshDatabase } from '#test/support/database.ts';
 import { testLogger } from '#test/support/environment.ts';
 
-describe('changes of the rules', () => {
+describe('changes of rules', () => {
   let database: FreshDatabase;
   let pool: Pool;
   let orm: MikroORM;
@@ -67,7 +67,7 @@ describe('changes of the rules', () => {
     return policy.can({ tenantID, version: await versionOf(), subjects: [subject], object, action });
   }
 
-  test('each changed rule is a version of the tenant, and the last one is its own', async () => {
+  test('each changed rule is a version of the tenant, and the last one is its current version', async () => {
     const em = orm.em.fork();
     await changeRules(em, tenantID, {
       add: [
@@ -87,7 +87,7 @@ describe('changes of the rules', () => {
     expect(await rules()).toEqual(['rule u workflow:* read allow ']);
   });
 
-  test('what is removed and added again in one change stays', async () => {
+  test('a rule that is removed and added in one change stays', async () => {
     const em = orm.em.fork();
     const kept = { subject: 'role:a', object: 'workflow:*', action: 'read' };
     await changeRules(em, tenantID, { add: [kept, { ...kept, action: 'update' }] });
@@ -97,7 +97,7 @@ describe('changes of the rules', () => {
     expect(await rules()).toEqual(['rule role:a workflow:* read allow ']);
   });
 
-  test('a change that is rolled back has not happened', async () => {
+  test('a change that is rolled back leaves no rule and no version', async () => {
     const change = orm.em.fork().transactional(async (em) => {
       await changeRules(em, tenantID, { add: [{ subject: 'u', object: '*', action: '*' }] });
       throw new Error('no');
@@ -108,7 +108,7 @@ describe('changes of the rules', () => {
     expect(await rules()).toEqual([]);
   });
 
-  test('what is pending is written with the rules: a tenant and what its creator may do', async () => {
+  test("pending entities are written together with the rules: a tenant and its creator's rules", async () => {
     const em = orm.em.fork();
     const tenant = em.create(Tenant, { tenantTitle: 'Another', creatorID: newID() });
     await em.flush();
@@ -121,7 +121,7 @@ describe('changes of the rules', () => {
     expect(await versionOf(tenant.id)).toBe(0);
   });
 
-  test('text of any kind arrives as it was', async () => {
+  test('text of any kind is stored unchanged', async () => {
     const odd = `it's "odd" \\ $1 ? ?? % ${'é'}`;
     await changeRules(orm.em.fork(), tenantID, { add: [{ subject: odd, object: odd, action: odd }] });
 
@@ -137,7 +137,7 @@ describe('changes of the rules', () => {
     expect(await rules()).toHaveLength(1);
   });
 
-  test('changes at the same time each get versions of their own', async () => {
+  test('concurrent changes each get versions of their own', async () => {
     const at = (n: number) => ({ subject: `u${n}`, object: `workflow:${n}`, action: '*' });
     await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
@@ -155,7 +155,7 @@ describe('changes of the rules', () => {
     expect((await rules()).map((rule) => rule.split(' ')[1])).toEqual([...left].sort());
   });
 
-  test('an asset comes with what its creators may do, and goes with every rule on it', async () => {
+  test("an asset is created with its creators' rules, and deleted with every rule on it", async () => {
     const em = tenantEntityManager(orm.em, tenantID);
     const [userID, apiKeyID] = [newID(), newID()];
     const caller: Caller = { type: 'apiKey', id: apiKeyID, userID, origin: 'direct' };
@@ -180,7 +180,7 @@ describe('changes of the rules', () => {
     expect(await tenantEntityManager(orm.em, tenantID).count(Workflow, {})).toBe(0);
   });
 
-  test('an asset whose caller rolls back leaves neither row nor rule', async () => {
+  test('a rolled-back asset leaves neither row nor rule', async () => {
     const work = tenantEntityManager(orm.em, tenantID).transactional(async (em) => {
       const caller: Caller = { type: 'user', id: newID(), origin: 'direct' };
       await createAsset(em, caller, 'workflow', Workflow, {

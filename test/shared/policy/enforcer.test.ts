@@ -48,7 +48,7 @@ describe('the policy', () => {
     return rows[0]?.version ?? 0;
   }
 
-  /** What the statements of one kind were asked how often, on a pool of the policy's own. */
+  /** Number of statements of each kind, counted on a separate pool. */
   async function watched(limits?: IndexLimits) {
     const own = createPool({ url: database.url, poolSize: 3 }, testLogger);
     const seen = { loads: 0, changes: 0 };
@@ -75,7 +75,7 @@ describe('the policy', () => {
     return { seen, can, policy: itsPolicy, [Symbol.asyncDispose]: () => own.end() };
   }
 
-  test('a grant on a whole type reaches each of it, and one on an object that object alone', async () => {
+  test('a grant on a type covers every object of it, and a grant on an object only that object', async () => {
     const tenantID = await aTenant();
     const id = newID();
     await change(tenantID, {
@@ -93,7 +93,7 @@ describe('the policy', () => {
     expect(await policy.can({ ...asker, object: 'dataquery:*', action: 'read' })).toBe(false);
   });
 
-  test('a newer version is reached by the changes alone', async () => {
+  test('a newer version is loaded by its changes alone', async () => {
     const tenantID = await aTenant();
     await change(tenantID, { add: [{ subject: 'ada', object: 'workflow:1', action: 'read' }] });
     await using mine = await watched();
@@ -116,7 +116,7 @@ describe('the policy', () => {
     expect(mine.seen).toEqual({ loads: 1, changes: 3 });
   });
 
-  test('when changes are missing, or are too many, the rules are read anew', async () => {
+  test('rules are read again when changes are missing or too many', async () => {
     const tenantID = await aTenant();
     await change(tenantID, { add: [{ subject: 'ada', object: '*', action: '*' }] });
     await using mine = await watched({ tenants: 10, rules: 1_000, changes: 3 });
@@ -146,7 +146,7 @@ describe('the policy', () => {
     expect(mine.seen.loads).toBe(5);
   });
 
-  test('questions of one moment share the work, and none is answered by rules older than it knows of', async () => {
+  test('concurrent checks share one load, and none uses rules older than its version', async () => {
     const tenantID = await aTenant();
     await using mine = await watched();
     await change(tenantID, { add: [{ subject: 'ada', object: 'workflow:1', action: 'read' }] });
@@ -166,14 +166,14 @@ describe('the policy', () => {
     expect(await ask(1)).toBe(false);
   });
 
-  test('changes made while others ask are never seen by half, and always by the next question', async () => {
+  test('concurrent checks never see half of a change, and the next check sees all of it', async () => {
     const tenantID = await aTenant();
     await using mine = await watched({ tenants: 10, rules: 1_000, changes: 5 });
     await change(tenantID, { add: [{ subject: 'role:on', object: '*', action: '*' }] });
     let isOver = false;
     const asking = Array.from({ length: 8 }, async () => {
       while (!isOver) {
-        // Each change gives the one of two what it takes from the other.
+        // Each change moves a rule from one of two subjects to the other.
         const version = await versionOf(tenantID);
         const [ada, ben] = await Promise.all(
           ['ada', 'ben'].map((subject) => mine.can(tenantID, subject, 'workflow:1', 'read', version)),
@@ -191,7 +191,7 @@ describe('the policy', () => {
     await Promise.all(asking);
   });
 
-  test('rules that could not be read are read for the next question', async () => {
+  test('rules that could not be read are read for the next check', async () => {
     const tenantID = await aTenant();
     await change(tenantID, { add: [{ subject: 'ada', object: '*', action: '*' }] });
     const closed = createPool({ url: database.url, poolSize: 2 }, testLogger);
@@ -205,18 +205,18 @@ describe('the policy', () => {
     await closed.end();
   });
 
-  test('in a tenant that is gone nobody may do anything', async () => {
+  test('in a deleted tenant every check is denied', async () => {
     await using mine = await watched();
     const tenantID = newID();
 
     const answers = await Promise.all(Array.from({ length: 20 }, () => mine.can(tenantID, 'ada', '*', 'read', 5)));
 
     expect(answers).toEqual(answers.map(() => false));
-    // The first, and one more for all who cannot know that it began after they had asked.
+    // The first load, and one more for all checks that came after it began.
     expect(mine.seen.loads).toBeLessThanOrEqual(2);
   });
 
-  test('only so many rules are kept, of the tenants asked about last', async () => {
+  test('the rules of the tenants checked last are cached, up to a limit', async () => {
     await using mine = await watched({ tenants: 100, rules: 25, changes: 10 });
     const tenants = await Promise.all(Array.from({ length: 3 }, aTenant));
     const rules = Array.from({ length: 10 }, (_, n) => ({ subject: 'ada', object: `workflow:${n}`, action: 'read' }));
@@ -232,7 +232,7 @@ describe('the policy', () => {
     expect(mine.seen.loads).toBe(4);
   });
 
-  test('a list shows exactly what may be asked of each', async () => {
+  test('a list shows exactly the objects that a check of each allows', async () => {
     const tenantID = await aTenant();
     const workflows = Array.from({ length: 24 }, () => newID());
     const versionID = newID();

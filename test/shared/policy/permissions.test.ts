@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { catalogue, objectType, Permission, permissions, splitPermission } from '#shared/policy/permissions.ts';
 
 describe('the catalogue of permissions', () => {
-  test('every permission the contract names is in it', () => {
+  test('every permission of the contract is in it', () => {
     const named = [
       'ai.execute',
       'audit.list',
@@ -15,19 +15,19 @@ describe('the catalogue of permissions', () => {
     for (const name of named) expect(permissions).toContain(name);
   });
 
-  test('every resource the contract names is in it', () => {
+  test('every resource of the contract is in it', () => {
     const named =
       'ai apikey appPage audit bundle cronjob dataquery datasource folder listener permission role tenant user widget widgetLibrary workflow';
 
     for (const resource of named.split(' ')) expect(Object.keys(catalogue)).toContain(resource);
   });
 
-  test('a permission has a resource and an action, and comes once', () => {
+  test('a permission has a resource and an action, and is listed once', () => {
     for (const permission of permissions) expect(permission).toMatch(/^[a-zA-Z]+\.[a-zA-Z]+$/);
     expect(new Set(permissions).size).toBe(permissions.length);
   });
 
-  test('a resource is taken in any capitals and kept in one form', () => {
+  test('a resource is accepted in any letter case and kept in one form', () => {
     expect(Permission.parse('cronJob.create')).toBe('cronjob.create');
     expect(Permission.parse('cronjob.create')).toBe('cronjob.create');
     expect(Permission.parse('dataQuery.execute')).toBe('dataquery.execute');
@@ -35,7 +35,7 @@ describe('the catalogue of permissions', () => {
     expect(objectType('spaceship')).toBeUndefined();
   });
 
-  test('what is not in it is refused', () => {
+  test('an unknown permission is refused', () => {
     for (const text of [
       '',
       'workflow',

@@ -64,7 +64,7 @@ const situation = fc.record({
 
 const keyOf = (one: StoredRule) => JSON.stringify(one, Object.keys(one).sort());
 
-/** As the table does: a rule that is there is not added again, one that is not there is not removed. */
+/** Changes the rules as the table does: adding an existing rule or removing a missing one has no effect. */
 function play({
   before,
   hasLadder,
@@ -107,7 +107,7 @@ describe('the index of rules', () => {
     plain = await plainCasbin();
   });
 
-  test('it decides as the plain enforcer does, built at once or changed rule by rule', async () => {
+  test('decides like plain casbin, built at once or changed rule by rule', async () => {
     const tally = { asked: 0, allowed: 0 };
     await fc.assert(
       fc.asyncProperty(situation, async ({ questions, ...history }) => {
@@ -130,12 +130,12 @@ describe('the index of rules', () => {
       { numRuns: 2_600 },
     );
     expect(tally.asked).toBeGreaterThan(50_000);
-    // Neither answer is rare.
+    // Both answers are frequent.
     expect(tally.allowed / tally.asked).toBeGreaterThan(0.1);
     expect(tally.allowed / tally.asked).toBeLessThan(0.9);
   }, 60_000);
 
-  test('it decides so with thousands of rules', async () => {
+  test('decides like plain casbin with thousands of rules', async () => {
     const many = Array.from({ length: 3_000 }, (_, n): StoredRule => {
       const subject = [...users, ...roles][n % 6] ?? '';
       const object = n % 3 === 0 ? `workflow:${n}*` : `workflow:${n}`;
@@ -154,7 +154,7 @@ describe('the index of rules', () => {
 
     const answers = { true: 0, false: 0 };
     for (let n = 0; n < 60; n += 1) {
-      // Half of them about an object that this very subject has a rule on.
+      // For half of them this subject has a rule on the object.
       const [subjects, object] = [[users[n % 3] ?? ''], `workflow:${n % 2 ? n * 53 : n * 48 + (n % 3)}`];
       const answer = can(index, subjects, object, 'read');
       expect(answer, object).toBe(plain.can(subjects, object, 'read'));
@@ -163,7 +163,7 @@ describe('the index of rules', () => {
     expect(Math.min(answers.true, answers.false)).toBeGreaterThan(5);
   }, 30_000);
 
-  test('what it says can be seen is what may be asked of each', () => {
+  test('lists as visible exactly the objects that a check of each allows', () => {
     fc.assert(
       fc.property(situation, ({ questions, ...history }) => {
         const { start, deltas } = play(history);
@@ -180,20 +180,20 @@ describe('the index of rules', () => {
     );
   }, 30_000);
 
-  test('removing every rule leaves nothing behind', () => {
+  test('is empty after every rule was removed', () => {
     fc.assert(
       fc.property(fc.uniqueArray(anyRule, { maxLength: 20, selector: keyOf }), (rules) => {
         const index = new RuleIndex(tenantID, { version: 0, rules });
         index.apply(rules.map((one, n) => ({ version: n + 1, op: 'remove', rule: one })));
         expect(index.size).toBe(0);
         expect(index.holders(users)).toEqual(new Set(users));
-        const everybody = [...users, ...roles, ...ladder];
-        expect(objects.flatMap((object) => index.deciding(everybody, object, 'read'))).toEqual([]);
+        const subjects = [...users, ...roles, ...ladder];
+        expect(objects.flatMap((object) => index.deciding(subjects, object, 'read'))).toEqual([]);
       }),
     );
   });
 
-  test('more ids than asked for are not named', () => {
+  test('names no more ids than requested', () => {
     const rules = ['1', '2', '3'].map(
       (id): StoredRule => ({
         kind: 'rule',

@@ -31,7 +31,7 @@ const definition: DatasourceDefinition = defineDatasource({
 const inputs: JsonObject = { n: 5, text: 'a"b\\c\n', dots: '..', path: 'x/../y?z#', list: [1, { a: null }] };
 const bound = (query: JsonObject) => bindQuery(definition, query, inputs).query as Record<string, unknown>;
 
-test('a field that is one template takes the value with its type, and the schema sees it', () => {
+test('a field that is one template takes the value with its type, and the schema checks it', () => {
   expect(bound({ limit: '{{inputs.n}}' })).toMatchObject({ limit: 5 });
   expect(() => bound({ limit: '{{inputs.text}}' })).toThrow(/limit/);
   expect(bound({ headers: [{ key: 'x', value: 'v{{inputs.n}}' }] })).toMatchObject({
@@ -50,16 +50,16 @@ describe('JSON as text', () => {
     expect(JSON.parse(String(bound({ body }).body))).toEqual(value);
   });
 
-  test('given as JSON itself its values are values', () => {
+  test('takes values as values when it is given as JSON itself', () => {
     expect(bound({ body: { a: '{{inputs.list}}' } })).toMatchObject({ body: { a: [1, { a: null }] } });
   });
 
-  test('what is no JSON then is refused', () => {
+  test('is refused when it is not JSON after binding', () => {
     expect(() => bound({ body: '{"a": {{inputs.n}}' })).toThrow(/body: is not valid JSON/);
   });
 });
 
-test('a value is one level of a topic, alone the whole of it, and never a wildcard', () => {
+test('a value is one level of a topic or, alone, the whole topic, and never a wildcard', () => {
   const values = { id: 'a b', whole: 'a/b', one: '+', all: '#' };
   const topicOf = (topic: string) => (bindQuery(definition, { topic }, values).query as JsonObject).topic;
 
@@ -75,19 +75,19 @@ test('a value is one level of a topic, alone the whole of it, and never a wildca
     expect(() => topicOf(topic), topic).toThrow(/topic: a value/);
 });
 
-test('a value is one segment of a path and cannot step up', () => {
+test('a value is one segment of a path and cannot be ".."', () => {
   expect(bound({ path: '/a/{{inputs.path}}/b' })).toMatchObject({ path: '/a/x%2F..%2Fy%3Fz%23/b' });
   expect(() => bound({ path: '/a/{{inputs.dots}}/b' })).toThrow(/path: a value cannot be "." or "\.\."/);
   expect(() => bindQuery(definition, { path: '/a/.{{inputs.d}}' }, { d: '.' })).toThrow(/path: a value cannot be/);
 });
 
-test('where another language has parameters of its own, templates are refused', () => {
+test('templates are refused in languages with their own parameters', () => {
   const [issue] = checkQuery(definition, { graph: '{ user(id: "{{inputs.n}}") }' });
 
   expect(issue).toMatchObject({ path: ['graph'], message: '{{inputs.n}} must be a variable' });
 });
 
-test('what is wrong is said when it is saved, with the path to the field', () => {
+test('errors are reported when the query is saved, with the path of the field', () => {
   const messages = checkQuery(definition, {
     sql: 'select {{ctx.a}} from "{{inputs.b}}"',
     limit: 0,

@@ -32,7 +32,7 @@ const atoms = [
 ];
 const dialects: readonly Dialect[] = ['postgresql', 'mysql', 'sqlite', 'duckdb'];
 
-test('the texts of the tokens together are the SQL, whatever it is', () => {
+test('the tokens together are the original SQL, for any text', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...atoms), { maxLength: 30 }),

@@ -26,7 +26,7 @@ describe('a text that is one template', () => {
     expect(resolved('{{ctx}}')).toBe(scope);
   });
 
-  test('is null where there is nothing', () => {
+  test('is null when the path has no value', () => {
     for (const path of [
       'ctx.missing',
       'ctx.missing.deeper',
@@ -58,29 +58,29 @@ describe('a text that is one template', () => {
     for (const [path, value] of paths) expect([path, resolved(`{{${path}}}`)]).toEqual([path, value]);
   });
 
-  test('with a blank around it is a text', () => {
+  test('with a space around it is a text', () => {
     expect(resolved(' {{ctx.input.id}}')).toBe(' 7');
     expect(resolved('{{ctx.input.id}}{{ctx.input.id}}')).toBe('77');
   });
 });
 
 describe('a text with templates in it', () => {
-  test('has every value written out', () => {
+  test('has every value inserted as text', () => {
     expect(
       resolved('{{ctx.input.name}} has {{ctx.input.id}}, {{ctx.input.name}}: {{ctx.input.yes}} {{ctx.input.zero}}'),
     ).toBe('Ada has 7, Ada: true 0');
   });
 
-  test('has nothing where there is no value', () => {
+  test('has nothing inserted for a missing value', () => {
     expect(resolved('[{{ctx.input.none}}|{{ctx.missing}}]')).toBe('[|]');
   });
 
-  test('has objects and lists as JSON', () => {
+  test('has objects and lists inserted as JSON', () => {
     expect(resolved('tags: {{ctx.input.tags}}')).toBe('tags: ["a","b"]');
     expect(resolveTemplates('is {{ctx.a}}', { a: { b: 1 } })).toBe('is {"b":1}');
   });
 
-  test('has values literally, neither as patterns nor as templates', () => {
+  test('has values inserted literally, neither as patterns nor as templates', () => {
     expect(resolved('costs {{ctx.price}}!')).toBe('costs $& $1 $$ {{ctx.input.id}}!');
     expect(resolved('{{ctx.price}}')).toBe('$& $1 $$ {{ctx.input.id}}');
   });
@@ -93,7 +93,7 @@ describe('a text with templates in it', () => {
   });
 });
 
-describe('what is out of reach', () => {
+describe('templates cannot read', () => {
   test('other roots', () => {
     for (const path of ['state.a', 'event', 'globalThis.process', 'input.id', 'Ctx.input.id', 'ctxx.input'])
       expect(resolved(`{{${path}}}`)).toBeNull();
@@ -123,15 +123,15 @@ describe('what is out of reach', () => {
   });
 });
 
-describe('a value with texts in it', () => {
-  test('is resolved all the way down, its keys untouched', () => {
+describe('a value that contains texts', () => {
+  test('is resolved at every depth, with its keys unchanged', () => {
     const value = { a: ['{{ctx.input.id}}', { b: 'x{{ctx.input.id}}' }], '{{ctx.input.name}}': 1, n: null, t: true };
 
     expect(resolved(value)).toEqual({ a: [7, { b: 'x7' }], '{{ctx.input.name}}': 1, n: null, t: true });
     expect(value.a[0]).toBe('{{ctx.input.id}}');
   });
 
-  test('is the same value when there is nothing to resolve', () => {
+  test('is the same object when nothing has to be resolved', () => {
     const value = { a: [1, { b: 'text' }] };
 
     expect(resolved(value)).toBe(value);
@@ -146,7 +146,7 @@ describe('a value with texts in it', () => {
     expect(JSON.stringify(result)).toBe('{"__proto__":["a","b"],"a":7}');
   });
 
-  test('keeps its raw fields, at the top only', () => {
+  test('keeps its raw fields, at the top level only', () => {
     const value = { code: '{{ctx.input.id}}', deep: { code: '{{ctx.input.id}}' } };
 
     expect(resolveTemplates(value, scope, { raw: ['code'] })).toEqual({ code: '{{ctx.input.id}}', deep: { code: 7 } });
@@ -157,7 +157,7 @@ describe('a value with texts in it', () => {
   });
 });
 
-test('a value has a template when any of its texts does, raw fields aside', () => {
+test('has a template when any of its texts has one, raw fields aside', () => {
   expect(hasTemplate('{{ctx.a}}')).toBe(true);
   expect(hasTemplate({ a: [{ b: 'x {{ctx.a}}' }] })).toBe(true);
   expect(hasTemplate({ a: ['{{ctx.a', 1, null, true] })).toBe(false);
@@ -168,7 +168,7 @@ test('a value has a template when any of its texts does, raw fields aside', () =
 
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
 
-test('any key can be read in quotes, and values come back as they are', () => {
+test('any key can be read in quotes, and values are unchanged', () => {
   const key = fc
     .string()
     .filter((text) => !/["]/.test(text) && !['__proto__', 'prototype', 'constructor'].includes(text));
@@ -181,7 +181,7 @@ test('any key can be read in quotes, and values come back as they are', () => {
   );
 });
 
-test('texts around templates survive whatever they are', () => {
+test('texts around templates are kept, with any characters', () => {
   const text = fc
     .string({ unit: fc.constantFrom('a', '$', '&', '{', '}', '"', "'", ' ') })
     .filter((t) => !/\{\{|\{$/.test(t));
@@ -218,7 +218,7 @@ test('no text takes long or throws', () => {
   expect(performance.now() - start).toBeLessThan(2_000);
 });
 
-test('thousands of different templates do not crowd each other out of being right', () => {
+test('thousands of different templates are each resolved correctly', () => {
   for (let round = 0; round < 2; round += 1)
     for (let index = 0; index < 5_000; index += 1)
       expect(resolveTemplates(`${index}:{{ctx.input.id}}`, scope)).toBe(`${index}:7`);
@@ -276,7 +276,7 @@ describe('the config of a node', () => {
   });
 });
 
-describe('what a node adds to ctx', () => {
+describe('the part of ctx that a node adds', () => {
   const childWorkflowID = crypto.randomUUID();
   const child = aNode('subWorkflow', { childWorkflowID, mergeOutputs: true });
   const script = aNode('javascript', { code: '1', outputVariable: 'x' });
@@ -286,7 +286,7 @@ describe('what a node adds to ctx', () => {
     expect(contextPatch(script, script.config, { x: null })).toEqual({ x: null });
   });
 
-  test('is nothing when the output does not have it, or the kind has no such field', () => {
+  test('is empty when the output lacks the value, or the kind has no such field', () => {
     const delay = aNode('delay', {});
 
     expect(contextPatch(script, script.config, { success: false })).toBeNull();
@@ -294,11 +294,11 @@ describe('what a node adds to ctx', () => {
     expect(contextPatch(delay, undefined, { delayedMs: 1 })).toBeNull();
   });
 
-  test('goes by the resolved config', () => {
+  test('depends on the resolved config', () => {
     expect(contextPatch(script, { outputVariable: 'y' }, { y: 1 })).toEqual({ y: 1 });
   });
 
-  test('includes the outputs of a child when they are to be merged', () => {
+  test('includes the outputs of a child when the config merges them', () => {
     const outputs = { total: 3, subResult: 'shadowed', input: 1, item: 1, index: 1, output: 1, __node_1: 1 };
 
     expect(contextPatch(child, child.config, { subResult: outputs })).toEqual({ total: 3, subResult: outputs });
@@ -308,7 +308,7 @@ describe('what a node adds to ctx', () => {
     });
   });
 
-  test('is never a key of the engine', () => {
+  test('never has a key of the engine', () => {
     for (const name of ['input', 'item', 'index', 'output', '__proto__', '__x'])
       expect(contextPatch(script, { outputVariable: name }, Object.fromEntries([[name, 1]]))).toBeNull();
   });

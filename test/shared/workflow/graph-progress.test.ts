@@ -51,7 +51,7 @@ function started(...arrows: string[]) {
 }
 
 describe('a run', () => {
-  test('begins at the start node and ends when nothing is left', () => {
+  test('begins at the start node and ends when no node is left', () => {
     const one = run(draw('s>a', 'a>e'));
 
     expect(one.begin()).toEqual(['s']);
@@ -85,7 +85,7 @@ describe('a run', () => {
     expect(one.isFinished()).toBe(true);
   });
 
-  test('does not let a node settle before it is ready, nor one that does not exist', () => {
+  test('does not let a node settle before it is ready, nor an unknown one', () => {
     const one = started('s>a', 'a>b');
 
     expect(() => one.settle('b', 'success')).toThrow('settled before it is ready');
@@ -109,7 +109,7 @@ describe('leaving a node', () => {
     expect(one.settle('s', 'output')).toEqual(['b', 'a', 'd']);
   });
 
-  test('by one exit does not start what is behind another', () => {
+  test('does not start nodes behind another exit', () => {
     const one = started('s>a', 'a:success>b', 'a:error>d');
     one.settle('s', 'output');
 
@@ -118,7 +118,7 @@ describe('leaving a node', () => {
     expect(one.isFinished()).toBe(true);
   });
 
-  test('by an exit that leads nowhere ends only that branch', () => {
+  test('by an exit without edges ends only that branch', () => {
     const one = started('s>a', 's>b', 'a:error>d', 'b>f');
     one.settle('s', 'output');
 
@@ -127,7 +127,7 @@ describe('leaving a node', () => {
     expect(one.settle('b', 'success')).toEqual(['f']);
   });
 
-  test('by no exit ends the branch and lets joins go on without it', () => {
+  test('by no exit ends the branch, and joins continue without it', () => {
     const one = started('s>a', 's>b', 'a>j', 'b>j');
     one.settle('s', 'output');
 
@@ -135,14 +135,14 @@ describe('leaving a node', () => {
     expect(one.settle('b', 'success')).toEqual(['j']);
   });
 
-  test('a condition by a branch without an edge goes on by its default', () => {
+  test('a condition whose branch has no edge continues by its default', () => {
     const one = started('s>c', 'c:x>a', 'c:default>b');
     one.settle('s', 'output');
 
     expect(one.settle('c', 'y')).toEqual(['b']);
   });
 
-  test('a condition without an edge for the branch or the default ends there, and its error never goes by the default', () => {
+  test('a condition without an edge for the branch or the default ends there, and its error never takes the default', () => {
     const none = started('s>c', 'c:x>a');
     none.settle('s', 'output');
     expect(none.settle('c', 'y')).toEqual([]);
@@ -172,7 +172,7 @@ describe('a join of all', () => {
     expect(one.settle('a', 'success')).toEqual(['j']);
   });
 
-  test('does not wait for a branch that died far away', () => {
+  test('does not wait for a branch that ended several nodes before', () => {
     const one = started('s>c', 's>a', 'c:x>b1', 'b1>b2', 'b2>b3', 'b3>j', 'a>j', 'c:y>e');
     one.settle('s', 'output');
     one.settle('a', 'success');
@@ -187,7 +187,7 @@ describe('a join of all', () => {
     expect(one.settle('c', 'y')).toEqual(['j']);
   });
 
-  test('dies when all branches died, and takes what follows with it', () => {
+  test('is skipped when all branches are dead, and so are the nodes after it', () => {
     const one = started('s>c', 'c:x>a', 'c:x>b', 'a>j', 'b>j', 'j>k', 'c:y>k');
     one.settle('s', 'output');
 
@@ -206,7 +206,7 @@ describe('a join of any', () => {
     expect(one.isFinished()).toBe(true);
   });
 
-  test('does not start at a dead branch, and dies when all are dead', () => {
+  test('is skipped when all branches are dead, and not started by one of them', () => {
     const one = started('s>c', 's>a', 'c:x>b', 'b>any1', 'a:success>any1', 'any1>j', 'c:y>j');
     one.settle('s', 'output');
 
@@ -214,7 +214,7 @@ describe('a join of any', () => {
     expect(one.settle('a', 'error')).toEqual(['j']);
   });
 
-  test('that has run stays as it is when a late branch dies', () => {
+  test('that has run is not changed when a late branch dies', () => {
     const one = started('s>a', 's>b', 'a>any1', 'b>any1', 'any1>e');
     one.settle('s', 'output');
     one.settle('a', 'success');
@@ -243,7 +243,7 @@ interface Drawn {
 const size = 9;
 const exits = ['x', 'y', 'z', 'default', 'error'];
 
-/** Acyclic, everything reachable: node 0 is the start, the others are conditions, and edges lead to greater numbers. */
+/** Acyclic and connected: node 0 is the start, the others are conditions, and edges lead to greater numbers. */
 const drawn: fc.Arbitrary<Drawn> = fc
   .record({
     joinModes: fc.array(fc.constantFrom('all' as const, 'any' as const), { minLength: size, maxLength: size }),
@@ -274,7 +274,7 @@ function compileDrawn({ joinModes, edges }: Drawn): Graph {
   return compileGraph(nodes, links);
 }
 
-/** What ought to have run, told from the end: which exit each node takes decides everything for joins of all. */
+/** The expected nodes, computed afterwards: for joins of all, they follow from the exit that each node takes. */
 function expected({ joinModes, edges }: Drawn, choices: readonly string[]): Set<number> {
   const ran = new Set([0]);
   for (const node of joinModes.keys()) {
@@ -290,7 +290,7 @@ function chosen(edges: Drawn['edges'], node: number, choices: readonly string[])
   return has || choice === 'error' || node === 0 ? choice : 'default';
 }
 
-test('whatever the graph, the exits and the order: the same nodes run, each once, each after what it waits for, to the end', () => {
+test('for any graph, exits and order, the same nodes run, each once, each after those it waits for, to the end', () => {
   const choicesOf = fc.array(fc.constantFrom(...exits), { minLength: size, maxLength: size });
   const orders = fc.array(fc.nat(), { minLength: size, maxLength: size });
   fc.assert(
@@ -314,7 +314,7 @@ test('whatever the graph, the exits and the order: the same nodes run, each once
   );
 });
 
-/** A join of all runs after every node before it that runs at all. */
+/** A join of all runs after every node before it that runs. */
 function checkBarrier({ joinModes, edges }: Drawn, at: { node: number; settled: number[]; choices: string[] }): void {
   if (joinModes[at.node] === 'any') return;
   const runs = expected({ joinModes, edges }, at.choices);

@@ -27,7 +27,7 @@ function issuesIn(type: string, data: JsonObject): string[] {
   return issues.map((issue) => issue.replace('workflowNodes.1.data.', ''));
 }
 
-/** The exit that the edge from the only middle node came to mean. */
+/** The exit that the edge from the only middle node was compiled to. */
 function exitOf(type: string, data: JsonObject, handle?: string | null): string | undefined {
   const { graph } = checkGraph(
     [node('s', 'start'), node('n', type, data), node('e', 'end')],
@@ -40,7 +40,7 @@ const yes = { id: 'yes', conditions: [{ operator: 'equals', leftValue: '{{ctx.in
 const no = { ...yes, id: 'no' };
 
 describe('wire shapes', () => {
-  test('what the editor adds to nodes and edges passes through', () => {
+  test('fields that the editor adds to nodes and edges are kept', () => {
     const saved = { id: 'n', type: 'start', position: { x: 1, y: 2 }, width: 3, measured: { width: 3 } };
     const drawn = { id: 'e', source: 'a', target: 'b', sourceHandle: null, targetHandle: null, animated: true };
 
@@ -55,7 +55,7 @@ describe('wire shapes', () => {
   });
 });
 
-describe('a sound graph', () => {
+describe('a valid graph', () => {
   test('is compiled into nodes and edges that know each other by index', () => {
     const graph = compileGraph(
       [
@@ -112,12 +112,12 @@ describe('a sound graph', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refused graphs', () => {
   test('no nodes at all', () => {
     expect(issuesOf([], [])).toEqual(['workflowNodes: there is no start node']);
   });
 
-  test('no start node, without calling everything unreachable', () => {
+  test('no start node, without reporting every node as unreachable', () => {
     expect(issuesOf([script('a'), script('b')], [edge('a', 'b')])).toEqual(['workflowNodes: there is no start node']);
   });
 
@@ -149,7 +149,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('edges from nowhere and to nowhere', () => {
+  test('edges from and to unknown nodes', () => {
     expect(issuesOf([node('s', 'start')], [edge('s', 'x'), edge('y', 's')])).toEqual([
       'workflowEdges.0.target: there is no node "x"',
       'workflowEdges.1.source: there is no node "y"',
@@ -171,7 +171,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('a node that the start node does not lead to', () => {
+  test('a node that cannot be reached from the start node', () => {
     const nodes = [node('s', 'start'), script('a'), script('b'), script('c')];
 
     expect(issuesOf(nodes, [edge('s', 'a'), edge('b', 'c')])).toEqual([
@@ -188,7 +188,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('a node that follows itself', () => {
+  test('a node with an edge to itself', () => {
     expect(issuesOf([node('s', 'start'), script('a')], [edge('s', 'a'), edge('a', 'a')])).toEqual([
       'workflowNodes.1: these nodes form a cycle, which no node kind allows: "a" → "a"',
     ]);
@@ -200,7 +200,7 @@ describe('what is refused', () => {
     expect(issues.filter((issue) => issue.includes('cycle'))).toHaveLength(1);
   });
 
-  test('everything at once', () => {
+  test('all errors at the same time', () => {
     const issues = issuesOf(
       [node('s', 'start'), node('x', 'teleport'), script('j', { code: '' }), node('e', 'end', { status: 'fine' })],
       [edge('s', 'x'), edge('x', 'j'), edge('j', 'e', 'sideways'), edge('j', 'nobody')],
@@ -215,7 +215,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('by one error that names every place', () => {
+  test('one error names every path', () => {
     const compile = () => compileGraph([script('a', { code: '' })], [edge('a', 'b')]);
 
     expect(compile).toThrow(AppError);
@@ -242,13 +242,13 @@ describe('exits', () => {
     expect(exitOf('dataCollection', {})).toBe('output');
   });
 
-  test('"else" is the default branch of a condition, whatever that is called', () => {
+  test('"else" is the default branch of a condition, under any configured name', () => {
     expect(exitOf('condition', { branches: [yes] }, 'else')).toBe('default');
     expect(exitOf('condition', { branches: [yes], defaultBranch: 'otherwise' }, 'else')).toBe('otherwise');
     expect(exitOf('condition', { branches: [{ ...yes, id: 'else' }] }, 'else')).toBe('else');
   });
 
-  test('an edge from a condition has to name an exit', () => {
+  test('an edge from a condition must name an exit', () => {
     for (const handle of [undefined, null, 'output']) {
       const nodes = [node('s', 'start'), node('c', 'condition', { branches: [yes] }), node('e', 'end')];
       const [issue] = issuesOf(nodes, [edge('s', 'c'), edge('c', 'e', handle)]);
@@ -257,14 +257,14 @@ describe('exits', () => {
     }
   });
 
-  test('other words are refused, also "else" where there is no default branch', () => {
+  test('unknown handles are refused, also "else" where there is no default branch', () => {
     expect(exitOf('condition', { branches: [yes] }, 'maybe')).toBeUndefined();
     expect(exitOf('javascript', { code: '1' }, 'else')).toBeUndefined();
     expect(exitOf('dataCollection', {}, 'late')).toBeUndefined();
     expect(exitOf('dataCollection', { timeoutHandle: 'late' }, 'late')).toBe('late');
   });
 
-  test('of one name are refused where the second is named', () => {
+  test('with the same name are refused at the second one', () => {
     expect(issuesIn('condition', { branches: [yes, { ...yes, id: 'default' }] })).toEqual([
       'branches.1.id: two exits are called "default"',
     ]);
@@ -286,7 +286,7 @@ describe('exits', () => {
     expect(issuesIn('condition', { branches: ['{{ctx.input.branch}}', no] })).toEqual([refused]);
   });
 
-  test('of a node with a wrong config are not held against its edges', () => {
+  test('of a node with an invalid config are not reported for its edges', () => {
     const nodes = [node('s', 'start'), node('c', 'condition', { branches: [] }), node('e', 'end')];
 
     expect(issuesOf(nodes, [edge('s', 'c'), edge('c', 'e', 'yes')])).toHaveLength(1);
@@ -305,7 +305,7 @@ describe('configs', () => {
     expect(issuesIn('subWorkflow', { childWorkflowID: 'x' })).toEqual(['childWorkflowID: Invalid UUID']);
   });
 
-  test('may hold a template where the schema wants something else', () => {
+  test('may hold a template in place of another type', () => {
     expect(issuesIn('subWorkflow', { childWorkflowID: '{{ctx.input.child}}', maxDepth: ' {{ ctx.d }}' })).toHaveLength(
       1,
     );
@@ -316,7 +316,7 @@ describe('configs', () => {
     expect(issuesIn('condition', { branches: [{ ...yes, conditions: ['{{ctx.input.condition}}'] }] })).toEqual([]);
   });
 
-  test('with such a template have their defaults, and the template stays in its place', () => {
+  test('with such a template have their defaults, and keep the template in place', () => {
     const { graph } = checkGraph(
       [node('s', 'start'), node('n', 'subWorkflow', { childWorkflowID: '{{ctx.input.child}}', maxDepth: '{{ctx.d}}' })],
       [edge('s', 'n')],
@@ -331,7 +331,7 @@ describe('configs', () => {
     });
   });
 
-  test('with such a template are checked for everything else', () => {
+  test('with such a template are checked otherwise', () => {
     expect(issuesIn('subWorkflow', { childWorkflowID: '{{ctx.input.child}}', maxDepth: 50 })[0]).toMatch(/^maxDepth: /);
     expect(issuesIn('delay', { delayType: 'until', delaySeconds: '{{ctx.s}}' })).toEqual([
       'untilTime: is required when delayType is "until"',
@@ -339,7 +339,7 @@ describe('configs', () => {
     expect(issuesIn('delay', { delaySeconds: '{{ctx.s}} seconds' })[0]).toMatch(/^delaySeconds: /);
   });
 
-  test('have no templates in what is read before the run', () => {
+  test('have no templates in fields that are read before the run', () => {
     for (const field of [
       'isDisabled',
       'joinMode',
@@ -382,18 +382,18 @@ describe('templates', () => {
       expect(issuesIn('javascript', { code: '1', title: text })[0]).toContain('is not a path');
   });
 
-  test('do not reach for prototypes', () => {
+  test('do not read prototypes', () => {
     for (const key of ['__proto__', 'prototype', 'constructor'])
       expect(issuesIn('end', { outputParameters: [{ name: 'a', sourceVariable: `{{ctx["${key}"].b}}` }] })).toEqual([
         `outputParameters.0.sourceVariable: {{ctx["${key}"].b}} may not read "${key}"`,
       ]);
   });
 
-  test('are left alone in code', () => {
+  test('are not checked in code', () => {
     expect(issuesIn('javascript', { code: 'return "{{state.x}} {{1 + 1}}";' })).toEqual([]);
   });
 
-  test('are asked for where a path stands without braces', () => {
+  test('are suggested for a path without braces', () => {
     expect(issuesIn('delay', { delayType: 'dynamic', delayVariable: 'ctx.input.ms' })).toEqual([
       'delayVariable: a path needs braces: write {{ctx.input.ms}}',
     ]);
@@ -410,7 +410,7 @@ describe('templates', () => {
     ]);
   });
 
-  test('are not asked for in ordinary texts', () => {
+  test('are not suggested for ordinary texts', () => {
     expect(issuesIn('javascript', { code: 'return ctx.a', title: 'ctx.input.id' })).toEqual([]);
     expect(issuesIn('delay', { delayType: 'until', untilTime: '2030-01-01T00:00:00Z' })).toEqual([]);
     for (const text of ['ctx', 'ctx is fine', 'the ctx.a', 'contextual.a', ''])

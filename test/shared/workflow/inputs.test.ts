@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { InputDefinition, resolveInputs } from '#shared/workflow/inputs.ts';
 
-/** One input of a type, given a value: what becomes of it, or the message. */
+/** The resolved value of one input of a type, or the error message. */
 function given(type: string | undefined, value: Json): unknown {
   try {
     return resolveInputs([InputDefinition.parse({ key: 'a', type })], { a: value }, { field: 'args' }).a;
@@ -34,7 +34,7 @@ describe('inputs', () => {
     expect(resolve([{ key: 'a', type: 'string' }, { key: 'b' }], {})).toEqual({ a: null, b: null });
   });
 
-  test('that are missing have their default, by either name, in its declared type', () => {
+  test('that are missing have their default, under either name, in the declared type', () => {
     const definitions = [
       { key: 'a', type: 'number', default: '5' },
       { key: 'b', defaultValue: [1] },
@@ -45,7 +45,7 @@ describe('inputs', () => {
     expect(resolve(definitions, { b: 0, c: false })).toEqual({ a: 5, b: 0, c: false });
   });
 
-  test('that are null are null, default or not, and then required ones are missing', () => {
+  test('that are null stay null, with or without a default, and required ones count as missing', () => {
     expect(resolve([{ key: 'a', default: 5 }], { a: null })).toEqual({ a: null });
     expect(() => resolve([{ key: 'a', default: 5, required: true }], { a: null })).toThrow('args.a: is required');
   });
@@ -81,7 +81,7 @@ describe('inputs', () => {
     expect(wrong).toThrow('args.a: must be a number; args.b: is required');
   });
 
-  test('are own properties, whatever they are called', () => {
+  test('are own properties, under any name', () => {
     expect(resolve([{ key: 'toString' }, { key: '__proto__' }], {})).toEqual(
       Object.fromEntries([
         ['toString', null],
@@ -130,12 +130,12 @@ describe('a value becomes', () => {
     expect(given('string', { b: [1] })).toBe('{"b":[1]}');
   });
 
-  test('nothing else when no type is declared', () => {
+  test('no other type when none is declared', () => {
     for (const value of ['5', 5, true, [1], { b: 1 }, '']) expect(given(undefined, value)).toEqual(value);
   });
 });
 
-test('resolved inputs are resolved already', () => {
+test('resolved inputs do not change when resolved again', () => {
   const definition = fc.record({
     key: fc.constantFrom('a', 'b', 'c'),
     type: fc.constantFrom(undefined, 'string', 'number', 'boolean', 'object', 'array'),

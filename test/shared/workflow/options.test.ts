@@ -63,7 +63,7 @@ describe('workflow options', () => {
     expect(WorkflowOptions.parse({})).toEqual({ inputDefinitions: [], nodeDefaults: {} });
   });
 
-  test('keep what we do not know', () => {
+  test('keep unknown fields', () => {
     const options = WorkflowOptions.parse({ theme: 'dark', inputDefinitions: [{ key: 'a', label: 'A' }] });
 
     expect(options).toMatchObject({ theme: 'dark', inputDefinitions: [{ key: 'a', label: 'A', required: false }] });
@@ -95,13 +95,13 @@ describe('workflow options', () => {
     );
   });
 
-  test('queue what is above the concurrency limit unless they say otherwise', () => {
+  test('queue runs above the concurrency limit by default', () => {
     const { concurrency } = WorkflowOptions.parse({ concurrency: { key: '{{ctx.input.id}}', limit: 2 } });
 
     expect(concurrency).toEqual({ key: '{{ctx.input.id}}', limit: 2, onLimit: 'queue' });
   });
 
-  test('give a run seven days unless they say otherwise', () => {
+  test('give a run seven days by default', () => {
     expect(runTimeoutMs(WorkflowOptions.parse({}))).toBe(7 * 86_400_000);
     expect(runTimeoutMs(WorkflowOptions.parse({ workflowRunTimeout: '2h' }))).toBe(7_200_000);
     expect(runTimeoutMs(WorkflowOptions.parse({ workflowRunTimeout: 90 }))).toBe(90_000);
@@ -113,14 +113,14 @@ describe('the policy of a node', () => {
   const forKind = { nodeDefaults: { javascript: { timeoutSeconds: 50, retryLimit: 2, retryDelaySeconds: 20 } } };
   const own = { timeoutSeconds: 60, retryLimit: 3, retryDelaySeconds: 30, errorHandling: 'continue' };
 
-  test('is what the platform says for its kind', () => {
+  test("defaults to the platform's policy for its kind", () => {
     const policy = { timeoutMs: 30_000, retryLimit: 0, retryDelayMs: 5_000, errorHandling: undefined };
 
     expect(nodePolicy(aNode({}), WorkflowOptions.parse({}))).toEqual(policy);
     expect(nodePolicy(aNode({}, 'end'), WorkflowOptions.parse({}))).toEqual({ ...policy, timeoutMs: 60_000 });
   });
 
-  test('is what the workflow says for all nodes before that', () => {
+  test("is overridden by the workflow's for all nodes", () => {
     expect(nodePolicy(aNode({}), WorkflowOptions.parse(everywhere))).toMatchObject({
       timeoutMs: 40_000,
       retryLimit: 1,
@@ -128,14 +128,14 @@ describe('the policy of a node', () => {
     });
   });
 
-  test('is what the workflow says for the kind before that', () => {
+  test("is overridden by the workflow's for the kind", () => {
     const options = WorkflowOptions.parse({ ...everywhere, ...forKind });
 
     expect(nodePolicy(aNode({}), options)).toMatchObject({ timeoutMs: 50_000, retryLimit: 2, retryDelayMs: 20_000 });
     expect(nodePolicy(aNode({}, 'delay'), options)).toMatchObject({ timeoutMs: 40_000, retryLimit: 1 });
   });
 
-  test('is what the node says before everything', () => {
+  test("is overridden by the node's", () => {
     expect(nodePolicy(aNode(own), WorkflowOptions.parse({ ...everywhere, ...forKind }))).toEqual({
       timeoutMs: 60_000,
       retryLimit: 3,
@@ -144,7 +144,7 @@ describe('the policy of a node', () => {
     });
   });
 
-  test('may say zero', () => {
+  test('may be zero', () => {
     const options = WorkflowOptions.parse({ ...everywhere, ...forKind });
 
     expect(nodePolicy(aNode({ retryLimit: 0, retryDelaySeconds: 0 }), options)).toMatchObject({
@@ -153,7 +153,7 @@ describe('the policy of a node', () => {
     });
   });
 
-  test('mixes its sources field by field', () => {
+  test('merges its sources field by field', () => {
     const options = WorkflowOptions.parse({ ...everywhere, nodeDefaults: { javascript: { retryLimit: 2 } } });
 
     expect(nodePolicy(aNode({ retryDelaySeconds: 1 }), options)).toMatchObject({

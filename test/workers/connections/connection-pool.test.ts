@@ -51,7 +51,7 @@ function create({ maxConnections = 2, maxWaitingPerConnection = Number.POSITIVE_
   });
 }
 
-/** What follows an answer has been done. */
+/** Waits until the pool has handled the returned connection. */
 const afterwards = () => sleep(5);
 
 test('a connection is reset after its work and lent again', async () => {
@@ -67,7 +67,7 @@ test('a connection is reset after its work and lent again', async () => {
   expect(emptied).toBe(0);
 });
 
-test('work that fails gives its connection back as well', async () => {
+test('a connection is returned also after failed work', async () => {
   await using pool = create();
 
   await expect(pool.lend(never, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -90,7 +90,7 @@ test('work beyond the limit waits for its turn, and is refused when too much wai
   expect(opened).toHaveLength(1);
 });
 
-test('work that waits too long is told that nothing was done', async () => {
+test('work that waits too long gets an error that says it was not begun', async () => {
   await using pool = create({ maxConnections: 1 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const first = pool.lend(never, () => over);
@@ -110,7 +110,7 @@ test('work that waits too long is told that nothing was done', async () => {
   expect(isBegun).toBe(false);
 });
 
-test('work that is aborted is cancelled at the server, and its connection lent to nobody else', async () => {
+test('aborted work is cancelled at the server, and its connection is not lent again', async () => {
   await using pool = create({ maxConnections: 1 });
   const stop = new AbortController();
   const work = pool.lend(stop.signal, () => new Promise(() => undefined));
@@ -126,7 +126,7 @@ test('work that is aborted is cancelled at the server, and its connection lent t
   expect(opened).toHaveLength(2);
 });
 
-test('connections of another source are closed as soon as this one is asked for, also when they come back late', async () => {
+test('connections of a former source are closed at the next request for the new one, also when they are returned later', async () => {
   await using pool = create({ maxConnections: 3 });
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const late = pool.lend(never, () => over);
@@ -146,7 +146,7 @@ test('connections of another source are closed as soon as this one is asked for,
   ]);
 });
 
-test('one that broke while it was idle is not lent', async () => {
+test('an idle connection that broke is not lent', async () => {
   await using pool = create();
   await pool.lend(never, async () => undefined);
   await afterwards();
@@ -156,7 +156,7 @@ test('one that broke while it was idle is not lent', async () => {
   expect(opened).toHaveLength(2);
 });
 
-test('idle ones are closed after half a minute, and then there is nothing left', async () => {
+test('idle connections are closed after half a minute, and the pool is then empty', async () => {
   vi.useFakeTimers();
   await using pool = create();
   await pool.lend(never, async () => undefined);
@@ -169,7 +169,7 @@ test('idle ones are closed after half a minute, and then there is nothing left',
   expect(emptied).toBe(1);
 });
 
-test('after the end what comes back is closed', async () => {
+test('after disposal a returned connection is closed', async () => {
   const pool = create();
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const work = pool.lend(never, () => over);

@@ -65,7 +65,7 @@ describe('a query', () => {
     ]);
   });
 
-  test('has rows with every type there is', async () => {
+  test('returns values of every type', async () => {
     const [row] = (await rows(`
       select 9007199254740993::bigint as big, 12::bigint as small, (170141183460469231731687303715884105727)::hugeint as huge,
         1.10::decimal(10, 2) as price, 'nan'::double as nan, 1.5::float as f, true as yes, null as none,
@@ -100,7 +100,7 @@ describe('a query', () => {
     });
   });
 
-  test('has its values bound with their types', async () => {
+  test('binds its values with their types', async () => {
     const inputs = {
       n: 2,
       x: 1.5,
@@ -131,7 +131,7 @@ describe('a query', () => {
     ]);
   });
 
-  test('has no more rows than are wanted, of a million', async () => {
+  test('of a million rows returns the requested number', async () => {
     await rows('select 1');
     const before = process.memoryUsage.rss();
 
@@ -145,7 +145,7 @@ describe('a query', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
   });
 
-  test('that is wrong has an error in the words of DuckDB', async () => {
+  test('that is invalid has the error of DuckDB', async () => {
     await expect(rows('select *\nfrom nope')).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: expect.stringContaining('Table with name nope does not exist'),
@@ -154,7 +154,7 @@ describe('a query', () => {
   });
 });
 
-describe('nothing outside of the files', () => {
+describe('outside of the files', () => {
   const secret = '/etc/passwd';
 
   test.each([
@@ -172,7 +172,7 @@ describe('nothing outside of the files', () => {
     "select * from 'https://example.test/a.parquet'",
     "select * from query('select * from read_text(''/etc/passwd'')')",
     "select getenv('PATH')",
-  ])('is read: %s', async (query) => {
+  ])('reading is refused: %s', async (query) => {
     await expect(rows(query)).rejects.toMatchObject({ code: 'DB_ERROR' });
   });
 
@@ -199,7 +199,7 @@ describe('nothing outside of the files', () => {
     "import database '/tmp'",
     'begin',
     'select 1; drop table orders',
-  ])('is done: %s', async (query) => {
+  ])('changing is refused: %s', async (query) => {
     await expect(rows(query)).rejects.toMatchObject({ message: expect.any(String) });
     expect(await rows('select count(*) as n from orders')).toEqual([{ n: 3 }]);
     expect(['/tmp/gantry-x.db', '/tmp/gantry-x.csv', '/tmp/gantry-x.parquet', '/tmp/gantry-x'].some(existsSync)).toBe(
@@ -207,7 +207,7 @@ describe('nothing outside of the files', () => {
     );
   });
 
-  test('is to be changed: the settings are locked', async () => {
+  test('settings are locked', async () => {
     const [row] = (await rows(
       "select current_setting('enable_external_access') as access, current_setting('lock_configuration') as locked",
     )) as unknown[];
@@ -216,7 +216,7 @@ describe('nothing outside of the files', () => {
   });
 });
 
-describe('a query that takes long', () => {
+describe('a query that runs long', () => {
   test('ends at its time limit, with its process, and the next one is answered', async () => {
     const began = performance.now();
 
@@ -230,7 +230,7 @@ describe('a query that takes long', () => {
     expect(await rows('select count(*) as n from orders')).toEqual([{ n: 3 }]);
   });
 
-  test('or much memory has an error, and the next one is answered', async () => {
+  test('or uses much memory has an error, and the next one is answered', async () => {
     await expect(
       datasource.execute(
         { query: 'select list(range) as all_of_them from range(200000000)' },
@@ -244,7 +244,7 @@ describe('a query that takes long', () => {
   });
 });
 
-test('a file that cannot be read is named as its table, without a path', async () => {
+test('an unreadable file is named by its table, without a path', async () => {
   const broken = Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(100, 1), Buffer.from('PAR1')]);
   await using other = await world.open(duckdb, {
     files: [{ name: 'broken', fileInfo: await world.upload('x.parquet', broken) }],
@@ -256,7 +256,7 @@ test('a file that cannot be read is named as its table, without a path', async (
   expect((error as Error).message).not.toContain(tmpdir());
 });
 
-test("another tenant's file cannot be one of them", async () => {
+test('a file of another tenant is refused', async () => {
   const file = await world.upload('a.csv', 'a\n1\n');
   const stranger = await aTenant(world.cluster);
   await using other = await world.open(duckdb, { files: [{ name: 'a', fileInfo: file }] }, stranger);
@@ -277,7 +277,7 @@ test('two tables of one name are refused', async () => {
   ).rejects.toThrow('must have different names');
 });
 
-test('the files and their columns can be looked through', async () => {
+test('the files and their columns can be browsed', async () => {
   const browse = async (...path: string[]) => datasource.connection.browse?.(path, AbortSignal.timeout(10_000));
 
   expect(await browse()).toEqual(

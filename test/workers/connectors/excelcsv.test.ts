@@ -28,7 +28,7 @@ function formatOf(value: unknown) {
 }
 
 describe('CSV', () => {
-  test('cells have the type that all of their column have', async () => {
+  test('cells have the common type of their column', async () => {
     const text = [
       'id,code,price,big,paid,on,note',
       '1,007,1.50,9007199254740993,true,2026-01-31,"a, ""b""\nc"',
@@ -57,15 +57,15 @@ describe('CSV', () => {
     ['semicolons', 'a.csv', Buffer.from('a;b\n1,5;"x;y"\n')],
     ['tabs', 'a.tsv', Buffer.from('a\tb\n1,5\tx;y\n')],
     ['UTF-16', 'a.csv', Buffer.from('\uFEFFa;b\n1,5;"x;y"\n', 'utf16le')],
-  ])('%s are found out', async (_what, name, bytes) => {
+  ])('%s are detected', async (_what, name, bytes) => {
     expect((await read(name, bytes)).data).toEqual([{ a: '1,5', b: 'x;y' }]);
   });
 
-  test('an old encoding of Windows is read', async () => {
+  test('a file in Windows-1252 is decoded', async () => {
     expect((await read('a.csv', Buffer.from('name\nM\xfcller \x80\n', 'latin1'))).data).toEqual([{ name: 'Müller €' }]);
   });
 
-  test('header, range and limit cut out a part, and values of a run may say which', async () => {
+  test('header, range and limit select a part, and may be given by values of a run', async () => {
     const text = 'title\n\nx,id,id,\ny,1,2,3\nz,4,5,6\nz,7,8,9\n';
 
     const { data, truncated } = await read(
@@ -82,7 +82,7 @@ describe('CSV', () => {
     expect(truncated).toBe(true);
   });
 
-  test('without a header row columns have letters', async () => {
+  test('without a header row, columns are named by letters', async () => {
     expect((await read('a.csv', '1,2\n3,4\n', { headerRow: 0 })).data).toEqual([
       { A: 1, B: 2 },
       { A: 3, B: 4 },
@@ -95,7 +95,7 @@ describe('CSV', () => {
     expect(JSON.stringify(data)).toBe('[{"__proto__":1,"constructor":2}]');
   });
 
-  test('of a file of a million rows no more is read than is wanted', async () => {
+  test('of a million rows only the requested ones are read', async () => {
     const text = `n\n${'1234567\n'.repeat(1_000_000)}`;
     await using datasource = await world.open(excelcsv, { fileInfo: await world.upload('a.csv', text) });
     await datasource.execute({});
@@ -107,7 +107,7 @@ describe('CSV', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 * 1024);
   });
 
-  test('a quote that is never closed is said to be one', async () => {
+  test('an unclosed quote is an error that says so', async () => {
     await expect(read('a.csv', 'a,b\n1,"2\n')).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: expect.stringContaining('CSV'),
@@ -116,7 +116,7 @@ describe('CSV', () => {
 });
 
 describe('Excel', () => {
-  test('values have their types, and times no zone', async () => {
+  test('values have their types, and times have no zone', async () => {
     const workbook = await aWorkbook([
       ['name', 'n', 'paid', 'at', 'none'],
       ['ü & <b>', 1.5, true, new Date('2026-01-31T10:30:00Z'), null],
@@ -132,14 +132,14 @@ describe('Excel', () => {
     expect(columns?.map(({ type }) => type)).toEqual(['text', 'number', 'boolean', 'date', 'text']);
   });
 
-  test('a sheet that is not there is named', async () => {
+  test('an unknown sheet is named in the error', async () => {
     await expect(read('a.xlsx', await aWorkbook([['a']]), { sheetName: 'Nope' })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
       message: 'sheetName: there is no sheet "Nope"',
     });
   });
 
-  test('of a formula there is what it had come to', async () => {
+  test('a formula has its stored result', async () => {
     const { data } = await read('a.xlsx', aMinimalWorkbook('<c r="A2"><f>1+1</f><v>2</v></c>'));
 
     expect(data).toEqual([{ a: 2 }]);
@@ -172,13 +172,13 @@ describe('Excel', () => {
     ['a millisecond', '', 46053.437675034722, '2026-01-31T10:30:15.123'],
     ['a day counted from 1904', '<workbookPr date1904="1"/>', 44591, '2026-01-31'],
     ['a day counted from 1904 by LibreOffice', '<workbookPr date1904="true"/>', 44591, '2026-01-31'],
-  ])('%s is the one that the workbook shows', async (_what, properties, serial, shown) => {
+  ])('%s is formatted as the workbook shows it', async (_what, properties, serial, shown) => {
     const workbook = aMinimalWorkbook(`<c r="A2" s="1"><v>${serial}</v></c>`, { properties });
 
     expect((await read('a.xlsx', workbook)).data).toEqual([{ a: shown }]);
   });
 
-  test('texts are read as they are written in XML', async () => {
+  test('texts are unescaped as XML', async () => {
     const cells = [
       '<c r="A2" t="inlineStr"><is><t xml:space="preserve"> &#x1F600;&amp; </t></is></c>',
       '<c r="B2" t="inlineStr"><is><t><![CDATA[a<b&c]]></t></is></c>',
@@ -191,7 +191,7 @@ describe('Excel', () => {
     expect(data).toEqual([{ a: ' 😀& ', B: 'a<b&c', C: '0078', D: null, E: null }]);
   });
 
-  test('a cell in the last corner of a sheet is no burden', async () => {
+  test('a cell in the last corner of a sheet needs little memory', async () => {
     const { data } = await read('a.xlsx', aMinimalWorkbook('</row><row r="1048576"><c r="C1048576"><v>1</v></c>'));
 
     expect(data).toEqual([{ a: null, B: null, C: 1 }]);
@@ -200,14 +200,14 @@ describe('Excel', () => {
   test.each([
     ['a row that no sheet has', '</row><row r="1048577"><c r="A1048577"><v>1</v></c>'],
     ['a column that no sheet has', '<c r="XFE2"><v>1</v></c>'],
-  ])('a workbook with %s is no workbook', async (_what, cells) => {
+  ])('a workbook with %s is refused', async (_what, cells) => {
     await expect(read('a.xlsx', aMinimalWorkbook(cells))).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: 'The file is not a readable workbook',
     });
   });
 
-  test('a workbook that unpacks to very much is not unpacked', async () => {
+  test('a workbook that unpacks to a very large size is not unpacked', async () => {
     const bomb = aZip({ 'xl/workbook.xml': Buffer.alloc(10) }, { 'xl/workbook.xml': 151 * 1024 * 1024 });
 
     await expect(read('bomb.xlsx', bomb)).rejects.toMatchObject({
@@ -217,7 +217,7 @@ describe('Excel', () => {
   });
 
   test.each(['xl/worksheets/sheet1.xml', 'xl/styles.xml'])(
-    'a workbook whose %s lies about its size is not unpacked further than that',
+    'a workbook with a false size of %s is not unpacked beyond it',
     async (name) => {
       const bomb = aMinimalWorkbook('', {
         replaced: { [name]: Buffer.alloc(64 * 1024 * 1024, ' ') },
@@ -231,13 +231,13 @@ describe('Excel', () => {
     },
   );
 
-  test('an archive that is none is no workbook', async () => {
+  test('a file that is not an archive is refused', async () => {
     const broken = Buffer.concat([Buffer.from('PK\x03\x04 xl/workbook.xml'), Buffer.alloc(100)]);
 
     await expect(read('a.xlsx', broken)).rejects.toMatchObject({ code: 'DB_ERROR' });
   });
 
-  test('an archive with bytes that cannot be unpacked is no workbook', async () => {
+  test('an archive with corrupt bytes is refused', async () => {
     const bytes = aMinimalWorkbook('<c r="A2"><v>1</v></c>');
     const sheet = bytes.indexOf('xl/worksheets/sheet1.xml') + 'xl/worksheets/sheet1.xml'.length;
     bytes.fill(0xff, sheet, sheet + 20);
@@ -249,7 +249,7 @@ describe('Excel', () => {
   });
 });
 
-test("another tenant's file is not there, nor is one that was deleted", async () => {
+test('files of another tenant and deleted files are not found', async () => {
   const { cluster, tenant } = world;
   const file = await world.upload('a.csv', 'a\n1\n');
   await using own = await world.open(excelcsv, { fileInfo: file });
@@ -261,12 +261,12 @@ test("another tenant's file is not there, nor is one that was deleted", async ()
   await expect(own.execute({})).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('a path that is no uploaded file is refused before anything is read', async () => {
+test('a path that is not an uploaded file is refused before anything is read', async () => {
   for (const filePath of ['/etc/passwd', 'tenant-files/../../etc/passwd', '../a.csv'])
     await expect(world.open(excelcsv, { fileInfo: { filePath } })).rejects.toThrow('must be the filePath');
 });
 
-test('the folder of a worker is its own and goes with it', async () => {
+test('a worker has its own folder, which is deleted with it', async () => {
   const another = await startFileWorld();
   const { folder } = another.files;
   await using datasource = await another.open(excelcsv, { fileInfo: await another.upload('a.csv', 'a\n1\n') });
@@ -279,7 +279,7 @@ test('the folder of a worker is its own and goes with it', async () => {
   expect(existsSync(folder)).toBe(false);
 });
 
-/** Of an entry the archive may declare another size than it has. */
+/** An archive entry, which may declare another size than it has. */
 function aZip(parts: Record<string, string | Buffer>, declared: Record<string, number> = {}): Buffer {
   const version = Buffer.from([20, 0, 0, 0, 8, 0, 0, 0, 33, 0]);
   const local: Buffer[] = [];
@@ -311,13 +311,13 @@ function aZip(parts: Record<string, string | Buffer>, declared: Record<string, n
 }
 
 interface Workbook {
-  /** Of the workbook, in XML. */
+  /** Parts of the workbook, in XML. */
   properties?: string;
   replaced?: Record<string, Buffer>;
   declared?: Record<string, number>;
 }
 
-/** With a header "a" and the cells of a second row. Style 1 is that of a date. */
+/** A sheet with a header "a" and the cells of a second row. Style 1 is that of a date. */
 function aMinimalWorkbook(cells: string, { properties = '', replaced = {}, declared = {} }: Workbook = {}): Buffer {
   const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
   const rel = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -333,7 +333,7 @@ function aMinimalWorkbook(cells: string, { properties = '', replaced = {}, decla
   return aZip({ ...parts, ...replaced }, declared);
 }
 
-describe('looking through', () => {
+describe('browsing', () => {
   async function browse(name: string, bytes: Buffer | string, ...path: string[]) {
     await using datasource = await world.open(excelcsv, { fileInfo: await world.upload(name, bytes) });
     return await datasource.connection.browse?.(path, AbortSignal.timeout(60_000));

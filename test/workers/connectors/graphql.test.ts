@@ -45,7 +45,7 @@ async function open(options: JsonObject = {}) {
   return { server, datasource, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-test('values are variables, and cannot be anything else', async () => {
+test('values are passed as variables and cannot change the query', async () => {
   await using api = await open();
   const evil = '") { id } fail #';
 
@@ -67,7 +67,7 @@ test('values are variables, and cannot be anything else', async () => {
   ).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: /must be a variable/ });
 });
 
-test('a mutation has to be declared as one', async () => {
+test('a mutation must be declared as one', async () => {
   await using api = await open();
   const query = 'mutation($name: String!) { rename(id: "1", name: $name) { name } }';
   const variables = { name: '{{inputs.name}}' };
@@ -86,7 +86,7 @@ test('a mutation has to be declared as one', async () => {
   expect(api.server.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['k']);
 });
 
-test('what is wrong is said, with its place and without the secret', async () => {
+test('an error has its position, and no secret', async () => {
   await using api = await open();
 
   await expect(api.datasource.execute({ query: '{ user(' })).rejects.toMatchObject({
@@ -102,7 +102,7 @@ test('what is wrong is said, with its place and without the secret', async () =>
   expect(String(error) + JSON.stringify(error)).not.toContain('key-0123');
 });
 
-test('it is reached, and says when it is not', async () => {
+test('the connection test tells whether the server is reachable', async () => {
   await using api = await open();
   await api.datasource.test();
   await using wrong = await open({ apiKey: { value: 'wrong-0123' } });
@@ -118,7 +118,7 @@ test('it is reached, and says when it is not', async () => {
   await expect(other.test()).rejects.toThrow(/is not GraphQL/);
 });
 
-test('what is stopped reaches the server', async () => {
+test('an abort reaches the server', async () => {
   await using silent = await startHTTP(() => undefined);
   await using api = await openDatasource(graphql, { endpoint: silent.origin });
 
@@ -129,7 +129,7 @@ test('what is stopped reaches the server', async () => {
   await eventually(() => expect(silent.abandoned()).toBe(1));
 });
 
-test('the schema can be looked through', async () => {
+test('the schema can be browsed', async () => {
   await using api = await open();
   const browse = (...path: string[]) => api.datasource.connection.browse?.(path, AbortSignal.timeout(5_000));
 

@@ -47,30 +47,27 @@ describe.skipIf(found.path === null)('mqtt', () => {
       more,
     );
 
-  test.each(['3.1.1', '5'])(
-    'with version %s everything that is published arrives as it was',
-    async (protocolVersion) => {
-      await using datasource = await open({ protocolVersion });
-      await datasource.test();
-      const values: [JsonObject, string][] = [
-        [{ payload: 'Grüße 🦑\r\n\0' }, 'Grüße 🦑\r\n\0'],
-        [{ payload: '9007199254740993' }, '9007199254740993'],
-        [{ payload: { n: null, big: '123456789012345678901234567890', list: [1.5, true] } }, ''],
-        [{ payload: 0 }, '0'],
-        [{ payload: 'x'.repeat(1_000_000) }, 'x'.repeat(1_000_000)],
-      ];
-      for (const [at, [inputs, text]] of values.entries()) {
-        const qos = at % 3;
-        const topic = `kinds/${protocolVersion}/${at}`;
-        const publish = { operation: 'publish', topic, message: '{{inputs.payload}}', qos, retain: true };
-        expect(await datasource.execute(publish, inputs)).toMatchObject({ affectedRows: 1 });
-        const { data } = await datasource.execute({ operation: 'read', topic, qos, waitSeconds: 0 });
-        expect(data).toEqual([{ topic, message: text || JSON.stringify(inputs.payload), qos, retain: true }]);
-      }
-    },
-  );
+  test.each(['3.1.1', '5'])('with version %s published messages arrive unchanged', async (protocolVersion) => {
+    await using datasource = await open({ protocolVersion });
+    await datasource.test();
+    const values: [JsonObject, string][] = [
+      [{ payload: 'Grüße 🦑\r\n\0' }, 'Grüße 🦑\r\n\0'],
+      [{ payload: '9007199254740993' }, '9007199254740993'],
+      [{ payload: { n: null, big: '123456789012345678901234567890', list: [1.5, true] } }, ''],
+      [{ payload: 0 }, '0'],
+      [{ payload: 'x'.repeat(1_000_000) }, 'x'.repeat(1_000_000)],
+    ];
+    for (const [at, [inputs, text]] of values.entries()) {
+      const qos = at % 3;
+      const topic = `kinds/${protocolVersion}/${at}`;
+      const publish = { operation: 'publish', topic, message: '{{inputs.payload}}', qos, retain: true };
+      expect(await datasource.execute(publish, inputs)).toMatchObject({ affectedRows: 1 });
+      const { data } = await datasource.execute({ operation: 'read', topic, qos, waitSeconds: 0 });
+      expect(data).toEqual([{ topic, message: text || JSON.stringify(inputs.payload), qos, retain: true }]);
+    }
+  });
 
-  test('bytes travel as base64, and bytes that are no text are an error rather than a text with holes', async () => {
+  test('bytes are read as base64, and bytes that are no text are an error when read as text', async () => {
     await using datasource = await open();
     const message = randomBytes(1_000).toString('base64');
     await datasource.execute({ operation: 'publish', topic: 'bytes', message, encoding: 'base64', retain: true });
@@ -90,7 +87,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     ).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
-  test('an empty message ends what is retained', async () => {
+  test('an empty message deletes the retained one', async () => {
     await using datasource = await open();
     const read = { operation: 'read', topic: 'kept', waitSeconds: 0 };
     await datasource.execute({ operation: 'publish', topic: 'kept', message: 'once', retain: true });
@@ -101,7 +98,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     expect(await datasource.execute(read)).toMatchObject({ data: [], rowCount: 0, truncated: false });
   });
 
-  test('who reads gets what comes meanwhile, of many topics, and no more than wanted', async () => {
+  test('a read gets the messages published meanwhile, of several topics, up to the requested number', async () => {
     await using datasource = await open();
     let isRead = false;
     const reading = datasource
@@ -119,7 +116,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     expect(data).toContainEqual({ topic: 'live/2/x', message: '2', qos: 2, retain: false });
   });
 
-  test('more than is wanted, and more than an answer can carry, is left out and said', async () => {
+  test('messages beyond the requested number or the size limit are left out, and the answer says so', async () => {
     await using datasource = await open();
     const big = 'y'.repeat(5_000_000);
     for (const n of [1, 2, 3])
@@ -163,7 +160,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     expect(await run(whole, { v: `odd/${v}` })).toMatchObject({ rowCount: 1 });
   });
 
-  test('what the broker does not permit is an error, where the version has words for it', async () => {
+  test('a refusal of the broker is an error, if the protocol version reports it', async () => {
     await using datasource = await open({ protocolVersion: '5' });
 
     await expect(datasource.execute({ operation: 'publish', topic: 'no/way', qos: 1 })).rejects.toMatchObject({
@@ -177,7 +174,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     expect(await datasource.execute({ operation: 'publish', topic: 'yes', qos: 2 })).toMatchObject({ affectedRows: 1 });
   });
 
-  test('who waits stops when told to, and at the end of the time', async () => {
+  test('a waiting read ends when aborted, and at its time limit', async () => {
     await using datasource = await open();
     const read = { operation: 'read', topic: 'nothing/ever', waitSeconds: 30 };
     const began = performance.now();
@@ -189,11 +186,11 @@ describe.skipIf(found.path === null)('mqtt', () => {
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 
-  test('a hundred at once, and again after the server was killed in the middle', async () => {
+  test('a hundred concurrent messages arrive, also after the server was killed and restarted', async () => {
     await using datasource = await open();
     const publish = (qos: number) => datasource.execute({ operation: 'publish', topic: 'a', message: 'm', qos });
     await Promise.all(Array.from({ length: 100 }, (_, n) => publish(n % 3)));
-    // With version 5 the broker says how many it takes at once.
+    // With version 5 the broker announces how many it accepts concurrently.
     await using modern = await open({ protocolVersion: '5' });
     const query = { operation: 'publish', topic: 'a', message: 'm', qos: 2 };
     await Promise.all(Array.from({ length: 100 }, () => modern.execute(query)));
@@ -209,7 +206,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     expect(await publish(1)).toMatchObject({ affectedRows: 1 });
   });
 
-  test('with an id of its own it can still publish and read at once', async () => {
+  test('with a client id of its own it can still publish and read concurrently', async () => {
     await using datasource = await open({ clientId: 'the-one' });
     let isRead = false;
     const reading = datasource
@@ -222,7 +219,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     expect(await reading).toMatchObject({ rowCount: 1 });
   });
 
-  test('a wrong password, host or certificate is told apart, without the secret', async () => {
+  test('a wrong password, host and certificate have different errors, without the secret', async () => {
     await using silent = await startTCP();
     const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
     await writeFile(cert, certificates.server);
@@ -260,7 +257,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     }
   });
 
-  test('an address of another kind, or with credentials, is refused by name', async () => {
+  test('a URL of another kind, or with credentials, is refused, and the field is named', async () => {
     for (const brokerUrl of [
       'ws://h',
       'wss://h:1/mqtt',
@@ -288,7 +285,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
   });
 });
 
-describe('what answers where MQTT should be', () => {
+describe('a server in the place of MQTT', () => {
   const welcome = { '3.1.1': Buffer.from([0x20, 2, 0, 0]), '5': Buffer.from([0x20, 3, 0, 0, 0]) };
   const suback = { '3.1.1': Buffer.from([0x90, 3, 0, 1, 0]), '5': Buffer.from([0x90, 4, 0, 1, 0, 0]) };
   const quick = { signal: AbortSignal.timeout(60_000) };
@@ -296,7 +293,7 @@ describe('what answers where MQTT should be', () => {
   const openAt = (port: number, changes: object = {}) =>
     openDatasource(mqtt, { brokerUrl: `localhost:${port}`, ...changes });
 
-  test('may be no broker', async () => {
+  test('may not be a broker', async () => {
     for (const says of ['HTTP/1.1 400 Bad Request\r\n\r\n', randomBytes(5_000), '\x20\xff\xff\xff\xff\xff', '']) {
       await using server = await startTCP((socket) => (says === '' ? socket.destroy() : socket.write(says)));
       await using datasource = await openAt(server.port);
@@ -306,7 +303,7 @@ describe('what answers where MQTT should be', () => {
     }
   });
 
-  test('may say nothing more once it has let us in', async () => {
+  test('may fall silent after it accepted the connection', async () => {
     await using server = await startTCP((socket) => socket.once('data', () => socket.write(welcome['3.1.1'])));
     await using datasource = await openAt(server.port, { keepAlive: 1 });
     for (const qos of [0, 1, 2])
@@ -314,17 +311,17 @@ describe('what answers where MQTT should be', () => {
         datasource.execute({ operation: 'publish', topic: 'a', qos }, {}, { signal: AbortSignal.timeout(200) }),
       ).rejects.toMatchObject({ details: { reason: 'timeout' } });
 
-    // Its own pings notice it, too.
+    // The connector's own pings detect it, too.
     await expect(datasource.execute({ operation: 'publish', topic: 'a', qos: 1 }, {}, quick)).rejects.toMatchObject({
       details: { reason: 'lost' },
     });
   });
 
-  test('may send more than anybody has room for', async () => {
+  test('may send a message above the size limit', async () => {
     await using server = await startTCP((socket) =>
       socket.once('data', () => {
         socket.write(welcome['3.1.1']);
-        // A message that says it has 256 MB.
+        // A message that claims to have 256 MB.
         socket.write(Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f, 0, 1, 0x61]));
         pour(socket);
       }),

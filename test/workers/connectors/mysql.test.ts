@@ -54,13 +54,13 @@ describe.skipIf(found.path === null)('MySQL', () => {
     return openDatasource(mysql, details(changes), outbound && { outbound });
   }
 
-  /** One row of one column. */
+  /** The value of one row with one column. */
   async function single(query: string, inputs: JsonObject = {}): Promise<Json | undefined> {
     const { data } = await datasource.execute({ query }, inputs);
     return Object.values((data as JsonObject[])[0] ?? {})[0];
   }
 
-  test('it is reached by details and by a connection string, and a query has its values', async () => {
+  test('connects by details and by a connection string, and binds the values of a query', async () => {
     const { user, password, port } = server;
     await using byString = await openDatasource(mysql, {
       connectionOption: 'connectionString',
@@ -77,7 +77,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     }
   });
 
-  describe('what keeps it from being reached is said without any secret', () => {
+  describe('a failed connection is reported without any secret', () => {
     async function failure(changes: JsonObject, outbound?: ReturnType<typeof createOutbound>) {
       await using broken = await open({ password: secret, ...changes }, outbound);
       const error = await broken.test().catch((thrown: unknown) => thrown);
@@ -99,7 +99,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       });
     });
 
-    test('something that never answers', async () => {
+    test('a server that never answers', async () => {
       await using silent = await startTCP();
 
       const began = performance.now();
@@ -110,7 +110,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
 
     test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', '\u0001\0\0\0\n', '\u0001\0\0\0\u00ff', ''])(
-      'something that is no database: %j',
+      'a server that is not a database: %j',
       async (greeting) => {
         await using other = await startTCP((socket) => socket.end(Buffer.from(greeting, 'latin1')));
 
@@ -118,14 +118,14 @@ describe.skipIf(found.path === null)('MySQL', () => {
       },
     );
 
-    test('an address that may not be connected to', async () => {
+    test('an address that is not allowed', async () => {
       const outbound = createOutbound({ allow: [] });
 
       for (const host of ['127.0.0.1', 'localhost', '::ffff:127.0.0.1', '2130706433', '169.254.169.254'])
         expect(await failure({ host }, outbound)).toMatchObject({ details: { reason: 'not-allowed' } });
     });
 
-    test('a connection string with what only the driver would know', async () => {
+    test('a connection string with options of the driver', async () => {
       const opening = openDatasource(mysql, {
         connectionOption: 'connectionString',
         connectionString: `mysql://u:${secret}@h/d?flags=LOCAL_FILES`,
@@ -228,7 +228,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       ]);
     });
 
-    test('LIMIT and OFFSET take values, and so does in (…)', async () => {
+    test('LIMIT and OFFSET accept values, and so does in (…)', async () => {
       const { data } = await datasource.execute(
         {
           query:
@@ -240,7 +240,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(data).toEqual([{ n: '4' }, { n: '5' }]);
     });
 
-    test('columns of one name do not hide each other', async () => {
+    test('columns of one name are all returned', async () => {
       const { data } = await datasource.execute({ query: 'select 1 as id, 2 as id, 3 as `__proto__`' });
 
       expect(JSON.stringify(data)).toBe('[{"id":1,"id_2":2,"__proto__":3}]');
@@ -266,7 +266,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
   });
 
   describe('statements', () => {
-    test('one that writes says how many rows it touched', async () => {
+    test('a writing statement returns its number of affected rows', async () => {
       await datasource.execute({ query: 'create table written (id int primary key, t text)' });
 
       const inserted = await datasource.execute({ query: "insert into written select seq, 'x' from seq_1_to_5" });
@@ -276,7 +276,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(updated).toEqual({ data: [], affectedRows: 2 });
     });
 
-    test('a mistake is told with its code and line', async () => {
+    test('an error has its code and line', async () => {
       await expect(datasource.execute({ query: 'select 1\nfrom nowhere' })).rejects.toMatchObject({
         code: 'DB_ERROR',
         message: "Table 'gantry.nowhere' doesn't exist",
@@ -290,12 +290,12 @@ describe.skipIf(found.path === null)('MySQL', () => {
       });
     });
 
-    test('there is one of them', async () => {
+    test('several in one query are refused', async () => {
       await expect(datasource.execute({ query: 'select 1; select 2' })).rejects.toMatchObject({ code: 'DB_ERROR' });
       expect(await single('select 1')).toBe(1);
     });
 
-    test('one that cannot be prepared runs, too, and a procedure answers with its rows', async () => {
+    test('one that cannot be prepared is executed, and a procedure returns its rows', async () => {
       await datasource.execute({
         query: 'create procedure answers() begin select 1 as a; select 2 as b; update written set t = null; end',
       });
@@ -305,7 +305,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(data).toEqual([{ a: 1 }]);
     });
 
-    test('more values than the protocol has numbers for are refused', async () => {
+    test('more values than the protocol allows are refused', async () => {
       const ids = Array.from({ length: 70_000 }, (_, index) => index);
 
       await expect(
@@ -315,7 +315,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       });
     });
 
-    test('a file of ours is not read, whoever asks for it', async () => {
+    test('LOAD DATA LOCAL reads no file of the worker', async () => {
       await datasource.execute({ query: 'create table stolen (line text)' });
 
       await expect(
@@ -324,7 +324,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(await single('select count(*) from stolen')).toBe('0');
     });
 
-    test('a server that asks for a file instead of answering gets none', async () => {
+    test('a server that requests a file instead of answering gets none', async () => {
       const said: Buffer[] = [];
       await using thief = await startTCP((socket) => {
         socket.write(greeting);
@@ -332,7 +332,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
         socket.on('data', (data) => {
           said.push(Buffer.from(data));
           messages += 1;
-          // The first is who we are, the second the first query.
+          // The first message is the login, the second the first query.
           if (messages === 1) socket.write(packet(2, accepted));
           if (messages === 2) socket.write(packet(1, fileWanted));
           if (messages === 3) socket.end();
@@ -347,7 +347,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
   });
 
-  test('nothing that a query leaves on its connection reaches the next', async () => {
+  test('no state of a query on its connection reaches the next query', async () => {
     const poisons = [
       'start transaction',
       "set time_zone = '+09:00'",
@@ -387,7 +387,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
   });
 
   describe('large answers', () => {
-    test('more rows than wanted are not read', async () => {
+    test('rows beyond the requested number are not read', async () => {
       const { data, truncated } = await datasource.execute(
         { query: 'select seq as n from seq_1_to_100000000' },
         {},
@@ -398,7 +398,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       await eventually(async () => expect(await working('seq_1_to_100000000')).toBe(0));
     });
 
-    test('as many as wanted are not cut', async () => {
+    test('exactly the requested number of rows is not truncated', async () => {
       const { data, truncated } = await datasource.execute(
         { query: 'select seq from seq_1_to_250' },
         {},
@@ -409,7 +409,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(truncated).toBeUndefined();
     });
 
-    test('a million rows are taken as they come, and the memory stays flat', async () => {
+    test('a million rows are streamed in constant memory', async () => {
       const query = "select seq as n, repeat('x', 100) as t from seq_1_to_1000000";
       const before = process.memoryUsage();
       let most = 0;
@@ -428,7 +428,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(most).toBeLessThan(100 * 1024 * 1024);
     });
 
-    test('rows that nobody can take end the query, with what went wrong', async () => {
+    test('a consumer that fails ends the query with its error', async () => {
       let taken = 0;
       const onRows = async (rows: JsonObject[]) => {
         taken += rows.length;
@@ -444,7 +444,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect((await datasource.execute({ query: 'select 1 as n' })).data).toEqual([{ n: 1 }]);
     });
 
-    test('as many as wanted are taken, whether or not they end there', async () => {
+    test('the requested number of rows is streamed, whether or not more follow', async () => {
       for (const [rows, truncated] of [
         [2_500, true],
         [5_000, undefined],
@@ -464,7 +464,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
   });
 
-  /** How many at the server are at work on a query that has this text in it. */
+  /** Number of running queries at the server with this text in them. */
   async function working(mark: string): Promise<number> {
     const { data } = await watcher.execute(
       {
@@ -476,11 +476,11 @@ describe.skipIf(found.path === null)('MySQL', () => {
     return Number((data as { n: string }[])[0]?.n);
   }
 
-  describe('stopping', () => {
+  describe('an early end', () => {
     test.each([
-      ['a time limit', () => AbortSignal.timeout(400)],
-      ['whoever waited has gone', () => cancelledIn(400)],
-    ])('%s ends the work at the server', async (_why, signal) => {
+      ['the time limit is over', () => AbortSignal.timeout(400)],
+      ['the caller aborts', () => cancelledIn(400)],
+    ])('when %s, the query ends at the server', async (_why, signal) => {
       const mark = newID();
       const began = performance.now();
       const answer = datasource.execute({ query: `select sleep(60) as '${mark}'` }, {}, { signal: signal() });
@@ -493,14 +493,14 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(await single('select 1')).toBe(1);
     });
 
-    test('many at once share a few connections', async () => {
+    test('many concurrent queries share a few connections', async () => {
       const many = Array.from({ length: 20 }, (_, n) => single(`select ${n}`));
 
       expect(await Promise.all(many)).toEqual(Array.from({ length: 20 }, (_, n) => n));
     });
   });
 
-  test('what there is can be looked through', async () => {
+  test('the structure of the database can be browsed', async () => {
     await datasource.execute({
       query: "create table customer (id bigint primary key, name varchar(40) not null default 'nobody', note text)",
     });
@@ -561,7 +561,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     test.each([
       ['off', { ssl: false }, ''],
       ['verified', { ssl: true, caCertificate: certificates.authority }, 'TLSv1.3'],
-      ['with anybody', { ssl: true, sslVerify: false, host: '127.0.0.1' }, 'TLSv1.3'],
+      ['without verification', { ssl: true, sslVerify: false, host: '127.0.0.1' }, 'TLSv1.3'],
     ])('%s', async (_how, changes, version) => {
       await using encrypted = await open(changes);
 
@@ -594,7 +594,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
     });
   });
 
-  test('a restart in the middle loses what is under way, and nothing else', async () => {
+  test('a restart of the server fails only queries in progress', async () => {
     await using mending = await open({});
     await mending.execute({ query: 'select 1' });
     const lost = mending.execute({ query: 'select sleep(30)' }, {}, { signal: AbortSignal.timeout(25_000) });
@@ -625,7 +625,7 @@ function packet(sequence: number, body: Buffer): Buffer {
 
 const accepted = Buffer.from([0, 0, 0, 2, 0, 0, 0]);
 const fileWanted = Buffer.from('\u00fb/etc/passwd', 'latin1');
-/** Version 10 of the protocol: who answers, a connection's number, a challenge in two parts, and what it can do. */
+/** Greeting of protocol version 10: server, connection id, a challenge in two parts, capabilities. */
 const greeting = packet(
   0,
   Buffer.concat([

@@ -37,7 +37,7 @@ describe.skipIf(found.path === null)('nats', () => {
     openDatasource(nats, { servers: `localhost:${server.port}`, user: 'u', pass: 'right-secret', ...changes }, more);
   const listen = () => connect({ servers: `127.0.0.1:${server.port}`, user: 'u', pass: 'right-secret' });
 
-  test('what is published arrives, and what is asked is answered', async () => {
+  test('published messages arrive, and requests are answered', async () => {
     await using datasource = await open();
     await datasource.test();
     const other = await listen();
@@ -70,7 +70,7 @@ describe.skipIf(found.path === null)('nats', () => {
     await other.close();
   });
 
-  test('nobody there, no permission and too much are told apart', async () => {
+  test('a missing responder, a missing permission and an excess size have different errors', async () => {
     await using datasource = await open();
 
     await expect(datasource.execute({ operation: 'request', subject: 'nobody' })).rejects.toMatchObject({
@@ -87,7 +87,7 @@ describe.skipIf(found.path === null)('nats', () => {
     expect(await datasource.execute({ operation: 'publish', subject: 'a' })).toMatchObject({ affectedRows: 1 });
   });
 
-  test('a subject stays one subject', async () => {
+  test('a value is one part of a subject', async () => {
     await using datasource = await open();
     for (const v of ['a 5\r\nPUB b 1\r\nx', 'a\nb', 'a b', 'a.*', '>', 'a..b'])
       await expect(
@@ -96,7 +96,7 @@ describe.skipIf(found.path === null)('nats', () => {
       ).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
-  test('who waits for a reply stops when told to, and the reply may be late', async () => {
+  test('a request ends when aborted, and a late reply is ignored', async () => {
     await using datasource = await open();
     const other = await listen();
     other.subscribe('mute');
@@ -113,7 +113,7 @@ describe.skipIf(found.path === null)('nats', () => {
     await other.close();
   });
 
-  test('many at once, and again after the server was killed', async () => {
+  test('many concurrent messages arrive, also after the server was killed', async () => {
     await using datasource = await open();
     const query = { operation: 'publish', subject: 'a' } as const;
     await Promise.all(Array.from({ length: 50 }, () => datasource.execute(query)));
@@ -125,7 +125,7 @@ describe.skipIf(found.path === null)('nats', () => {
     expect(await datasource.execute(query)).toMatchObject({ affectedRows: 1 });
   });
 
-  test('a wrong password, port or certificate is told apart, without the secret', async () => {
+  test('a wrong password, port and certificate have different errors, without the secret', async () => {
     await using silent = await startTCP();
     const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
     await writeFile(cert, certificates.server);

@@ -49,13 +49,13 @@ afterAll(async () => {
   await datasource[Symbol.asyncDispose]();
 });
 
-/** One row of one column. */
+/** The value of one row with one column. */
 async function single(query: string, inputs: JsonObject = {}): Promise<Json | undefined> {
   const { data } = await datasource.execute({ query }, inputs);
   return Object.values((data as JsonObject[])[0] ?? {})[0];
 }
 
-test('it is reached, and a query has its values', async () => {
+test('connects, and binds the values of a query', async () => {
   await datasource.test();
 
   const { data, columns, rowCount } = await datasource.execute(
@@ -71,7 +71,7 @@ test('it is reached, and a query has its values', async () => {
   expect(rowCount).toBe(1);
 });
 
-describe('what keeps it from being reached is said without any secret', () => {
+describe('a failed connection is reported without any secret', () => {
   const secret = 'not-the-password';
 
   async function failure(changes: JsonObject, outbound?: ReturnType<typeof createOutbound>) {
@@ -95,7 +95,7 @@ describe('what keeps it from being reached is said without any secret', () => {
     expect(await failure(changes)).toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason } });
   });
 
-  test('something that never answers', async () => {
+  test('a server that never answers', async () => {
     await using silent = await startTCP();
 
     const began = performance.now();
@@ -105,7 +105,7 @@ describe('what keeps it from being reached is said without any secret', () => {
     expect(performance.now() - began).toBeLessThan(3_000);
   });
 
-  test('something that is no database', async () => {
+  test('a server that is not a database', async () => {
     await using other = await startTCP((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
 
     expect(await failure({ port: other.port })).toMatchObject({ details: { reason: 'refused' } });
@@ -123,7 +123,7 @@ describe('what keeps it from being reached is said without any secret', () => {
     'E\0\0\0\u0006SE',
     'S\0\0\0\u0006a\0',
     'R\0\0\0\u000a\0\0\0\u000aSC',
-  ])('something that answers with half a message: %j', async (answer) => {
+  ])('a server that sends half a message: %j', async (answer) => {
     await using other = await startTCP((socket) =>
       socket.once('data', () => socket.write(Buffer.from(answer, 'latin1'))),
     );
@@ -133,14 +133,14 @@ describe('what keeps it from being reached is said without any secret', () => {
     ).toMatchObject({ code: 'UPSTREAM_FAILED' });
   });
 
-  test('an address that may not be connected to', async () => {
+  test('an address that is not allowed', async () => {
     const outbound = createOutbound({ allow: [] });
 
     for (const host of ['127.0.0.1', 'localhost', '::ffff:127.0.0.1', '2130706433', '169.254.169.254'])
       expect(await failure({ host }, outbound)).toMatchObject({ details: { reason: 'not-allowed' } });
   });
 
-  test('a connection string that is none', async () => {
+  test('an invalid connection string', async () => {
     const open = openDatasource(postgresql, {
       connectionOption: 'connectionString',
       connectionString: `postgres://u:${secret}@h/d?options=-c`,
@@ -225,7 +225,7 @@ describe('values', () => {
     expect(await single(`select {{inputs.v}}::${type} as v`, { v: value })).toEqual(read);
   });
 
-  test('types of the database itself are read and written as what they are made of', async () => {
+  test('types defined in the database are read and written like their base types', async () => {
     await watcher.query(`create type ${schema}.mood as enum ('sad', 'so so')`);
     await watcher.query(`create domain ${schema}.big as int8`);
 
@@ -240,13 +240,13 @@ describe('values', () => {
     expect(columns?.map(({ type }) => type)).toEqual([`${schema}.mood[]`, 'bigint', `${schema}.big[]`]);
   });
 
-  test('columns of one name do not hide each other', async () => {
+  test('columns of one name are all returned', async () => {
     const { data } = await datasource.execute({ query: 'select 1 as id, 2 as id, 3 as id_2, 4 as "__proto__"' });
 
     expect(JSON.stringify(data)).toBe('[{"id":1,"id_3":2,"id_2":3,"__proto__":4}]');
   });
 
-  test('a list for in (…) and for any (…)', async () => {
+  test('a list is bound in in (…) and any (…)', async () => {
     const query =
       'select count(*)::int from generate_series(1, 9) n where n in ({{inputs.ids}}) or n = any ({{inputs.more}})';
 
@@ -333,7 +333,7 @@ describe('statements', () => {
     expect(await single('select 1')).toBe(1);
   });
 
-  test('more values than the protocol has numbers for are refused', async () => {
+  test('more values than the protocol allows are refused', async () => {
     const ids = Array.from({ length: 70_000 }, (_, index) => index);
 
     await expect(datasource.execute({ query: 'select 1 where 1 in ({{inputs.ids}})' }, { ids })).rejects.toMatchObject({
@@ -342,14 +342,14 @@ describe('statements', () => {
     expect(await single('select cardinality({{inputs.ids}}::int[])', { ids })).toBe(70_000);
   });
 
-  test('remarks of the server come with the answer', async () => {
+  test('notices of the server are in the answer', async () => {
     const { notices } = await datasource.execute({ query: "do $$ begin raise notice 'remark %', 1; end $$" });
 
     expect(notices).toEqual(['remark 1']);
   });
 });
 
-test('nothing that a query leaves on its connection reaches the next', async () => {
+test('no state of a query on its connection reaches the next query', async () => {
   const poisons = [
     'begin',
     "set timezone = 'Asia/Tokyo'",
@@ -374,7 +374,7 @@ test('nothing that a query leaves on its connection reaches the next', async () 
 });
 
 describe('large answers', () => {
-  test('more rows than wanted are not read', async () => {
+  test('rows beyond the requested number are not read', async () => {
     const { data, rowCount, truncated } = await datasource.execute(
       { query: 'select generate_series(1, 1000000) as n' },
       {},
@@ -388,7 +388,7 @@ describe('large answers', () => {
     });
   });
 
-  test('as many as wanted are not cut', async () => {
+  test('exactly the requested number of rows is not truncated', async () => {
     const { data, truncated } = await datasource.execute(
       { query: 'select generate_series(1, 250) as n' },
       {},
@@ -399,7 +399,7 @@ describe('large answers', () => {
     expect(truncated).toBeUndefined();
   });
 
-  test('a million rows leave the memory flat', async () => {
+  test('a million rows are read in constant memory', async () => {
     const before = process.memoryUsage().rss;
 
     const { rowCount } = await datasource.execute(
@@ -412,7 +412,7 @@ describe('large answers', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
   });
 
-  test('rows that are too long together are cut', async () => {
+  test('rows are truncated at the total size limit', async () => {
     const { data, truncated } = await datasource.execute(
       { query: "select repeat('x', 2000000) as t from generate_series(1, 100) n" },
       {},
@@ -424,7 +424,7 @@ describe('large answers', () => {
   });
 });
 
-test('a row that is too long is refused before it is read', async () => {
+test('a row above the size limit is refused before it is read', async () => {
   const answer = datasource.execute(
     { query: "select repeat('x', 200000000)" },
     {},
@@ -438,8 +438,8 @@ test('a row that is too long is refused before it is read', async () => {
   expect(await single('select 1')).toBe(1);
 }, 60_000);
 
-describe('stopping', () => {
-  /** What the server is doing for a query that has this text in it. */
+describe('an early end', () => {
+  /** State of the server process that runs a query with this text. */
   async function working(mark: string): Promise<number> {
     const { rows } = await watcher.query(
       "select count(*)::int as n from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and query like $1",
@@ -449,9 +449,9 @@ describe('stopping', () => {
   }
 
   test.each([
-    ['a time limit', () => AbortSignal.timeout(300)],
-    ['whoever waited has gone', () => cancelledIn(300)],
-  ])('%s ends the work at the server', async (_why, signal) => {
+    ['the time limit is over', () => AbortSignal.timeout(300)],
+    ['the caller aborts', () => cancelledIn(300)],
+  ])('when %s, the query ends at the server', async (_why, signal) => {
     const mark = newID();
     const began = performance.now();
     const answer = datasource.execute({ query: `select pg_sleep(60) /* ${mark} */` }, {}, { signal: signal() });
@@ -464,7 +464,7 @@ describe('stopping', () => {
     expect(await single('select 1')).toBe(1);
   });
 
-  test('who waits for a place can go, and the places come back', async () => {
+  test('work that waits for a connection can be aborted, and connections are returned', async () => {
     const stop = new AbortController();
     const busy = Array.from({ length: 4 }, () => datasource.execute({ query: 'select pg_sleep(1)' }));
     const waiting = datasource.execute({ query: 'select 1' }, {}, { signal: stop.signal });
@@ -483,7 +483,7 @@ function cancelledIn(ms: number): AbortSignal {
   return stop.signal;
 }
 
-test('what there is can be looked through', async () => {
+test('the structure of the database can be browsed', async () => {
   await watcher.query(`create schema if not exists ${schema}`);
   await watcher.query(`
     create table ${schema}.customer (id bigint primary key, name varchar(40) not null default 'nobody', tags text[]);
@@ -531,7 +531,7 @@ test('a query is explained without being run', async () => {
     await expect(explain?.(bound(sql), run)).rejects.toMatchObject({ code: 'DB_ERROR' });
 });
 
-describe('a server of its own, with TLS', () => {
+describe('a server with TLS', () => {
   let dir: string;
   let server: EmbeddedPostgres;
   beforeAll(async () => {
@@ -543,7 +543,7 @@ describe('a server of its own, with TLS', () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** The certificate of an authority is given by its name. */
+  /** Error messages name the issuing authority. */
   function open({ caCertificate = '', ...changes }: { sslMode?: string; host?: string; caCertificate?: string }) {
     const text = { '': '', none: 'no certificate', ...certificates }[caCertificate] ?? '';
     return withDetails({ ...server.connection, host: 'localhost', ...changes, caCertificate: text });
@@ -594,7 +594,7 @@ describe('a server of its own, with TLS', () => {
     });
   });
 
-  test('a restart in the middle loses what is under way, and nothing else', async () => {
+  test('a restart of the server fails only queries in progress', async () => {
     await using mending = await open({});
     await mending.execute({ query: 'select 1' });
     const lost = mending.execute({ query: 'select pg_sleep(30)' }, {}, { signal: AbortSignal.timeout(25_000) });

@@ -25,7 +25,7 @@ const options: Record<string, JsonObject> = {
   jira: { host: 'example.atlassian.net', email: 'a@example.com', apiToken: 'jr-token' },
 };
 
-/** One query against a server that stands in for the vendor, and what that server was asked. */
+/** Executes one query against a server in the vendor's place. Answers with the result and the request. */
 async function ask(
   definition: PresetDefinition,
   query: JsonObject,
@@ -46,7 +46,7 @@ async function ask(
   return { result, ...asked, seen: server.seen, line: `${asked.method} ${decodeURIComponent(asked.url)}` };
 }
 
-/** A list where the call looks for one. */
+/** A list at the path where the call looks for one. */
 function listAt(path: string | undefined, items: readonly unknown[] = []): unknown {
   if (path === undefined) return {};
   return path === '' ? items : { [path]: items };
@@ -77,7 +77,7 @@ describe.each(presets.map((definition) => [definition.type, definition] as const
     },
   );
 
-  test('is tried by asking what every credential may ask', async () => {
+  test('is tested with a call that every credential may make', async () => {
     await using server = await startHTTP((_request, response) => json(response, { ok: true }));
     await using connection = await connectPreset(definition, definition.options.parse(options[type]) as JsonObject, {
       outbound: openOutbound,
@@ -90,7 +90,7 @@ describe.each(presets.map((definition) => [definition.type, definition] as const
   });
 });
 
-describe('a list goes on', () => {
+describe('paging', () => {
   test.each<[PresetDefinition, JsonObject, unknown[], string[], string[]?]>([
     [
       airtable,
@@ -186,7 +186,7 @@ describe('a list goes on', () => {
     expect(rows).toHaveLength(Math.min(3, Number(query.limit ?? query.maxResults ?? 3)));
   });
 
-  test('no further than is wanted', async () => {
+  test('reads no more pages than requested', async () => {
     const page = { ok: true, members: [1, 2], response_metadata: { next_cursor: 'more' } };
     const { seen, result } = await ask(slack, { resource: 'users', operation: 'list', limit: 2 }, {}, [page, page]);
 
@@ -194,7 +194,7 @@ describe('a list goes on', () => {
     expect(result).toEqual({ data: [1, 2], rowCount: 2, truncated: true });
   });
 
-  test('and nowhere else', async () => {
+  test('follows no link to another origin', async () => {
     const answer = { messages: [1], next_page_uri: 'https://example.com/steal' };
     await expect(ask(twilio, { resource: 'messages', operation: 'list' }, {}, [answer])).rejects.toMatchObject({
       code: 'UPSTREAM_FAILED',
@@ -202,20 +202,20 @@ describe('a list goes on', () => {
   });
 });
 
-test('an API that says no with a 200 has still said no', async () => {
+test('an API that reports an error with status 200 has failed', async () => {
   await expect(
     ask(slack, { resource: 'users', operation: 'list' }, {}, [{ ok: false, error: 'not_authed' }]),
   ).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', message: /not_authed/, details: { code: 'not_authed' } });
 });
 
-test('a value stays in its place', async () => {
+test('a value cannot change other parts of the request', async () => {
   const query = { resource: 'customers', operation: 'retrieve', resourceId: '{{inputs.id}}' };
   expect((await ask(stripe, query, { id: 'a/../b?c' }).catch((error) => error)).code).toBe('VALIDATION_ERROR');
   expect((await ask(stripe, query, { id: '..' }).catch((error) => error)).code).toBe('VALIDATION_ERROR');
   expect((await ask(stripe, query, { id: 'a?b#c' })).url).toBe('/customers/a%3Fb%23c');
 });
 
-test('a call that there is not, or that lacks something, is refused with the name of the field', () => {
+test('an unknown call, or one without a required field, is refused with the name of the field', () => {
   expect(() => bindQuery(stripe, { resource: 'payouts', operation: 'retrieve' }, {})).toThrow(
     /resourceId: is required/,
   );
@@ -223,7 +223,7 @@ test('a call that there is not, or that lacks something, is refused with the nam
 });
 
 test.each(presets.map((definition) => [definition.type, definition] as const))(
-  '%s names only fields it has',
+  '%s names only fields of its own',
   (_type, definition) => {
     const { preset, query, options: own }: PresetDefinition = definition;
     const fields = Object.keys(definition.query.shape);

@@ -54,7 +54,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     const { data } = await run({ operation: 'consume', queue: 'q', messageCount: 1_000, ...more });
     return data as { message: string; properties: JsonObject; fields: JsonObject }[];
   };
-  /** Another client, to see with. */
+  /** Another client, for inspection. */
   const withModel = async <T>(work: (model: ChannelModel) => Promise<T>): Promise<T> => {
     const model = await connect({ port: server.port, hostname: '127.0.0.1', username: 'u', password: 'right-secret' });
     try {
@@ -64,7 +64,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     }
   };
 
-  test('every kind of message arrives as it was', async () => {
+  test('messages of every kind arrive unchanged', async () => {
     await datasource.test();
     const values: [JsonObject, string][] = [
       [{ payload: 'Grüße 🦑\r\n\0' }, 'Grüße 🦑\r\n\0'],
@@ -86,7 +86,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     expect(await info()).toEqual({ queue: 'q', messageCount: 0, consumerCount: 0 });
   });
 
-  test('bytes travel as base64; those that are no text stay in the queue until they are asked for so', async () => {
+  test('bytes are read as base64; those that are no text stay in the queue when read as text', async () => {
     const message = randomBytes(300_000).toString('base64');
     await publish(message, { encoding: 'base64' });
 
@@ -95,7 +95,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     await expect(publish('no!', { encoding: 'base64' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
-  test('properties travel along, and the words of a header are only words', async () => {
+  test('properties are sent, and templates in headers are text only', async () => {
     const messageOptions = {
       contentType: 'application/json',
       correlationId: '{{inputs.v}}',
@@ -123,7 +123,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
       await expect(publish('m', { messageOptions: { headers } })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
-  test('what others write into headers can be read', async () => {
+  test('header types of other clients can be read', async () => {
     await withModel(async (model) => {
       const channel = await model.createChannel();
       const headers = {
@@ -148,7 +148,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     ]);
   });
 
-  test('who peeks leaves everything in its place', async () => {
+  test('peeking leaves every message in its place', async () => {
     for (const n of [1, 2, 3]) await publish(n);
 
     const { data, truncated } = await run({ operation: 'peek', queue: 'q', messageCount: 2 });
@@ -159,7 +159,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     expect((await take()).map(({ message }) => message)).toEqual(['1', '2', '3']);
   });
 
-  test('only what is given away is taken', async () => {
+  test('consuming takes only the returned messages', async () => {
     for (const n of [1, 2, 3]) await publish(n);
     expect(await run({ operation: 'consume', queue: 'q', messageCount: 3 }, {}, { maxRows: 2 })).toMatchObject({
       rowCount: 2,
@@ -184,7 +184,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     expect(await run({ operation: 'purge', queue: 'q' })).toMatchObject({ affectedRows: 1 });
   });
 
-  test('a queue can be made, bound, emptied and removed', async () => {
+  test('a queue can be created, bound, purged and deleted', async () => {
     const queue = 'bound';
     const declare = { operation: 'declareQueue', queue, exchange: 'ex', exchangeType: 'topic', routingKey: 'a.#' };
     expect(await run(declare)).toMatchObject({ data: { queue, messageCount: 0 } });
@@ -198,7 +198,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     });
   });
 
-  test('a message that nobody would get is an error, unless it may be lost', async () => {
+  test('an unroutable message is an error, unless it may be lost', async () => {
     await expect(run({ operation: 'publish', queue: 'nobody' })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: expect.stringContaining('nobody'),
@@ -223,7 +223,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     });
   });
 
-  test('a name stays one name', async () => {
+  test('a value cannot change a name', async () => {
     for (const v of ['#', '*.#', "'; x", 'a\0b', '🦑']) {
       await run({ operation: 'declareQueue', queue: '{{inputs.v}}' }, { v });
       await run({ operation: 'publish', queue: '{{inputs.v}}', message: v }, { v });
@@ -237,7 +237,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
       });
   });
 
-  test('who is told to stop stops, and what was read is in the queue again', async () => {
+  test('an abort ends a read, and its messages are in the queue again', async () => {
     await withModel(async (model) => {
       const channel = await model.createConfirmChannel();
       for (let n = 0; n < 1_000; n += 1) channel.sendToQueue('q', Buffer.from(String(n)));
@@ -253,7 +253,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     expect(await take()).toHaveLength(1_000);
   });
 
-  test('two who read at once never get the same', async () => {
+  test('two concurrent readers never get the same message', async () => {
     for (let n = 0; n < 40; n += 1) await publish(n);
 
     const all = await Promise.all([1, 2, 3, 4].map(() => take({ messageCount: 10 })));
@@ -261,7 +261,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     expect(new Set(all.flat().map(({ message }) => message)).size).toBe(40);
   });
 
-  test('a hundred at once, and again after the server was killed and came back', async () => {
+  test('a hundred concurrent messages arrive, also after the server was killed and restarted', async () => {
     await Promise.all(Array.from({ length: 100 }, (_, n) => publish(n)));
     await server.kill9();
 
@@ -272,7 +272,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     expect(await publish('m')).toMatchObject({ affectedRows: 1 });
   }, 60_000);
 
-  test('a wrong password, virtual host, host or certificate is told apart, without the secret', async () => {
+  test('a wrong password, virtual host, host and certificate have different errors, without the secret', async () => {
     await using silent = await startTCP();
     const tls = { port: server.tlsPort, ssl: true };
     await using right = await openDatasource(
@@ -325,7 +325,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
   });
 });
 
-describe('what answers where RabbitMQ should be', () => {
+describe('a server in the place of RabbitMQ', () => {
   const openAt = (port: number) =>
     openDatasource(rabbitmq, {
       connectionOption: 'connectionDetails',
@@ -334,7 +334,7 @@ describe('what answers where RabbitMQ should be', () => {
   const publishing = { operation: 'publish', queue: 'q', message: 'm' };
   const reading = { operation: 'consume', queue: 'q' };
 
-  test('may be no RabbitMQ', async () => {
+  test('may not be RabbitMQ', async () => {
     for (const says of [
       'HTTP/1.1 400 Bad Request\r\n\r\n',
       randomBytes(5_000),
@@ -350,7 +350,7 @@ describe('what answers where RabbitMQ should be', () => {
     }
   });
 
-  test('may say nothing more once it has let us in', async () => {
+  test('may fall silent after it accepted the connection', async () => {
     await using server = await startTCP((socket) => letIn(socket, () => []));
     await using datasource = await openAt(server.port);
     for (const query of [publishing, reading])
@@ -404,7 +404,7 @@ const methods = {
   close: '20.40',
 };
 
-/** A server that goes through the opening as it should, and answers to what comes then as it is told. */
+/** A server with a valid handshake, and given answers after that. */
 function letIn(socket: Socket, answer: (id: string) => Buffer[]): void {
   let rest = Buffer.alloc(0);
   let isGreeted = false;
@@ -431,7 +431,7 @@ function letIn(socket: Socket, answer: (id: string) => Buffer[]): void {
   }
 }
 
-/** As a server should. */
+/** Answers like a valid server. */
 function answersTo(id: string): Buffer[] {
   if (id === methods.channelOpen) return [method(20, 11, Buffer.alloc(4))];
   if (id === methods.select) return [method(85, 11, Buffer.alloc(0))];
@@ -481,7 +481,7 @@ function header(size: bigint): Buffer {
   return frame(2, 1, payload);
 }
 
-/** The contents of a message that never ends. */
+/** A message body that never ends. */
 function pour(socket: Socket): void {
   const chunk = frame(3, 1, Buffer.alloc(100_000));
   const more = () => {

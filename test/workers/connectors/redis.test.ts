@@ -45,7 +45,7 @@ describe.skipIf(found.path === null)('redis', () => {
   const data = async (query: object, inputs = {}, run = {}) =>
     (await datasource.execute(query as never, inputs, run)).data;
 
-  test('texts, numbers beyond 2^53, JSON, nothing and bytes come back as they went', async () => {
+  test('texts, numbers beyond 2^53, JSON, null and bytes are read as they were written', async () => {
     await datasource.test();
 
     await data({ operation: 'set', key: 'text', value: '{{inputs.value}}' }, { value: 'Grüße 🎈' });
@@ -61,7 +61,7 @@ describe.skipIf(found.path === null)('redis', () => {
     await expect(data({ operation: 'get', key: 'bytes' })).rejects.toMatchObject({ code: 'DB_ERROR' });
   });
 
-  test('every operation does what it is called', async () => {
+  test('every operation has the effect of its command', async () => {
     expect(await data({ operation: 'set', key: 'k', value: 'v', ttl: 100 })).toBe('OK');
     expect(await data({ operation: 'ttl', key: 'k' })).toBe(100);
     expect(await data({ operation: 'expire', key: 'k', ttl: '{{inputs.ttl}}' }, { ttl: 50 })).toBe(1);
@@ -94,7 +94,7 @@ describe.skipIf(found.path === null)('redis', () => {
     expect(await data({ operation: 'publish', channel: 'c', value: 'm' })).toBe(0);
   });
 
-  test('a value stays one argument, and there is no way to any other command', async () => {
+  test('a value stays one argument, and no other command can be sent', async () => {
     await admin.set('victim', '1');
 
     await data({ operation: 'set', key: 'k', value: '{{inputs.v}}' }, { v: 'x\r\nDEL victim\r\n' });
@@ -108,7 +108,7 @@ describe.skipIf(found.path === null)('redis', () => {
     });
   });
 
-  test('the words of the server about a wrong query arrive', async () => {
+  test("the server's error about an invalid query is returned", async () => {
     await admin.rpush('list', 'a');
 
     await expect(data({ operation: 'get', key: 'list' })).rejects.toMatchObject({
@@ -117,7 +117,7 @@ describe.skipIf(found.path === null)('redis', () => {
     });
   });
 
-  test('of a million only what is wanted is read, whatever holds them', async () => {
+  test('of a million elements only the requested ones are read, from every type of key', async () => {
     await admin.eval(
       "for i = 1, 1000000 do redis.call('set', 'n' .. i, i) redis.call('rpush', 'list', i) redis.call('sadd', 'set', i) end",
       0,
@@ -144,7 +144,7 @@ describe.skipIf(found.path === null)('redis', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
   });
 
-  test('who is told to stop stops at once, at the server too, and the next one is served', async () => {
+  test('an abort ends a scan at once, at the server too, and the next query is answered', async () => {
     await admin.eval("for i = 1, 300000 do redis.call('set', 'n' .. i, i) end", 0);
     const controller = new AbortController();
     const running = datasource.execute({ operation: 'keys', pattern: 'none' }, {}, { signal: controller.signal });
@@ -158,7 +158,7 @@ describe.skipIf(found.path === null)('redis', () => {
     expect(await data({ operation: 'get', key: 'n1' })).toBe('1');
   });
 
-  test('a server that says nothing takes no longer than the caller waits', async () => {
+  test('a silent server holds the caller no longer than its time limit', async () => {
     await using silent = await startTCP();
     await using stuck = await openDatasource(redis, details({ port: silent.port }));
     const began = performance.now();
@@ -169,7 +169,7 @@ describe.skipIf(found.path === null)('redis', () => {
     expect(performance.now() - began).toBeLessThan(2_000);
   });
 
-  test('fifty at once, and again after the server was killed in the middle', async () => {
+  test('fifty concurrent queries are answered, also after the server was killed and restarted', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, n) => data({ operation: 'set', key: `n${n}`, value: n })));
     await server.kill9();
 
@@ -179,7 +179,7 @@ describe.skipIf(found.path === null)('redis', () => {
     expect(await data({ operation: 'exists', key: 'n1' })).toBe(0);
   });
 
-  test('a wrong password, user, database, port or URL is told apart, without the secret', async () => {
+  test('a wrong password, user, database, port and URL have different errors, without the secret', async () => {
     await admin.config('SET', 'requirepass', 'right-secret');
     try {
       await using right = await openDatasource(redis, {
@@ -207,7 +207,7 @@ describe.skipIf(found.path === null)('redis', () => {
     await expect(openDatasource(redis, badURL)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
   });
 
-  test('a certificate must be of the host and from who is trusted', async () => {
+  test('a certificate must match the host and be signed by a trusted authority', async () => {
     await using front = await startTLSFront(server.port);
     const at = (changes: object) => details({ port: front.port, tls: true, ...changes });
     await using trusted = await openDatasource(redis, at({ caCertificate: certificates.authority }));

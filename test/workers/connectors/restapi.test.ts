@@ -27,7 +27,7 @@ async function open(more: JsonObject = {}, answer?: Parameters<typeof startHTTP>
 }
 
 describe('a request', () => {
-  test('has its values where they were meant to be', async () => {
+  test('has its values in the declared places', async () => {
     await using api = await open({
       headers: [{ key: 'X-Own', value: 'o' }],
       queryParams: [{ key: 'v', value: '2' }],
@@ -53,7 +53,7 @@ describe('a request', () => {
     expect(JSON.parse(echo.body)).toEqual({ text: '"&x=1', quoted: '<"&x=1>', list: [1, 2] });
   });
 
-  test('writes forms, XML and text', async () => {
+  test('sends forms, XML and text', async () => {
     await using api = await open();
     const inputs = { t: '<a>&"', o: { k: [1, 'x y'] } };
 
@@ -85,13 +85,13 @@ describe('a request', () => {
     '/a/..%2f..%2fb',
     '/a\\..\\b',
     'x#y',
-  ])('does not leave the base by %s', async (apiEndpoint) => {
+  ])('stays below the base URL despite %s', async (apiEndpoint) => {
     await using api = await open();
     await expect(api.ask({ apiEndpoint })).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: /apiEndpoint/ });
     expect(api.server.seen).toEqual([]);
   });
 
-  test.each(['..', '../../admin', '.', '..\\x'])('does not leave the base by the value %s', async (id) => {
+  test.each(['..', '../../admin', '.', '..\\x'])('stays below the base URL despite the value %s', async (id) => {
     await using api = await open();
     await expect(api.ask({ apiEndpoint: '/a/{{inputs.id}}/b' }, { id })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
@@ -114,7 +114,7 @@ describe('a request', () => {
     expect(api.server.seen).toEqual([]);
   });
 
-  test('carries the key of its attempt where it changes something', async () => {
+  test('has the idempotency key of its attempt when it changes data', async () => {
     await using api = await open();
     const run = { idempotencyKey: 'run.node.0' };
 
@@ -154,23 +154,23 @@ describe('an answer', () => {
     ['application/octet-stream', Buffer.from([0, 255]), 'AP8='],
     ['', 'plain', 'plain'],
     ['application/json', '', null],
-  ])('of %s is read as what it is', async (type, body, expected) => {
+  ])('of %s is decoded accordingly', async (type, body, expected) => {
     await using api = await answering(type, body);
     expect(await api.ask({})).toEqual(expected);
   });
 
-  test('that is not what it says it is is an error', async () => {
+  test('that does not match its content type is an error', async () => {
     await using api = await answering('application/json', '<html>');
     await expect(api.ask({})).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', message: /is not JSON/ });
   });
 
-  test('has no more rows than wanted', async () => {
+  test('has no more rows than requested', async () => {
     await using api = await answering('application/json', JSON.stringify([1, 2, 3]));
     const result = await api.datasource.execute({ apiEndpoint: '/' }, {}, { maxRows: 2 });
     expect(result).toEqual({ data: [1, 2], rowCount: 2, truncated: true });
   });
 
-  test('that says no is an error with its status, without the secret it repeats', async () => {
+  test('with an error status is an error with that status, without the secret it repeats', async () => {
     await using api = await open({ authType: 'bearer', bearerToken: 'tok"en-0123' }, (request, response) =>
       json(response, { saw: request.headers.authorization }, 422),
     );
@@ -214,7 +214,7 @@ describe('credentials', () => {
     expect(await api.ask({ headers: [{ key: 'Authorization', value: '{{inputs.no}}' }] })).toMatchObject(expected);
   });
 
-  test('a token is asked for once, and again when it is refused', async () => {
+  test('a token is requested once, and again when it is refused', async () => {
     let issued = 0;
     let revoked = '';
     await using tokens = await startHTTP((_request, response) => {
@@ -239,7 +239,7 @@ describe('credentials', () => {
     expect(issued).toBe(2);
   });
 
-  test('that are refused say so, and no more', async () => {
+  test('that are refused are reported, without their values', async () => {
     await using api = await open({ authType: 'basic', username: 'u', password: 'wrong-secret' }, (_request, response) =>
       json(response, {}, 401),
     );
@@ -248,7 +248,7 @@ describe('credentials', () => {
     expect(String(error)).not.toContain('wrong-secret');
   });
 
-  test('do not go along to another origin', async () => {
+  test('are not sent to another origin', async () => {
     await using other = await startHTTP();
     await using api = await open(
       { authType: 'bearer', bearerToken: 't', headers: [{ key: 'X-Key', value: 'k' }] },
@@ -302,7 +302,7 @@ describe('pages', () => {
     expect(few).toMatchObject({ rowCount: 10, truncated: true });
   });
 
-  test.each(['http://169.254.169.254/latest', '/admin'])('are not looked for at %s', async (target) => {
+  test.each(['http://169.254.169.254/latest', '/admin'])('are not read at %s', async (target) => {
     await using api = await open({}, (_request, response) =>
       json(response, [1], 200, { link: `<${target}>; rel=next` }),
     );
@@ -314,7 +314,7 @@ describe('pages', () => {
   });
 });
 
-describe('trouble', () => {
+describe('failures', () => {
   const failing = (times: number, headers: Record<string, string> = {}) => {
     let left = times;
     return open({}, (_request, response) => {
@@ -323,13 +323,13 @@ describe('trouble', () => {
     });
   };
 
-  test('in passing is waited for, as often as declared', async () => {
+  test('that are temporary are retried as often as declared', async () => {
     await using api = await failing(2, { 'retry-after': '0' });
     await api.ask({ retries: 2 });
     expect(api.server.seen).toHaveLength(3);
   });
 
-  test('is not repeated when that could do the work twice', async () => {
+  test('are not retried when that could repeat the work', async () => {
     await using api = await failing(1, { 'retry-after': '0' });
     await expect(api.ask({ method: 'POST', retries: 2 })).rejects.toMatchObject({ details: { status: 503 } });
     await using keyed = await failing(1, { 'retry-after': '0' });
@@ -337,20 +337,20 @@ describe('trouble', () => {
     expect([api.server.seen.length, keyed.server.seen.length]).toEqual([1, 2]);
   });
 
-  test('that lasts longer than anyone would wait is told', async () => {
+  test('with a long Retry-After are reported instead of waited for', async () => {
     await using api = await failing(1, { 'retry-after': '3600' });
     await expect(api.ask({ retries: 2 })).rejects.toMatchObject({ retryAfter: 3600 });
     expect(api.server.seen).toHaveLength(1);
   });
 
-  test('a closed port', async () => {
+  test('of a closed port', async () => {
     await using gone = await startHTTP();
     await gone[Symbol.asyncDispose]();
     await using api = await openDatasource(restapi, { baseUrl: gone.origin });
     await expect(api.test()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'unreachable' } });
   });
 
-  test('a certificate nobody vouches for', async () => {
+  test('of a certificate from an unknown authority', async () => {
     await using server = await startHTTP(undefined, { tls: selfSigned });
     await using closed = await openDatasource(restapi, { baseUrl: server.origin });
     await using open = await openDatasource(restapi, { baseUrl: server.origin, sslVerify: false });
@@ -358,13 +358,13 @@ describe('trouble', () => {
     await open.test();
   });
 
-  test('something that does not speak HTTP', async () => {
+  test('of a server that does not speak HTTP', async () => {
     await using server = await startTCP((socket) => socket.end('SSH-2.0-none\r\n'));
     await using api = await openDatasource(restapi, { baseUrl: `http://127.0.0.1:${server.port}` });
     await expect(api.test()).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
   });
 
-  test('a server that keeps silent is left, and it notices', async () => {
+  test('of a silent server end the connection', async () => {
     await using api = await open({ timeout: 1 }, () => undefined);
     const started = performance.now();
 
@@ -377,7 +377,7 @@ describe('trouble', () => {
     await eventually(() => expect(api.server.abandoned()).toBe(2));
   });
 
-  test('a server that comes back is used again', async () => {
+  test('end when the server is back', async () => {
     const first = await startHTTP();
     await using api = await openDatasource(restapi, { baseUrl: first.origin });
     await api.test();
@@ -389,7 +389,7 @@ describe('trouble', () => {
     await api.test();
   });
 
-  test('an address that is not of the internet', async () => {
+  test('of an address that is not public', async () => {
     await using server = await startHTTP();
     await using api = await openDatasource(
       restapi,
@@ -401,7 +401,7 @@ describe('trouble', () => {
   });
 });
 
-describe('an error after the server has had something says so', () => {
+describe('an error after the request was sent tells so', () => {
   test('in a later attempt', async () => {
     await using api = await open({}, async (_request, response) => {
       if (api.server.seen.length === 1) return void response.writeHead(503).end();

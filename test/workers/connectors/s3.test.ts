@@ -53,7 +53,7 @@ describe.skipIf(found.path === null)('s3', () => {
     ['no bytes', { body: '', encoding: 'base64' }, { responseType: 'base64' }, ''],
     ['JSON', { body: { a: [1, null, 'x'], b: 1.5 } }, { responseType: 'json' }, { a: [1, null, 'x'], b: 1.5 }],
     ['a large number', { body: '{"n":9007199254740993}' }, { responseType: 'json' }, { n: '9007199254740993' }],
-  ])('%s comes back as it was put', async (_name, put, get, value) => {
+  ])('%s is read as it was written', async (_name, put, get, value) => {
     await using datasource = await open();
     const key = 'a value';
     await datasource.execute({ operation: 'putObject', key, ...put });
@@ -61,7 +61,7 @@ describe.skipIf(found.path === null)('s3', () => {
     expect(await datasource.execute({ operation: 'getObject', key, ...get })).toEqual({ data: value });
   });
 
-  test('five million bytes both ways', async () => {
+  test('five million bytes are written and read', async () => {
     await using datasource = await open();
     const body = randomBytes(5_000_000).toString('base64');
     const put = { operation: 'putObject', key: 'large', body: '{{inputs.body}}', encoding: 'base64' };
@@ -100,16 +100,19 @@ describe.skipIf(found.path === null)('s3', () => {
     expect((await datasource.execute({ operation: 'listObjects', prefix: '{{inputs.key}}' }, inputs)).data).toEqual([]);
   });
 
-  test.each(['..', '../other/x', 'a/../../other/x', './x', 'a/.', '\ud800'])('%j leads nowhere else', async (key) => {
-    await using datasource = await open();
-    for (const operation of ['getObject', 'putObject', 'deleteObject', 'headObject'])
-      await expect(datasource.execute({ operation, key: '{{inputs.key}}' }, { key })).rejects.toMatchObject({
-        code: 'VALIDATION_ERROR',
-        message: /^key: /,
-      });
-  });
+  test.each(['..', '../other/x', 'a/../../other/x', './x', 'a/.', '\ud800'])(
+    '%j cannot lead to another object',
+    async (key) => {
+      await using datasource = await open();
+      for (const operation of ['getObject', 'putObject', 'deleteObject', 'headObject'])
+        await expect(datasource.execute({ operation, key: '{{inputs.key}}' }, { key })).rejects.toMatchObject({
+          code: 'VALIDATION_ERROR',
+          message: /^key: /,
+        });
+    },
+  );
 
-  test.each(['../files', 'a/b', '..', 'a?b', 'a b', 'ä'])('%j is no bucket', async (bucket) => {
+  test.each(['../files', 'a/b', '..', 'a?b', 'a b', 'ä'])('%j is not a bucket', async (bucket) => {
     await using datasource = await open();
     const query = { operation: 'listObjects', bucket: '{{inputs.bucket}}' };
     await expect(async () => await datasource.execute(query, { bucket })).rejects.toMatchObject({
@@ -121,7 +124,7 @@ describe.skipIf(found.path === null)('s3', () => {
     });
   });
 
-  test('an object says what it is', async () => {
+  test('an object has its metadata', async () => {
     await using datasource = await open();
     await datasource.execute({ operation: 'putObject', key: 'typed', body: 'a,b', contentType: 'text/csv' });
 
@@ -134,7 +137,7 @@ describe.skipIf(found.path === null)('s3', () => {
     });
   });
 
-  test('what is not there, is too large or is no text is said', async () => {
+  test('a missing object, one too large and one that is no text have different errors', async () => {
     await using datasource = await open();
     await expect(datasource.execute({ operation: 'getObject', key: 'none' })).rejects.toMatchObject({
       code: 'UPSTREAM_FAILED',
@@ -165,7 +168,7 @@ describe.skipIf(found.path === null)('s3', () => {
     await datasource.execute({ operation: 'deleteObject', key: 'huge' });
   });
 
-  test('a list of 2,500 objects comes page by page, up to what is wanted', async () => {
+  test('a list of 2,500 objects is read page by page, up to the requested number', async () => {
     await using datasource = await open({ bucket: 'many' });
     const names = Array.from({ length: 2_500 }, (_, index) => `n/${String(index).padStart(4, '0')}`);
     await server.fill('many', names);
@@ -186,7 +189,7 @@ describe.skipIf(found.path === null)('s3', () => {
     expect(keysOf({ data: streamed })).toEqual(names);
   });
 
-  test('it can be looked through: buckets, folders, objects', async () => {
+  test('buckets, folders and objects can be browsed', async () => {
     await using datasource = await open({ bucket: '' });
     for (const key of ['a/b/c', 'a/d', 'e', 'f%20/ü/x'])
       await datasource.execute({ operation: 'putObject', bucket: 'other', key, body: 'x' });
@@ -205,7 +208,7 @@ describe.skipIf(found.path === null)('s3', () => {
     await expect(datasource.execute({ operation: 'listObjects' })).rejects.toMatchObject({ message: /^bucket: / });
   });
 
-  test('a wrong secret, host or certificate is told apart, without the secret', async () => {
+  test('a wrong secret, host and certificate have different errors, without the secret', async () => {
     await using silent = await startTCP();
     await using front = await startTLSFront(server.port);
     for (const bucket of ['', 'files']) {
@@ -233,7 +236,7 @@ describe.skipIf(found.path === null)('s3', () => {
     await expect(waiting.connection.test(AbortSignal.timeout(200))).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
-  test('many at once, and again after the server was killed', { timeout: 120_000 }, async () => {
+  test('many concurrent requests are answered, also after the server was killed', { timeout: 120_000 }, async () => {
     await using datasource = await open();
     const query = { operation: 'putObject', key: 'kept', body: 'still here' };
     await Promise.all(Array.from({ length: 20 }, () => datasource.execute(query)));
@@ -254,7 +257,7 @@ describe.skipIf(found.path === null)('s3', () => {
   });
 });
 
-describe('a server that means no good', () => {
+describe('a malicious server', () => {
   const bomb = `<!DOCTYPE a [<!ENTITY a "${'x'.repeat(1_000)}">${Array.from(
     { length: 9 },
     (_, n) => `<!ENTITY ${'abcdefghij'[n + 1]} "${`&${'abcdefghij'[n]};`.repeat(10)}">`,
@@ -275,7 +278,7 @@ describe('a server that means no good', () => {
       'a key that decodes to nothing',
       '<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%ff</Key></Contents></ListBucketResult>',
     ],
-  ])('answers a list with %s', async (_name, body) => {
+  ])('may answer a list with %s', async (_name, body) => {
     await using server = await startHTTP((_request, response) => void response.end(body));
     await using datasource = await openDatasource(s3, { ...keys, endpoint: server.origin });
 
@@ -285,7 +288,7 @@ describe('a server that means no good', () => {
     });
   });
 
-  test('has a list without end', async () => {
+  test('may send a list without end', async () => {
     let page = 0;
     const list = (token: string) =>
       `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${token}</NextContinuationToken></ListBucketResult>`;
@@ -303,7 +306,7 @@ describe('a server that means no good', () => {
     }
   });
 
-  test('sends a body without end, or redirects', async () => {
+  test('may send a body without end, or redirect', async () => {
     await using endless = await startHTTP((_request, response) => {
       const more = () => {
         while (!response.destroyed && response.write(Buffer.alloc(65_536)));
@@ -323,7 +326,7 @@ describe('a server that means no good', () => {
     }
   });
 
-  test('repeats what it was sent', async () => {
+  test('may repeat the secret', async () => {
     await using server = await startHTTP(({ headers }, response) => {
       response.writeHead(403, { 'content-type': 'application/xml' });
       response.end(`<Error><Code>${headers.authorization}</Code><Message>right-secret</Message></Error>`);
@@ -336,7 +339,7 @@ describe('a server that means no good', () => {
     expect(inspect(error, { depth: 9 })).not.toMatch(/right-secret|Signature/);
   });
 
-  test('sees that nobody waits any more', async () => {
+  test('sees the connection end on an abort', async () => {
     await using server = await startHTTP(() => new Promise(() => undefined));
     await using datasource = await openDatasource(s3, { ...keys, endpoint: server.origin });
     const stop = new AbortController();
@@ -349,7 +352,7 @@ describe('a server that means no good', () => {
   });
 });
 
-test('buckets of Amazon are hosts, where their certificate covers the name', async () => {
+test('buckets of Amazon are host names, if their certificate covers the name', async () => {
   const asked: string[] = [];
   const outbound = {
     ...createOutbound({ allow: [] }),

@@ -18,7 +18,7 @@ interface Mail {
   text: string;
 }
 
-/** A mail server that keeps what it is given. */
+/** A mail server that stores what it receives. */
 async function startMail(options: SMTPServerOptions = {}) {
   const mails: Mail[] = [];
   let ended = 0;
@@ -81,7 +81,7 @@ const open = (port: number, changes: object = {}, more = {}) =>
     more,
   );
 
-test.each(['starttls', 'tls', 'none'])('a mail arrives as it was written, with %s', async (security) => {
+test.each(['starttls', 'tls', 'none'])('a mail arrives unchanged, with %s', async (security) => {
   await using server = await startMail({ secure: security === 'tls' });
   await using mail = await open(server.port, { security });
   await mail.test();
@@ -118,7 +118,7 @@ test.each(['starttls', 'tls', 'none'])('a mail arrives as it was written, with %
   expect(data).toMatchObject({ accepted: expect.arrayContaining(['zoe@example.com']), rejected: [] });
 });
 
-test('the same work has the same Message-ID, other work another', async () => {
+test('attempts of the same work have the same Message-ID, other work has another', async () => {
   await using server = await startMail();
   await using mail = await open(server.port);
   const idOf = async (idempotencyKey: string | null) =>
@@ -130,7 +130,7 @@ test('the same work has the same Message-ID, other work another', async () => {
   expect(new Set([first, other, none]).size).toBe(3);
 });
 
-test('no value brings another header, recipient, command or file', async () => {
+test('no value adds a header, recipient, command or file', async () => {
   await using server = await startMail();
   await using mail = await open(server.port);
   const bad: [object, string][] = [
@@ -159,7 +159,7 @@ test('no value brings another header, recipient, command or file', async () => {
   expect(server.mails.map(({ to }) => to)).toEqual([['a@example.com']]);
 });
 
-test('a wrong password, host, certificate or port is told apart, without the secret', async () => {
+test('a wrong password, host, certificate and port have different errors, without the secret', async () => {
   await using server = await startMail();
   await using plain = await startMail({ disabledCommands: ['STARTTLS'] });
   await using silent = await startTCP((socket) => socket.end('554 go away\r\n'));
@@ -179,7 +179,7 @@ test('a wrong password, host, certificate or port is told apart, without the sec
   }
 });
 
-test('what the server does not take is said with its status', async () => {
+test('a refusal of the server is reported with its status', async () => {
   await using server = await startMail({
     onRcptTo: ({ address }, _session, done) =>
       address.startsWith('no') ? done(Object.assign(new Error('no such mailbox'), { responseCode: 550 })) : done(),
@@ -196,7 +196,7 @@ test('what the server does not take is said with its status', async () => {
   });
 });
 
-test('a connection that ends after the message began leaves the outcome open, and it is not tried again', async () => {
+test('a connection lost after the message began leaves the outcome unknown, and is not retried', async () => {
   await using server = await startMail({ onData: (stream) => stream.on('end', () => stream.emit('cut')).resume() });
   await using mail = await open(server.port);
 
@@ -206,7 +206,7 @@ test('a connection that ends after the message began leaves the outcome open, an
   await expect.poll(() => server.ended()).toBe(1);
 });
 
-test('a server that says nothing takes no longer than the caller waits, and sees the connection end', async () => {
+test('a silent server holds the caller no longer than its time limit, and sees the connection end', async () => {
   await using silent = await startTCP();
   await using mail = await open(silent.port, { security: 'none' });
 
@@ -217,7 +217,7 @@ test('a server that says nothing takes no longer than the caller waits, and sees
   });
 });
 
-test('ten at once arrive, and mail goes out again when the server is back', async () => {
+test('ten concurrent mails arrive, and mail is sent again when the server is back', async () => {
   const first = await startMail();
   await using mail = await open(first.port, { security: 'none' });
   await Promise.all(Array.from({ length: 10 }, (_, n) => mail.execute({ to: `n${n}@example.com` })));

@@ -27,7 +27,7 @@ function aDatabase(sql: string): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-test-'));
   const path = join(folder, 'a.db');
   const database = new DatabaseSync(path);
-  // A database that was in use like this wants files beside it unless it is opened as one that never changes.
+  // A database in this mode needs files beside it, unless it is opened as immutable.
   database.exec(`pragma journal_mode = wal; ${sql}`);
   database.close();
   const bytes = readFileSync(path);
@@ -35,11 +35,11 @@ function aDatabase(sql: string): Buffer {
   return bytes;
 }
 
-/** The largest sum there is to be waited for. */
+/** A query that runs longer than any time limit here. */
 const endless = 'with recursive c(n) as (select 1 union all select n + 1 from c) select max(n) from c';
 
 describe('a query', () => {
-  test('has rows with every type there is', async () => {
+  test('returns values of every type', async () => {
     await datasource.test();
 
     const { data, columns } = await datasource.execute({ query: 'select * from item order by id' });
@@ -57,7 +57,7 @@ describe('a query', () => {
     ]);
   });
 
-  test('has its values bound with their types', async () => {
+  test('binds its values with their types', async () => {
     const inputs = { n: 2, x: 1.5, t: "'; drop table item; --", yes: true, none: null, list: [1, 2, 7], o: { a: 1 } };
     const { data } = await datasource.execute(
       {
@@ -73,11 +73,11 @@ describe('a query', () => {
     ]);
   });
 
-  test('has columns of one name under two', async () => {
+  test('renames the second of two columns with one name', async () => {
     expect((await datasource.execute({ query: 'select 1 as a, 2 as a' })).data).toEqual([{ a: 1, a_2: 2 }]);
   });
 
-  test('has no more rows than are wanted, of a million', async () => {
+  test('of a million rows returns the requested number', async () => {
     const query = 'with recursive c(n) as (select 1 union all select n + 1 from c limit 1000000) select n from c';
     const before = process.memoryUsage.rss();
 
@@ -87,7 +87,7 @@ describe('a query', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
   });
 
-  test('that is wrong has an error in the words of SQLite', async () => {
+  test('that is invalid has the error of SQLite', async () => {
     await expect(datasource.execute({ query: 'select * from nope' })).rejects.toMatchObject({
       code: 'DB_ERROR',
       message: 'no such table: nope',
@@ -105,7 +105,7 @@ describe('a query', () => {
   });
 });
 
-describe('nothing but reading', () => {
+describe('reading only', () => {
   test.each([
     "insert into item (name) values ('x')",
     'update item set name = null',
@@ -122,12 +122,12 @@ describe('nothing but reading', () => {
     'pragma hard_heap_limit = 0',
     "select load_extension('/lib/x86_64-linux-gnu/libc.so.6')",
     'begin',
-  ])('is let through: %s', async (query) => {
+  ])('allows no other statement: %s', async (query) => {
     await expect(datasource.execute({ query })).rejects.toMatchObject({ code: 'DB_ERROR' });
   });
 
   test.each(["select readfile('/etc/passwd')", "select writefile('/tmp/x', 'x')", "select edit('x')"])(
-    'is known: %s',
+    'allows no function of the file system: %s',
     async (query) => {
       await expect(datasource.execute({ query })).rejects.toMatchObject({
         message: expect.stringContaining('no such function'),
@@ -135,7 +135,7 @@ describe('nothing but reading', () => {
     },
   );
 
-  test('a second statement is refused, a comment is none', async () => {
+  test('a second statement is refused, and a comment is not one', async () => {
     for (const query of ['select 1; drop table item', 'select 1;/**/select 2', 'select 1; -- no\n select 2'])
       await expect(datasource.execute({ query })).rejects.toThrow('query: must be one statement');
     for (const query of [
@@ -150,7 +150,7 @@ describe('nothing but reading', () => {
   });
 });
 
-describe('a query that takes long', () => {
+describe('a query that runs long', () => {
   test('ends at its time limit, with its process, and the next one is answered', async () => {
     const began = performance.now();
 
@@ -164,12 +164,12 @@ describe('a query that takes long', () => {
     expect((await datasource.execute({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
   });
 
-  test('leaves room for others, and one that waits can be called off', async () => {
+  test('lets others run, and can be aborted while it waits', async () => {
     const stop = new AbortController();
     const busy = [1, 2].map(() => datasource.execute({ query: endless }, {}, { signal: stop.signal }));
     const settled = Promise.allSettled(busy);
     try {
-      // Until both have their processes.
+      // Waits until both have their processes.
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       const third = datasource.execute({ query: 'select 1' }, {}, { signal: AbortSignal.timeout(300) });
       await expect(third).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -181,7 +181,7 @@ describe('a query that takes long', () => {
     expect((await datasource.execute({ query: 'select 1 as a' })).data).toEqual([{ a: 1 }]);
   });
 
-  test('or much memory has an error, and the next one is answered', async () => {
+  test('or uses much memory has an error, and the next one is answered', async () => {
     await expect(
       datasource.execute(
         { query: 'select length(hex(zeroblob(400000000)))' },
@@ -195,20 +195,20 @@ describe('a query that takes long', () => {
   });
 });
 
-test('a file that is damaged has an error', async () => {
+test('a damaged file has an error', async () => {
   const damaged = Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(5_000, 0x41)]);
   await using broken = await world.open(sqlite, { fileInfo: await world.upload('x.db', damaged) });
 
   await expect(broken.test()).rejects.toMatchObject({ code: 'DB_ERROR', message: 'file is not a database' });
 });
 
-test('a file of another kind is no database', async () => {
+test('a file of another kind is refused', async () => {
   await using other = await world.open(sqlite, { fileInfo: await world.upload('x.csv', 'a,b\n1,2\n') });
 
   await expect(other.test()).rejects.toMatchObject({ code: 'DB_ERROR', message: 'file is not a database' });
 });
 
-test('tables, views and their columns can be looked through', async () => {
+test('tables, views and their columns can be browsed', async () => {
   const browse = async (...path: string[]) => datasource.connection.browse?.(path, AbortSignal.timeout(10_000));
 
   expect(await browse()).toEqual([

@@ -21,7 +21,7 @@ function open(tenantID: string): Promise<OpenedDatasource> {
   return openDatasource(tenantdb, {}, { tenantID, tenantDatabases: place.databases });
 }
 
-/** With a database of its own, or with the one behind a URL. */
+/** A tenant with a database of its own, or with the one of a URL. */
 async function aTenant(url?: string): Promise<OpenedDatasource> {
   const id = newID();
   const secrets = createKeyRing(place.deployment.config.secrets.keys);
@@ -39,7 +39,7 @@ async function single(datasource: OpenedDatasource, query: string, inputs: JsonO
 
 const nameOf = (datasource: OpenedDatasource) => single(datasource, 'select current_database()');
 
-test('is there without a word about it', async () => {
+test('works without any options', async () => {
   await own.test();
 
   expect(await own.execute({ query: 'select {{inputs.n}}::numeric(10, 2) as n' }, { n: '1.5' })).toEqual({
@@ -49,7 +49,7 @@ test('is there without a word about it', async () => {
   });
 });
 
-test('answers with types as they were declared', async () => {
+test('returns values with their declared types', async () => {
   await own.execute({ query: 'create table declared (amount numeric(10,2), word varchar(20), at timestamptz(3))' });
 
   const { columns } = await own.execute({ query: 'select * from declared' });
@@ -75,25 +75,25 @@ test.each<[string, Json, Json]>([
   ['int[]', [1, null, 3], [1, null, 3]],
   ['text[]', ['a"b', 'c\\d', 'NULL', null, ''], ['a"b', 'c\\d', 'NULL', null, '']],
   ['text', null, null],
-])('a value for %s goes in and comes out: %j', async (type, value, read) => {
+])('a value for %s is read as it was written: %j', async (type, value, read) => {
   expect(await single(own, `select {{inputs.v}}::${type} as v`, { v: value })).toEqual(read);
 });
 
-test('bytes and what has no number in JSON', async () => {
+test('bytes and special numbers have a form in JSON', async () => {
   expect((await own.execute({ query: `select '\\x00ff10'::bytea as b, 'NaN'::float8 as n, null as x` })).data).toEqual([
     { b: 'AP8Q', n: 'NaN', x: null },
   ]);
 });
 
-test('a mistake is told with the server’s code and the line', async () => {
+test("an error has the server's code and the line", async () => {
   await expect(own.execute({ query: 'select 1,\n nothing' })).rejects.toMatchObject({
     code: 'DB_ERROR',
     details: { postgres_code: '42703', line: 2 },
   });
 });
 
-describe('whose database it is', () => {
-  test('each tenant’s own, at the same time and with the same words', async () => {
+describe('the database', () => {
+  test("is each tenant's own, for concurrent queries with the same names", async () => {
     const tenants = [await aTenant(), await aTenant(), await aTenant()];
     await Promise.all(
       tenants.map(async (each, n) => {
@@ -110,7 +110,7 @@ describe('whose database it is', () => {
     expect(new Set(await Promise.all(tenants.map(nameOf))).size).toBe(3);
   });
 
-  test('the one that the tenant has brought', async () => {
+  test('is the one that the tenant has configured', async () => {
     await using brought = await freshDatabase();
     const datasource = await aTenant(brought.url);
 
@@ -118,18 +118,18 @@ describe('whose database it is', () => {
     expect(await nameOf(datasource)).toBe(new URL(brought.url).pathname.slice(1));
   });
 
-  test('is not told by what has no such tenant', async () => {
+  test('of an unknown tenant is not found', async () => {
     await expect((await open(newID())).test()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });
 
-test('the time limit is the query’s, whatever the role has for itself', async () => {
+test('the time limit of a query overrides the setting of the role', async () => {
   expect(await single(own, `select current_setting('statement_timeout')`)).toBe('61min');
   await place.use((client) => client.query(`set statement_timeout = '1ms'`));
   expect(await single(own, `select current_setting('statement_timeout')`)).toBe('61min');
 });
 
-test('nothing that a query leaves behind reaches the next, nor what else works there', async () => {
+test('no state of a query reaches the next query or other work on the database', async () => {
   for (const query of ['begin', "set timezone = 'Asia/Tokyo'", 'create temp table left_behind as select 1'])
     await own.execute({ query });
 
@@ -142,7 +142,7 @@ test('nothing that a query leaves behind reaches the next, nor what else works t
   expect(found).toEqual([{ zone: 'UTC', temporary: null }]);
 });
 
-describe('stopping', () => {
+describe('an early end', () => {
   async function working(mark: string): Promise<number> {
     const { rows } = await place.deployment.pool.query(
       "select count(*)::int as n from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and query like $1",
@@ -158,20 +158,20 @@ describe('stopping', () => {
     answer.catch(() => undefined);
     await eventually(async () => expect(await working(mark)).toBe(1));
 
-    stop.abort(new Error('nobody waits'));
+    stop.abort(new Error('client disconnected'));
 
-    await expect(answer).rejects.toThrow('nobody waits');
+    await expect(answer).rejects.toThrow('client disconnected');
     await eventually(async () => expect(await working(mark)).toBe(0), 1_000);
     expect(await single(own, 'select 1')).toBe(1);
   });
 
-  test('a time limit is told as one', async () => {
+  test('a time limit is reported as a timeout', async () => {
     const answer = own.execute({ query: 'select pg_sleep(60)' }, {}, { signal: AbortSignal.timeout(200) });
 
     await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'timeout' } });
   });
 
-  test('a connection that is ended in the middle loses what is under way, and nothing else', async () => {
+  test('a connection that is ended by the server fails only queries in progress', async () => {
     const mark = newID();
     const answer = own.execute({ query: `select pg_sleep(60) /* ${mark} */` });
     answer.catch(() => undefined);
@@ -186,7 +186,7 @@ describe('stopping', () => {
   });
 });
 
-test('what there is can be looked through, and a query explained', async () => {
+test('the structure can be browsed, and a query explained', async () => {
   await own.execute({ query: 'create table browsed (id bigint primary key)' });
   const { browse, explain } = own.connection;
   const signal = AbortSignal.timeout(10_000);

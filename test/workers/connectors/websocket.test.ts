@@ -35,7 +35,7 @@ async function open(onMessage: (socket: WebSocket, text: string) => void, option
 
 const echo = (socket: WebSocket, text: string) => socket.send(text);
 
-test('a message has its values, and its answer is the result', async () => {
+test('a message has its values, and the reply is the result', async () => {
   await using opened = await open(echo);
   await opened.datasource.test();
   const inputs = { t: '"}x' };
@@ -47,7 +47,7 @@ test('a message has its values, and its answer is the result', async () => {
   await eventually(() => expect(opened.server.clients.size).toBe(0));
 });
 
-test('bytes are base64, and nothing is waited for that is not wanted', async () => {
+test('bytes are read as base64, and no reply is awaited unless requested', async () => {
   const seen: string[] = [];
   await using opened = await open((socket, text) => {
     seen.push(text);
@@ -59,7 +59,7 @@ test('bytes are base64, and nothing is waited for that is not wanted', async () 
   expect(seen).toEqual(['1', '2']);
 });
 
-test('an answer that does not come is waited for no longer than allowed, and the server notices', async () => {
+test('a missing reply is awaited up to the time limit, and the server sees the end', async () => {
   await using opened = await open(() => undefined, { timeout: 1 });
 
   await expect(opened.datasource.execute({ message: '1' })).rejects.toMatchObject({ details: { reason: 'timeout' } });
@@ -70,7 +70,7 @@ test('an answer that does not come is waited for no longer than allowed, and the
   await eventually(() => expect(opened.server.clients.size).toBe(0));
 });
 
-test('a server that hangs up, says no or says too much', async () => {
+test('a server that hangs up, refuses or sends too much is an error', async () => {
   await using hanging = await open((socket) => socket.close());
   await expect(hanging.datasource.execute({ message: '1' })).rejects.toMatchObject({ details: { reason: 'lost' } });
   await using refusing = await open(echo, {}, 'another');
@@ -79,7 +79,7 @@ test('a server that hangs up, says no or says too much', async () => {
   await expect(shouting.datasource.execute({ message: '1' })).rejects.toThrow(/more than 10 MB/);
 });
 
-test('a redirect is not followed, and an address that is not allowed not asked', async () => {
+test('a redirect is not followed, and a disallowed address is not contacted', async () => {
   await using server = await startHTTP((_request, response) => void response.writeHead(302, { location: '/x' }).end());
   await using moved = await openDatasource(websocket, { url: `ws://127.0.0.1:${server.port}/` });
   await expect(moved.test()).rejects.toMatchObject({ details: { reason: 'refused' } });
@@ -93,7 +93,7 @@ test('a redirect is not followed, and an address that is not allowed not asked',
   expect(server.seen).toHaveLength(1);
 });
 
-test('an encrypted server is verified, unless it is said not to be', async () => {
+test('the certificate of a server is verified, unless that is turned off', async () => {
   const https = createServer(selfSigned);
   const server = new WebSocketServer({ server: https });
   server.on('connection', (socket) => socket.on('message', (message) => socket.send(String(message))));

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
 
-/** Runs held by a lease of the test's own, and a committer that writes for it. */
+/** Runs held by a lease of the test, and a committer that writes for it. */
 async function hold(count: number) {
   const leaseID = newID();
   const ids = Array.from({ length: count }, () => newID());
@@ -88,7 +88,7 @@ function asHeld(id: string): HeldRun {
   };
 }
 
-test('one poisoned, one stale and one locked run among fifty: the others commit, and each of the three meets its own end', async () => {
+test('of fifty runs one is invalid, one stale and one locked: the others commit, and each of the three is handled', async () => {
   const { held, committer, committed, fenced, refused, step } = await hold(50);
   const [poisoned, stale, locked, ...others] = held as [HeldRun, HeldRun, HeldRun, ...HeldRun[]];
   await deployment.pool.query('update workflow_instance set epoch = 2 where id = $1', [stale.id]);
@@ -108,13 +108,13 @@ test('one poisoned, one stale and one locked run among fifty: the others commit,
   expect(committed.map(({ run }) => run)).toContain(locked);
 });
 
-test('a batch that is sent again changes nothing', async () => {
+test('a repeated batch changes nothing', async () => {
   const { held, committer, committed, fenced, step } = await hold(5);
   for (const run of held) step(run);
   await committer.idle();
   expect(committed).toHaveLength(5);
 
-  // As if the first answer had been lost: the same steps from the same seq.
+  // The same steps from the same seq, as after a lost answer.
   for (const run of held) {
     run.seq = 0;
     step(run);
@@ -130,7 +130,7 @@ test('a batch that is sent again changes nothing', async () => {
   expect(rows[0]?.n).toBe(5);
 });
 
-test('a holder whose lease is another cannot write', async () => {
+test('a holder with another lease cannot write', async () => {
   const { held, committer, committed, fenced, step } = await hold(1);
   const [run] = held as [HeldRun];
   await deployment.pool.query('update workflow_instance set held_by = $2 where id = $1', [run.id, newID()]);
@@ -142,7 +142,7 @@ test('a holder whose lease is another cannot write', async () => {
   expect(fenced).toEqual([run.id]);
 });
 
-test('parking and waking at the same moment loses no wake, a thousand times', async () => {
+test('concurrent parking and waking loses no wake, a thousand times', async () => {
   const { held, committer, committed, leaseID } = await hold(1000);
   const races = held.map(async (run) => {
     run.step.release = 'park';

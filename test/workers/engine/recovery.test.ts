@@ -4,7 +4,7 @@ import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
 
-/** Each test leaves the rows as a crash between two statements of the protocol would, and then lets a worker find them. */
+/** Each test leaves the rows as a crash between two statements of the protocol would, and then starts a worker. */
 describe('after a crash at any point', () => {
   let deployment: Deployment;
   let versionID: string;
@@ -43,7 +43,7 @@ describe('after a crash at any point', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
   }
 
-  test('accepted, never handed over', async () => {
+  test('a run that was accepted and not handed over completes', async () => {
     const id = await accepted();
     expect(await deployment.read(id)).toMatchObject({ status: 'PENDING' });
 
@@ -52,7 +52,7 @@ describe('after a crash at any point', () => {
     await completes(id);
   });
 
-  test('locked by somebody at the moment of the hand-over: it waits for them, and not for the sweep', async () => {
+  test('a run whose row is locked at the hand-over is handed over after the lock, not by the sweep', async () => {
     const id = await accepted();
     const leaseID = newID();
     await deployment.pool.query(
@@ -75,7 +75,7 @@ describe('after a crash at any point', () => {
     await completes(id);
   });
 
-  test('marked as handed over, the job never added', async () => {
+  test('a run that was marked as handed over without a job completes', async () => {
     const id = await accepted();
     await deployment.pool.query(
       `update workflow_instance set dispatched_at = now() - interval '11 seconds' where id = $1`,
@@ -87,7 +87,7 @@ describe('after a crash at any point', () => {
     await completes(id);
   });
 
-  test('claimed, and the worker gone before it did anything', async () => {
+  test('a claimed run of a dead worker completes', async () => {
     const id = await accepted();
     const dead = newID();
     await deployment.pool.query(
@@ -105,7 +105,7 @@ describe('after a crash at any point', () => {
     expect(await deployment.read(id)).toMatchObject({ epoch: 3 });
   });
 
-  test('a node was in flight: it runs again, what was finished does not', async () => {
+  test('a node in flight runs again, and finished nodes do not', async () => {
     const id = await accepted();
     const dead = newID();
     await deployment.pool.query(
@@ -129,7 +129,7 @@ describe('after a crash at any point', () => {
     ).toEqual(['RUNNING 1', 'RUNNING 2', 'SUCCESS 2']);
   });
 
-  test('a run that loses its worker three times, alone, fails and says on which node', async () => {
+  test('a run that loses its worker three times, alone, fails and names the node', async () => {
     const id = await accepted();
     await deployment.pool.query(
       `update workflow_instance set status = 'RUNNING', epoch = 5, losses = 2, alone = true, held_by = $2, ready_at = null, seq = 1 where id = $1`,
@@ -150,7 +150,7 @@ describe('after a crash at any point', () => {
     );
   });
 
-  test('a loss beside others, after the first, is not held against the run', async () => {
+  test('losing the worker together with other runs does not count, after the first time', async () => {
     const id = await accepted();
     await deployment.pool.query(
       `update workflow_instance set status = 'RUNNING', epoch = 5, losses = 2, alone = false, held_by = $2, ready_at = null, seq = 1 where id = $1`,
@@ -166,7 +166,7 @@ describe('after a crash at any point', () => {
     await completes(id);
   });
 
-  test('the child ended and the parent was never woken', async () => {
+  test('a parent whose child ended without waking it completes', async () => {
     const child = await deployment.saveWorkflow(
       graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
     );
@@ -202,7 +202,7 @@ describe('after a crash at any point', () => {
     await completes(parent);
   });
 
-  test('the parent was cancelled and its children were not', async () => {
+  test('children of a cancelled parent are cancelled', async () => {
     const parent = await accepted();
     const childRun = newID();
     await deployment.pool.query(
@@ -235,7 +235,7 @@ describe('after a crash at any point', () => {
     expect(rows).toEqual([]);
   });
 
-  test('two refillers at once hand over each run once', async () => {
+  test('two concurrent refills hand over each run once', async () => {
     const worker = await work();
     const ids = await deployment.runs.acceptMany(Array.from({ length: 300 }, () => deployment.newRun(versionID)));
     await Promise.all([deployment.runs.refill(), worker.runs.refill(), deployment.runs.refill()]);
@@ -249,7 +249,7 @@ describe('after a crash at any point', () => {
     expect(rows).toEqual([{ status: 'COMPLETED', epoch: 1, n: 300 }]);
   });
 
-  test('a lease that others have ended is begun anew, and what it held runs to its end elsewhere or here', async () => {
+  test('a worker whose lease was ended takes a new one, and its run completes in some worker', async () => {
     const worker = await work();
     const version = await deployment.saveVersion(
       graph({ start: { type: 'start' }, wait: { type: 'delay', delaySeconds: 1, delayMs: 900 }, after: noop }, [
@@ -268,8 +268,8 @@ describe('after a crash at any point', () => {
   });
 });
 
-describe('the rule for the start of the service', () => {
-  test('RUNNING without a sign of life for longer than the window fails; PENDING and WAITING do not', async () => {
+describe('stale runs at the start of the service', () => {
+  test('a run RUNNING without a heartbeat for longer than the window fails; PENDING and WAITING ones do not', async () => {
     await using deployment = await startDeployment({ STALE_WORKFLOW_WINDOW: '300' });
     const versionID = await deployment.saveVersion(noops(1));
     const [stale, fresh, pending] = (await deployment.runs.acceptMany(

@@ -44,7 +44,7 @@ const rows: Record<Table, string> = {
 
 async function add(table: Table, ageMs: number): Promise<void> {
   const { pool, tenantID } = deployment;
-  // The types of parameters in expressions are not inferred.
+  // Postgres does not infer the types of parameters in expressions.
   const typed = rows[table]
     .replaceAll('$2', '$2::timestamptz')
     .replaceAll('$1', '$1::uuid')
@@ -74,7 +74,7 @@ test.each(Object.entries(retentions))('%s is kept for its period and no longer',
   for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
 });
 
-test('a version stays for as long as a workflow or a run has it', async () => {
+test('a version is kept as long as a workflow or a run uses it', async () => {
   const { pool, runs, tenantID } = deployment;
   await pool.query('delete from workflow_version');
   const { versionID } = await deployment.saveWorkflow({ nodes: [], edges: [] });

@@ -19,7 +19,7 @@ describe('a run, from acceptance to its end', () => {
     return { instanceID, row: await deployment.read(instanceID), events: await deployment.events(instanceID) };
   }
 
-  test('a chain runs in order and every change has the next number', async () => {
+  test('a chain runs in order and every event has the next number', async () => {
     const { row, events } = await run(noops(3));
 
     expect(row.status).toBe('COMPLETED');
@@ -37,7 +37,7 @@ describe('a run, from acceptance to its end', () => {
     ]);
   });
 
-  test('code sees the input and earlier outputs, and the end says what the run answers', async () => {
+  test('code reads the input and earlier outputs, and the end node sets the output of the run', async () => {
     const { row } = await run(
       graph(
         {
@@ -54,7 +54,7 @@ describe('a run, from acceptance to its end', () => {
     expect(row).toMatchObject({ status: 'COMPLETED', output: { answer: 42 } });
   });
 
-  test('branches run side by side and a join waits for those that can still come', async () => {
+  test('branches run concurrently and a join waits for those still alive', async () => {
     const { row, events } = await run(
       graph({ start: { type: 'start' }, a: noop, b: noop, never: noop, join: noop }, [
         'start>a',
@@ -71,7 +71,7 @@ describe('a run, from acceptance to its end', () => {
     expect(events.some(({ node_id }) => node_id === 'never')).toBe(false);
   });
 
-  test('a failing node fails the run, and the error says which node and why', async () => {
+  test('a failing node fails the run, and the error names the node and the reason', async () => {
     const { row } = await run(
       graph({ start: { type: 'start' }, bad: code('throw new Error("no luck")') }, ['start>bad']),
     );
@@ -80,7 +80,7 @@ describe('a run, from acceptance to its end', () => {
     expect(row.error?.message).toContain('no luck');
   });
 
-  test('a connected error exit is taken instead', async () => {
+  test('a connected error exit is taken instead of failing', async () => {
     const { row } = await run(
       graph(
         {
@@ -95,7 +95,7 @@ describe('a run, from acceptance to its end', () => {
     expect(row).toMatchObject({ status: 'COMPLETED', output: { value: null } });
   });
 
-  test('a failing node is tried again as often as its policy says', async () => {
+  test('a failing node is retried as often as its policy says', async () => {
     const { row, events } = await run(
       graph(
         { start: { type: 'start' }, bad: code('throw new Error("again")', { retryLimit: 2, retryDelaySeconds: 0 }) },
@@ -127,7 +127,7 @@ describe('a run, from acceptance to its end', () => {
     expect(events.find(({ node_id }) => node_id === 'off')).toMatchObject({ status: 'SKIPPED' });
   });
 
-  test('a step that is ready at once, and steps of branches side by side, never meet in two statements', async () => {
+  test('steps that are ready at once and steps of parallel branches are never in two statements', async () => {
     const off = { ...code('throw new Error("never")'), isDisabled: true };
     const versionID = await deployment.saveVersion(
       graph({ start: { type: 'start' }, a: off, b: noop, c: off, d: noop, e: off, end: { type: 'end' } }, [
@@ -152,7 +152,7 @@ describe('a run, from acceptance to its end', () => {
     expect(rows).toEqual([{ status: 'COMPLETED', epoch: 1, n: 300 }]);
   });
 
-  test('a short delay is sat out', async () => {
+  test('a short delay is waited for in the worker', async () => {
     const { row, events } = await run(
       graph({ start: { type: 'start' }, wait: { type: 'delay', delayMs: 50 }, end: { type: 'end' } }, [
         'start>wait',
@@ -164,7 +164,7 @@ describe('a run, from acceptance to its end', () => {
     expect(events.find(({ status }) => status === 'SUSPENDED')).toMatchObject({ node_id: 'wait' });
   });
 
-  test('a long delay parks the run: nobody holds it, and it goes on when the time has come', async () => {
+  test('a long delay parks the run without a holder, and the run continues when it is over', async () => {
     const versionID = await deployment.saveVersion(
       graph(
         { start: { type: 'start' }, wait: { type: 'delay', delaySeconds: 2, delayMs: 500 }, end: { type: 'end' } },
@@ -182,7 +182,7 @@ describe('a run, from acceptance to its end', () => {
     });
   });
 
-  test('a sub-workflow is a run of its own whose outputs come back', async () => {
+  test('a sub-workflow is a run of its own and returns its outputs', async () => {
     const child = await deployment.saveWorkflow(
       graph(
         {
@@ -212,7 +212,7 @@ describe('a run, from acceptance to its end', () => {
     expect(row).toMatchObject({ status: 'COMPLETED', output: { result: 42 } });
   });
 
-  test('a failing sub-workflow fails its parent with what it said', async () => {
+  test('a failing sub-workflow fails its parent with its error', async () => {
     const child = await deployment.saveWorkflow(
       graph({ start: { type: 'start' }, bad: code('throw new Error("deep down")') }, ['start>bad']),
     );
@@ -226,7 +226,7 @@ describe('a run, from acceptance to its end', () => {
     expect(row.error?.message).toContain('deep down');
   });
 
-  test('an input that a sub-workflow cannot take is named as in the config of its node', async () => {
+  test('an input that a sub-workflow refuses is named by its path in the config of the node', async () => {
     const child = await deployment.saveWorkflow(
       graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
       { inputDefinitions: [{ key: 'n', type: 'number', required: true }] },
@@ -240,7 +240,7 @@ describe('a run, from acceptance to its end', () => {
     });
   });
 
-  test('a sub-workflow that takes longer than its node may is ended, and the node fails', async () => {
+  test('a sub-workflow that exceeds the time limit of its node is ended, and the node fails', async () => {
     const child = await deployment.saveWorkflow(
       graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']),
     );
@@ -257,7 +257,7 @@ describe('a run, from acceptance to its end', () => {
     expect(rows).toEqual([{ status: 'FAILED' }]);
   });
 
-  test('code that waits for its turn in the sandbox has not had its time yet', async () => {
+  test('the time limit of code begins when it gets its turn in the sandbox', async () => {
     const busy = code('const end = Date.now() + 400; while (Date.now() < end); return 1;', { timeoutSeconds: 1 });
     const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, busy }, ['start>busy']));
     const accepted = await Promise.all(
@@ -269,11 +269,11 @@ describe('a run, from acceptance to its end', () => {
     for (const { instanceID } of accepted) expect((await deployment.read(instanceID)).status).toBe('COMPLETED');
   });
 
-  test('a sub-workflow is executed only for whoever may execute it at that moment', async () => {
+  test('a sub-workflow is executed only for a caller who may execute it at that moment', async () => {
     const child = await deployment.saveWorkflow(
       graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
     );
-    // Named by a template: nobody could check it when the graph was saved.
+    // Named by a template, so it could not be checked when the graph was saved.
     const versionID = await deployment.saveVersion(
       graph({ start: { type: 'start' }, call: { type: 'subWorkflow', childWorkflowID: '{{ctx.input.child}}' } }, [
         'start>call',
@@ -305,7 +305,7 @@ describe('a run, from acceptance to its end', () => {
     expect(allowed).toMatchObject({ status: 'COMPLETED' });
   });
 
-  test('an output that is too large, or that cannot be stored, fails its own run only', async () => {
+  test('an output that is too large or cannot be stored fails only its own run', async () => {
     const large = run(
       graph({ start: { type: 'start' }, big: code('return "x".repeat(6 * 1024 * 1024)') }, ['start>big']),
     );
@@ -346,7 +346,7 @@ describe('a run, from acceptance to its end', () => {
     expect(await deployment.runs.stop(deployment.tenantID, instanceID)).toBe('CANCELLED');
   });
 
-  test('another tenant cannot stop it', async () => {
+  test('another tenant cannot stop the run', async () => {
     const { instanceID } = await run(noops(1));
 
     expect(await deployment.runs.stop('00000000-0000-4000-8000-000000000000', instanceID)).toBeNull();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { startDeployment } from '../../support/deployment.ts';
 
-test('what operators did, their sessions and spent limits are kept for their time and no longer', async () => {
+test("operators' records, their sessions and expired limits are deleted after their periods", async () => {
   await using deployment = await startDeployment();
   const { pool } = deployment;
   const operatorID = newID();

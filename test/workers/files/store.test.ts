@@ -12,7 +12,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const table = (mark: string) => `${mark}\n`.repeat(500);
 
-test('a file is written once for all who want it, whole and for nobody else', async () => {
+test('a file is written once for concurrent readers, whole and readable by this user only', async () => {
   await using store = await createFileStore(world.cluster.context.pool);
   const { fileID } = await world.upload('a.csv', table('a'));
   const again = await world.upload('b.csv', table('a'));
@@ -26,7 +26,7 @@ test('a file is written once for all who want it, whole and for nobody else', as
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('the same bytes of another tenant are another copy, and not theirs to name', async () => {
+test('the same bytes of another tenant are a separate copy, which only that tenant can name', async () => {
   await using store = await createFileStore(world.cluster.context.pool);
   const other = await aTenant(world.cluster);
   const mine = await world.upload('a.csv', table('a'));
@@ -39,7 +39,7 @@ test('the same bytes of another tenant are another copy, and not theirs to name'
   expect(copy.path).not.toBe(held.path);
 });
 
-test('what nobody holds makes room, the one longest unused first', async () => {
+test('a full store deletes files not in use, the least recently used first', async () => {
   await using store = await createFileStore(world.cluster.context.pool, { maxBytes: 2_500 });
   const ids: string[] = [];
   for (const mark of ['1', '2', '3']) ids.push((await world.upload('a.csv', table(mark))).fileID);
@@ -51,12 +51,12 @@ test('what nobody holds makes room, the one longest unused first', async () => {
 
   await expect.poll(() => existsSync(second.path)).toBe(false);
   expect([existsSync(first.path), existsSync(third.path)]).toEqual([true, true]);
-  // It is brought again when it is wanted again.
+  // A deleted file is downloaded again when it is needed.
   using back = await hold(1);
   expect(readFileSync(back.path, 'utf8')).toBe(table('2'));
 });
 
-test('bytes that are not the ones that were uploaded are not given out', async () => {
+test('a file with other bytes than the uploaded ones is not given out', async () => {
   await using store = await createFileStore(world.cluster.context.pool);
   const { fileID } = await world.upload('a.csv', table('x'));
   await world.cluster.context.pool.query(`update tenant_file_chunk set bytes = 'y' where file_id = $1`, [fileID]);

@@ -71,7 +71,7 @@ test('every operator but the two for the sandbox has cases that hold and cases t
   }
 });
 
-test('what cannot be compared does not match', () => {
+test('values that cannot be compared do not match', () => {
   let deep: Json = [];
   for (let i = 0; i < 100_000; i += 1) deep = [deep];
 

@@ -35,7 +35,7 @@ function matched(id: string, label = id) {
 }
 
 describe('branches', () => {
-  test('the first that holds is taken', async () => {
+  test('the first branch that holds is taken', async () => {
     const branches = [
       { id: 'a', conditions: [no] },
       { id: 'b', label: 'B!', conditions: [yes] },
@@ -45,12 +45,12 @@ describe('branches', () => {
     expect(await run(branches)).toEqual(matched('b', 'B!'));
   });
 
-  test('the name serves where there is no label, and the id where there is neither', async () => {
+  test('a branch without a label is named by its name, or by its id', async () => {
     expect(await run([{ id: 'a', name: 'Name', conditions: [yes] }])).toEqual(matched('a', 'Name'));
     expect(await run([{ id: 'a', conditions: [yes] }])).toEqual(matched('a', 'a'));
   });
 
-  test('none holds: the default branch, by its configured name', async () => {
+  test('no branch holds: the default is taken, by its configured name', async () => {
     expect(await run([{ id: 'a', conditions: [no] }])).toEqual(unmatched);
     expect(await run([{ id: 'a', conditions: [no] }], { defaultBranch: 'else' })).toEqual({
       ...unmatched,
@@ -98,7 +98,7 @@ describe('regular expressions', () => {
     expect(await run([{ id: 'a', conditions }])).toEqual(holds ? matched('a') : unmatched);
   });
 
-  test('one that would never end counts as false after 5 s, and this process goes on meanwhile', async () => {
+  test('a pattern that never ends counts as false after 5 s, and does not block this process', async () => {
     let ticks = 0;
     const timer = setInterval(() => (ticks += 1), 10);
     const start = performance.now();
@@ -151,7 +151,7 @@ describe('expressions', () => {
   });
 });
 
-describe('what is not the condition’s fault is not an answer', () => {
+describe('a failure that the condition did not cause is an error, not an answer', () => {
   const conditions = [{ operator: 'expression', leftValue: 'true' }];
 
   test('a closed sandbox', async () => {
@@ -161,7 +161,7 @@ describe('what is not the condition’s fault is not an answer', () => {
     await expect(run([{ id: 'a', conditions }], { in: closed })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('an abort, whatever its reason', async () => {
+  test('an abort, with its reason', async () => {
     const abort = new AbortController();
     const reason = new AppError('NODE_TIMEOUT', 'the node took too long');
     const loop = [{ operator: 'expression', leftValue: '(() => { for (;;); })()' }];

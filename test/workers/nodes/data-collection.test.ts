@@ -13,7 +13,7 @@ function run(config: object, fact?: Fact) {
 }
 
 describe('a data collection', () => {
-  test('parks with the form that is shown', async () => {
+  test('parks with the form for the user', async () => {
     expect(await run({ title: 'Who?', expiryMinutes: 2 })).toEqual({
       park: 'input',
       expiresInMs: 120_000,
@@ -27,7 +27,7 @@ describe('a data collection', () => {
     });
   });
 
-  test('of no minutes waits without an end', async () => {
+  test('without a number of minutes waits without a deadline', async () => {
     expect(await run({ expiryMinutes: 0 })).toMatchObject({ expiresInMs: null });
   });
 
@@ -38,7 +38,7 @@ describe('a data collection', () => {
     });
   });
 
-  test('leaves by its timeout handle when its time is over, and fails without one', async () => {
+  test('leaves by its timeout handle at the deadline, and fails without one', async () => {
     const expired: Fact = { kind: 'input', submission: null };
 
     expect(await run({ timeoutHandle: 'late' }, expired)).toEqual({

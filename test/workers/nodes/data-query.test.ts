@@ -41,7 +41,7 @@ function execute(workflowID: string, args: object = {}, as = admin) {
 }
 
 describe('a dataQuery node', () => {
-  test('runs the query with its inputs, and the rows are its value', async () => {
+  test('runs the query with its inputs, and its value is the rows', async () => {
     const { id } = await aDataQuery(cluster, {
       tenant,
       query: 'select n, {{inputs.word}}::text as word from generate_series(1, {{inputs.n}}::int) n',
@@ -69,7 +69,7 @@ describe('a dataQuery node', () => {
     );
   });
 
-  test('says when there was more than was read', async () => {
+  test('tells when rows were left out', async () => {
     const { id } = await aDataQuery(cluster, {
       tenant,
       query: { query: 'select generate_series(1, 10) as n', maxRows: 2 },
@@ -87,7 +87,7 @@ describe('a dataQuery node', () => {
     });
   });
 
-  test('asks the database of the tenant where the query names no datasource', async () => {
+  test("uses the tenant's own database when the query names no datasource", async () => {
     const created = await admin.post('T/queries', {
       dataQueryTitle: 'Own',
       dataQueryOptions: { query: 'select current_database() as name' },
@@ -103,7 +103,7 @@ describe('a dataQuery node', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('fails with what the server said, and is not tried again for that', async () => {
+  test('fails with the error of the server, and is not retried', async () => {
     const { id } = await aDataQuery(cluster, { tenant, query: 'select * from not_there' });
     const { body } = await execute(await saved(asking(id, { retryLimit: 3, retryDelaySeconds: 0 })));
 
@@ -113,7 +113,7 @@ describe('a dataQuery node', () => {
     });
   });
 
-  test('names an input that is wrong as its config does', async () => {
+  test('names an invalid input by its path in the config', async () => {
     const query = { query: 'select {{inputs.n}}::int as n', inputDefinitions: [{ key: 'n', type: 'number' }] };
     const { id } = await aDataQuery(cluster, { tenant, query });
 
@@ -125,7 +125,7 @@ describe('a dataQuery node', () => {
     });
   });
 
-  test('leaves by its error exit where that leads somewhere', async () => {
+  test('leaves by its error exit if that has an edge', async () => {
     const { id } = await aDataQuery(cluster, { tenant, isDisabled: true });
     const graph = asking(id);
     graph.edges.push({ id: 'handled', source: 'ask', sourceHandle: 'error', target: 'end' });
@@ -135,7 +135,7 @@ describe('a dataQuery node', () => {
     expect(body).toMatchObject({ status: 'COMPLETED', output: { result: null } });
   });
 
-  test('stops at its time, and the query stops with it at the server', async () => {
+  test('ends at its time limit, and so does the query at the server', async () => {
     const marker = `late_${newID().replaceAll('-', '')}`;
     const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(30) as ${marker}` });
 
@@ -160,7 +160,7 @@ describe('a dataQuery node', () => {
 });
 
 describe('saving a graph', () => {
-  test('wants the right to execute every query it names, and that there is such a query', async () => {
+  test('requires that every query it names exists and that the caller may execute it', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
     const rules = [{ object: `dataquery:${id}`, action: 'execute' }];
     const [may, mayNot] = [
@@ -181,7 +181,7 @@ describe('saving a graph', () => {
     );
   });
 
-  test('tells of a value that wants braces', async () => {
+  test('suggests braces for a value that is a path', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
     const { body } = await admin.post('T/workflows', {
       title: 'Asks',
@@ -191,8 +191,8 @@ describe('saving a graph', () => {
   });
 });
 
-describe('whoever may execute the workflow and not the query', () => {
-  test('runs the query that the saved graph names: somebody who could has put it there', async () => {
+describe('a caller who may execute the workflow and not the query', () => {
+  test('runs the query that the saved graph names, because its author could execute it', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
     const workflow = await saved(asking(id));
     const rules = [{ object: `workflow:${workflow}`, action: 'execute' }];
@@ -209,7 +209,7 @@ describe('whoever may execute the workflow and not the query', () => {
     expect((await execute(workflow, {}, cluster.withKey(key).in(tenant))).body.status).toBe('COMPLETED');
   });
 
-  test('does not choose one by a template; whoever may execute the query does', async () => {
+  test('cannot choose a query by a template, unlike a caller who may execute the query', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
     const workflow = await saved(asking('{{ctx.input.query}}'));
     const rules = [{ object: `workflow:${workflow}`, action: 'execute' }];
@@ -226,7 +226,7 @@ describe('whoever may execute the workflow and not the query', () => {
     expect((await execute(workflow, { query: id }, cluster.as(withIt).in(tenant))).body.status).toBe('COMPLETED');
   });
 
-  test('does not run it any more once that right, or membership, is gone while the run waits', async () => {
+  test('does not run the query when the permission or the membership is lost while the run waits', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
     const graph = chain({
       before: { type: 'delay', delaySeconds: 3 },
@@ -253,7 +253,7 @@ describe('whoever may execute the workflow and not the query', () => {
       });
   });
 
-  test('of a workflow that is not theirs to execute, runs nothing', async () => {
+  test('runs nothing in a workflow that they may not execute', async () => {
     const { id } = await aDataQuery(cluster, { tenant });
     const workflow = await saved(asking(id));
     const member = await aMember(cluster, { tenant, can: ['workflow.read', 'dataquery.execute'] });
@@ -262,7 +262,7 @@ describe('whoever may execute the workflow and not the query', () => {
   });
 });
 
-test('a query of another tenant is not there, however it is named', async () => {
+test('a query of another tenant is not found, by an id or a template', async () => {
   const theirs = await aTenant(cluster);
   const datasource = await aDatasource(cluster, { tenant: theirs });
   const { id } = await aDataQuery(cluster, { tenant: theirs, datasource });

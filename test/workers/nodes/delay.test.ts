@@ -32,9 +32,12 @@ describe('a delay', () => {
     expect(await run(config)).toEqual({ park: 'time', ms });
   });
 
-  test.each([{}, dynamic(0), dynamic('0'), until('2026-11-21T11:59:59Z')])('of %j is over at once', async (config) => {
-    expect(await run(config)).toMatchObject({ output: { delayedMs: 0, success: true }, exit: 'output' });
-  });
+  test.each([{}, dynamic(0), dynamic('0'), until('2026-11-21T11:59:59Z')])(
+    'of %j continues at once',
+    async (config) => {
+      expect(await run(config)).toMatchObject({ output: { delayedMs: 0, success: true }, exit: 'output' });
+    },
+  );
 
   test.each([
     [dynamic('soon'), /neither a number of milliseconds nor a moment/],
@@ -50,7 +53,7 @@ describe('a delay', () => {
     });
   });
 
-  test('says when it is over how long it was', async () => {
+  test('tells its duration when it is over', async () => {
     expect(await run({ delaySeconds: 3 }, { kind: 'time' })).toEqual({
       output: { delayedMs: 3000, delayType: 'fixed', success: true },
       exit: 'output',

@@ -34,7 +34,7 @@ async function run(config: JsonObject, input: JsonObject = {}) {
   };
 }
 
-test('a request has its values, and the run has the answer', async () => {
+test('a request has its values, and the run gets the answer', async () => {
   await using server = await startHTTP();
 
   const { instanceID, row, call } = await run(
@@ -61,7 +61,7 @@ test('a request has its values, and the run has the answer', async () => {
   expect(call.at(-1)).toMatchObject({ status: 'SUCCESS', exit: 'success' });
 });
 
-test('every attempt carries the same key, as often as the node may try', async () => {
+test('every attempt has the same key, up to the retry limit of the node', async () => {
   let asked = 0;
   await using server = await startHTTP((_request, response) => {
     asked += 1;
@@ -74,7 +74,7 @@ test('every attempt carries the same key, as often as the node may try', async (
   expect(new Set(server.seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
 });
 
-test('an answer that says no fails the node, unless it is wanted', async () => {
+test('an error status fails the node, unless it is accepted', async () => {
   await using server = await startHTTP((_request, response) => json(response, { why: 'no' }, 404));
 
   const failed = await run({ url: server.origin });
@@ -84,7 +84,7 @@ test('an answer that says no fails the node, unless it is wanted', async () => {
   expect(wanted.row).toMatchObject({ status: 'COMPLETED', output: { answer: { why: 'no' } } });
 });
 
-test('time that is up reaches the server', async () => {
+test('a timeout reaches the server', async () => {
   await using server = await startHTTP(() => undefined);
 
   const { row } = await run({ url: server.origin, timeoutSeconds: 1 });

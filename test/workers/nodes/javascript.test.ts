@@ -24,17 +24,17 @@ function run(config: { code: string; outputVariable?: string }, options: Options
   } as NodeContext);
 }
 
-test('the value goes to the output variable', async () => {
+test('the value is stored in the output variable', async () => {
   const done = await run({ code: 'return ctx.input.a + 1', outputVariable: 'sum' }, { scope: { input: { a: 1 } } });
 
   expect(done).toEqual({ output: { sum: 2, success: true }, exit: 'success' });
 });
 
-test('without a name and without a return it is null in scriptResult', async () => {
+test('without a name and a return value, scriptResult is null', async () => {
   expect(await run({ code: 'ctx.input' })).toEqual({ output: { scriptResult: null, success: true }, exit: 'success' });
 });
 
-test('what the code changes in ctx stays in the code', async () => {
+test('changes of ctx do not leave the code', async () => {
   const scope = { input: { list: [1] } };
 
   const done = await run({ code: 'ctx.input.list.push(2); ctx.extra = 1; return ctx.input.list' }, { scope });
@@ -43,7 +43,7 @@ test('what the code changes in ctx stays in the code', async () => {
   expect(scope).toEqual({ input: { list: [1] } });
 });
 
-test('only ctx and the language are in scope', async () => {
+test('only ctx and the globals of the language are in scope', async () => {
   const code = 'return [typeof ctx, typeof process, typeof require, typeof fetch, typeof setTimeout, typeof console]';
 
   expect(await run({ code })).toMatchObject({

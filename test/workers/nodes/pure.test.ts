@@ -7,7 +7,7 @@ import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { executorOf } from '#workers/nodes/index.ts';
 
-/** A config for every answer that a kind gives to whether it is pure. */
+/** One config for each answer of a kind to whether it is pure. */
 const configs: [AnyNode, JsonObject][] = [
   ...nodes.map((definition): [AnyNode, JsonObject] => [definition, definition.defaultValue as JsonObject]),
   ...Operator.options.map((operator): [AnyNode, JsonObject] => [
@@ -27,7 +27,7 @@ test.each(configs.map(([definition, data]) => [definition.kind, JSON.stringify(d
   },
 );
 
-/** The outcome, or that the executor parked or asked for a part of its context. */
+/** The outcome, or that the executor parked or used a part of its context. */
 async function execute(definition: AnyNode, config: unknown): Promise<JsonObject | 'more'> {
   let used = false;
   const context = new Proxy({} as NodeContext, {
@@ -42,7 +42,7 @@ async function execute(definition: AnyNode, config: unknown): Promise<JsonObject
     if (!used) throw error;
   });
   if (used || outcome === undefined || 'park' in outcome) return 'more';
-  // The moment of an end is the only value that differs, and no node follows to read it.
+  // The time of an end is the only value that differs, and no node follows to read it.
   const { completedAt: _moment, ...output } = outcome.output;
   return { exit: outcome.exit, output };
 }

@@ -29,7 +29,7 @@ describe('a sub-workflow', () => {
     });
   });
 
-  test('has the outputs of the child as its value, and spreads them when it says so', async () => {
+  test('has the outputs of the child as its value, and spreads them if configured', async () => {
     const child = { childInstanceID: 'child', childStatus: 'COMPLETED', success: true };
 
     expect(await run({}, ended({ a: 1 }))).toEqual({ output: { subResult: { a: 1 }, ...child }, exit: 'success' });
@@ -43,7 +43,7 @@ describe('a sub-workflow', () => {
     });
   });
 
-  test('fails when the child did, with what it said', async () => {
+  test('fails when the child failed, with its error', async () => {
     await expect(run({}, ended(null, { status: 'FAILED', message: 'No luck' }))).rejects.toMatchObject({
       code: 'NODE_FAILED',
       message: 'The sub-workflow ended as FAILED: No luck',

@@ -7,7 +7,7 @@ import { createTokenEndpoint, type TokenEndpoint } from '#workers/oauth/token-en
 import { createOutboundFetch } from '#workers/outbound/fetch.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 
-/** What providers answer that do as they like. How a good one does is tested with a real one. */
+/** Answers of non-conforming providers. A conforming one is tested with a real provider. */
 const brought = {
   code: 'the-code',
   redirectURI: 'https://here.test/callback',
@@ -50,11 +50,11 @@ async function open(
 
 const tokens = { access_token: 'a-token', token_type: 'Bearer', expires_in: 60 };
 
-describe('what is asked', () => {
+describe('a token request', () => {
   test.each<[OAuthProvider['clientSecretIn'], object, string | undefined]>([
     ['body', { client_id: 'c', client_secret: 'the-secret' }, undefined],
     ['header', {}, `Basic ${Buffer.from('c:the%2Dsecret').toString('base64')}`],
-  ])('has the client in the %s', async (clientSecretIn, inBody, authorization) => {
+  ])('has the client credentials in the %s', async (clientSecretIn, inBody, authorization) => {
     await using acme = await open((_request, response) => json(response, tokens), { clientSecretIn });
 
     expect(await acme.endpoint.exchange({ ...brought, issuer: 'https://whoever.test' })).toEqual({
@@ -102,7 +102,7 @@ describe('an answer', () => {
     ['a token for its owner only', (_, r) => json(r, { ...tokens, token_type: 'DPoP' }), { retry: false }],
     ['another address', (_, r) => void r.writeHead(307, { location: '/there' }).end(), { retry: false }],
     ['no end', (_, r) => void r.socket?.destroy(), { retry: true }],
-  ])('that is %s is told for what it is, without secrets', async (_what, answer, expected) => {
+  ])('that is %s is reported without secrets', async (_what, answer, expected) => {
     await using acme = await open(answer);
 
     for (const ask of [() => acme.endpoint.exchange(brought), () => acme.endpoint.refresh('the-refresh')]) {
@@ -115,7 +115,7 @@ describe('an answer', () => {
     expect(acme.server.seen).toHaveLength(2);
   });
 
-  test('from where workers may not go is not asked for', async () => {
+  test('is not requested from an address that workers may not reach', async () => {
     await using acme = await open((_request, response) => json(response, tokens), {}, createOutbound({ allow: [] }));
     await expect(acme.endpoint.exchange(brought)).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
     expect(acme.server.seen).toEqual([]);
@@ -131,7 +131,7 @@ describe('an ID token', () => {
     const token = await new SignJWT({ iat: now, exp: now + 60, ...good, ...claims })
       .setProtectedHeader({ alg: 'HS256' })
       .sign(key);
-    // The signature is not looked at, its kind is.
+    // The signature is not verified, but its algorithm is.
     const [, body, signature] = token.split('.');
     const header = Buffer.from(JSON.stringify({ alg: 'ES256' })).toString('base64url');
     const answer = { ...tokens, id_token: claims.alg ? token : [header, body, signature].join('.') };
@@ -139,7 +139,7 @@ describe('an ID token', () => {
     return await acme.endpoint.exchange({ ...brought, issuer: iss });
   };
 
-  test('says who has signed in', async () => {
+  test('names the account', async () => {
     expect(await exchangeWith({}, issuer)).toMatchObject({ account: { subject: 's', email: 'a@b.test' } });
     expect(await exchangeWith({ email: 7 })).toMatchObject({ account: { subject: 's', email: null } });
   });
@@ -152,7 +152,7 @@ describe('an ID token', () => {
     ['that has expired', { exp: 1 }, undefined],
     ['signed with a secret', { alg: 'HS256' }, undefined],
     ['that another provider has sent here', {}, 'https://evil.test'],
-  ])('%s is not believed', async (_what, claims, iss) => {
+  ])('%s is rejected', async (_what, claims, iss) => {
     await expect(exchangeWith(claims, iss)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', retry: false });
   });
 });

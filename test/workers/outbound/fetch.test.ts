@@ -15,7 +15,7 @@ const get = (url: string, more: Partial<HTTPRequest> = {}): HTTPRequest => ({
   ...more,
 });
 
-describe('what is not of the internet is not asked', () => {
+describe('addresses that are not public are refused', () => {
   const spellings = [
     '127.0.0.1',
     '127.1',
@@ -78,8 +78,8 @@ describe('what is not of the internet is not asked', () => {
   });
 });
 
-describe('a name', () => {
-  test('that stands for something else after the check is connected to where it was checked', async () => {
+describe('a host name', () => {
+  test('that resolves to another address after the check is connected to at the checked one', async () => {
     await using server = await startHTTP();
     const answers = ['127.0.0.1', '169.254.169.254'];
     const asked: string[] = [];
@@ -100,7 +100,7 @@ describe('a name', () => {
     expect(asked).toEqual(['rebinds.example']);
   });
 
-  test('is checked anew for every connection', async () => {
+  test('is checked again for every connection', async () => {
     await using server = await startHTTP((_request, response) => {
       response.writeHead(200, { connection: 'close' }).end('{}');
     });
@@ -117,7 +117,7 @@ describe('a name', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  test('that stands for good and bad addresses is only connected to at the good ones', async () => {
+  test('with allowed and disallowed addresses is connected to at the allowed ones only', async () => {
     await using server = await startHTTP();
     await using fetch = createOutboundFetch(
       createOutbound({ allow: [loopback] }, async () => ['10.0.0.1', '127.0.0.1', '::1']),
@@ -143,7 +143,7 @@ describe('a redirect', () => {
     });
   });
 
-  test('to where nothing answers says that the request has been sent', async () => {
+  test('to an unreachable server reports that the request was sent', async () => {
     await using server = await redirecting('http://127.0.0.1:1/');
     await using fetch = createOutboundFetch(openOutbound);
 
@@ -155,7 +155,7 @@ describe('a redirect', () => {
     expect(direct).not.toMatchObject({ details: { sent: true } });
   });
 
-  test('to loopback is not followed there by who came from elsewhere', async () => {
+  test('to loopback is not followed from another host', async () => {
     await using target = await startHTTP();
     await using server = await redirecting(`http://127.0.0.2:${target.port}/`);
     await using fetch = createOutboundFetch(createOutbound({ allow: [loopback] }));
@@ -172,14 +172,14 @@ describe('a redirect', () => {
     },
   );
 
-  test('to itself ends', async () => {
+  test('to itself ends with an error', async () => {
     await using server = await redirecting('/again');
     await using fetch = createOutboundFetch(openOutbound);
     await expect(fetch(get(server.origin), soon())).rejects.toThrow(/more than 10 times/);
     expect(server.seen).toHaveLength(11);
   });
 
-  test('out of encryption is an error', async () => {
+  test('from https to http is an error', async () => {
     await using plain = await startHTTP();
     await using server = await startHTTP(
       (_request, response) => void response.writeHead(302, { location: plain.origin }).end(),
@@ -197,7 +197,7 @@ describe('a redirect', () => {
     [307, 'POST', 'POST', 'x'],
     [308, 'PUT', 'PUT', 'x'],
     [301, 'PUT', 'PUT', 'x'],
-  ])('%i of a %s is followed by a %s', async (status, method, then, body) => {
+  ])('with %i changes a %s to a %s', async (status, method, then, body) => {
     await using server = await startHTTP(({ url }, response) =>
       url === '/there' ? json(response, {}) : void response.writeHead(status, { location: '/there' }).end(),
     );
@@ -218,7 +218,7 @@ test('a certificate is verified against the name', async () => {
   expect(server.seen).toEqual([]);
 });
 
-test('endless headers are not read to their end', async () => {
+test('endless headers are not read to the end', async () => {
   await using server = await startTCP((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n');
     const timer = setInterval(() => socket.write(`x-${Math.random()}: ${'y'.repeat(10_000)}\r\n`), 1);
@@ -230,7 +230,7 @@ test('endless headers are not read to their end', async () => {
   });
 });
 
-test('an endless body is not read to its end', async () => {
+test('an endless body is not read to the end', async () => {
   await using server = await startHTTP((_request, response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536)));

@@ -38,24 +38,24 @@ test.each([
   ['6to4 of a private address', '2002:0a00:0001::1'],
   ['Teredo', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
   ['documentation', '2001:db8::1'],
-])('%s is not of the internet: %s', async (_what, host) => {
+])('%s is not public: %s', async (_what, host) => {
   await expect(resolve(closed, host)).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',
     details: { reason: expect.stringMatching(/not-allowed|unreachable/) },
   });
 });
 
-test('loopback by any name or number is refused for what it is, not for being unknown', async () => {
+test('loopback is refused as such under any name or number, not as an unknown host', async () => {
   for (const host of ['localhost', '127.1', '2130706433', '::ffff:127.0.0.1'])
     await expect(resolve(closed, host)).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
 });
 
-test('addresses of the internet may be connected to', async () => {
+test('public addresses may be connected to', async () => {
   for (const address of ['1.1.1.1', '8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700:4700::1111', '::ffff:8.8.8.8'])
     expect(await resolve(closed, address)).toEqual([address]);
 });
 
-test('a deployment may allow addresses and networks of its own', async () => {
+test('a deployment may allow its own addresses and networks', async () => {
   const open = outboundWith('127.0.0.1, 10.1.0.0/16, fd00::/8');
 
   expect(await resolve(open, '127.0.0.1')).toEqual(['127.0.0.1']);
@@ -66,19 +66,19 @@ test('a deployment may allow addresses and networks of its own', async () => {
     await expect(resolve(open, host)).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
 });
 
-test('a name that nobody has is said to be so', async () => {
+test('an unknown host name is reported as such', async () => {
   await expect(resolve(closed, 'no-such-host.invalid')).rejects.toMatchObject({
     code: 'UPSTREAM_FAILED',
     message: 'There is no host no-such-host.invalid',
   });
 });
 
-test('nobody waits for a resolver longer than they want to', async () => {
+test('resolving a name ends with the abort signal', async () => {
   await expect(closed.resolve('localhost', AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
 });
 
 test.each(['10.0.0.0/33', 'example.com', '10.0.0.0/8/8', '10.0.0.0/', '::1/129', '10.0.0.0/x'])(
-  'OUTBOUND_ALLOW does not take %s',
+  'OUTBOUND_ALLOW refuses %s',
   (item) => {
     expect(() => outboundWith(item)).toThrow(`OUTBOUND_ALLOW: "${item}" must be`);
   },

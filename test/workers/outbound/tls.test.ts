@@ -25,7 +25,7 @@ test.each([
   ['a name', 'localhost', trusted, 'localhost'],
   ['a name with a trailing dot', 'localhost.', trusted, 'localhost'],
   ['an address, which goes unverified', '127.0.0.1', { tlsVerify: false }, 'false'],
-])('the server is told %s', async (_what, host, options, told) => {
+])('the server gets %s', async (_what, host, options, told) => {
   const encrypted = await encryptTo(port, host, options);
   const [first] = await once(encrypted, 'data');
   expect(String(first)).toBe(told);
@@ -46,7 +46,7 @@ test.each([
   expect(socket.destroyed).toBe(true);
 });
 
-test('a server that says nothing fails when the time is up, and closes the socket', async () => {
+test('a silent server fails at the time limit, and the socket is closed', async () => {
   await using silent = await startTCP();
   const socket = await dial(silent.port);
   await expect(handshake(socket, 'localhost', { ...trusted, timeoutMs: 100 })).rejects.toMatchObject({
@@ -66,7 +66,7 @@ test('a handshake ends with the signal', async () => {
   await failed;
 });
 
-test('a server that hangs up in the handshake has no TLS, but by HTTP it may be asked again', async () => {
+test('a server that disconnects during the handshake is a TLS error, and can be retried over HTTP', async () => {
   await using hangsUp = await startTCP((socket) => socket.destroy());
   await expect(encryptTo(hangsUp.port, 'localhost', trusted)).rejects.toMatchObject({ details: { reason: 'tls' } });
   const url = new URL(`https://localhost:${hangsUp.port}`);

@@ -28,7 +28,7 @@ const types = {
     openDatasource(tenantdb, {}, { tenantID: place.deployment.tenantID, tenantDatabases: place.databases }),
 };
 
-/** Counts what it takes, and does nothing else. */
+/** Counts the rows it gets, and does nothing else. */
 function aCounter() {
   const counter = { rows: 0, portions: 0, onRows };
   async function onRows(rows: JsonObject[]): Promise<void> {
@@ -47,7 +47,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
   });
   afterAll(() => datasource[Symbol.asyncDispose]());
 
-  test('rows are handed over as they would have been answered', async () => {
+  test('rows are streamed with the values that an answer would have', async () => {
     const query = `select n, n::int8 as big, '{"a": 12345678901234567890}'::jsonb as doc, array[n] as list
                    from generate_series(1, {{inputs.n}}::int) n`;
     const taken: JsonObject[][] = [];
@@ -64,7 +64,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(taken.length).toBeGreaterThan(2);
   });
 
-  test('a million rows leave the memory flat', async () => {
+  test('a million rows are streamed in constant memory', async () => {
     const query = `select n, repeat('x', 90) as t from generate_series(1, 1000000) n`;
     await datasource.execute({ query }, {}, { maxRows: 100_000, onRows: aCounter().onRows });
     const counter = aCounter();
@@ -88,7 +88,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(most - before).toBeLessThan(50 * 1024 * 1024);
   }, 120_000);
 
-  test('the next are fetched only when those before them are taken', async () => {
+  test('rows are fetched only after the earlier ones were taken', async () => {
     const mark = newID();
     const { promise: taken, resolve } = Promise.withResolvers<void>();
     let portions = 0;
@@ -112,7 +112,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(portions).toBeGreaterThan(1);
   });
 
-  test('no more than wanted are handed over, and there being more is told', async () => {
+  test('at most the requested number is streamed, and the answer tells that there were more', async () => {
     for (const maxRows of [1, 50, 51, 999, 1_000]) {
       const counter = aCounter();
       const { rowCount, truncated } = await datasource.execute(
@@ -128,7 +128,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     }
   });
 
-  test('rows that grow are not gathered', async () => {
+  test('rows of growing size are not buffered', async () => {
     let largest = 0;
     let bytes = 0;
     let portions = 0;
@@ -150,13 +150,13 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
       },
     );
 
-    // More than an answer in one piece may have.
+    // More than the size limit of a single answer.
     expect({ rowCount, bytes }).toEqual({ rowCount: 20_300, bytes: 19_999 * 10 + 301 * 500_000 });
     expect(largest).toBeLessThan(4 * 1024 * 1024);
     expect(portions).toBeLessThan(150);
   }, 60_000);
 
-  test('whoever cannot take them ends the query with their error, and nothing that it did stays', async () => {
+  test('a consumer that fails ends the query with its error, and its changes are rolled back', async () => {
     const table = `taken_${newID().replaceAll('-', '')}`;
     await datasource.execute({ query: `create table ${table} (n int)` });
     const full = new AppError('QUOTA_EXCEEDED', 'No room left');
@@ -172,7 +172,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     await datasource.execute({ query: `drop table ${table}` });
   });
 
-  test('a statement that answers with no rows hands over none', async () => {
+  test('a statement without rows streams none', async () => {
     const counter = aCounter();
     const run = { onRows: counter.onRows };
 
@@ -184,7 +184,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(counter.portions).toBe(0);
   });
 
-  test('an error among the rows comes after those before it', async () => {
+  test('an error among the rows arrives after the earlier rows', async () => {
     const counter = aCounter();
     const answer = datasource.execute(
       { query: 'select 1 / (500 - n) as n from generate_series(1, 1000) n' },
@@ -197,7 +197,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(counter.rows).toBeLessThan(500);
   });
 
-  test('an error right behind rows that are held back leaves the connection as good as before', async () => {
+  test('an error behind rows that are held back leaves the connection usable', async () => {
     const query = `select case when n = 4 then (1 / (n - 4))::text else repeat('x', 800000) end as t
                    from generate_series(1, 10) n`;
     const began = performance.now();
@@ -211,7 +211,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(performance.now() - began).toBeLessThan(10_000);
   }, 30_000);
 
-  test('an abort between two portions ends it at the server, and those who come next are not held up', async () => {
+  test('an abort between two batches ends the query at the server, and the next one is not delayed', async () => {
     const mark = newID();
     const stop = new AbortController();
     const { promise: begun, resolve } = Promise.withResolvers<void>();
@@ -244,7 +244,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
   });
 });
 
-/** What is in use, and not what nobody has cleared away yet. */
+/** Memory in use after garbage collection. */
 function heapUsed(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-/** Runs the script as a host would be run: isolated-vm needs a flag that this process does not have. */
+/** Runs the script like a host: isolated-vm needs a flag that this process does not have. */
 async function inHost(script: string): Promise<unknown> {
   const source = `
     import { createIsolates } from '#workers/sandbox/isolates.ts';
@@ -20,7 +20,7 @@ async function inHost(script: string): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-test('an isolate goes back to the tenant it was made for, and to nobody else', async () => {
+test('an isolate is reused for the tenant it was made for, and for no other', async () => {
   const answer = await inHost(`
     const first = isolates.take(jobOf('a'));
     await run(first, jobOf('a'));
@@ -34,7 +34,7 @@ test('an isolate goes back to the tenant it was made for, and to nobody else', a
   expect(answer).toEqual([true, false, false, false]);
 });
 
-test('beyond 32 the one that was idle longest goes', async () => {
+test('beyond 32 isolates the one idle longest is disposed', async () => {
   const answer = await inHost(`
     const all = Array.from({ length: 40 }, (_, i) => isolates.take(jobOf('t' + i)));
     for (const isolate of all) isolates.give(isolate);
@@ -43,7 +43,7 @@ test('beyond 32 the one that was idle longest goes', async () => {
   expect(answer).toEqual(Array.from({ length: 40 }, (_, i) => i < 8));
 });
 
-test('one that a call left large is not kept', async () => {
+test('an isolate with a large heap after a call is not kept', async () => {
   const answer = await inHost(`
     const job = jobOf('a', 128, 'globalThis.big = new Array(6e6).fill(1.5); return 1');
     const isolate = isolates.take(job);
@@ -54,7 +54,7 @@ test('one that a call left large is not kept', async () => {
   expect(answer).toEqual(['value', true, false]);
 });
 
-test('many codes in one isolate all run', async () => {
+test('many scripts run in one isolate', async () => {
   const answer = await inHost(`
     const isolate = isolates.take(jobOf('a'));
     const values = [];

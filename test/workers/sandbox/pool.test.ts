@@ -21,7 +21,7 @@ function run(code: string, { sandbox = shared, signal = never, ...request }: Opt
   return sandbox.run({ tenantID: 'tenant', code, args: { ctx: {} }, timeoutMs: 5000, ...request }, signal);
 }
 
-/** How the code fails; fails itself if the code does not. */
+/** The error of the code; throws if the code does not fail. */
 async function failureOf(code: string, options: Options = {}): Promise<AppError> {
   const ending = await run(code, options).then(
     (value) => ({ value }),
@@ -31,7 +31,7 @@ async function failureOf(code: string, options: Options = {}): Promise<AppError>
   throw new Error(`expected an AppError, got ${JSON.stringify(ending)}`);
 }
 
-/** Host processes of this process, or of another. */
+/** Host processes of this process, or of another one. */
 function children(parent: number | undefined = process.pid): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -41,7 +41,7 @@ function children(parent: number | undefined = process.pid): number[] {
         const isHost = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('sandbox/host.ts');
         return isHost && Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) === parent;
       } catch {
-        return false; // gone between the two looks
+        return false; // The process ended between the two reads.
       }
     });
 }
@@ -52,7 +52,7 @@ function newcomer(others: Set<number>): number {
   return pid;
 }
 
-/** Hundredths of a second it has computed; a start takes some twenty. */
+/** Its processor time in hundredths of a second; a start takes some twenty. */
 function cpuTicks(pid: number): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   return Number(fields.split(' ')[11]);
@@ -74,7 +74,7 @@ async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-describe('what code returns', () => {
+describe('the return value of code', () => {
   test.each<[string, Json]>([
     ['return 1', 1],
     ['return ctx.a.b', 'deep'],
@@ -96,7 +96,7 @@ describe('what code returns', () => {
     expect(await run(code, { args: { ctx: { a: { b: 'deep' } } } })).toEqual(expected);
   });
 
-  test('arguments go by their names, and are copies', async () => {
+  test('arguments are passed by name, as copies', async () => {
     const event = { list: [1] };
 
     const value = await run('event.list.push(limit); return event', { args: { event, limit: 2 } });
@@ -112,7 +112,7 @@ describe('what code returns', () => {
     ['return [{ onClick() {} }]', '"onClick" is a function'],
     ['const a = { b: {} }; a.b.c = [a]; return a', 'it contains itself'],
     ['let a = []; for (let i = 0; i < 1000; i++) a = [a]; return a', 'it is nested more than 500 levels deep'],
-  ])('%s is refused as no JSON', async (code, why) => {
+  ])('%s is refused because it is not JSON', async (code, why) => {
     const { code: errorCode, message, retry } = await failureOf(code);
 
     expect({ errorCode, message, retry }).toEqual({
@@ -123,7 +123,7 @@ describe('what code returns', () => {
   });
 });
 
-describe('what code throws', () => {
+describe('the error of code', () => {
   test.each([
     ['throw new Error("boo")', 'Error: boo (line 1)', true],
     ['\n\nreturn ctx.missing.x', "TypeError: Cannot read properties of undefined (reading 'x') (line 3)", false],
@@ -148,7 +148,7 @@ describe('what code throws', () => {
     });
   });
 
-  test('a rejection nobody waits for is nobody’s result', async () => {
+  test('an unhandled rejection does not affect this result or the next', async () => {
     expect(await run('Promise.reject(new Error("lost")); return 1')).toBe(1);
     expect(await run('return 2')).toBe(2);
   });
@@ -186,13 +186,13 @@ describe('time', () => {
     },
   );
 
-  test('getters of rejections nobody waits for do not run', async () => {
+  test('getters of unhandled rejections do not run', async () => {
     const code = 'Promise.reject({ get message() { for (;;); }, get stack() { for (;;); } }); return 1';
 
     expect(await run(code, { timeoutMs: 1000 })).toBe(1);
   });
 
-  test('a built-in that cannot be interrupted costs its host, and neither other calls nor later ones', async () => {
+  test('a built-in that cannot be interrupted ends its host, and affects neither other calls nor later ones', async () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
@@ -212,7 +212,7 @@ describe('time', () => {
     expect(children()).not.toContain(before);
   });
 
-  test('a host that stands still is killed one second after the limit', async () => {
+  test('a host that does not respond is killed one second after the limit', async () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
@@ -226,7 +226,7 @@ describe('time', () => {
     expect(await run('return 2', { sandbox })).toBe(2);
   });
 
-  test('endless loops of some tenants do not hold up another', async () => {
+  test('endless loops of some tenants do not delay another', async () => {
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     let ended = 0;
     const loops = ['a', 'b', 'c', 'd'].map(async (tenantID) => {
@@ -241,7 +241,7 @@ describe('time', () => {
     expect(await Promise.all(loops)).toEqual(new Array(4).fill('NODE_TIMEOUT'));
   });
 
-  test('however many endless loops one tenant starts, they take one place', async () => {
+  test('any number of endless loops of one tenant takes one place', async () => {
     const sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     const loops = Array.from({ length: 20 }, () => failureOf('for (;;);', { sandbox, timeoutMs: 60_000 }));
 
@@ -251,7 +251,7 @@ describe('time', () => {
     expect(new Set((await Promise.all(loops)).map((error) => error.code))).toEqual(new Set(['UNAVAILABLE']));
   });
 
-  test('a tenant that floods the queue waits behind itself', async () => {
+  test('a tenant that floods the queue delays only itself', async () => {
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
     const pause = 'const end = Date.now() + 20; while (Date.now() < end); return 1';
@@ -278,7 +278,7 @@ describe('memory', () => {
     ['one huge text', 'return "x".repeat(2 ** 29 - 24).normalize("NFD").length'],
     ['a text in pieces', 'return "x".repeat(2 ** 27).split("").length'],
     ['memory V8 does not count', 'const a = []; for (;;) a.push(new Intl.Collator("zh"), new Intl.NumberFormat("de"))'],
-  ])('%s: the call fails at its limit, another tenant’s in the same host does not', async (_, code) => {
+  ])('%s: the call fails at its limit, and one of another tenant in the same host does not', async (_, code) => {
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     const pause = 'const end = Date.now() + 200; while (Date.now() < end); return true';
     const beside = run(pause, { sandbox, tenantID: 'other' });
@@ -306,11 +306,11 @@ describe('memory', () => {
     });
   });
 
-  test('many calls in a small isolate do not fill it', async () => {
+  test('many calls do not fill a small isolate', async () => {
     for (let i = 0; i < 300; i += 1) expect(await run(`return ${i % 3}`, { memoryMB: 16 })).toBe(i % 3);
   });
 
-  test('deep recursion is an error like any other', async () => {
+  test('deep recursion is an ordinary error', async () => {
     const error = await failureOf('const f = () => f() + 1; return f()');
 
     expect(error).toMatchObject({
@@ -319,7 +319,7 @@ describe('memory', () => {
     });
   });
 
-  test('no buffer can grow outside the limit', async () => {
+  test('no buffer can grow beyond the limit', async () => {
     const code = `
       const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 });
       class Mine extends ArrayBuffer {}
@@ -351,12 +351,12 @@ describe('output', () => {
     expect(await failureOf(code, { maxOutputBytes: 1000 })).toMatchObject(tooLarge);
   });
 
-  test('the limit itself is allowed', async () => {
+  test('output of exactly the limit is allowed', async () => {
     expect(await run('return "x".repeat(998)', { maxOutputBytes: 1000 })).toHaveLength(998);
     expect(await run('return "ä".repeat(499)', { maxOutputBytes: 1000 })).toHaveLength(499);
   });
 
-  test('without a limit of its own a call has the configured one', async () => {
+  test('without its own limit a call has the configured one', async () => {
     expect(await run(`return "x".repeat(${maxOutputBytes - 2})`)).toHaveLength(maxOutputBytes - 2);
     expect(await failureOf(`return "x".repeat(${maxOutputBytes})`)).toMatchObject({ code: 'OUTPUT_TOO_LARGE' });
   });
@@ -408,7 +408,7 @@ describe('escape attempts', () => {
     ['a promise', `return Promise.resolve().constructor.constructor('${body}')()`],
     ['a sloppy this', `return (function () { return this })().constructor.constructor('${body}')()`],
     ['with', `return Function('with (arguments[0]) { return ${inside} }')(ctx)`],
-  ])('%s leads nowhere', async (_, code) => {
+  ])('%s gives no access to the host', async (_, code) => {
     expect(await run(code, { args: { ctx: { list: [1] } } })).toBe(nothing);
   });
 
@@ -438,7 +438,7 @@ describe('escape attempts', () => {
     for (const [, receiver, file] of frames.slice(1)) expect([receiver, file]).toEqual(['undefined', 'prelude.js']);
   });
 
-  test('the caller of the code is out of reach', async () => {
+  test('the caller of the code cannot be reached', async () => {
     const code = `
       function caller(f) { try { return String(f.caller) } catch (error) { return error.name } }
       return [arguments.length, caller(arguments.callee)]`;
@@ -466,7 +466,7 @@ describe('escape attempts', () => {
       'Object.setPrototypeOf(globalThis, new Proxy({}, { get() { throw 1 }, has() { throw 1 } })); return 7',
       7,
     ],
-  ])('replacing %s does not reach what carries the result out', async (_, code, expected) => {
+  ])('replacing %s does not affect the transfer of the result', async (_, code, expected) => {
     expect(await run(code)).toEqual(expected);
   });
 
@@ -488,11 +488,11 @@ describe('escape attempts', () => {
     ],
     ['a class', 'throw class Trap {}', 'Trap: undefined'],
     ['a huge message', 'throw new Error("x".repeat(1e6))', `Error: ${'x'.repeat(2000)}`],
-  ])('%s thrown leaves as text', async (_, code, message) => {
+  ])('%s is transferred as text when thrown', async (_, code, message) => {
     expect((await failureOf(code)).message.replace(/ \(line 1\)$/, '')).toBe(message);
   });
 
-  test('a result that is a proxy, or changes as it is read, leaves as JSON', async () => {
+  test('a result that is a proxy, or changes while it is read, is transferred as JSON', async () => {
     const proxy =
       'return new Proxy({ a: 1 }, { ownKeys: () => ["a", "b"], get: (_, key) => (key === "toJSON" ? undefined : key + "!"), ' +
       'getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true, value: 0 }) })';
@@ -510,7 +510,7 @@ describe('escape attempts', () => {
 });
 
 describe('isolation', () => {
-  test('a call finds nothing of the calls before it', async () => {
+  test('a call finds no state of the calls before it', async () => {
     const dirty = `
       globalThis.left = 1; var alsoLeft = 2; leaked = 3; Object.prototype.polluted = 4; Array.prototype.map = null;
       JSON.parse = null; Symbol.for('left'); ctx.__proto__.deep = 5; Promise.prototype.then = null; delete globalThis.Math;
@@ -540,20 +540,20 @@ describe('isolation', () => {
     }
   });
 
-  test('the same code starts afresh each time', async () => {
+  test('the same code has fresh state each time', async () => {
     const code =
       'globalThis.n = (globalThis.n ?? 0) + 1; const f = () => 1; f.count = (f.count ?? 0) + 1; return [n, f.count, ctx.n]';
 
     for (let n = 0; n < 5; n += 1) expect(await run(code, { args: { ctx: { n } } })).toEqual([1, 1, n]);
   });
 
-  test('work left behind does not run on', async () => {
+  test('pending work does not run after the call', async () => {
     await run('(async () => { await null; globalThis.late = 1 })(); return 1');
 
     expect(await run('return typeof late')).toBe('undefined');
   });
 
-  test('more tenants than a host keeps isolates for are served', async () => {
+  test('more tenants are served than a host keeps isolates for', async () => {
     const tenants = Array.from({ length: 50 }, (_, i) => `tenant-${i}`);
     const ask = (tenantID: string) => run('return ctx', { tenantID, args: { ctx: tenantID } });
 
@@ -561,7 +561,7 @@ describe('isolation', () => {
     expect(await Promise.all(tenants.map(ask))).toEqual(tenants);
   });
 
-  test('a hundred calls at once each get their own answer', async () => {
+  test('a hundred concurrent calls each get their own result', async () => {
     const calls = Array.from({ length: 100 }, (_, i) => i);
 
     const values = await Promise.all(
@@ -600,7 +600,7 @@ describe('a host', () => {
     expect(flags.filter((flag) => /^--allow-(?!addons|fs-read)/.test(flag))).toEqual([]);
   });
 
-  test('killed in the middle of calls takes none of them with it: each runs once more, alone', async () => {
+  test('killed during calls fails none of them: each runs once more, alone', async () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
@@ -615,7 +615,7 @@ describe('a host', () => {
     expect(await run('return 1', { sandbox })).toBe(1);
   });
 
-  test('that dies again with a call alone in it fails that call', async () => {
+  test('that dies again with a single call fails that call', async () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
@@ -642,7 +642,7 @@ describe('an abort', () => {
     await expect(run('return 1', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 
-  test('rejects with its reason, and ends the loop for the tenant’s next call', async () => {
+  test("rejects with its reason, and ends the loop before the tenant's next call", async () => {
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
     const abort = new AbortController();
@@ -676,7 +676,7 @@ describe('an abort', () => {
     expect(await third).toBe(3);
   });
 
-  test('after the call is too late to matter', async () => {
+  test('after the call has no effect', async () => {
     const abort = new AbortController();
     expect(await run('return 1', { signal: abort.signal })).toBe(1);
 
@@ -687,7 +687,7 @@ describe('an abort', () => {
 });
 
 describe('disposal', () => {
-  test('ends what runs and what waits, and leaves no process', async () => {
+  test('ends running and waiting calls, and leaves no process', async () => {
     const others = new Set(children());
     const sandbox = createSandbox({ processes: 2, maxOutputBytes }, logger);
     await run('return 1', { sandbox });
@@ -705,7 +705,7 @@ describe('disposal', () => {
     expect(await failureOf('return 1', { sandbox })).toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('hosts die with the process that started them', async () => {
+  test('hosts end with the process that started them', async () => {
     const script = `
       import { createSandbox } from '#workers/sandbox/pool.ts';
       import { createLogger } from '#shared/logger.ts';

@@ -17,7 +17,7 @@ afterAll(() => place[Symbol.asyncDispose]());
 
 const never = new AbortController().signal;
 
-/** With a database of its own, or with the one behind a URL. */
+/** A tenant with a database of its own, or with the one of a URL. */
 async function aTenant(url?: string): Promise<string> {
   const id = newID();
   const sealed = url
@@ -46,7 +46,7 @@ async function there(name: string): Promise<[databases: number, roles: number]> 
 }
 
 describe('a database of its own', () => {
-  test('two processes that need it at once make one', async () => {
+  test('is created once by two concurrent processes', async () => {
     const tenantID = await aTenant();
     await using second = databasesOf(place.deployment);
 
@@ -56,7 +56,7 @@ describe('a database of its own', () => {
     expect(await there(names[0] ?? '')).toEqual([1, 1]);
   });
 
-  test('many tenants at once each get theirs', async () => {
+  test('is created for each of many concurrent tenants', async () => {
     const tenants = await Promise.all(Array.from({ length: 6 }, () => aTenant()));
 
     const names = await Promise.all(tenants.map((tenantID) => nameOf(tenantID)));
@@ -64,7 +64,7 @@ describe('a database of its own', () => {
     expect(new Set(names).size).toBe(6);
   });
 
-  test('what is broken off while it is made is finished the next time', async () => {
+  test('is created to the end on the next attempt after an interruption', async () => {
     const tenantID = await aTenant();
     const name = await nameOf(tenantID);
     await place.deployment.pool.query('update tenant_database set ready_at = null where tenant_id = $1', [tenantID]);
@@ -72,7 +72,7 @@ describe('a database of its own', () => {
     expect(await nameOf(tenantID)).toBe(name);
   });
 
-  test('goes with the tenant, although somebody is connected', async () => {
+  test('is deleted with the tenant, although a client is connected', async () => {
     const tenantID = await aTenant();
     const name = await nameOf(tenantID);
 
@@ -82,7 +82,7 @@ describe('a database of its own', () => {
     await expect(nameOf(tenantID)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('goes with the tenant when a deletion that was broken off is resumed, whatever of it was there', async () => {
+  test('is deleted when an interrupted deletion of the tenant is resumed, also if parts of it are gone', async () => {
     const { pool, runs } = place.deployment;
     const [whole, half] = [await aTenant(), await aTenant()];
     const names = [await nameOf(whole), await nameOf(half)];
@@ -96,7 +96,7 @@ describe('a database of its own', () => {
     for (const name of names) expect(await there(name)).toEqual([0, 0]);
   });
 
-  test('is not given where the deployment says so', async () => {
+  test('is not created when the deployment turns them off', async () => {
     await using off = await aTenantDatabases({ TENANT_DATABASES: 'false' });
 
     await expect(off.use((client) => client.query('select 1'))).rejects.toMatchObject({
@@ -106,8 +106,8 @@ describe('a database of its own', () => {
   });
 });
 
-describe('a database that the tenant has brought', () => {
-  test('is the one that is used, and another as soon as the URL is another', async () => {
+describe('a database with a URL of the tenant', () => {
+  test('is used, and another one as soon as the URL changes', async () => {
     await using first = await freshDatabase();
     await using second = await freshDatabase();
     const tenantID = await aTenant(first.url);
@@ -127,7 +127,7 @@ describe('a database that the tenant has brought', () => {
     });
   });
 
-  test('goes through the guard', async () => {
+  test('is subject to the outbound rules', async () => {
     await using guarded = await aTenantDatabases({ OUTBOUND_ALLOW: '' });
     const { pool, config, tenantID } = guarded.deployment;
     const sealed = createKeyRing(config.secrets.keys).seal(config.db.url, sealedColumns.tenantDBURL.context(tenantID));
@@ -139,7 +139,7 @@ describe('a database that the tenant has brought', () => {
     });
   });
 
-  test('that accepts and never answers delays nobody else', async () => {
+  test('that accepts connections and never answers does not delay other tenants', async () => {
     await using silent = await startTCP();
     const hanging = await aTenant(`postgres://u:p@127.0.0.1:${silent.port}/d`);
     const healthy = await aTenant();
@@ -157,7 +157,7 @@ describe('a database that the tenant has brought', () => {
   }, 30_000);
 });
 
-test('no tenant has more than five connections of one process, and nobody is refused', async () => {
+test('a tenant has at most five connections per process, and further requests wait instead of failing', async () => {
   const tenantID = await aTenant();
   const name = await nameOf(tenantID);
   let most = 0;
@@ -192,14 +192,14 @@ test('an abort reaches the server', async () => {
   const work = place.databases.lend(tenantID, controller.signal, (client) => client.query('select pg_sleep(60)'));
   work.catch(() => undefined);
   await eventually(async () => expect(await active()).toBe(1));
-  controller.abort(new Error('nobody waits'));
+  controller.abort(new Error('client disconnected'));
 
-  await expect(work).rejects.toThrow('nobody waits');
+  await expect(work).rejects.toThrow('client disconnected');
   await eventually(async () => expect(await active()).toBe(0), 1_000);
   expect(await nameOf(tenantID)).toBe(name);
 });
 
-test('a server that goes away in the middle is an error that says so, and the next one connects again', async () => {
+test('a lost server is an error that says so, and the next request connects again', async () => {
   const tenantID = await aTenant();
   const name = await nameOf(tenantID);
   const end = () =>
@@ -222,7 +222,7 @@ test('a server that goes away in the middle is an error that says so, and the ne
   await eventually(async () => expect(await nameOf(tenantID)).toBe(name));
 });
 
-test('what one leaves behind the next does not find', async () => {
+test('session state of one request does not reach the next', async () => {
   const tenantID = await aTenant();
   await place.databases.lend(tenantID, never, async (client) => {
     await client.query('create table kept (id int)');
@@ -239,7 +239,7 @@ test('what one leaves behind the next does not find', async () => {
   });
 });
 
-test('the name of nothing of the connection is in an error', async () => {
+test('an error names no part of the connection', async () => {
   const tenantID = await aTenant('postgres://somebody:topsecret@127.0.0.1:1/nowhere');
 
   const error = await nameOf(tenantID).catch((thrown) => thrown);

@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** As the owner of a database that was given, by the URL of the deployment. */
+/** Connects as the owner of a created database, by the URL of the deployment. */
 function open(url: string) {
   const { database, user, password } = server.connection;
   const endpoint = endpointOfOwn(url, { databaseName: database, roleName: user, password });
@@ -51,7 +51,7 @@ test.each([
   ['?sslmode=no-verify', true],
   ['?ssl=true&sslrootcert=AUTHORITY', true],
   ['?sslmode=verify-full&sslrootcert=AUTHORITY', true],
-])('the deployment says how its server is reached: %s', async (parameters, ssl) => {
+])('the URL of the deployment decides how its server is reached: %s', async (parameters, ssl) => {
   const client = await open(at(parameters.replace('AUTHORITY', join(dir, 'authority.pem'))));
 
   const { rows } = await client.query('select ssl, current_user as name from pg_stat_ssl where pid = pg_backend_pid()');
@@ -64,7 +64,7 @@ test.each([
 });
 
 test.each([
-  ['a certificate nobody knows', '?sslmode=verify-full', 'localhost'],
+  ['a certificate of an unknown authority', '?sslmode=verify-full', 'localhost'],
   ['a certificate of another host', '?sslmode=verify-full&sslrootcert=AUTHORITY', '127.0.0.1'],
 ])('%s is refused', async (_what, parameters, host) => {
   const url = at(parameters.replace('AUTHORITY', join(dir, 'authority.pem')), host);
@@ -72,7 +72,7 @@ test.each([
   await expect(open(url)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'tls' } });
 });
 
-test('it may be a socket of this machine, also for the cancel', async () => {
+test('a Unix socket works, also for a cancel', async () => {
   const socket = createServer((inner) => {
     const outer = connect(server.connection.port, '127.0.0.1');
     inner.pipe(outer).pipe(inner);

@@ -85,13 +85,13 @@ test.each([
   ["'NaN'::float8", 'double precision', 'NaN'],
   ['true', 'boolean', true],
   ['1.5::float4', 'real', 1.5],
-])('%s is %s and arrives as JSON has it', async (expression, type, value) => {
+])('%s is %s and has its form in JSON', async (expression, type, value) => {
   const { results } = await run(`select ${expression} as v`);
 
   expect(results[0]).toMatchObject({ columns: [{ name: 'v', type }], rows: [{ v: value }] });
 });
 
-test('parameters of every type arrive', async () => {
+test('parameters of every type are bound', async () => {
   const { result } = await run(
     'select $1::bigint as a, $2::numeric as b, $3::jsonb as c, $4::int[] as d, $5::text as e, $6::bool as f',
     {
@@ -102,7 +102,7 @@ test('parameters of every type arrive', async () => {
   expect(result).toEqual([{ a: '9007199254740993', b: '0.10', c: { x: [1] }, d: [1, 2], e: null, f: true }]);
 });
 
-test('a list is what the statement wants it to be', async () => {
+test('a list is bound as the statement requires', async () => {
   const list = ['a', { b: 1 }, null];
 
   const { result } = await run('select $1::jsonb as json, $2::text[] as texts, $3::jsonb[] as each', {
@@ -112,14 +112,14 @@ test('a list is what the statement wants it to be', async () => {
   expect(result).toEqual([{ json: list, texts: ['a', 'b"'], each: list }]);
 });
 
-test('columns of the same name are told apart', async () => {
+test('columns of the same name get different names', async () => {
   const { result } = await run('select 1 as a, 2 as a, 3 as a');
 
   expect(result).toEqual([{ a: 1, a_2: 2, a_3: 3 }]);
 });
 
 describe('several statements', () => {
-  test('each has its result', async () => {
+  test('each return a result', async () => {
     const { results, result } = await run(`
       create table several (id int primary key, note text default 'a;b'); -- a comment; with a semicolon
       insert into several values (1, $$x;y$$), (2, E'it\\'s;');
@@ -137,7 +137,7 @@ describe('several statements', () => {
     ]);
   });
 
-  test('are one transaction: what fails takes the others with it, and says which it was', async () => {
+  test('are one transaction: an error undoes the others, and tells which statement failed', async () => {
     const error = await errorOf(run('create table undone (id int); select 1/0; select 2'));
 
     expect(error).toMatchObject({ code: 'DB_ERROR', status: 400, details: { postgres_code: '22012' } });
@@ -145,14 +145,14 @@ describe('several statements', () => {
     expect((await run(`select to_regclass('undone') as found`)).result).toEqual([{ found: null }]);
   });
 
-  test('may say themselves where transactions begin and end', async () => {
+  test('may begin and end transactions themselves', async () => {
     await run('begin; create table kept (id int); commit; begin; create table lost (id int); rollback');
 
     const { result } = await run(`select to_regclass('kept') is not null as kept, to_regclass('lost') is null as lost`);
     expect(result).toEqual([{ kept: true, lost: true }]);
   });
 
-  test('a routine that is written as statements is one of them', async () => {
+  test('a routine with a body of statements is one statement', async () => {
     const { results } = await run(`
       create function five() returns int language sql begin atomic select case when true then 2 end; select 5; end;
       select five()`);
@@ -162,7 +162,7 @@ describe('several statements', () => {
   });
 });
 
-test('a transaction somebody has left open is gone, with settings, temporary tables and locks', async () => {
+test('an open transaction is rolled back, and settings, temporary tables and locks are reset', async () => {
   await run(`create table leftovers (id int)`);
   await run(`begin; insert into leftovers values (1); set search_path to nowhere; select pg_advisory_lock(7)`);
   await run(`create temporary table mine (id int); prepare p as select 1`);
@@ -174,7 +174,7 @@ test('a transaction somebody has left open is gone, with settings, temporary tab
   expect(result).toEqual([{ rows: '0', mine: null, path: '"$user", public', locks: 0, prepared: 0 }]);
 });
 
-test('read only means nothing is written', async () => {
+test('read-only mode refuses writes', async () => {
   await run('create table unwritten (id int)');
 
   expect(await errorOf(run('insert into unwritten values (1)', { readOnly: true }))).toMatchObject({
@@ -192,7 +192,7 @@ test('read only means nothing is written', async () => {
   expect((await run('select count(*)::int as n from unwritten')).result).toEqual([{ n: 0 }]);
 });
 
-test('a result that is cut short says so', async () => {
+test('a truncated result says so', async () => {
   const { results } = await run('select * from generate_series(1, 30) as n', { maxRows: 20 });
   expect(results[0]).toMatchObject({ truncated: true, rowCount: 20, command: 'SELECT' });
   expect(results[0].rows).toHaveLength(20);
@@ -203,7 +203,7 @@ test('a result that is cut short says so', async () => {
   expect(portions.results[0]).toMatchObject({ truncated: false, rowCount: 900 });
 });
 
-test('of a million rows only the first are fetched, and of large ones fewer', async () => {
+test('of a million rows only the first are fetched, and fewer of large ones', async () => {
   const before = process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
   const { results } = await run(`select n, repeat('x', 200) as pad from generate_series(1, 1000000) as n`, {
     maxRows: 10_000,
@@ -218,7 +218,7 @@ test('of a million rows only the first are fetched, and of large ones fewer', as
   expect(large.results[0].rows.length).toBeLessThan(600);
 });
 
-test('one value may be larger than all others together, and nothing comes after it', async () => {
+test('one value may exceed the size limit, and no row follows it', async () => {
   const { results } = await run(`select repeat('x', 6000000) as pad; select 1 as one`);
 
   expect(results.map(({ rows, truncated }: Answer) => [rows.length, truncated])).toEqual([
@@ -227,7 +227,7 @@ test('one value may be larger than all others together, and nothing comes after 
   ]);
 });
 
-test('what writes and is cut short has written all of it', async () => {
+test('a writing statement with a truncated result has written everything', async () => {
   await run('create table many (id int)');
 
   const { results } = await run('insert into many select generate_series(1, 2000) returning id', { maxRows: 10 });
@@ -235,14 +235,14 @@ test('what writes and is cut short has written all of it', async () => {
   expect((await run('select count(*)::int as n from many')).result).toEqual([{ n: 2000 }]);
 });
 
-test('notices come with the statement that gave them', async () => {
+test('notices are returned with their statement', async () => {
   const { results } = await run(`do $$ begin raise notice 'seen'; end $$; select 1`);
 
   expect(results[0].notices).toEqual([{ severity: 'NOTICE', message: 'seen' }]);
   expect(results[1].notices).toEqual([]);
 });
 
-test('copying from and to the client is refused, and the connection lives on', async () => {
+test('copying from and to the client is refused, and the connection stays usable', async () => {
   await run('create table copied (id int)');
   await place.use(async (client) => {
     const refused = await errorOf(executeSQL(client, operationOf('copy copied from stdin')));
@@ -256,7 +256,7 @@ test('copying from and to the client is refused, and the connection lives on', a
   expect((await run('select 1 as one')).result).toEqual([{ one: 1 }]);
 });
 
-test('a statement that takes too long is stopped by the server', async () => {
+test('a statement beyond the time limit is stopped by the server', async () => {
   expect(await errorOf(run('select pg_sleep(30)', { timeoutSeconds: 0.2 }))).toMatchObject({
     code: 'UPSTREAM_TIMEOUT',
     retry: false,
@@ -264,11 +264,11 @@ test('a statement that takes too long is stopped by the server', async () => {
   });
 });
 
-test.each(['', ' ; ;', '-- nothing', '/* nothing'])('%j is no statement', async (sql) => {
+test.each(['', ' ; ;', '-- nothing', '/* nothing'])('%j is not a statement', async (sql) => {
   expect((await errorOf(run(sql))).code).toMatch(/VALIDATION_ERROR|DB_ERROR/);
 });
 
-test('an error says where it is and nothing of the connection', async () => {
+test('an error has its position and no part of the connection', async () => {
   const error = await errorOf(run('select * frm nowhere'));
 
   expect(error).toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '42601', position: expect.any(Number) } });
