@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EmbeddedEnvironment, Environment, readConfig } from '#shared/config.ts';
 import { datasourceTypes } from '#shared/datasources/index.ts';
+import { nodes } from '#shared/nodes/index.ts';
 import { retentions } from '#workers/engine/retention.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -81,6 +82,16 @@ test('the guide to limits says how long the rows of every table are kept', () =>
 
   expect(Object.fromEntries(stated)).toEqual(
     Object.fromEntries(Object.entries(retentions).map(([table, kept]) => [table, daysOf(kept)])),
+  );
+});
+
+test('the guide to limits says the time limit of every node kind that has its own', () => {
+  const [, usual = '', own = ''] = /^\| time of a node \| (\d+) s; (.+); /m.exec(read('ops/guides/limits.md')) ?? [];
+  const stated = [...own.matchAll(/`(\w+)` (\d+) s/g)].map(([, kind, seconds]) => [kind, Number(seconds)]);
+  const others = nodes.filter(({ timeoutSeconds }) => timeoutSeconds !== Number(usual));
+
+  expect(Object.fromEntries(stated)).toEqual(
+    Object.fromEntries(others.map(({ kind, timeoutSeconds }) => [kind, timeoutSeconds])),
   );
 });
 
