@@ -1,4 +1,4 @@
-/** README, decisions and guides against the tree and the code they describe. */
+/** README, decisions and guides against the tree and the code they describe; the words of comments and test titles. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,11 +6,17 @@ import { EmbeddedEnvironment, Environment, readConfig } from '#shared/config.ts'
 import { datasourceTypes } from '#shared/datasources/index.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { retentions } from '#workers/engine/retention.ts';
+import { proseIn } from '../support/prose.ts';
 
 const root = join(import.meta.dirname, '../..');
 const decisions = globSync('ops/decisions/[0-9]*.md', { cwd: root }).sort();
 const guides = globSync('ops/guides/*.md', { cwd: root }).sort();
+const sources = globSync('{api,workers,shared,ops,test}/**/*.ts', { cwd: root }).sort();
 const documents = ['README.md', 'ops/decisions/README.md', ...decisions, ...guides];
+
+/** Words in place of a caller, client, tenant, worker, run or row. As data, such as a user's name, they stand in strings. */
+const withoutSubject =
+  /\b(who|what)ever\b|\b(some|any|every|no)body\b|\bsomeone\b|\b(none|one) of ours\b|\bwhat is there\b|\bthat which\b/gi;
 
 describe.each(documents)('%s', (document) => {
   const text = read(document);
@@ -24,7 +30,7 @@ describe.each(documents)('%s', (document) => {
   });
 
   test('names the subject of its sentences', () => {
-    expect(text.match(/\b(who|what)ever\b|\b(some|no)body\b|\bsomeone\b|\b(none|one) of ours\b/gi) ?? []).toEqual([]);
+    expect(text.match(withoutSubject) ?? []).toEqual([]);
   });
 });
 
@@ -46,6 +52,32 @@ describe.each(decisions)('%s', (decision) => {
 
     expect(read('ops/decisions/README.md')).toContain(`| [${number}](${basename(decision)}) | ${title} |`);
   });
+});
+
+test('comments and test titles name the subject of their sentences', () => {
+  const found = sources.flatMap((path) =>
+    proseIn(read(path)).flatMap(({ line, text }) =>
+      (text.match(withoutSubject) ?? []).map((word) => `${path}:${line} ${word}`),
+    ),
+  );
+
+  expect(found).toEqual([]);
+  expect(sources.length).toBeGreaterThan(500);
+});
+
+test('words are looked for in comments and titles, and in no other text', () => {
+  const source = `test.each(['nobody'])('%s is nobody', () => {});
+const url = \`http://\${host}//nobody\`; // nobody
+/* it's
+ * nobody */ const quote = /['"\`//nobody]/;
+describe(\`\${name} by nobody\`, () => expect("nobody").toBe("/* nobody */"));`;
+
+  expect(proseIn(source).filter(({ text }) => text.includes('nobody'))).toEqual([
+    { line: 2, text: '// nobody' },
+    { line: 3, text: "/* it's nobody */" },
+    { line: 1, text: "'%s is nobody'" },
+    { line: 5, text: `\`\${name} by nobody\`` },
+  ]);
 });
 
 test('every guide is in the index', () => {
