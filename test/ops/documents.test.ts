@@ -86,6 +86,14 @@ test('every guide is in the index', () => {
   expect(guides.map((guide) => basename(guide)).filter((name) => !linked.includes(name))).toEqual(['README.md']);
 });
 
+test('the guide to adding things quotes titles of tests as they are', () => {
+  const quotes = [...read('ops/guides/adding-things.md').matchAll(/`(test\/[\w./-]+)`, "(.+?)"/g)];
+  const stale = quotes.filter(([, file = '', title = '']) => !read(file).includes(title));
+
+  expect(stale.map(([quote]) => quote)).toEqual([]);
+  expect(quotes.length).toBeGreaterThan(15);
+});
+
 test('the glossary is in alphabetical order, each word once', () => {
   const words = [...read('ops/guides/glossary.md').matchAll(/^\*\*(.+?)\*\*/gm)].map(([, word = '']) =>
     word.toLowerCase(),
