@@ -3,6 +3,8 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import type { SecretKey } from './crypto.ts';
 import { OAuthProviders } from './oauth-providers.ts';
+import { parseValue } from './parse-value.ts';
+import { describeIssues } from './workflow/issues.ts';
 
 const seconds = (fallback: number) => z.coerce.number().nonnegative().default(fallback);
 const port = (min: number) => z.coerce.number({ error: 'must be a port, 1 to 65535' }).int().min(min).max(65_535);
@@ -253,9 +255,7 @@ function checkOAuth({ NODE_ENV, PUBLIC_URL, OAUTH_PROVIDERS }: z.output<typeof E
 
 /** An empty variable counts as not set. */
 function parse<S extends z.ZodType>(schema: S, env: Record<string, string | undefined>): z.output<S> {
-  const parsed = schema.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
+  const parsed = parseValue(schema, Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
   if (parsed.success) return parsed.data;
-  throw new Error(
-    `Configuration: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,
-  );
+  throw new Error(`Configuration: ${describeIssues(parsed.issues)}`);
 }

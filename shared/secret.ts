@@ -51,6 +51,18 @@ export function resealSecrets(value: Json, { secrets, context }: SealContext, pa
   return mapChildren(value, (child, key) => resealSecrets(child, { secrets, context }, [...path, key]));
 }
 
+/** Whether the value at a path is declared to be a secret, or inside of one. */
+export function isSecretAt(schema: z.ZodType, value: unknown, path: Path): boolean {
+  let at = value as Json;
+  let schemas = unfold(schema, at);
+  for (const key of path) {
+    if (schemas.some(isSecret)) return true;
+    at = childAt(at, key);
+    schemas = below(schemas, key).flatMap((inner) => unfold(inner, at));
+  }
+  return schemas.some(isSecret);
+}
+
 interface SealContext {
   secrets: KeyRing;
   context: string;
@@ -93,6 +105,10 @@ function keep(schemas: readonly Schema[], next: Json, stored: Json | undefined, 
 
 function childOf(stored: Json | undefined, key: Key): Json | undefined {
   return isJsonObject(stored) && Object.hasOwn(stored, key) ? stored[key] : undefined;
+}
+
+function childAt(value: Json, key: Key): Json {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : null;
 }
 
 /** Finds the stored element for each element of a list, if the match is certain. */

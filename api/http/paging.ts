@@ -1,5 +1,6 @@
 import type { EntityManager, EntityName, FilterQuery, FindOptions, OrderDefinition } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { quote } from '#shared/quote.ts';
 
 /** Query fields of a list: the contract's pages, or `limit` and `cursor`, which need no count. */
 export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) {
@@ -132,7 +133,10 @@ const Cursor = z
     const [ms = '', id = ''] = Buffer.from(text, 'base64url').toString().split('.');
     const isTime = /^\d+$/.test(ms) && Number(ms) < YEAR_9999;
     if (isTime && z.uuid().safeParse(id).success) return { at: new Date(Number(ms)), id };
-    check.addIssue({ code: 'custom', message: 'is not a cursor of this list' });
+    check.addIssue({
+      code: 'custom',
+      message: `expected the nextCursor of a page of this list, received ${quote(text)}`,
+    });
     return z.NEVER;
   });
 

@@ -1,5 +1,7 @@
 /** Far deeper than real documents, and far below the limits of Postgres and of our own recursions. */
-const maxLevels = 200;
+const MAX_LEVELS = 200;
+
+export const TOO_DEEP = `must not be nested deeper than ${MAX_LEVELS} levels`;
 
 export interface Unstorable {
   path: string[];
@@ -13,7 +15,7 @@ export interface Unstorable {
 export function findUnstorable(value: unknown): Unstorable | null {
   let level: Node[] = [{ value, key: '', parent: null }];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxLevels) return { path: [], message: 'is nested too deeply' };
+    if (depth > MAX_LEVELS) return { path: [], message: TOO_DEEP };
     const bad = level.find((node) => !isStorable(node.key) || !isStorable(node.value));
     if (bad) return { path: pathOf(bad), message: 'must not contain the character NUL or half of a surrogate pair' };
     level = level.flatMap(childrenOf);

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
-import { fromZod, type Issue } from '#shared/workflow/issues.ts';
+import { parseValue } from '#shared/parse-value.ts';
+import { describeIssues, type Issue } from '#shared/workflow/issues.ts';
 import { asIssues, type Handling, reportUnknown } from './handling.ts';
 import type { Parsed } from './route.ts';
-import { findUnstorable } from './storable.ts';
+import { findUnstorable, TOO_DEEP } from './storable.ts';
 import { findUnknownFields, knowsNoKey, type UnknownFields } from './unknown-fields.ts';
 
 /** A part of the request and its schema. */
@@ -35,10 +36,9 @@ export function validate(checks: readonly Check[], handling: Handling): unknown[
   if (issues.length === 0) return values;
 
   const shown = issues.slice(0, maxIssues);
-  const message = shown.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
   const issueCount = issues.length + unlisted;
   const details = { issues: shown, ...(issueCount > shown.length && { issueCount }) };
-  throw new AppError('VALIDATION_ERROR', message, { details });
+  throw new AppError('VALIDATION_ERROR', describeIssues(shown), { details });
 }
 
 function read({ part, schema, value }: Check): { value?: unknown; issues: Issue[] } {
@@ -48,9 +48,9 @@ function read({ part, schema, value }: Check): { value?: unknown; issues: Issue[
     const path = unstorable.path.length > 0 ? unstorable.path : [part];
     return { issues: [{ ...unstorable, path, type: 'custom' }] };
   }
-  const result = refuseTooDeep(() => schema.safeParse(value));
+  const result = refuseTooDeep(() => parseValue(schema, value));
   if (result.success) return { value: result.data, issues: [] };
-  const issues = fromZod(result.error).map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: [part] }));
+  const issues = result.issues.map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: [part] }));
   return { issues };
 }
 
@@ -75,6 +75,6 @@ export function refuseTooDeep<T>(work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new AppError('VALIDATION_ERROR', 'body: is nested too deeply', { cause: error });
+    throw new AppError('VALIDATION_ERROR', `body: ${TOO_DEEP}`, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError, toAppError } from '#shared/errors.ts';
+import { requireValue } from '#shared/parse-value.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
@@ -18,15 +19,15 @@ const maxRooms = 500;
 export function attachClientEvents(socket: ClientSocket, context: EventContext): void {
   socket.on(
     'workflow_run_join',
-    answer(context, (payload) => joinRun(socket, context, RunJoin.parse(payload))),
+    answer(context, (payload) => joinRun(socket, context, requireValue(RunJoin, payload))),
   );
   socket.on(
     'join_room',
-    answer(context, (payload) => joinRoom(socket, context, Room.parse(payload))),
+    answer(context, (payload) => joinRoom(socket, context, requireValue(Room, payload, ['room']))),
   );
   socket.on(
     'leave_room',
-    answer(context, (payload) => leaveRoom(socket, Room.parse(payload))),
+    answer(context, (payload) => leaveRoom(socket, requireValue(Room, payload, ['room']))),
   );
   socket.on('disconnect', () => leaveAll(socket));
 }
@@ -131,14 +132,9 @@ function answer({ logger }: EventContext, work: Work) {
       reply({ success: true, ...fields });
       begin();
     } catch (error) {
-      const { code, message } = error instanceof z.ZodError ? invalid(error) : toAppError(error);
+      const { code, message } = toAppError(error);
       if (code === 'INTERNAL_ERROR') logger.error({ err: error }, 'client event failed');
       reply({ success: false, error: { code, message } });
     }
   };
-}
-
-function invalid(error: z.ZodError): AppError {
-  const text = error.issues.map(({ path, message }) => [...path.map(String), message].join(': ')).join('; ');
-  return new AppError('VALIDATION_ERROR', text, { cause: error });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { quote } from '../quote.ts';
 
 /** All permissions, by resource. The resource is also the type in a rule's object, `<resource>:<id>`. */
 export const catalogue = {
@@ -46,7 +47,7 @@ export const Permission = z.string().transform((text, check): Permission => {
 
 /** Error message for a text that is not in the catalogue. */
 export function notAPermission(text: string): string {
-  return `"${text.length > 100 ? `${text.slice(0, 100)}…` : text}" is not a permission`;
+  return `expected a permission such as workflow.read, received ${quote(text)}`;
 }
 
 /** The type in the objects of a resource (`cronjob` of `cronJob`); undefined if there is no such resource. */

@@ -1,7 +1,8 @@
 import type { DatasourceDefinition, OneUse } from '../datasources/define-datasource.ts';
 import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+import { parseValue, requireValue } from '../parse-value.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
-import { fromZod, type Issue, invalid, invalidField } from '../workflow/issues.ts';
+import { type Issue, invalid, invalidField } from '../workflow/issues.ts';
 import { parseAround } from '../workflow/parse-around.ts';
 import { asText, type Expression, evaluate, faultsOf, findTemplate, textsOf } from '../workflow/templates.ts';
 import { QueryOptions } from './options.ts';
@@ -18,14 +19,14 @@ export interface BoundQuery<Query = unknown> {
 
 /** Finds the faults of `dataQueryOptions` that do not depend on values. */
 export function checkQuery(definition: DatasourceDefinition, options: JsonObject): Issue[] {
-  const common = QueryOptions.safeParse(options);
+  const common = parseValue(QueryOptions, options);
   const own = ownFields(options);
   const uses = usesOf(definition, own);
   const declared = QueryOptions.shape.inputDefinitions.safeParse(options.inputDefinitions);
   const inputs = declared.success ? declared.data.map(({ key }) => key) : [];
   const texts = [...textsOf(own)];
   return [
-    ...(common.success ? [] : fromZod(common.error)),
+    ...(common.success ? [] : common.issues),
     ...parseAround(definition.query, own, { defaultValue: definition.defaults.query, raw: Object.keys(uses) }).issues,
     ...texts.flatMap(({ path, text }) => faultsOf(text, ROOT).map((message) => ({ path, message }))),
     ...texts.flatMap(({ path, text }) => undeclared(text, inputs).map((message) => ({ path, message }))),
@@ -71,9 +72,7 @@ export function bindQuery(definition: DatasourceDefinition, options: JsonObject,
     else if (use.as === 'statement') statement = bindStatement(text, use.dialect, scope);
     else resolved[field] = fillers[use.as](field, text, scope);
   }
-  const parsed = definition.query.safeParse(resolved);
-  if (!parsed.success) throw invalid(fromZod(parsed.error));
-  return { query: parsed.data, statement };
+  return { query: requireValue(definition.query, resolved), statement };
 }
 
 const fillers: Record<Exclude<OneUse['as'], 'statement'>, (field: string, text: string, scope: JsonObject) => Json> = {

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import { isSpread } from '../nodes/properties.ts';
+import { requireValue } from '../parse-value.ts';
 import type { GraphNode } from './graph.ts';
-import { fromZod, invalid } from './issues.ts';
 import { isReservedKey } from './reserved.ts';
 import { asText, evaluate, findTemplate, type Template, textsOf } from './templates.ts';
 
@@ -14,9 +14,7 @@ export function resolveConfig(node: GraphNode, scope: JsonObject): unknown {
   if (!node.hasTemplates) return node.config;
 
   const schema: z.ZodType = node.definition.config;
-  const parsed = schema.safeParse(resolveTemplates(node.data, scope, { raw: node.definition.raw }));
-  if (!parsed.success) throw invalid(fromZod(parsed.error));
-  return parsed.data;
+  return requireValue(schema, resolveTemplates(node.data, scope, { raw: node.definition.raw }));
 }
 
 export interface ResolveOptions {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, Json, type JsonObject } from '../json.ts';
+import { mismatch } from '../parse-value.ts';
 import { readBy } from '../schema-walk.ts';
 import { type Issue, invalid } from './issues.ts';
 
@@ -18,10 +19,11 @@ export function resolveInputs(
   const resolved: [string, Json][] = [];
   for (const definition of definitions) {
     const { key } = definition;
-    const value = coerce(definition, Object.hasOwn(values, key) ? (values[key] ?? null) : defaultOf(definition));
-    if (value === undefined)
-      issues.push({ path: [field, key], message: `must be ${wanted[definition.type ?? 'string']}` });
-    else if (value === null && definition.required) issues.push({ path: [field, key], message: 'is required' });
+    const path = [field, key];
+    const given = Object.hasOwn(values, key) ? (values[key] ?? null) : defaultOf(definition);
+    const value = coerce(definition, given);
+    if (value === undefined) issues.push({ path, message: mismatch(wanted[definition.type ?? 'string'], given, path) });
+    else if (value === null && definition.required) issues.push({ path, message: 'is required' });
     else resolved.push([key, value]);
   }
   if (issues.length > 0) throw invalid(issues);

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { AppError } from '../errors.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 
@@ -39,12 +38,9 @@ export function invalidField(field: string, message: string, options?: InvalidOp
   return invalid([{ path, message }], options);
 }
 
-export function fromZod(error: z.ZodError): Issue[] {
-  return error.issues.map((issue) => ({
-    path: issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key)),
-    message: issue.message,
-    type: issue.code ?? 'custom',
-  }));
+/** `port: expected …; host: expected …`. */
+export function describeIssues(issues: readonly Issue[]): string {
+  return issues.map(textOf).join('; ');
 }
 
 /** Prefixes the paths of issues. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { fromZod, type Issue } from './issues.ts';
+import { parseValue } from '../parse-value.ts';
+import type { Issue } from './issues.ts';
 import { findTemplate } from './templates.ts';
 
 interface Around {
@@ -19,20 +20,20 @@ export interface ParsedAround {
  * replace templates meanwhile, so that the rest is checked and defaults are filled in.
  */
 export function parseAround(schema: z.ZodType, saved: unknown, { defaultValue, raw = [] }: Around): ParsedAround {
-  const strict = schema.safeParse(saved);
+  const strict = parseValue(schema, saved);
   if (strict.success) return { value: strict.data, issues: [] };
 
-  const issues = fromZod(strict.error);
+  const { issues } = strict;
   const isResolved = ({ path }: Issue) => isTemplate(valueAt(saved, path)) && !raw.includes(String(path[0]));
   const wrong = issues.filter((issue) => !isResolved(issue));
   if (wrong.length > 0) return { value: undefined, issues: wrong };
 
   const standIn = structuredClone(saved);
   for (const { path } of issues) putAt(standIn, path, valueAt(defaultValue, path));
-  const lenient = schema.safeParse(standIn);
+  const lenient = parseValue(schema, standIn);
   const value = lenient.success ? lenient.data : standIn;
   for (const { path } of issues) putAt(value, path, valueAt(saved, path));
-  return { value, issues: lenient.success ? [] : fromZod(lenient.error).filter((issue) => !isResolved(issue)) };
+  return { value, issues: lenient.success ? [] : lenient.issues.filter((issue) => !isResolved(issue)) };
 }
 
 /** Whether a text is one template and nothing else. It then becomes the value with its type. */

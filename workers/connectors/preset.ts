@@ -9,6 +9,7 @@ import type { presets } from '#shared/datasources/presets/index.ts';
 import { restapi } from '#shared/datasources/restapi.ts';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { requireValue } from '#shared/parse-value.ts';
 import type { BoundQuery } from '#shared/queries/bind.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { asText } from '#shared/workflow/templates.ts';
@@ -39,7 +40,7 @@ export async function connectPreset(
     .map(([key, field]) => ({ key, value: asText(options[field]) }))
     .filter(({ value }) => value !== '');
   const api = openAPI(
-    restapi.options.parse({
+    requireValue(restapi.options, {
       baseUrl: filled(baseUrl, options),
       headers: [...own, ...chosen],
       ...(preset.auth.as === 'bearer'
@@ -50,7 +51,7 @@ export async function connectPreset(
   );
 
   async function executeRequest(request: JsonObject, run: ExecuteOptions): Promise<QueryResult> {
-    const query = restapi.query.parse({ retries: 2, contentType: preset.bodyFormat, ...request });
+    const query = requireValue(restapi.query, { retries: 2, contentType: preset.bodyFormat, ...request });
     return await api.execute({ query, statement: null }, run);
   }
 

@@ -5,7 +5,9 @@ import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, toAppError, toFailedReason } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
+import { parseValue } from '#shared/parse-value.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
+import { describeIssues } from '#shared/workflow/issues.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Datasources } from '../queries/datasources.ts';
@@ -50,9 +52,9 @@ export function consume<D extends AnyQueue>(
     async (job, signal = new AbortController().signal) => {
       try {
         // An old job must not do harm.
-        const payload = definition.payload.safeParse(job.data);
+        const payload = parseValue(definition.payload, job.data);
         if (!payload.success)
-          throw new AppError('VALIDATION_ERROR', `Invalid job in the queue ${name}: ${payload.error.message}`);
+          throw new AppError('VALIDATION_ERROR', `Invalid job in the queue ${name}: ${describeIssues(payload.issues)}`);
         return definition.result.parse(
           await processor({ payload: payload.data as z.output<D['payload']>, signal }, context),
         );

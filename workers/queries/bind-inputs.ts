@@ -1,8 +1,8 @@
 import type { JsonObject } from '#shared/json.ts';
+import { requireValue } from '#shared/parse-value.ts';
 import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
-import { fromZod, invalid, within } from '#shared/workflow/issues.ts';
 import { definitionOf } from './datasources.ts';
 import type { LoadedQuery } from './load-query.ts';
 import { queryError } from './query-error.ts';
@@ -16,9 +16,7 @@ export interface RunnableQuery extends LoadedQuery {
 
 /** Inputs in their declared types, put into the places where the query names them. Issues name them `inputValues.<key>`. */
 export function bindInputs(query: LoadedQuery, values: JsonObject): RunnableQuery {
-  const parsed = QueryOptions.safeParse(query.dataQueryOptions);
-  if (!parsed.success) throw invalid(within(['dataQueryOptions'], fromZod(parsed.error)));
-  const options = parsed.data;
+  const options = requireValue(QueryOptions, query.dataQueryOptions, ['dataQueryOptions']);
   const inputs = resolveInputs(options.inputDefinitions, values, { field: 'inputValues' });
   const definition = definitionOf(query.datasourceType);
   try {

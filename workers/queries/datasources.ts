@@ -4,9 +4,10 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import { requireValue } from '#shared/parse-value.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { openSecrets } from '#shared/secret.ts';
-import { fromZod, invalid, invalidField, within } from '#shared/workflow/issues.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection } from '../connections/connection.ts';
 import type { KeptConnections } from '../connections/kept.ts';
 import { connectorOf } from '../connectors/index.ts';
@@ -57,10 +58,9 @@ export function createDatasources({ pool, secrets, kept, reach, logger }: Dataso
           : await readDatasource(tenantID, ref.datasourceID);
       const definition = definitionOf(type);
       const openDatasource = async () => {
-        const parsed = definition.options.safeParse(options);
-        if (!parsed.success) throw invalid(within(['datasourceOptions'], fromZod(parsed.error)));
+        const parsed = requireValue(definition.options, options, ['datasourceOptions']);
         const connect = await connectorOf(definition);
-        return await connect(parsed.data, { ...reach, tenantID, logger });
+        return await connect(parsed, { ...reach, tenantID, logger });
       };
       return await kept.use({ tenantID, datasourceID, type, options }, openDatasource, (connection) =>
         work(connection, definition),

@@ -88,9 +88,9 @@ export const basicSchemas: Record<string, Schema> = {
 /** By status: what it means, and an example. */
 const failures: Record<string, [description: string, code: ErrorCode, message: string]> = {
   400: [
-    'The request is malformed or fails validation: INVALID_REQUEST, VALIDATION_ERROR, DB_ERROR',
+    'The request cannot be read or fails validation: INVALID_REQUEST, VALIDATION_ERROR, DB_ERROR',
     'VALIDATION_ERROR',
-    'page: Too small: expected number to be >=1',
+    'page: expected a whole number from 1 to 1000000, received "0"',
   ],
   401: [
     'No valid credential: USER_AUTH_TOKEN_NOT_FOUND, USER_AUTH_TOKEN_EXPIRED, INVALID_API_KEY, INVALID_LOGIN',

@@ -4,9 +4,10 @@ import { datasourceTypes, findDatasourceType } from '#shared/datasources/index.t
 import type { Datasource } from '#shared/db/entities/datasource.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { requireValue } from '#shared/parse-value.ts';
+import { quote } from '#shared/quote.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { keepMasked, maskSecrets, openSecrets, sealSecrets } from '#shared/secret.ts';
-import { fromZod, invalid } from '#shared/workflow/issues.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
@@ -17,10 +18,9 @@ type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
  */
 export function readOptions(type: string, given: JsonObject, stored: JsonObject = {}): JsonObject {
   const whole = z.object({ datasourceOptions: schemaOf(type) });
-  const parsed = whole.safeParse(keepMasked(whole, { datasourceOptions: given }, { datasourceOptions: stored }));
-  if (!parsed.success) throw invalid(fromZod(parsed.error));
+  const parsed = requireValue(whole, keepMasked(whole, { datasourceOptions: given }, { datasourceOptions: stored }));
   // A schema of options turns JSON into JSON; serializing drops undefined fields.
-  return JSON.parse(JSON.stringify(parsed.data.datasourceOptions));
+  return JSON.parse(JSON.stringify(parsed.datasourceOptions));
 }
 
 export function sealOptions(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): JsonObject {
@@ -46,7 +46,10 @@ export function unknownOptions(type: string, given: JsonObject): UnknownFields {
 function schemaOf(type: string): z.ZodType {
   const definition = findDatasourceType(type);
   if (!definition)
-    throw new AppError('VALIDATION_ERROR', `datasourceType: must be one of ${datasourceTypes.join(', ')}`);
+    throw new AppError(
+      'VALIDATION_ERROR',
+      `datasourceType: expected one of ${datasourceTypes.join(', ')}, received ${quote(type)}`,
+    );
   return definition.options;
 }
 

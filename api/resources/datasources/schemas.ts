@@ -18,7 +18,7 @@ import {
 export const DatasourceID = z.object({ datasourceID: ID });
 
 const Title = z.string().min(1).max(255);
-const Type = z.enum(datasourceTypes, { error: `must be one of ${datasourceTypes.join(', ')}` });
+const Type = z.enum(datasourceTypes);
 
 const described = {
   datasourceDescription: z.string().max(10_000).nullish(),

@@ -6,6 +6,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
+import { quote } from '#shared/quote.ts';
 import { type Issue, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
@@ -45,7 +46,7 @@ export async function checkTarget(
     : findAlone(datasourceType ?? ownDatabase?.type);
   if (typeof found !== 'string') return { issues: [found], unknown: none };
   const definition = findType(found);
-  if (!definition) return { issues: [unknownType], unknown: none };
+  if (!definition) return { issues: [unknownType(found)], unknown: none };
   const unknown = findUnknownFields([QueryOptions, definition.query], dataQueryOptions, ['dataQueryOptions']);
   const issues = within(['dataQueryOptions'], checkQuery(definition, dataQueryOptions));
   if (issues.length > 0) return { issues, unknown };
@@ -64,7 +65,7 @@ async function findStored(em: EntityManager, id: string, wanted: string | undefi
 function findAlone(type: string | undefined): string | Issue {
   if (type === undefined) return { path: ['datasourceID'], message: 'is required' };
   const definition = findType(type);
-  if (!definition) return unknownType;
+  if (!definition) return unknownType(type);
   return definition.standsAlone ? type : { path: ['datasourceID'], message: `is required for the type ${type}` };
 }
 
@@ -75,4 +76,7 @@ function findType(type: string): DatasourceDefinition | undefined {
 /** The target of a query that names none: the tenant's own database. */
 const ownDatabase = (datasources as readonly DatasourceDefinition[]).find(({ standsAlone }) => standsAlone);
 
-const unknownType: Issue = { path: ['datasourceType'], message: `must be one of ${datasourceTypes.join(', ')}` };
+function unknownType(type: string): Issue {
+  const message = `expected one of ${datasourceTypes.join(', ')}, received ${quote(type)}`;
+  return { path: ['datasourceType'], message };
+}

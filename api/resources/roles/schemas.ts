@@ -6,6 +6,7 @@ import {
   objectType,
   RolePermission,
 } from '#shared/policy/permissions.ts';
+import { quote } from '#shared/quote.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { requireOne, Title } from '../../http/text.ts';
@@ -22,8 +23,8 @@ const AssetPermission = z
     const type = objectType(resourceType);
     if (type && isActionOf(type, action)) return { resourceType: type, resourceID, action };
     const [path, message] = type
-      ? ['action', `is not an action of ${type}`]
-      : ['resourceType', 'is not a type of resource'];
+      ? ['action', `expected an action of ${type}, received ${quote(action)}`]
+      : ['resourceType', `expected a type of resource such as workflow, received ${quote(resourceType)}`];
     check.addIssue({ code: 'custom', path: [path], message });
     return z.NEVER;
   })

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { CollectionField } from '#shared/nodes/data-collection.ts';
+import { mismatch } from '#shared/parse-value.ts';
 import { type Issue, invalid } from '#shared/workflow/issues.ts';
 
 /** Converts a submission to the fields of its request; unknown keys are dropped. Without fields every key passes. */
@@ -26,7 +27,7 @@ function readAnswer(field: CollectionField, submitted: JsonObject): Answer {
   const given = Object.hasOwn(submitted, key) ? (submitted[key] ?? '') : '';
   if (given === '') return required ? { key, issue: { path, message: 'is required' } } : { key };
   const value = readers[fieldType](given, field);
-  return value === undefined ? { key, issue: { path, message: `must be ${wanted(field)}` } } : { key, value };
+  return value === undefined ? { key, issue: { path, message: mismatch(wanted(field), given, path) } } : { key, value };
 }
 
 const Fields = z.array(CollectionField);

@@ -167,13 +167,25 @@ test('refuses a run of another tenant, an unreadable one and an unknown one with
   expect(socket.messages).toEqual([]);
 });
 
-test('refuses a malformed payload', async () => {
+test('refuses a malformed payload, and names what was expected', async () => {
   await using socket = await cluster.socket(tenant.creator);
 
-  for (const payload of [null, {}, { instanceID: 'x' }, { instanceID: newID(), lastSeq: -1 }, 'text', [1]])
-    expect(await socket.ask('workflow_run_join', payload)).toMatchObject({
+  for (const [event, payload, message] of [
+    ['workflow_run_join', null, 'expected an object, received null'],
+    ['workflow_run_join', 'text', 'expected an object, received "text"'],
+    ['workflow_run_join', [1], 'expected an object, received a list of 1 item'],
+    ['workflow_run_join', {}, 'instanceID: is required'],
+    ['workflow_run_join', { instanceID: 'x' }, 'instanceID: expected an id (UUID), received "x"'],
+    [
+      'workflow_run_join',
+      { instanceID: newID(), lastSeq: -1 },
+      'lastSeq: expected a whole number of at least 0, received -1',
+    ],
+    ['join_room', 5, 'room: expected a text of 1 to 255 characters, received 5'],
+  ] as const)
+    expect(await socket.ask(event, payload)).toEqual({
       success: false,
-      error: { code: 'VALIDATION_ERROR' },
+      error: { code: 'VALIDATION_ERROR', message },
     });
 });
 

@@ -133,7 +133,11 @@ describe('creating a datasource', () => {
   test.each([
     ['no title', { datasourceTitle: '' }, /^datasourceTitle: /],
     ['a long title', { datasourceTitle: 'x'.repeat(256) }, /^datasourceTitle: /],
-    ['a type that is not there', { datasourceType: 'oracle' }, /^datasourceType: must be one of .*postgresql/],
+    [
+      'a type that is not there',
+      { datasourceType: 'oracle' },
+      /^datasourceType: expected one of .*postgresql.*, received "oracle"$/,
+    ],
     ['no options', { datasourceOptions: null }, /^datasourceOptions: /],
     ['options of no form', { datasourceOptions: {} }, /^datasourceOptions\.connectionOption: /],
     ['a wrong option', { datasourceOptions: details({ port: 'x' }) }, /^datasourceOptions\.connectionDetails\.port: /],

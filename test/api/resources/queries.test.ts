@@ -124,7 +124,11 @@ describe('creating a data query', () => {
     ['a datasource that is not there', { datasourceID: newID() }, /^datasourceID: there is no such datasource$/],
     ['a datasource that is no id', { datasourceID: 'x' }, /^datasourceID: /],
     ['a type that is not the datasource’s', { datasourceType: 'mysql' }, /^datasourceType: .* postgresql$/],
-    ['a type that is not there', { datasourceID: null, datasourceType: 'oracle' }, /^datasourceType: must be one of/],
+    [
+      'a type that is not there',
+      { datasourceID: null, datasourceType: 'oracle' },
+      /^datasourceType: expected one of .*, received "oracle"$/,
+    ],
     ['a type without a datasource', { datasourceID: null, datasourceType: 'postgresql' }, /^datasourceID: is required/],
     ['no SQL', { dataQueryOptions: {} }, /^dataQueryOptions\.query: /],
     [

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { catalogue, objectType, Permission, permissions, splitPermission } from '#shared/policy/permissions.ts';
+import {
+  catalogue,
+  objectType,
+  Permission,
+  permissions,
+  RolePermission,
+  splitPermission,
+} from '#shared/policy/permissions.ts';
 
 describe('the catalogue of permissions', () => {
   test('every permission of the contract is in it', () => {
@@ -48,6 +55,12 @@ describe('the catalogue of permissions', () => {
       'toString.x',
     ])
       expect(Permission.safeParse(text).success, text).toBe(false);
+  });
+
+  test('repeats a text that is not a permission, cut if it is long', () => {
+    const messageOf = (text: string) => RolePermission.safeParse(text).error?.issues[0]?.message;
+    expect(messageOf('workflow.fly')).toBe('expected a permission such as workflow.read, received "workflow.fly"');
+    expect(messageOf('x'.repeat(60))).toContain(`received "${'x'.repeat(50)}"… (60 characters)`);
   });
 
   test('a permission splits at its dot', () => {

@@ -269,8 +269,12 @@ describe('the config of a node', () => {
     expect(resolve).toThrow(
       expect.objectContaining({
         code: 'VALIDATION_ERROR',
-        message: 'childWorkflowID: Invalid UUID',
-        details: { issues: [{ path: ['childWorkflowID'], message: 'Invalid UUID', type: 'invalid_format' }] },
+        message: 'childWorkflowID: expected an id (UUID), received "Ada"',
+        details: {
+          issues: [
+            { path: ['childWorkflowID'], message: 'expected an id (UUID), received "Ada"', type: 'invalid_format' },
+          ],
+        },
       }),
     );
   });

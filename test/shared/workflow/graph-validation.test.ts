@@ -302,7 +302,9 @@ describe('configs', () => {
     expect(issuesIn('condition', { branches: [yes, { ...no, conditions: [{ operator: 'is' }] }] })[0]).toMatch(
       /^branches\.1\.conditions\.0\.operator: /,
     );
-    expect(issuesIn('subWorkflow', { childWorkflowID: 'x' })).toEqual(['childWorkflowID: Invalid UUID']);
+    expect(issuesIn('subWorkflow', { childWorkflowID: 'x' })).toEqual([
+      'childWorkflowID: expected an id (UUID), received "x"',
+    ]);
   });
 
   test('may hold a template in place of another type', () => {
