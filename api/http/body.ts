@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { AppError } from '#shared/errors.ts';
+import { quote } from '#shared/quote.ts';
 import { isEncodedUTF8 } from './utf8.ts';
 
 export type ReadBody = (request: Request, response: Response) => Promise<unknown>;
@@ -37,7 +38,10 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
     if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
     // Ignoring it would start a run without the inputs that were sent.
     if (request.body === undefined && hasBody(request))
-      throw new AppError('INVALID_REQUEST', 'The body must be JSON, and its content-type application/json');
+      throw new AppError(
+        'INVALID_REQUEST',
+        `Content-Type: expected application/json, received ${quote(request.get('content-type'))}`,
+      );
     return request.body;
   };
 }

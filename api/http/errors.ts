@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { AppError, toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
+import { readClientError } from './client-error.ts';
 import { describeUnknown, handlingOf } from './handling.ts';
 
 /** Answers a request that no route has matched: an unknown path, or another method of a known one. */
@@ -12,7 +13,7 @@ export function unknownPath(request: Request): never {
 export function answerErrors(logger: Logger) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
-    const known = fromHTTP(error) ?? toAppError(error);
+    const known = readClientError(error, request) ?? toAppError(error);
     const { code, message, status, details } = known;
     report(logger, known, {
       method: request.method,
@@ -45,14 +46,4 @@ function report(logger: Logger, error: AppError, about: Record<string, unknown>)
   else if (error.status < 500) logger.debug({ ...line, err: error }, 'request refused');
   else if (outsideCauses.has(error.code)) logger.warn({ ...line, err: error }, 'request not served');
   else logger.error({ ...line, err: error }, 'request failed');
-}
-
-/** Errors of Express and of its body parsers, which refuse a request before a route sees it. */
-function fromHTTP(error: unknown): AppError | undefined {
-  if (!(error instanceof Error && 'status' in error && typeof error.status === 'number')) return undefined;
-  if (error instanceof AppError || error.status < 400 || error.status > 499) return undefined;
-  if (error.status === 413) return new AppError('PAYLOAD_TOO_LARGE', 'The body is too large', { cause: error });
-  const type = 'type' in error ? error.type : undefined;
-  const message = type === 'entity.parse.failed' ? 'The body is not valid JSON' : 'The request is malformed';
-  return new AppError('INVALID_REQUEST', message, { cause: error });
 }

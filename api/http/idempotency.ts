@@ -22,7 +22,10 @@ export function readClaim(
   const key = request.get('idempotency-key');
   if (!route.idempotent || key === undefined) return undefined;
   if (key === '' || key.length > maxKeyLength)
-    throw new AppError('VALIDATION_ERROR', `Idempotency-Key: must have 1 to ${maxKeyLength} characters`);
+    throw new AppError(
+      'VALIDATION_ERROR',
+      `Idempotency-Key: expected 1 to ${maxKeyLength} characters, received ${key.length}`,
+    );
   const body = refuseTooDeep(() => JSON.stringify(request.body ?? null));
   return {
     principal,

@@ -1,6 +1,7 @@
 import busboy from 'busboy';
 import type { Request } from 'express';
 import { AppError } from '#shared/errors.ts';
+import { quote } from '#shared/quote.ts';
 
 /** A file upload of a route: multipart/form-data with one part named `file`. */
 export interface Upload {
@@ -47,7 +48,7 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
   parser.on('error', (cause) => reject(malformed(cause)));
   parser.on('close', () => resolve(uploaded));
   request.on('close', () => {
-    if (!request.complete) reject(malformed(new Error('The client went away')));
+    if (!request.complete) reject(aborted());
   });
 
   try {
@@ -64,7 +65,10 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
 
 function openParser(request: Request, maxBytes: number): busboy.Busboy {
   if (!request.is('multipart/form-data'))
-    throw new AppError('INVALID_REQUEST', `The body must be multipart/form-data with a file named "${FIELD}"`);
+    throw new AppError(
+      'INVALID_REQUEST',
+      `Content-Type: expected multipart/form-data with a file named "${FIELD}", received ${quote(request.get('content-type'))}`,
+    );
   // The headers of the parts are added to that.
   if (Number(request.get('content-length') ?? 0) > maxBytes + 64 * 1024) throw tooLarge(maxBytes);
   try {
@@ -92,6 +96,14 @@ function tooLarge(maxBytes: number): AppError {
   return new AppError('PAYLOAD_TOO_LARGE', `${FIELD}: must not be larger than ${maxBytes / 1024 / 1024} MB`);
 }
 
+function aborted(): AppError {
+  return new AppError('INVALID_REQUEST', 'The connection was closed before the whole file had arrived');
+}
+
 function malformed(cause: unknown): AppError {
-  return new AppError('INVALID_REQUEST', 'The body is not valid multipart/form-data', { cause });
+  const reason = cause instanceof Error ? cause.message : '';
+  if (reason.includes('Boundary not found'))
+    return new AppError('INVALID_REQUEST', 'Content-Type: expected multipart/form-data with a boundary', { cause });
+  const detail = reason.startsWith('Unexpected end') ? ': it ends too early' : '';
+  return new AppError('INVALID_REQUEST', `The body is not valid multipart/form-data${detail}`, { cause });
 }

@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { type OperatorSession, type Operators, originOf, sessionHours } from '#api/auth/operator-session.ts';
+import { readClientError } from '#api/http/client-error.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import { loginPage, logoutPage, pagePolicy, problemPage } from './pages.ts';
@@ -44,9 +45,7 @@ export function operatorsOnly(operators: Operators): Router {
 /** Answers an error: JSON for scripts, a page for people. */
 export function answerBoardErrors(logger: Logger) {
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
-    const known = isClientError(error)
-      ? new AppError('INVALID_REQUEST', 'The request is malformed', { status: error.status, cause: error })
-      : toAppError(error);
+    const known = readClientError(error, request) ?? toAppError(error);
     const { code, message, status, retryAfter } = known;
     if (status >= 500) logger.error({ err: error, path: request.path }, 'board request failed');
     if (response.headersSent) return void response.destroy();
@@ -153,15 +152,4 @@ function send(response: Response, status: number, html: string): void {
     .set({ 'content-security-policy': pagePolicy, 'cache-control': 'no-store' })
     .type('html')
     .send(html);
-}
-
-function isClientError(error: unknown): error is Error & { status: number } {
-  return (
-    error instanceof Error &&
-    !(error instanceof AppError) &&
-    'status' in error &&
-    typeof error.status === 'number' &&
-    error.status >= 400 &&
-    error.status < 500
-  );
 }

@@ -205,7 +205,9 @@ describe('an Idempotency-Key', () => {
     expect((await create('One', 'x'.repeat(255))).status).toBe(201);
     expect(await create('One', 'x'.repeat(256))).toMatchObject({
       status: 400,
-      body: { error: { code: 'VALIDATION_ERROR' } },
+      body: {
+        error: { code: 'VALIDATION_ERROR', message: 'Idempotency-Key: expected 1 to 255 characters, received 256' },
+      },
     });
     expect((await create('One', '')).status).toBe(400);
   });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request as rawRequest } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
@@ -107,22 +108,74 @@ describe('the server', () => {
     expect(odd.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('rejects a body that is not JSON or has another content type', async () => {
-    const malformed = await ada.send('POST', '/api/v1/anything', '{"a": ');
-    expect(malformed).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
-    const plain = await ada.send('POST', '/api/v1/anything', '{"a":1}', { 'content-type': 'text/plain' });
-    expect(plain).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
-    const charset = await ada.send('POST', '/api/v1/anything', '{"a":1}', {
-      'content-type': 'application/json; charset=klingon',
-    });
-    expect(charset).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
-    const encoded = await ada.send('POST', '/api/v1/anything', '{"a":1}', { 'content-encoding': 'gzip' });
-    expect(encoded).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } });
+  test('rejects a body that cannot be read, and says why', async () => {
+    const json = Buffer.from('{"a":"\u00e9"}');
+    const form = 'application/x-www-form-urlencoded';
+    const cases: [body: string | Buffer<ArrayBuffer>, headers: Record<string, string>, message: string][] = [
+      ['{"a": ', {}, 'The body is not valid JSON: it ends too early'],
+      ['{"a" 1}', {}, 'The body is not valid JSON: error at position 5 (line 1 column 6)'],
+      // The parser's own message repeats the text.
+      ['{"password": hunter2}', {}, 'The body is not valid JSON'],
+      [json, { 'content-type': 'text/plain' }, 'Content-Type: expected application/json, received "text/plain"'],
+      [
+        json,
+        { 'content-type': 'application/json; charset=klingon' },
+        'Content-Type: expected the charset utf-8, received "application/json; charset=klingon"',
+      ],
+      [
+        json.toString('latin1'),
+        { 'content-type': 'application/json; charset=iso-8859-1' },
+        'Content-Type: expected the charset utf-8, received "application/json; charset=iso-8859-1"',
+      ],
+      [
+        'a=1',
+        { 'content-type': `${form}; charset=utf-16` },
+        `Content-Type: expected the charset utf-8, received "${form}; charset=utf-16"`,
+      ],
+      [Buffer.from([...Buffer.from('"'), 0xc3, 0x28, ...Buffer.from('"')]), {}, 'The body is not valid UTF-8'],
+      [json, { 'content-encoding': 'gzip' }, 'Content-Encoding: the body is not valid "gzip" data'],
+      [
+        gzipSync(json).subarray(0, -9),
+        { 'content-encoding': 'gzip' },
+        'Content-Encoding: the body ends before its "gzip" data is complete',
+      ],
+      [json, { 'content-encoding': 'br' }, 'Content-Encoding: the body is not valid "br" data'],
+      [json, { 'content-encoding': 'zstd' }, 'Content-Encoding: the body is not valid "zstd" data'],
+      [
+        json,
+        { 'content-encoding': 'compress' },
+        'Content-Encoding: expected gzip, deflate, br or zstd, received "compress"',
+      ],
+    ];
+    for (const [body, headers, message] of cases) {
+      const answer = await sendRaw(body, headers);
+      expect(answer).toEqual({ status: 400, error: { code: 'INVALID_REQUEST', message } });
+    }
+    const zipped = await sendRaw(gzipSync(json), { 'content-encoding': 'gzip' });
+    expect(zipped.status).toBe(201);
   });
+
+  async function sendRaw(body: string | Buffer<ArrayBuffer>, headers: Record<string, string>) {
+    const response = await fetch(`${api.url}/api/v1/anything`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ada.token}`, 'content-type': 'application/json', ...headers },
+      body,
+    });
+    const { error } = (await response.json()) as { error?: unknown };
+    return { status: response.status, error };
+  }
 
   test('rejects a body that is too large, also when it is compressed', async () => {
     const large = await ada.send('POST', '/api/v1/anything', { a: 'x'.repeat(100_000) });
-    expect(large).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
+    const error = { code: 'PAYLOAD_TOO_LARGE', message: 'The body is larger than 100000 bytes' };
+    expect(large).toMatchObject({ status: 413, body: { error } });
+    const zipped = await sendRaw(gzipSync(JSON.stringify({ a: 'x'.repeat(100_000) })), { 'content-encoding': 'gzip' });
+    expect(zipped).toEqual({ status: 413, error });
+    const fields = await sendRaw('a=&'.repeat(2_000), { 'content-type': 'application/x-www-form-urlencoded' });
+    expect(fields).toMatchObject({
+      status: 413,
+      error: { message: 'The body is a form with too many fields: at most 1000 are allowed' },
+    });
     const under = await ada.send('POST', '/api/v1/anything', { a: 'x'.repeat(99_000) });
     expect(under.status).toBe(201);
   });
@@ -130,7 +183,8 @@ describe('the server', () => {
   test('survives a body that is nested very deeply', async () => {
     const answer = await ada.send('POST', '/api/v1/anything', `${'['.repeat(49_000)}${']'.repeat(49_000)}`);
 
-    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+    const message = 'body: must not be nested deeper than 200 levels';
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR', message } } });
   });
 
   test('accepts an empty body and a form', async () => {
@@ -144,7 +198,7 @@ describe('the server', () => {
   test('rejects a path that cannot be decoded', async () => {
     expect(await ada.send('GET', '/api/v1/tenants/%zz/wait')).toMatchObject({
       status: 400,
-      body: { error: { code: 'INVALID_REQUEST' } },
+      body: { error: { code: 'INVALID_REQUEST', message: 'The path is not valid percent-encoded UTF-8' } },
     });
   });
 

@@ -223,19 +223,25 @@ describe('an upload is refused', () => {
   test('when it is not multipart, or is malformed', async () => {
     const api = cluster.as(tenant.creator).in(tenant);
     const boundary = { 'content-type': 'multipart/form-data; boundary=x' };
-    const broken: [string, Record<string, string>][] = [
-      ['{}', { 'content-type': 'application/json' }],
-      ['--x\r\n', boundary],
-      ['--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nabc', boundary],
-      ['--x\r\ncontent-disposition: form-data; name="other"; filename="a"\r\n\r\nabc', boundary],
-      ['abc', { 'content-type': 'multipart/form-data' }],
-      ['', boundary],
+    const part = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a"\r\n\r\nabc`;
+    const endsEarly = 'The body is not valid multipart/form-data: it ends too early';
+    const broken: [string, Record<string, string>, string][] = [
+      [
+        '{}',
+        { 'content-type': 'application/json' },
+        'Content-Type: expected multipart/form-data with a file named "file", received "application/json"',
+      ],
+      ['--x\r\n', boundary, endsEarly],
+      [part('file'), boundary, endsEarly],
+      [part('other'), boundary, 'file: is required, as the one file of multipart/form-data'],
+      ['abc', { 'content-type': 'multipart/form-data' }, 'Content-Type: expected multipart/form-data with a boundary'],
+      ['', boundary, endsEarly],
     ];
 
-    for (const [body, headers] of broken)
+    for (const [body, headers, message] of broken)
       expect(await api.post('T/upload-logo', body, headers)).toMatchObject({
         status: 400,
-        body: { error: { code: expect.stringMatching(/INVALID_REQUEST|VALIDATION_ERROR/) } },
+        body: { error: { code: expect.stringMatching(/INVALID_REQUEST|VALIDATION_ERROR/), message } },
       });
   });
 
