@@ -65,7 +65,8 @@ async function outcomeOf(back: Return, context: ApiContext, log: Logger): Promis
 }
 
 async function finish({ provider, state, query, request, response }: Return, context: ApiContext): Promise<string> {
-  if (state?.provider !== provider.name) throw flowError('This did not begin here: the state is not one of ours');
+  if (state?.provider !== provider.name)
+    throw flowError('state: this service did not issue it for this provider; start the connection again');
   if (state.expiresAt < Date.now()) throw flowError('This took more than ten minutes: begin again');
   const em = tenantEntityManager(context.orm.em, state.tenantID);
   const redirectURI = redirectURIOf(context.config.oauth, provider);

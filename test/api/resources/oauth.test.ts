@@ -305,13 +305,13 @@ describe('the callback', () => {
     for (const wrong of ['', 'x', flipped, cluster.context.secrets.seal('{}', 'another')]) {
       back.searchParams.set('state', wrong);
       const end = told(await browser.visit(back.href));
-      expect(end).toMatchObject({ message: failure(/not one of ours/), origin: '' });
+      expect(end).toMatchObject({ message: failure(/did not issue it/), origin: '' });
     }
     back.searchParams.delete('state');
-    expect(told(await browser.visit(back.href)).message).toMatchObject(failure(/not one of ours/));
+    expect(told(await browser.visit(back.href)).message).toMatchObject(failure(/did not issue it/));
     back.searchParams.set('state', state);
     const elsewhere = back.href.replace('/acme/', '/google/');
-    expect(told(await browser.visit(elsewhere)).message).toMatchObject(failure(/not one of ours/));
+    expect(told(await browser.visit(elsewhere)).message).toMatchObject(failure(/did not issue it/));
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 601_000 });
     expect(told(await browser.visit(back.href)).message).toMatchObject(failure(/more than ten minutes/));
   });
