@@ -9,6 +9,8 @@ export interface Components {
   readonly schemas: Record<string, Schema>;
   /** The JSON Schema of what is sent (`input`) or answered (`output`); a schema with an `id` becomes a reference. */
   toSchema(schema: z.ZodType, io: 'input' | 'output'): Schema;
+  /** Gives a schema a name in the document, and returns the reference to it. */
+  add(name: string, definition: Schema): Schema;
 }
 
 export function createComponents(known: Record<string, Schema>): Components {
@@ -22,13 +24,14 @@ export function createComponents(known: Record<string, Schema>): Components {
     return refer(properties?.it ?? {}, $defs);
   }
 
-  function add(name: string, definition: Schema): void {
+  function add(name: string, definition: Schema): Schema {
     const [before, now] = [schemas[name] ?? definition, definition].map((schema) => JSON.stringify(schema));
     if (before !== now) throw new Error(`Two schemas are called ${name}: ${before} and ${now}`);
     schemas[name] = definition;
+    return { $ref: `${PREFIX}${name}` };
   }
 
-  return { schemas, toSchema };
+  return { schemas, toSchema, add };
 }
 
 /** Follows references until it reaches the schema itself. */

@@ -3,6 +3,7 @@ import type { Route, RouteGroup } from '../route.ts';
 import { type Components, createComponents, resolve } from './components.ts';
 import { exampleOf } from './example.ts';
 import {
+  answerNameOf,
   basicSchemas,
   errorResponses,
   fileSchema,
@@ -80,7 +81,7 @@ function describeRoute(route: Route, tag: string, components: Components): Opera
     ...(requestBody && { requestBody }),
     responses: {
       [String(route.status ?? 200)]: {
-        description: route.status === 302 ? 'Redirect' : 'Done',
+        description: successOf(route),
         headers: { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } },
         ...(route.status !== 302 && { content: answerOf(route, components) }),
       },
@@ -99,11 +100,21 @@ function requestOf({ body, upload }: Route, { schemas, toSchema }: Components): 
   return { required: !body.safeParse(undefined).success, content: { 'application/json': { schema, example } } };
 }
 
-function answerOf({ produces, response }: Route, { schemas, toSchema }: Components): Content {
+/** For `Get a table`: `The table`; for `List tables`: `Tables`; for `Delete a table`: `Result of "Delete a table"`. */
+function successOf({ status, summary }: Route): string {
+  if (status === 302) return 'Redirect';
+  const [, object = ''] = /^(?:Get|List) (.+)/.exec(summary) ?? [];
+  if (object === '') return `Result of "${summary}"`;
+  const named = object.replace(/^an? /, 'the ');
+  return named.charAt(0).toUpperCase() + named.slice(1);
+}
+
+function answerOf({ name, produces, response }: Route, { schemas, toSchema, add }: Components): Content {
   if (produces) return { [produces]: { schema: { type: 'string', format: 'binary' } } };
   const schema = toSchema(response, 'output');
   const example = { success: true, ...Object(exampleOf(schema, { schemas, shows: 'all' })) };
-  return { 'application/json': { schema: inEnvelope(schema), example } };
+  const named = add(answerNameOf(name), inEnvelope(schema));
+  return { 'application/json': { schema: named, example } };
 }
 
 /** The permissions that the example needs; another body may need more. */

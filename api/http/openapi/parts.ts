@@ -51,8 +51,18 @@ const unknownFields: Record<string, Schema> = {
   unknownFieldCount: { $ref: `${PREFIX}UnknownFieldCount` },
 };
 
-/** Those of every answer. */
+/** Of the answer to an operation. Not `…Response`, which client generators make from the name of the operation themselves. */
+export function answerNameOf(operation: string): string {
+  return `${operation.charAt(0).toUpperCase()}${operation.slice(1)}Answer`;
+}
+
+/** Those of every answer, and those that no route declares. */
 export const basicSchemas: Record<string, Schema> = {
+  [answerNameOf('getHealth')]: ofProbe({
+    status: { const: 'ok' },
+    timestamp: { type: 'string', format: 'date-time' },
+  }),
+  [answerNameOf('getReadiness')]: ofProbe({ status: { enum: ['ready', 'not ready'] }, checks: { type: 'object' } }),
   Success: { type: 'object', properties: { success: { const: true }, ...unknownFields }, required: ['success'] },
   UnknownFields: {
     type: 'array',
@@ -154,16 +164,9 @@ export const serviceGroup = {
 };
 
 /** Answered before there is a route table, and even without a database. */
-function probe(
-  words: { name: string; summary: string; description: string; answer: string },
-  properties: Record<string, Schema>,
-): Operation {
-  const schema: Schema = {
-    type: 'object',
-    properties: { success: { const: true }, ...properties },
-    required: ['success', ...Object.keys(properties)],
-  };
-  const example = exampleOf(schema, { schemas: {}, shows: 'all' });
+function probe(words: { name: string; summary: string; description: string; answer: string }): Operation {
+  const schema = { $ref: PREFIX + answerNameOf(words.name) };
+  const example = exampleOf(schema, { schemas: basicSchemas, shows: 'all' });
   return {
     operationId: words.name,
     tags: [serviceGroup.tag],
@@ -180,22 +183,24 @@ function probe(
   };
 }
 
-export const healthOperation = probe(
-  {
-    name: 'getHealth',
-    summary: 'Get the health of the process',
-    description: 'Answers as long as the process runs, also without the database.',
-    answer: 'The process runs',
-  },
-  { status: { const: 'ok' }, timestamp: { type: 'string', format: 'date-time' } },
-);
+function ofProbe(properties: Record<string, Schema>): Schema {
+  return {
+    type: 'object',
+    properties: { success: { const: true }, ...properties },
+    required: ['success', ...Object.keys(properties)],
+  };
+}
 
-export const readyOperation = probe(
-  {
-    name: 'getReadiness',
-    summary: 'Get the readiness of the process',
-    description: 'Says whether a load balancer should send requests to this process. If not, the status is 503.',
-    answer: 'The process takes requests',
-  },
-  { status: { enum: ['ready', 'not ready'] }, checks: { type: 'object' } },
-);
+export const healthOperation = probe({
+  name: 'getHealth',
+  summary: 'Get the health of the process',
+  description: 'Answers as long as the process runs, also without the database.',
+  answer: 'The process runs',
+});
+
+export const readyOperation = probe({
+  name: 'getReadiness',
+  summary: 'Get the readiness of the process',
+  description: 'Says whether a load balancer should send requests to this process. If not, the status is 503.',
+  answer: 'The process takes requests',
+});

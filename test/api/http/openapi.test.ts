@@ -84,7 +84,7 @@ const routes = [
     name: 'getOpen',
     method: 'get',
     path: '/webhooks/v1/open',
-    summary: 'Open',
+    summary: 'Get an open thing',
     description: 'Open.',
     response: z.object({}),
     handle: () => Promise.reject(new Error('not called')),
@@ -146,17 +146,18 @@ describe('the OpenAPI document', () => {
   });
 
   test('describes answers with their envelope', () => {
+    const { schemas } = document.components;
     expect(things?.post?.responses['201']).toMatchObject({
-      content: {
-        'application/json': {
-          schema: { properties: { success: { const: true }, id: { format: 'uuid' } }, required: ['success', 'id'] },
-        },
-      },
+      description: 'Result of "Create"',
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/CreateThingAnswer' } } },
     });
-    expect(document.paths['/api/v1/maybe']?.post?.responses['200']).toMatchObject({
-      content: {
-        'application/json': { schema: { anyOf: [{ required: ['success', 'a'] }, { required: ['success', 'b'] }] } },
-      },
+    expect(schemas.CreateThingAnswer).toMatchObject({
+      properties: { success: { const: true }, id: { format: 'uuid' } },
+      required: ['success', 'id'],
+    });
+    expect(document.paths['/webhooks/v1/open']?.get?.responses['200']).toMatchObject({ description: 'The open thing' });
+    expect(schemas.SendMaybeAnswer).toMatchObject({
+      anyOf: [{ required: ['success', 'a'] }, { required: ['success', 'b'] }],
     });
     expect(Object.keys(thing?.get?.responses ?? {})).toEqual(['200', '400', '401', '403', '404', '429', '503']);
   });
