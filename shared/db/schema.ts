@@ -32,6 +32,6 @@ export async function requireSchema(pool: Pool): Promise<void> {
   if (migrationNames.some((name) => !applied.has(name)))
     throw new AppError(
       'UNAVAILABLE',
-      `The database schema is older than this version needs (${migrationNames.at(-1)}): run "npm run migrate"`,
+      `The database schema is older than this version needs (${migrationNames.at(-1)}): run "node ops/migrate.ts" in the image, or "npm run migrate" in a clone`,
     );
 }
