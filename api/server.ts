@@ -40,7 +40,7 @@ export function createServer(context: ApiContext, groups: readonly RouteGroup[])
   mount(
     app,
     served.flatMap(({ routes }) => routes),
-    { context, readBody: bodyReader({ maxBytes: http.bodyLimitBytes }) },
+    { context, readBody: bodyReader({ maxBytes: http.maxBodyBytes }) },
   );
   app.use(unknownPath);
   app.use(answerErrors(context.logger));

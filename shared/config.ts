@@ -199,7 +199,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       host: e.HOST,
       port: e.PORT,
       corsOrigins: e.CORS_ORIGINS,
-      bodyLimitBytes: e.BODY_LIMIT_BYTES,
+      maxBodyBytes: e.BODY_LIMIT_BYTES,
       trustedProxies: e.TRUSTED_PROXIES,
       stacks: !production,
     },
