@@ -96,7 +96,7 @@ test('a disabled operator is signed out at once, and can sign in again when enab
   expect((await me(token)).status).toBe(401);
   expect((await login(email, 'the only password')).status).toBe(200);
   const { rows } = await cluster.pool.query(
-    `select action from operator_audit a join operator o on o.id = a.operator_id where o.email = $1 order by a.id`,
+    `select action from operator_audit a join operator o on o.id = a.operator_id where o.email = $1 order by a.created_at, a.id`,
     [email],
   );
   expect(rows.map(({ action }) => action)).toEqual([
