@@ -3,6 +3,7 @@ import { createPostgresBackend, type PgPool, type Queue, runMigrations, type Wor
 import pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { BackplaneConfig } from '../config.ts';
+import { surviveLostConnections } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
@@ -32,7 +33,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       application_name: `gantry.${prefix}`,
       ...options,
     });
-    pool.on('error', (error) => logger.debug({ err: error }, 'idle backplane connection lost'));
+    surviveLostConnections(pool, (error) => logger.debug({ err: error }, 'backplane connection lost'));
     const taken = new Set<pg.PoolClient>();
     pool.on('acquire', (client) => taken.add(client));
     pool.on('release', (_error, client) => taken.delete(client));

@@ -34,9 +34,18 @@ export function createPool(
     application_name: options.name ?? 'gantry',
     options: `${PLANNER} ${options.settings ?? ''}`,
   });
-  // An idle connection that breaks must not end the process: the next query opens another.
-  pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'));
+  surviveLostConnections(pool, (error) => logger.warn({ err: error }, 'database connection lost'));
   return pool;
+}
+
+/**
+ * Keeps the process alive when a connection of the pool breaks: the next query opens another. The pool listens for errors of idle
+ * connections only; one that breaks while it is lent, between two statements of a transaction, would be an uncaught exception.
+ */
+export function surviveLostConnections(pool: pg.Pool, report: (error: Error) => void): void {
+  pool.on('connect', (client) => client.on('error', report));
+  // An idle connection has reported it already.
+  pool.on('error', () => undefined);
 }
 
 /**
