@@ -1,29 +1,42 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/logger.ts';
-import { type ApiContext, createApiContext } from './context.ts';
+import { untilReachable } from '#shared/until-reachable.ts';
+import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
+import { createStarting } from './http/starting.ts';
 import { answerUnreadable } from './http/unreadable.ts';
 import { createGateway } from './realtime/gateway.ts';
 import { routeGroups } from './resources/index.ts';
-import { createServer } from './server.ts';
+import { createApp, createServer } from './server.ts';
 
 export interface Api extends AsyncDisposable {
   readonly port: number;
   readonly context: ApiContext;
 }
 
-/** The API, listening; disposing it finishes the requests under way and closes everything. */
+/**
+ * Starts the API. It listens at once and says that it is not ready until Postgres can be reached. Disposing it finishes the requests
+ * under way and closes everything.
+ */
 export async function startApi({ config, logger }: { config: Config; logger: Logger }): Promise<Api> {
   await using resources = new AsyncDisposableStack();
-  const context = resources.use(await createApiContext(config, logger));
-  const server = createServer(context, routeGroups);
+  let opened: OwnedApiContext | undefined;
+  // Closed after the server, which is opened before it.
+  resources.defer(async () => opened?.[Symbol.asyncDispose]());
+  const starting = createStarting();
+  let listener: RequestListener = starting.answer;
+  const server = createServer((request, response) => listener(request, response));
   answerUnreadable(server);
   server.listen(config.http.port, config.http.host);
   await once(server, 'listening');
   // Part of the shutdown time is kept for closing the resources of the requests.
   resources.defer(() => close(server, config.shutdownMs * 0.75));
+  const open = () => createApiContext(config, logger);
+  const context = await untilReachable(open, { logger, onAway: starting.noteAway });
+  opened = context;
+  listener = createApp(context, routeGroups);
   resources.use(createGateway({ server, context, watch: context.watch }));
   resources.defer(() => context.drain());
 

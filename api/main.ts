@@ -6,6 +6,7 @@ import { startApi } from './listen.ts';
 const config = readConfig();
 const logger = createLogger(config.log, { process: 'api' });
 const stop = stopSignal(config.shutdownMs, logger);
-await using api = await startApi({ config, logger });
-logger.info({ host: config.http.host, port: api.port }, 'api is listening');
+// Stopped before it is ready, it has nothing to finish.
+await using api = (await Promise.race([startApi({ config, logger }), stop])) ?? process.exit(0);
+logger.info({ host: config.http.host, port: api.port }, 'api is ready');
 await stop;

@@ -1,5 +1,5 @@
-import { createServer as createHTTPServer, type Server } from 'node:http';
-import express from 'express';
+import { createServer as createHTTPServer, type RequestListener, type Server } from 'node:http';
+import express, { type Express } from 'express';
 import helmet from 'helmet';
 import { devIssuerRoutes } from './auth/dev-issuer-routes.ts';
 import type { ApiContext } from './context.ts';
@@ -14,8 +14,16 @@ import { reference } from './http/reference/reference.ts';
 import { requestID } from './http/request-id.ts';
 import type { RouteGroup } from './http/route.ts';
 
-/** The whole service on one screen. It is not listening yet. */
-export function createServer(context: ApiContext, groups: readonly RouteGroup[]): Server {
+/** Longer than a load balancer keeps an idle connection, so that it never sends a request into a closed one. */
+const timeouts = { keepAliveTimeout: 75_000, headersTimeout: 80_000 };
+
+/** The server, not listening yet. */
+export function createServer(listener: RequestListener): Server {
+  return createHTTPServer(timeouts, listener);
+}
+
+/** Everything that the service answers over HTTP. */
+export function createApp(context: ApiContext, groups: readonly RouteGroup[]): Express {
   const { http } = context.config;
   const served = context.devIssuer ? [...groups, devIssuerRoutes(context.devIssuer)] : groups;
   // Describing the routes takes 0.1 s, and most processes are never asked for it.
@@ -44,7 +52,5 @@ export function createServer(context: ApiContext, groups: readonly RouteGroup[])
   );
   app.use(unknownPath);
   app.use(answerErrors(context.logger));
-
-  // Longer than a load balancer keeps an idle connection, so that it never sends a request into a closed one.
-  return createHTTPServer({ keepAliveTimeout: 75_000, headersTimeout: 80_000 }, app);
+  return app;
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiContext, type OwnedApiContext } from '#api/context.ts';
 import type { Route } from '#api/http/route.ts';
-import { createServer } from '#api/server.ts';
+import { createApp, createServer } from '#api/server.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
@@ -58,7 +58,7 @@ export async function startSmallApi(
     ...settings,
   });
   const context = resources.use(await createApiContext(config, testLogger));
-  const server = createServer(context, [{ tag: 'Things', description: 'What the test serves.', routes }]);
+  const server = createServer(createApp(context, [{ tag: 'Things', description: 'What the test serves.', routes }]));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   resources.defer(async () => {

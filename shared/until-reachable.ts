@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isConnectionError } from './errors.ts';
+import type { Logger } from './logger.ts';
+
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 5_000;
+
+export interface Waiting {
+  logger: Logger;
+  /** Called after each failed attempt. */
+  onAway?: () => void;
+}
+
+/**
+ * Starts something that needs Postgres or Redis, again and again while they cannot be reached, with pauses that double from 0.25 to
+ * 5 seconds. Any other error is thrown.
+ */
+export async function untilReachable<T>(
+  start: () => Promise<T>,
+  { logger, onAway = () => undefined }: Waiting,
+): Promise<T> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!isConnectionError(error)) throw error;
+      logger.warn({ err: error, retryInMs: pauseMs }, 'a server that this process needs cannot be reached');
+      onAway();
+    }
+    await sleep(pauseMs);
+  }
+}
