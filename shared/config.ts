@@ -218,7 +218,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     tenantDatabases: { provision: e.TENANT_DATABASES, serverURL: e.DATABASE_URL },
     worker: {
       slots: e.WORKER_SLOTS,
-      leaseMs: e.WORKER_SESSION_SECONDS * 1000,
+      leaseMs: Math.round(e.WORKER_SESSION_SECONDS * 1000),
       staleAfterMs: e.STALE_WORKFLOW_WINDOW * 1000,
       nodeOutputMaxBytes: e.NODE_OUTPUT_MAX_BYTES,
       runOutputMaxBytes: e.RUN_OUTPUT_MAX_BYTES,

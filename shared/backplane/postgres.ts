@@ -1,5 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdapter } from '@socket.io/postgres-adapter';
-import { createPostgresBackend, type PgPool, type Queue, runMigrations, type Worker, withBackend } from 'bullmq';
+import {
+  createPostgresBackend,
+  type FlowProducer,
+  type PgPool,
+  type Queue,
+  runMigrations,
+  type Worker,
+  withBackend,
+} from 'bullmq';
 import pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { BackplaneConfig } from '../config.ts';
@@ -7,7 +16,7 @@ import { surviveLostConnections } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import type { Backplane } from './types.ts';
+import { type Backplane, type JobWorker, stalledInterval } from './types.ts';
 
 // On a pool that is lent to it BullMQ uses its default schema, so the workers' own connections name the same schema.
 const schema = 'bullmq';
@@ -44,8 +53,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   // The schema must be on the search path: BullMQ sets it only on pools that it makes itself.
   const producers = open(5, { options: `-c search_path=${schema} ${LAZY}` });
   // Queue.addBulk makes two temporary tables for every call, 8 ms for a single job; a flow without children makes none, 2 ms.
-  const flows = new classes.FlowProducer({ connection: producers as unknown as PgPool });
-  flows.on('error', (error) => logger.debug({ err: error }, 'queue connection'));
+  let flows: FlowProducer | undefined;
   const messages = createChannels(connectionString, `gantry.${prefix}`, producers, logger);
 
   return {
@@ -55,24 +63,41 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       if (!queue) {
         queue = new classes.Queue(name, { connection: producers as unknown as PgPool }) as unknown as Queue;
         queue.on('error', (error) => logger.debug({ err: error, queue: name }, 'queue connection'));
+        queue.waitUntilReady().catch(() => queues.delete(name));
         queues.set(name, queue);
       }
       return queue;
     },
     async add(name, jobs) {
+      if (!flows) {
+        flows = new classes.FlowProducer({ connection: producers as unknown as PgPool }) as unknown as FlowProducer;
+        flows.on('error', (error) => logger.debug({ err: error }, 'queue connection'));
+        flows.waitUntilReady().catch(() => {
+          flows = undefined;
+        });
+      }
       await flows.addBulk(jobs.map((job) => ({ ...job, queueName: name })));
     },
     worker(name, process, { concurrency, maxStalledCount, leaseMs }) {
-      const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
-        connection: { connectionString, schema, max: 2, options: LAZY, application_name: `gantry.${prefix}.worker` },
-        concurrency,
-        maxStalledCount,
-        lockDuration: leaseMs,
-        stalledInterval: Math.max(1000, leaseMs / 3),
-        autorun: false,
-      }) as unknown as Worker;
-      worker.on('error', (error) => logger.debug({ err: error, queue: name }, 'worker connection'));
-      return worker;
+      const connection = {
+        connectionString,
+        schema,
+        max: 2,
+        options: LAZY,
+        application_name: `gantry.${prefix}.worker`,
+      };
+      return startedAgain(() => {
+        const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
+          connection,
+          concurrency,
+          maxStalledCount,
+          lockDuration: leaseMs,
+          stalledInterval: stalledInterval(leaseMs),
+          autorun: false,
+        }) as unknown as Worker;
+        worker.on('error', (error) => logger.debug({ err: error, queue: name }, 'worker connection'));
+        return worker;
+      });
     },
     adapter() {
       const pool = open(2);
@@ -118,18 +143,56 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     async migrate() {
       const client = await producers.connect();
       try {
+        // Unlike jobs, the schema must outlive a crash of Postgres.
+        await client.query('set synchronous_commit = on');
         await runMigrations(client as never, schema);
       } finally {
-        client.release();
+        client.release(true);
       }
     },
     async [Symbol.asyncDispose]() {
       await messages.close();
-      await Promise.allSettled([...queues.values(), flows].map((queue) => queue.close()));
+      await Promise.allSettled([...queues.values(), flows].map((queue) => queue?.close()));
       for (const pool of adapterPools) Object.assign(pool, { connect: () => new Promise(() => {}) });
       await Promise.allSettled([...pools].map(([pool, taken]) => endPool(pool, taken)));
     },
   };
+}
+
+/**
+ * A consumer whose BullMQ worker is made anew until it is connected. BullMQ remembers for ever that the first connection failed: a
+ * worker that was started while Postgres restarted would ask in an endless loop and never get a job. For the same reason queues
+ * and the producer above are forgotten when they did not get ready.
+ */
+function startedAgain(open: () => Worker): JobWorker {
+  let worker = open();
+  let isEnding = false;
+
+  return {
+    async run() {
+      while (!isEnding && !(await isReady(worker))) {
+        await worker.close(true).catch(() => undefined);
+        await sleep(500);
+        worker = open();
+      }
+      if (!isEnding) await worker.run();
+    },
+    pause(doNotWait) {
+      isEnding = true;
+      return worker.pause(doNotWait);
+    },
+    close(force) {
+      isEnding = true;
+      return worker.close(force);
+    },
+  };
+}
+
+function isReady(worker: Worker): Promise<boolean> {
+  return worker.waitUntilReady().then(
+    () => true,
+    () => false,
+  );
 }
 
 /**

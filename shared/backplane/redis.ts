@@ -6,7 +6,7 @@ import type { BackplaneConfig, RedisConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import type { Backplane, ProcessJob, WorkerOptions } from './types.ts';
+import { type Backplane, type ProcessJob, stalledInterval, type WorkerOptions } from './types.ts';
 
 /** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
@@ -69,7 +69,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       concurrency,
       maxStalledCount,
       lockDuration: leaseMs,
-      stalledInterval: Math.max(1000, leaseMs / 3),
+      stalledInterval: stalledInterval(leaseMs),
       autorun: false,
     });
     worker.on('error', (error) => logger.debug({ err: error, queue: name }, 'worker connection'));

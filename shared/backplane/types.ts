@@ -13,6 +13,11 @@ export interface WorkerOptions {
   leaseMs: number;
 }
 
+/** How often a consumer looks for jobs whose lock has expired, in ms. Redis takes whole numbers only, and refuses the check without. */
+export function stalledInterval(leaseMs: number): number {
+  return Math.max(1000, Math.round(leaseMs / 3));
+}
+
 /** Small messages between processes of one deployment. Delivered at most once, so a subscriber also polls. */
 export interface Messages {
   publish(channel: string, message: unknown): Promise<void>;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
 import type { Backplane, JobWorker, Messages } from '#shared/backplane/index.ts';
@@ -66,6 +67,20 @@ export function consume<D extends AnyQueue>(
     },
     { concurrency, maxStalledCount, leaseMs },
   );
-  worker.run().catch((error: Error) => logger.error({ err: error, queue: name }, 'consumer stopped'));
+  void keepRunning(worker, { name, logger });
   return worker;
+}
+
+const RESTART_MS = 1_000;
+
+/** Runs a consumer until it is closed; starts it again when it stops with an error, because Postgres or Redis is away. */
+async function keepRunning(worker: JobWorker, { name, logger }: { name: string; logger: Logger }): Promise<void> {
+  for (;;) {
+    try {
+      return await worker.run();
+    } catch (error) {
+      logger.warn({ err: error, queue: name }, 'consumer stopped; it is started again');
+      await sleep(RESTART_MS);
+    }
+  }
 }

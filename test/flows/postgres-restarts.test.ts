@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { freePort } from '#ops/embedded/ports.ts';
+import { startPostgres } from '#ops/embedded/postgres.ts';
+import { migrateAll } from '#ops/migrate-all.ts';
+import { runSample } from '#ops/sample.ts';
+import { createBackplane } from '#shared/backplane/index.ts';
+import { readConfig } from '#shared/config.ts';
+import { newID } from '#shared/ids.ts';
+import { redisURL } from '#test/support/backplane.ts';
+import { testLogger, testSecurity } from '#test/support/environment.ts';
+import { spawnNode } from '#test/support/process.ts';
+import { eventually } from '#test/support/settle.ts';
+
+test('processes that start before Postgres wait for it, and outlive its restarts', async () => {
+  await using resources = new AsyncDisposableStack();
+  const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-restarts-')), (path) =>
+    rm(path, { recursive: true, force: true }),
+  );
+  const postgres = resources.use(
+    await startPostgres({
+      dir: join(dir, 'postgres'),
+      database: 'gantry',
+      log: join(dir, 'log'),
+      settings: { fsync: 'off' },
+    }),
+  );
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const env = {
+    NODE_ENV: 'test',
+    DATABASE_URL: postgres.url,
+    ...(redisURL && { REDIS_URL: redisURL }),
+    BACKPLANE_PREFIX: `t${newID().replaceAll('-', '').slice(-20)}`,
+    ...testSecurity,
+    PORT: String(port),
+    DEV_ISSUER_KEY_FILE: join(dir, 'key.json'),
+    WORKER_SESSION_SECONDS: '2',
+    SANDBOX_PROCESSES: '1',
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+  };
+  const config = readConfig(env);
+  {
+    await using backplane = await createBackplane(config.backplane, testLogger);
+    await migrateAll(config, backplane, testLogger);
+  }
+  await postgres.kill9();
+  const api = resources.use(spawnNode(['api/main.ts'], env));
+  const worker = resources.use(spawnNode(['workers/main.ts'], env));
+  await eventually(async () => {
+    const answer = await fetch(`${url}/ready`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ success: false, checks: { postgres: 'is away' } });
+  }, 20_000);
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+
+  await postgres.restart();
+  await ready();
+  await runsSample();
+
+  for (let restart = 1; restart <= 4; restart += 1) {
+    await postgres.restart();
+    await ready();
+    await runsSample();
+  }
+
+  expect([api.child.exitCode, worker.child.exitCode]).toEqual([null, null]);
+
+  async function ready(): Promise<void> {
+    await eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200), 20_000);
+  }
+
+  /** By way of API, queue, worker and socket. */
+  async function runsSample(): Promise<void> {
+    await eventually(async () => void (await runSample(url, () => undefined)), 20_000);
+  }
+});
