@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { plainArray, textArray } from '#shared/db/array.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { isConnectionError } from '#shared/errors.ts';
@@ -29,6 +30,8 @@ export interface CommitterOptions {
   leaseID: () => string;
   logger: Logger;
   onCommitted(result: Committed): void;
+  /** Another of these functions has thrown: the run cannot go on in this process. */
+  onBroken(run: HeldRun, error: Error): void;
   onFenced(run: HeldRun): void;
   /** The database has refused the data of this run. */
   onRefused(run: HeldRun, step: Step, error: Error): void;
@@ -40,12 +43,19 @@ interface Entry {
   step: Step;
   fromSeq: number;
   toSeq: number;
+  /** JSON text of the run's output; null if the run goes on. */
+  output: string | null;
+  /** Length of the texts that the statement carries for it. */
+  size: number;
 }
 
 /** Two statements in flight keep the database busy while this process prepares the next; more make the batches small. */
 const LANES = 2;
 const MAX_BATCH = 500;
+/** A larger step goes alone. A statement of many would be longer than a string may be, and hold up every run in it. */
+const MAX_BATCH_SIZE = 8_000_000;
 const LOCKED_MS = 20;
+const AGAIN_MS = 250;
 
 /**
  * Writes the steps of all runs held here, many runs per statement. A run is in at most one statement at a time, and its
@@ -80,10 +90,7 @@ export function createCommitter(options: CommitterOptions): Committer {
 
   async function lane(): Promise<void> {
     lanes += 1;
-    while (dirty.length > 0 || retries.length > 0) {
-      const runs = dirty.splice(0, MAX_BATCH).filter((run) => run.left === null);
-      await write([...retries.splice(0), ...runs.map(toEntry)]);
-    }
+    while (dirty.length > 0 || retries.length > 0) await write(nextBatch());
     lanes -= 1;
     if (!isIdle()) return;
     const waiters = idleWaiters;
@@ -95,26 +102,51 @@ export function createCommitter(options: CommitterOptions): Committer {
     return lanes === 0 && dirty.length === 0 && retries.length === 0 && locked === 0 && !scheduled;
   }
 
+  function nextBatch(): Entry[] {
+    const batch: Entry[] = [];
+    let size = 0;
+    while (batch.length < MAX_BATCH) {
+      const entry = nextEntry();
+      if (!entry) break;
+      if (batch.length > 0 && size + entry.size > MAX_BATCH_SIZE) {
+        retries.unshift(entry);
+        break;
+      }
+      size += entry.size;
+      batch.push(entry);
+    }
+    return batch;
+  }
+
+  function nextEntry(): Entry | undefined {
+    const retry = retries.shift();
+    if (retry) return retry;
+    let run = dirty.shift();
+    while (run && run.left !== null) run = dirty.shift();
+    return run && toEntry(run);
+  }
+
   function toEntry(run: HeldRun): Entry {
     const step = run.step;
     run.step = emptyStep();
     run.leaving = step.end !== null || step.release !== 'hold';
-    return { run, step, fromSeq: run.seq, toSeq: run.seq + step.events.length };
+    const output = step.end && step.end.output !== null ? JSON.stringify(step.end.output) : null;
+    const size = (output?.length ?? 0) + sizeOf(step);
+    return { run, step, fromSeq: run.seq, toSeq: run.seq + step.events.length, output, size };
   }
 
   async function write(batch: Entry[]): Promise<void> {
     if (batch.length === 0) return;
-    let rows: CommitRow[];
-    try {
-      rows = await send(batch);
-    } catch (error) {
-      if (isConnectionError(error) || !isStatementError(error)) {
+    let rows: CommitRow[] | undefined;
+    while (!rows) {
+      try {
+        rows = await send(batch);
+      } catch (error) {
+        if (!mayPass(error)) return writeInHalves(batch, error as Error);
         // Either the answer was lost or the statement was never sent: sending the batch again tells which.
         logger.warn({ err: error, steps: batch.length }, 'commit is sent again');
-        await new Promise((resolve) => setTimeout(resolve, 250));
-        return write(batch);
+        await sleep(AGAIN_MS);
       }
-      return writeInHalves(batch, error as Error);
     }
     finish(batch, rows);
     // The rows decide, not `committing`: a run whose next step was ready at once has been submitted again by now.
@@ -144,27 +176,31 @@ export function createCommitter(options: CommitterOptions): Committer {
       settled(entry, { wakeSeq: row.wake_seq, watched: row.watched, ready: row.ready });
       if (row.watched) publish.push(...toRows(entry));
     }
-    options.publish(publish);
+    try {
+      options.publish(publish);
+    } catch (error) {
+      logger.warn({ err: error }, 'changes not published; the gateways read them within a second');
+    }
   }
 
   function settled({ run, step, toSeq }: Entry, result: Omit<Committed, 'run' | 'step'>): void {
     run.seq = toSeq;
     run.committing = false;
-    options.onCommitted({ run, step, ...result });
+    guard(run, () => options.onCommitted({ run, step, ...result }));
+  }
+
+  /** An exception in the handling of one run must not end the commits of all. */
+  function guard(run: HeldRun, handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      options.onBroken(run, error as Error);
+    }
   }
 
   /** Finds out why a run was not updated: committed earlier, locked, or no longer held here. */
   async function examine(entries: Entry[]): Promise<void> {
-    const { rows } = await pool.query<{
-      id: string;
-      epoch: number;
-      seq: number;
-      held_by: string | null;
-      wake_seq: number;
-      status: string;
-    }>('select id, epoch, seq, held_by, wake_seq, status from workflow_instance where id = any($1::uuid[])', [
-      entries.map(({ run }) => run.id),
-    ]);
+    const rows = await readStates(entries.map(({ run }) => run.id));
     const again: Entry[] = [];
     for (const entry of entries) {
       const { run, fromSeq, toSeq } = entry;
@@ -183,6 +219,22 @@ export function createCommitter(options: CommitterOptions): Committer {
       }
     }
     if (again.length > 0) retryLater(again);
+  }
+
+  /** Reads until it is answered: without the answer neither the commit nor the loss of these runs is known. */
+  async function readStates(ids: string[]): Promise<StateRow[]> {
+    for (;;) {
+      try {
+        const { rows } = await pool.query<StateRow>(
+          'select id, epoch, seq, held_by, wake_seq, status from workflow_instance where id = any($1::uuid[])',
+          [ids],
+        );
+        return rows;
+      } catch (error) {
+        logger.warn({ err: error, runs: ids.length }, 'runs are read again');
+        await sleep(AGAIN_MS);
+      }
+    }
   }
 
   /** Moves runs with locked rows to a later batch, so that no other run waits for them. */
@@ -204,7 +256,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     }
     for (const { run, step } of batch) {
       run.committing = false;
-      options.onRefused(run, step, error);
+      guard(run, () => options.onRefused(run, step, error));
     }
   }
 
@@ -227,9 +279,30 @@ interface CommitRow {
   ready: boolean;
 }
 
-function isStatementError(error: unknown): boolean {
+interface StateRow {
+  id: string;
+  epoch: number;
+  seq: number;
+  held_by: string | null;
+  wake_seq: number;
+  status: string;
+}
+
+/**
+ * Trouble of a connection or a server that passes: a restart, a failover to a standby that cannot write yet, a full disk, a deadlock,
+ * a lock or statement timeout. Any other error is of the data, or of our own code, and would come again.
+ */
+function mayPass(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return /^(22|23|54)/.test(code);
+  return isConnectionError(error) || /^(08|40|53|57|58|25006|55P03)/.test(code);
+}
+
+function sizeOf({ events, children, requests }: Step): number {
+  let size = 0;
+  for (const { payload } of events) size += payload?.length ?? 0;
+  for (const { input } of children) size += JSON.stringify(input).length;
+  for (const { config } of requests) size += JSON.stringify(config).length;
+  return size;
 }
 
 function isPlain(step: Step): boolean {
@@ -264,7 +337,7 @@ function stepValues(batch: Entry[], leaseID: string): string[] {
   const eventStatus: string[] = [];
   const eventExit: (string | null)[] = [];
   const eventPayload: (string | null)[] = [];
-  for (const { run, step, fromSeq, toSeq } of batch) {
+  for (const { run, step, fromSeq, toSeq, output } of batch) {
     ids.push(run.id);
     epochs.push(run.epoch);
     from.push(fromSeq);
@@ -272,7 +345,7 @@ function stepValues(batch: Entry[], leaseID: string): string[] {
     statuses.push(statusOf(step));
     releases.push(step.end || step.release === 'park' ? 1 : step.release === 'yield' ? 2 : 0);
     seen.push(run.seen);
-    outputs.push(step.end && step.end.output !== null ? JSON.stringify(step.end.output) : null);
+    outputs.push(output);
     errors.push(step.end?.error ? JSON.stringify(step.end.error) : null);
     let seq = fromSeq;
     for (const event of step.events) {

@@ -71,6 +71,11 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       logger.info({ instanceID: run.id, epoch: run.epoch }, 'run was taken away; its late outcome is dropped');
       leave(run, 'fenced');
     },
+    onBroken: (run, error) => {
+      logger.error({ err: error, instanceID: run.id }, 'run is left to another claim');
+      // Still held in the database: the next renewals of the lease find it there and not here, and hand it back.
+      leave(run, 'fenced');
+    },
     onRefused: (run, step, error) => {
       // The failure replaces everything else that the run was going to write.
       run.step = emptyStep();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { compileGraph, createProgress, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
@@ -33,21 +34,39 @@ async function hold(count: number) {
   const committed: Committed[] = [];
   const fenced: string[] = [];
   const refused: string[] = [];
+  const broken: string[] = [];
+  const breaking = { reads: 0 };
   const committer = createCommitter({
-    pool: deployment.pool,
+    pool: breakingReads(deployment.pool, breaking),
     leaseID: () => leaseID,
     logger: testLogger,
-    onCommitted: (result) => committed.push(result),
+    onCommitted(result) {
+      if (result.run.scope.poison) throw new Error('cannot go on');
+      committed.push(result);
+    },
+    onBroken: (run) => broken.push(run.id),
     onFenced: (run) => fenced.push(run.id),
     onRefused: (run) => refused.push(run.id),
     publish: () => undefined,
   });
   const held = ids.map(asHeld);
-  function step(run: HeldRun, payload = '{"output":{}}') {
-    run.step.events.push({ nodeID: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'yes', payload });
+  function step(run: HeldRun, payload = '{"output":{}}', nodeID = 'n1') {
+    run.step.events.push({ nodeID, iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'yes', payload });
     committer.submit(run);
   }
-  return { leaseID, held, committer, committed, fenced, refused, step };
+  return { leaseID, held, committer, committed, fenced, refused, broken, breaking, step };
+}
+
+/** A pool whose next reads of states fail as a broken connection would; real otherwise. */
+function breakingReads(pool: Pool, breaking: { reads: number }): Pool {
+  const query = (statement: unknown, ...values: unknown[]) => {
+    if (breaking.reads > 0 && typeof statement === 'string' && statement.includes('held_by, wake_seq, status')) {
+      breaking.reads -= 1;
+      return Promise.reject(new Error('Connection terminated unexpectedly'));
+    }
+    return Reflect.apply(pool.query, pool, [statement, ...values]);
+  };
+  return new Proxy(pool, { get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)) });
 }
 
 function asHeld(id: string): HeldRun {
@@ -96,14 +115,17 @@ test('of fifty runs one is invalid, one stale and one locked: the others commit,
   await blocker.query('begin');
   await blocker.query('select from workflow_instance where id = $1 for update', [locked.id]);
 
-  for (const run of held) step(run, run === poisoned ? '{"output": not json' : undefined);
-  await eventually(() => expect(committed).toHaveLength(47));
+  try {
+    for (const run of held) step(run, run === poisoned ? '{"output": not json' : undefined);
+    await eventually(() => expect(committed).toHaveLength(47));
 
-  expect(new Set(committed.map(({ run }) => run))).toEqual(new Set(others));
-  expect(fenced).toEqual([stale.id]);
-  expect(refused).toEqual([poisoned.id]);
-  await blocker.query('commit');
-  blocker.release();
+    expect(new Set(committed.map(({ run }) => run))).toEqual(new Set(others));
+    expect(fenced).toEqual([stale.id]);
+    expect(refused).toEqual([poisoned.id]);
+  } finally {
+    await blocker.query('commit');
+    blocker.release();
+  }
   await committer.idle();
   expect(committed.map(({ run }) => run)).toContain(locked);
 });
@@ -161,4 +183,74 @@ test('concurrent parking and waking loses no wake, a thousand times', async () =
   );
   expect(rows[0]?.n).toBe(1000);
   await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [leaseID]);
+});
+
+test('an exception in the handling of one commit ends neither the others nor later commits', async () => {
+  const { held, committer, committed, broken, step } = await hold(3);
+  const [poisoned, ...others] = held as [HeldRun, ...HeldRun[]];
+  poisoned.scope.poison = true;
+
+  for (const run of held) step(run);
+  await committer.idle();
+  expect(broken).toEqual([poisoned.id]);
+  expect(new Set(committed.map(({ run }) => run))).toEqual(new Set(others));
+
+  for (const run of others) step(run, undefined, 'n2');
+  await committer.idle();
+  expect(committed).toHaveLength(4);
+});
+
+test('a read that fails after a commit is repeated, and commits go on', async () => {
+  const { held, committer, committed, step, breaking } = await hold(3);
+  const [locked, ...others] = held as [HeldRun, ...HeldRun[]];
+  const blocker = await deployment.pool.connect();
+  await blocker.query('begin');
+  await blocker.query('select from workflow_instance where id = $1 for update', [locked.id]);
+  try {
+    // The row is locked, so its state is read; the first two of these reads fail.
+    breaking.reads = 2;
+    for (const run of held) step(run);
+    await eventually(() => expect(breaking.reads).toBe(0));
+    for (const run of others) step(run, undefined, 'n2');
+    await eventually(() => expect(committed).toHaveLength(4));
+  } finally {
+    await blocker.query('commit');
+    blocker.release();
+  }
+
+  await committer.idle();
+  expect(committed).toHaveLength(5);
+});
+
+test('steps that are large together are written by several statements, and all of them', async () => {
+  const { held, committer, committed, refused, step } = await hold(12);
+  const payload = JSON.stringify({ output: { text: 'x'.repeat(5_000_000) } });
+
+  for (const run of held) step(run, payload);
+  await committer.idle();
+
+  expect(committed).toHaveLength(12);
+  expect(refused).toEqual([]);
+  // Two fit into no statement together.
+  expect(committer.stats.statements).toBeGreaterThanOrEqual(12);
+});
+
+test('what the driver itself cannot send is found among the others, which commit', async () => {
+  const { held, committer, committed, refused, step } = await hold(8);
+  const [poisoned, ...others] = held as [HeldRun, ...HeldRun[]];
+  const unsendable = { nodeID: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'yes' } as const;
+  // A payload whose length alone is known: writing it throws before anything is sent.
+  const payload = {
+    length: 1,
+    replace: () => {
+      throw new RangeError('Invalid string length');
+    },
+  } as unknown as string;
+  poisoned.step.events.push({ ...unsendable, payload });
+  committer.submit(poisoned);
+  for (const run of others) step(run);
+  await committer.idle();
+
+  expect(refused).toEqual([poisoned.id]);
+  expect(new Set(committed.map(({ run }) => run))).toEqual(new Set(others));
 });
