@@ -1,7 +1,7 @@
 import type { Messages } from './backplane/index.ts';
 import { batched } from './batched.ts';
 import type { Caller } from './caller.ts';
-import { inTransaction, type Pool } from './db/pool.ts';
+import { inTransaction, isRefusedStatement, type Pool } from './db/pool.ts';
 import { onClient } from './db/query.ts';
 import { READY_BY_ID } from './db/ready.ts';
 import { claimKey, type IdempotencyClaim } from './idempotency.ts';
@@ -10,7 +10,7 @@ import type { JsonObject } from './json.ts';
 import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
 import { workflowRuns } from './queues/workflow-runs.ts';
-import { RUN_CHANNEL, type RunSignal } from './run-signals.ts';
+import { MAX_SIGNALS, RUN_CHANNEL, type RunSignal } from './run-signals.ts';
 
 export interface NewRun {
   tenantID: string;
@@ -61,7 +61,7 @@ interface Dependencies {
 
 /** Accepts, hands over, wakes and ends runs that this process does not hold; for the API and workers. */
 export function createRuns({ pool, dispatchPool, producer, messages, logger }: Dependencies): Runs {
-  const accepts = batched((runs: NewRun[]) => insertRuns(pool, runs));
+  const accepts = batched((runs: NewRun[]) => insertRuns(pool, runs), isRefusedStatement);
   const handOvers = batched(async (ids: string[]) => {
     await dispatch(ids);
     return ids;
@@ -80,8 +80,10 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   }
 
   async function signal(signals: RunSignal[]): Promise<void> {
-    if (signals.length === 0) return;
-    await messages.publish(RUN_CHANNEL, signals).catch((error) => logger.debug({ err: error }, 'run signal not sent'));
+    for (let at = 0; at < signals.length; at += MAX_SIGNALS)
+      await messages
+        .publish(RUN_CHANNEL, signals.slice(at, at + MAX_SIGNALS))
+        .catch((error) => logger.debug({ err: error }, 'run signals not sent'));
   }
 
   const runs: Runs = {

@@ -61,6 +61,15 @@ export function createDispatchPool(config: DatabaseConfig, logger: Logger, name:
   });
 }
 
+/**
+ * Whether the database has refused a statement for its data (classes 22, 23 and 54), and so has changed nothing; after a broken
+ * connection, for example, that is unknown.
+ */
+export function isRefusedStatement(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return /^(22|23|54)/.test(code);
+}
+
 /** Runs `work` in a transaction of its own on one connection. */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
