@@ -75,7 +75,8 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
     timing: z.enum(['BEFORE', 'AFTER', 'INSTEAD OF']),
     events: z.array(z.enum(['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'])),
     forEach: z.enum(['ROW', 'STATEMENT']),
-    routine: z.object({ schema: DatabaseName.nullable(), name: DatabaseName }),
+    /** `isDefault` if the request names none: it is the function with the name of the trigger. */
+    routine: z.object({ schema: DatabaseName.nullable(), name: DatabaseName, isDefault: z.boolean().optional() }),
     condition: z.string().nullable(),
     preview,
   }),

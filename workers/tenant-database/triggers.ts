@@ -105,6 +105,11 @@ async function findRoutine(connection: PostgresConnection, { schema, routine }: 
     [routine.name, routine.schema, schema],
   );
   const [found] = rows;
+  if (!found && routine.isDefault)
+    throw invalidField(
+      'triggerFunction',
+      `is required, since schema "${schema}" has no function "${routine.name}": without triggerFunction, the function with the trigger's name in the table's schema is called`,
+    );
   if (!found) throw invalidField('triggerFunction', `there is no function "${routine.name}"`);
   if (!found.isTrigger)
     throw invalidField('triggerFunction', `"${routine.name}" takes arguments or does not return trigger`);

@@ -279,7 +279,12 @@ export const databaseRoutes = [
     query: Preview,
     body: TriggerCreate,
     response: Changed,
-    operation: ({ params, query, body }) => ({ kind: 'createTrigger', ...inSchema(params), ...query, ...body }),
+    operation: ({ params, query, body: { routine, ...body } }) => {
+      const { schema } = inSchema(params);
+      // The schema is named, so that the worker does not look on the search path.
+      const called = routine ?? { schema, name: body.trigger, isDefault: true };
+      return { kind: 'createTrigger', schema, ...query, ...body, routine: called };
+    },
   }),
   databaseRoute({
     name: 'getTrigger',

@@ -228,10 +228,9 @@ export const TriggerCreate = z
   .object({
     databaseTableName: DatabaseName,
     databaseTriggerName: DatabaseName,
-    triggerTiming: z.string().default('AFTER').transform(upper).pipe(z.enum(TIMINGS)).meta({ enum: TIMINGS }),
+    triggerTiming: z.string().transform(upper).pipe(z.enum(TIMINGS)).meta({ enum: TIMINGS }),
     triggerEvents: z
       .union([z.string(), z.array(z.string()).max(4)])
-      .default('INSERT')
       .transform((events) => (Array.isArray(events) ? events : events.split(/,|\s+or\s+/i)).map(upper))
       .pipe(Events)
       .meta({ description: '`INSERT OR UPDATE`, `insert, update`, or a list' }),
@@ -241,12 +240,16 @@ export const TriggerCreate = z
       .transform((text) => text && upper(text))
       .pipe(z.enum(FOR_EACH).optional())
       .meta({ enum: FOR_EACH, description: 'Without it ROW, or STATEMENT for TRUNCATE' }),
-    triggerFunction: z.string().max(300).meta({ description: "Of the table's schema, or `schema.function`" }),
+    triggerFunction: z.string().max(300).nullish().meta({
+      description:
+        "Of the table's schema, or `schema.function`; without it the function of the table's schema that has the trigger's name",
+    }),
     triggerCondition: z.string().max(10_000).nullish(),
   })
   .transform((body, check) => {
-    const routine = readRoutine(body.triggerFunction);
-    if (!routine) {
+    const { triggerFunction = null } = body;
+    const routine = triggerFunction === null ? null : readRoutine(triggerFunction);
+    if (routine === undefined) {
       check.addIssue({
         code: 'custom',
         path: ['triggerFunction'],

@@ -77,10 +77,10 @@ test('a trigger is created, fires, is read and is dropped', async () => {
   expect((await api.delete(`${triggers}/things/shouting`)).status).toBe(404);
 });
 
-test('events are a text or a list, and default values apply', async () => {
+test('events are a text or a list', async () => {
   expect((await create({ triggerEvents: ['INSERT', 'delete'], triggerFunction: 'public.shout' })).status).toBe(201);
   expect(
-    (await create({ databaseTriggerName: 'b', triggerEvents: 'insert, update', triggerTiming: undefined })).status,
+    (await create({ databaseTriggerName: 'b', triggerEvents: 'insert, update', triggerTiming: 'after' })).status,
   ).toBe(201);
   expect((await create({ databaseTriggerName: 'c', triggerEvents: 'TRUNCATE' })).status).toBe(201);
   expect(
@@ -105,6 +105,8 @@ test('events are a text or a list, and default values apply', async () => {
 test.each<[string, object]>([
   ['triggerTiming', { triggerTiming: 'INSTEAD OF' }],
   ['triggerTiming', { triggerTiming: 'DURING' }],
+  ['triggerTiming', { triggerTiming: undefined }],
+  ['triggerEvents', { triggerEvents: undefined }],
   ['triggerTiming', { databaseTableName: 'seen', triggerTiming: 'BEFORE' }],
   ['triggerEvents', { triggerEvents: 'TRUNCATE', forEach: 'ROW' }],
   ['triggerEvents', { triggerEvents: 'SELECT' }],
@@ -121,6 +123,36 @@ test.each<[string, object]>([
   expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
   expect(answer.body.error.message).toContain(field);
   expect((await api.get(triggers)).body.databaseTriggers).toEqual([]);
+});
+
+test("without triggerFunction, the function with the trigger's name in the table's schema is called", async () => {
+  const sql = `
+    create schema other;
+    create table other.things (id int);
+    create function other.touch() returns trigger language plpgsql as $$ begin return new; end $$;
+    create function touch() returns trigger language plpgsql as $$ begin return new; end $$`;
+  await api.post('T/database/execute-raw-sql', { sql });
+  const unnamed = (databaseTriggerName: string) =>
+    api.post('T/database/schemas/other/triggers', {
+      databaseTableName: 'things',
+      databaseTriggerName,
+      triggerTiming: 'BEFORE',
+      triggerEvents: 'INSERT',
+    });
+
+  expect(await unnamed('touch')).toMatchObject({ status: 201 });
+  const read = await api.get('T/database/schemas/other/triggers/things/touch');
+  expect(read.body.databaseTrigger.triggerFunction).toBe('other.touch');
+  // There is a function of this name, but on the search path only.
+  expect(await unnamed('shout')).toMatchObject({
+    status: 400,
+    body: {
+      error: {
+        code: 'VALIDATION_ERROR',
+        message: expect.stringContaining('triggerFunction: is required, since schema "other" has no function "shout"'),
+      },
+    },
+  });
 });
 
 test('a trigger of an unknown table is not found', async () => {
