@@ -154,7 +154,7 @@ with turn as (select pg_try_advisory_xact_lock(7265002) as mine),
 room as (select case when (select mine from turn) then (${ROOM}) else 0 end as free),
 picked as (
   select id from workflow_instance
-  where ready_at is not null and held_by is null and dispatched_at is null
+  where ready_at is not null and held_by is null and dispatched_at is null and (not_before is null or not_before <= now())
   order by ready_at limit (select free from room) for update skip locked
 )
 update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;

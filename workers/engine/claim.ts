@@ -37,7 +37,7 @@ export function createClaim(pool: Pool, leaseID: () => string): Claim {
 
 const CLAIM = `
 update workflow_instance i
-set status = 'RUNNING', held_by = $1::uuid, epoch = i.epoch + 1, ready_at = null, dispatched_at = null, wake_at = null,
+set status = 'RUNNING', held_by = $1::uuid, epoch = i.epoch + 1, ready_at = null, dispatched_at = null, wake_at = null, not_before = null,
     alone = false, started_at = coalesce(started_at, now()), updated_at = now()
 from unnest($2::uuid[], $3::int[]) as job(id, epoch)
 where i.id = job.id and i.epoch = job.epoch - 1 and ${READY_BY_ID}

@@ -1,6 +1,6 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError, toAppError } from '#shared/errors.ts';
+import { AppError } from '#shared/errors.ts';
 import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
@@ -12,7 +12,8 @@ import { createAloneLock } from './alone-lock.ts';
 import { type ClaimedRow, createClaim } from './claim.ts';
 import { type Committed, createCommitter } from './commit.ts';
 import { readWaits, type WaitRow } from './facts.ts';
-import { createHeldRun, emptyStep, type HeldRun, hasWork, type LoadedVersion } from './held-run.ts';
+import { createHandBack } from './hand-back.ts';
+import { createHeldRun, emptyStep, type HeldRun, hasWork } from './held-run.ts';
 import type { HeldRow } from './lease.ts';
 import { restore } from './restore.ts';
 import type { Rights } from './rights.ts';
@@ -57,6 +58,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const unknownBefore = new Map<string, number>();
   const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
+  const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createLane({ places: config.slots });
   const aloneLock = createAloneLock();
   let draining = false;
@@ -185,24 +187,16 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   }
 
   async function take(row: ClaimedRow, onProgress: (() => void) | null = null): Promise<void> {
-    let version: LoadedVersion;
+    let run: HeldRun | undefined;
     try {
-      version = await loadVersion(row.version_id);
+      run = createHeldRun(row, await loadVersion(row.version_id), onProgress);
+      held.set(run.id, run);
+      if (row.seq === 0) advance.start(run);
+      else advance.resume(run, await restore(pool, run));
     } catch (error) {
-      const { code, message } = toAppError(error);
-      await runs.end({
-        tenantID: row.tenant_id,
-        ids: [row.id],
-        status: 'FAILED',
-        error: { code, message, nodeID: null, attempt: null },
-      });
-      if (row.parent_id) await runs.wake([row.parent_id]);
-      return;
+      if (run) leave(run, 'fenced');
+      return handBack(row, error);
     }
-    const run = createHeldRun(row, version, onProgress);
-    held.set(run.id, run);
-    if (row.seq === 0) advance.start(run);
-    else advance.resume(run, await restore(pool, run));
     await run.released.promise;
   }
 

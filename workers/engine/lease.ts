@@ -1,6 +1,7 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
+import { nodes } from '#shared/nodes/index.ts';
 
 const VERSION = '1';
 
@@ -40,8 +41,8 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
   async function begin(): Promise<void> {
     id = newID();
     await pool.query(
-      `insert into worker_session (id, expires_at, slots, version) values ($1, now() + make_interval(secs => $2), $3, $4)`,
-      [id, leaseMs / 1000, slots, VERSION],
+      `insert into worker_session (id, expires_at, slots, version, kinds) values ($1, now() + make_interval(secs => $2), $3, $4, $5)`,
+      [id, leaseMs / 1000, slots, VERSION, nodes.map(({ kind }) => kind)],
     );
     lastGood = performance.now();
   }

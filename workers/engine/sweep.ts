@@ -54,7 +54,8 @@ export function createSweep(options: SweepOptions): Sweep {
     try {
       await once();
       const { rows } = await pool.query<{ waiting: boolean }>(
-        'select exists (select from workflow_instance where ready_at is not null and held_by is null) as waiting',
+        `select exists (select from workflow_instance
+         where ready_at is not null and held_by is null and (not_before is null or not_before <= now())) as waiting`,
       );
       options.onPressure(rows[0]?.waiting ?? false);
     } catch (error) {

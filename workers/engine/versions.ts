@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
+import { nodes } from '#shared/nodes/index.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { LoadedVersion } from './held-run.ts';
@@ -23,6 +24,18 @@ export function createVersions(pool: Pool): LoadVersion {
   };
 }
 
+/** Nodes of kinds that this worker does not know: a newer worker has saved or accepted them. */
+export class UnknownKinds extends AppError {
+  readonly kinds: readonly string[];
+
+  constructor(kinds: readonly string[]) {
+    super('UNAVAILABLE', `This worker does not know nodes of the kind ${kinds.join(', ')}`);
+    this.kinds = kinds;
+  }
+}
+
+const knownKinds: ReadonlySet<string> = new Set(nodes.map(({ kind }) => kind));
+
 async function loadVersion(pool: Pool, versionID: string): Promise<LoadedVersion> {
   const { rows } = await pool.query<{ nodes: unknown; edges: unknown; options: unknown }>(
     'select nodes, edges, options from workflow_version where id = $1',
@@ -30,7 +43,10 @@ async function loadVersion(pool: Pool, versionID: string): Promise<LoadedVersion
   );
   const row = rows[0];
   if (!row) throw new AppError('NOT_FOUND', 'The version of the workflow this run was started with no longer exists');
-  const graph = compileGraph(WorkflowNode.array().parse(row.nodes), WorkflowEdge.array().parse(row.edges));
+  const saved = WorkflowNode.array().parse(row.nodes);
+  const unknown = new Set(saved.map(({ type }) => type).filter((type) => !knownKinds.has(type)));
+  if (unknown.size > 0) throw new UnknownKinds([...unknown]);
+  const graph = compileGraph(saved, WorkflowEdge.array().parse(row.edges));
   const options = WorkflowOptions.parse(row.options);
   return { graph, options, policies: graph.nodes.map((node) => nodePolicy(node, options)) };
 }

@@ -10,6 +10,7 @@ import { Migration20261121170000_Datasources } from './Migration20261121170000_D
 import { Migration20261121180000_TenantFiles } from './Migration20261121180000_TenantFiles.ts';
 import { Migration20261121190000_ResultPages } from './Migration20261121190000_ResultPages.ts';
 import { Migration20261121200000_OAuthConnections } from './Migration20261121200000_OAuthConnections.ts';
+import { Migration20261122090000_HandBacks } from './Migration20261122090000_HandBacks.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -25,6 +26,7 @@ const classes = {
   Migration20261121180000_TenantFiles,
   Migration20261121190000_ResultPages,
   Migration20261121200000_OAuthConnections,
+  Migration20261122090000_HandBacks,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

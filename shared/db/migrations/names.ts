@@ -14,4 +14,5 @@ export const migrationNames = [
   'Migration20261121180000_TenantFiles',
   'Migration20261121190000_ResultPages',
   'Migration20261121200000_OAuthConnections',
+  'Migration20261122090000_HandBacks',
 ] as const;

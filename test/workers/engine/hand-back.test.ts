@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+
+let deployment: Deployment;
+let versionID: string;
+beforeAll(async () => {
+  deployment = await startDeployment();
+  await deployment.startWorker();
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+// A version of its own for each test: a worker keeps those that it has loaded.
+beforeEach(async () => {
+  versionID = await deployment.saveVersion(noops(3));
+});
+
+/** What a run has after another worker has recorded its first two nodes and left. */
+async function halfDone(handBacks = 0): Promise<string> {
+  const id = newID();
+  await deployment.pool.query(
+    `insert into workflow_instance (id, tenant_id, version_id, status, epoch, seq, hand_backs, ready_at, deadline_at, caller)
+     values ($1, $2, $3, 'RUNNING', 1, 2, $4, now() - interval '1 second', now() + interval '1 hour', $5)`,
+    [id, deployment.tenantID, versionID, handBacks, { type: 'system', id: deployment.tenantID, origin: 'direct' }],
+  );
+  await deployment.pool.query(
+    `insert into run_event (instance_id, seq, node_id, status, exit, payload) values
+     ($1, 1, 'start', 'SUCCESS', 'output', '{"output":{}}'), ($1, 2, 'n1', 'RUNNING', null, null)`,
+    [id],
+  );
+  return id;
+}
+
+async function stateOf(id: string) {
+  const { rows } = await deployment.pool.query(
+    `select status, held_by, hand_backs as times, not_before > now() as later, error from workflow_instance where id = $1`,
+    [id],
+  );
+  return rows[0];
+}
+
+/** Lets reads of versions, or restores, fail for as long as `work` takes; everything else that a worker does goes on. */
+async function without(name: 'table workflow_version' | 'column due_at', work: () => Promise<void>): Promise<void> {
+  const table = 'alter table workflow_version';
+  const [take, giveBack] =
+    name === 'column due_at'
+      ? ['alter table run_wait rename due_at to away', 'alter table run_wait rename away to due_at']
+      : [`${table} rename to away`, 'alter table away rename to workflow_version'];
+  await deployment.pool.query(take);
+  try {
+    await work();
+  } finally {
+    await deployment.pool.query(giveBack);
+  }
+}
+
+test('a run whose version cannot be read for a moment waits, and then runs', async () => {
+  let id = '';
+  await without('table workflow_version', async () => {
+    ({ instanceID: id } = await deployment.runs.accept(deployment.newRun(versionID)));
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ times: 1, held_by: null, later: true }));
+  });
+
+  await eventually(async () => expect(await stateOf(id)).toMatchObject({ status: 'COMPLETED', times: 0 }));
+});
+
+test('a run that cannot be restored is given back, with longer and longer pauses, and then runs', async () => {
+  const id = await halfDone();
+  await without('column due_at', async () => {
+    await deployment.runs.handOver([id]);
+    const began = Date.now();
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ status: 'RUNNING', times: 2 }));
+    expect(Date.now() - began).toBeGreaterThan(900);
+    expect(await stateOf(id)).toMatchObject({ held_by: null, later: true });
+  });
+
+  await eventually(async () => expect(await stateOf(id)).toMatchObject({ status: 'COMPLETED', times: 0 }));
+});
+
+test('the tenth time that a run cannot begin, it fails', async () => {
+  const id = await halfDone(9);
+  await without('column due_at', async () => {
+    await deployment.runs.handOver([id]);
+    const error = { code: 'INTERNAL_ERROR' };
+    await eventually(async () => expect(await stateOf(id)).toMatchObject({ status: 'FAILED', error, held_by: null }));
+  });
+});
+
+test('a run whose version does not exist fails at once', async () => {
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(newID()));
+
+  await eventually(async () =>
+    expect(await stateOf(instanceID)).toMatchObject({ status: 'FAILED', error: { code: 'NOT_FOUND' } }),
+  );
+});
+
+test('a run with a kind of node that no worker knows waits for one that does, however often it is tried', async () => {
+  const { nodes, edges } = noops(3);
+  const future = nodes.map((node) => (Reflect.get(node, 'id') === 'n2' ? { ...node, type: 'kindOfTomorrow' } : node));
+  versionID = await deployment.saveVersion({ nodes: future, edges });
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+  await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ times: 1, held_by: null }));
+
+  await deployment.pool.query(
+    'update workflow_instance set hand_backs = 50, not_before = null, ready_at = now() where id = $1',
+    [instanceID],
+  );
+  await deployment.runs.handOver([instanceID]);
+  await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ times: 51, later: true }));
+  expect(await stateOf(instanceID)).toMatchObject({ status: 'RUNNING', error: null });
+
+  // The worker that knows it, which this one becomes when the kind is one of today.
+  await deployment.pool.query('update workflow_version set nodes = $2 where id = $1', [
+    versionID,
+    JSON.stringify(nodes),
+  ]);
+  await deployment.pool.query('update workflow_instance set not_before = null, ready_at = now() where id = $1', [
+    instanceID,
+  ]);
+  await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ status: 'COMPLETED' }));
+});
+
+test('a lease says which kinds of nodes its worker knows', async () => {
+  const { rows } = await deployment.pool.query<{ kinds: string[] }>('select kinds from worker_session');
+  expect(rows[0]?.kinds).toEqual(expect.arrayContaining(['start', 'end', 'http', 'javascript']));
+});

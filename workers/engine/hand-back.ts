@@ -1,0 +1,71 @@
+import type { Pool } from '#shared/db/pool.ts';
+import { toAppError } from '#shared/errors.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Runs } from '#shared/runs.ts';
+import type { ClaimedRow } from './claim.ts';
+import { UnknownKinds } from './versions.ts';
+
+/** A run fails when so many workers in a row could not begin it. */
+const MAX_HAND_BACKS = 10;
+
+/** Gives back a claimed run that this worker cannot begin. Never throws: a run that is not given back is found by the lease. */
+export type HandBack = (row: ClaimedRow, error: unknown) => Promise<void>;
+
+interface Dependencies {
+  pool: Pool;
+  runs: Runs;
+  leaseID: () => string;
+  logger: Logger;
+}
+
+/**
+ * A run that could not begin is READY again after 1 s, then 2 s, doubling to 60 s, for any worker. It fails if its version does not
+ * exist, or the tenth time. While no worker knows the kind of one of its nodes, it waits without an end.
+ */
+export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): HandBack {
+  async function giveBack(row: ClaimedRow, error: unknown): Promise<void> {
+    const isVersionGone = toAppError(error).code === 'NOT_FOUND';
+    if (isVersionGone) return fail(row, error);
+    const { rows } = await pool.query<{ hand_backs: number }>(GIVE_BACK, [row.id, row.epoch, leaseID()]);
+    const times = rows[0]?.hand_backs;
+    // Ended, or taken by another worker, in the meantime.
+    if (times === undefined) return;
+    const about = { err: error, instanceID: row.id, times };
+    if (error instanceof UnknownKinds) {
+      const knowing = await isKnownElsewhere(error.kinds);
+      logger.warn({ ...about, kinds: error.kinds }, knowing ? 'run left to a worker that knows its nodes' : NO_WORKER);
+    } else if (times >= MAX_HAND_BACKS) await fail(row, error);
+    else logger.warn(about, 'run could not begin here and is given back');
+  }
+
+  async function isKnownElsewhere(kinds: readonly string[]): Promise<boolean> {
+    const { rows } = await pool.query<{ known: boolean }>(KNOWN, [kinds]);
+    return rows[0]?.known ?? false;
+  }
+
+  async function fail(row: ClaimedRow, cause: unknown): Promise<void> {
+    const { code, message } = toAppError(cause);
+    const error = { code, message, nodeID: null, attempt: null };
+    logger.error({ err: cause, instanceID: row.id }, 'run cannot begin and fails');
+    await runs.end({ tenantID: row.tenant_id, ids: [row.id], status: 'FAILED', error });
+    if (row.parent_id) await runs.wake([row.parent_id]);
+  }
+
+  return (row, error) =>
+    giveBack(row, error).catch((failure) =>
+      logger.warn({ err: failure, instanceID: row.id }, 'run not given back; the next renewals of the lease do it'),
+    );
+}
+
+const NO_WORKER = 'no live worker knows all kinds of nodes of this run; it waits';
+
+const GIVE_BACK = `
+update workflow_instance
+set held_by = null, hand_backs = least(hand_backs + 1, 100), updated_at = now(),
+    ready_at = now() + make_interval(secs => least(60, 2 ^ least(hand_backs, 6))),
+    not_before = now() + make_interval(secs => least(60, 2 ^ least(hand_backs, 6)))
+where id = $1 and epoch = $2 and held_by = $3 and completed_at is null
+returning hand_backs`;
+
+const KNOWN = `select exists (
+  select from worker_session where ended_at is null and expires_at > now() and kinds @> $1::text[]) as known`;
