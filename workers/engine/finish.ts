@@ -43,6 +43,10 @@ export function failRun(run: HeldRun, error: AppError, where: { nodeID: string |
     const node = graph.nodes[index];
     if (node) run.step.resolved.push(node.id);
   }
+  // Not written yet and never needed: the commit cancels only questions that an earlier one has stored.
+  run.step.waits = [];
+  run.step.requests = [];
+  run.step.children = [];
   run.step.release = 'hold';
   run.step.next = [];
   run.step.end = { status: 'FAILED', output: null, error: { code: error.code, message: error.message, ...where } };
