@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { code, graph } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+
+describe('a run that was parked continues', () => {
+  let deployment: Deployment;
+  beforeAll(async () => {
+    deployment = await startDeployment({ RUN_OUTPUT_MAX_BYTES: '3000' });
+    await deployment.startWorker();
+  });
+  afterAll(() => deployment[Symbol.asyncDispose]());
+
+  const pause = { type: 'delay', delayMinutes: 5 };
+
+  async function parked(shape: { nodes: object[]; edges: object[] }): Promise<string> {
+    const versionID = await deployment.saveVersion(shape);
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+    await isParked(instanceID);
+    return instanceID;
+  }
+
+  async function isParked(id: string): Promise<void> {
+    await eventually(async () =>
+      expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null }),
+    );
+  }
+
+  /** Ends the waits of the run now instead of minutes later. */
+  async function endWaits(id: string): Promise<void> {
+    await deployment.pool.query('update run_wait set due_at = now() where instance_id = $1', [id]);
+    await deployment.runs.wake([id]);
+  }
+
+  async function ended(id: string) {
+    await eventually(async () => expect((await deployment.read(id)).status).toMatch(/^(COMPLETED|FAILED)$/));
+    return deployment.read(id);
+  }
+
+  test('with the failures of its nodes counted', async () => {
+    const bad = code('throw new Error("again")', { retryLimit: 2, retryDelaySeconds: 60 });
+    const id = await parked(graph({ start: { type: 'start' }, bad }, ['start>bad']));
+    await endWaits(id);
+    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ epoch: 2, status: 'WAITING' }));
+    await isParked(id);
+    await endWaits(id);
+
+    expect(await ended(id)).toMatchObject({ status: 'FAILED', epoch: 3, error: { nodeID: 'bad', attempt: 3 } });
+    const events = await deployment.events(id);
+    const failures = events.filter(({ node_id, status }) => node_id === 'bad' && status === 'FAILED');
+    expect(failures.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+  });
+
+  test('with the outputs of the ends that it reached before, and with the values of its nodes', async () => {
+    const end = (name: string, sourceVariable: unknown) => ({
+      type: 'end',
+      outputParameters: [{ name, sourceVariable }],
+    });
+    const id = await parked(
+      graph(
+        {
+          start: { type: 'start' },
+          early: code('return 1', { outputVariable: 'early' }),
+          first: end('first', '{{ctx.early}}'),
+          pause,
+          second: end('second', '{{ctx.early}}'),
+        },
+        ['start>early', 'early:success>first', 'early:success>pause', 'pause>second'],
+      ),
+    );
+    await endWaits(id);
+
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED', output: { first: 1, second: 1 } });
+  });
+
+  test('with the status of an end that it reached before', async () => {
+    const id = await parked(
+      graph({ start: { type: 'start' }, no: { type: 'end', status: 'failure' }, pause, yes: { type: 'end' } }, [
+        'start>no',
+        'start>pause',
+        'pause>yes',
+      ]),
+    );
+    await endWaits(id);
+
+    expect(await ended(id)).toMatchObject({ status: 'FAILED', error: { nodeID: 'no' } });
+  });
+
+  const large = code('return "x".repeat(2000)');
+
+  test('with the size of its earlier outputs counted', async () => {
+    const id = await parked(
+      graph({ start: { type: 'start' }, large, small: code('return 1'), pause, more: large }, [
+        'start>large',
+        'large:success>small',
+        'small:success>pause',
+        'pause>more',
+      ]),
+    );
+    await endWaits(id);
+
+    expect(await ended(id)).toMatchObject({ status: 'FAILED', error: { code: 'OUTPUT_TOO_LARGE', nodeID: 'more' } });
+  });
+
+  test('as one that was never parked: its outputs count together', async () => {
+    const versionID = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, large, more: large }, ['start>large', 'large:success>more']),
+    );
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+
+    expect(await ended(instanceID)).toMatchObject({ error: { code: 'OUTPUT_TOO_LARGE', nodeID: 'more' } });
+  });
+});
