@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
@@ -41,4 +42,82 @@ test('the holders of many runs that are ended at once are all told', async () =>
 
   await eventually(() => expect(told.size).toBe(350));
   unsubscribe();
+});
+
+/** Inserts runs in a state that workers would have left, without handing them over. */
+async function runsThat(state: string, count = 1, parent: string | null = null): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newID());
+  await deployment.pool.query(
+    `insert into workflow_instance (id, tenant_id, version_id, deadline_at, caller, parent_id)
+     select id, $2, $3, now() + interval '1 hour', '{}', $4 from unnest($1::uuid[]) as id`,
+    [ids, deployment.tenantID, versionID, parent],
+  );
+  await deployment.pool.query(`update workflow_instance set ${state} where id = any($1::uuid[])`, [ids]);
+  return ids;
+}
+
+describe('the window', () => {
+  let leaseID: string;
+  beforeEach(async () => {
+    await deployment.pool.query('delete from workflow_instance');
+    await deployment.pool.query('delete from worker_session');
+    leaseID = newID();
+    // A window of ten runs.
+    await deployment.pool.query(
+      `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 8, 't')`,
+      [leaseID],
+    );
+  });
+
+  const ready = 'ready_at = now()';
+
+  test('has a quarter more room than there are slots', async () => {
+    await runsThat(ready, 15);
+
+    expect(await deployment.runs.refill()).toBe(10);
+    expect(await deployment.runs.refill()).toBe(0);
+  });
+
+  test('is filled by runs that are held', async () => {
+    await runsThat(`status = 'RUNNING', held_by = '${leaseID}'`, 7);
+    const ids = await runsThat(ready, 15);
+
+    await deployment.runs.handOver(ids.slice(0, 2));
+    expect(await deployment.runs.refill()).toBe(1);
+    expect(await deployment.runs.refill()).toBe(0);
+  });
+
+  test('has no room for the slots of leases that are over', async () => {
+    await deployment.pool.query(
+      `insert into worker_session (id, expires_at, ended_at, slots, version)
+       values ($1, now() - interval '1 second', null, 8, 't'), ($2, now() + interval '1 hour', now(), 8, 't')`,
+      [newID(), newID()],
+    );
+    await runsThat(ready, 15);
+
+    expect(await deployment.runs.refill()).toBe(10);
+  });
+});
+
+test('stopping a child makes its parent ready, which then reads how the child ended', async () => {
+  const [parent = ''] = await runsThat(`status = 'WAITING'`);
+  const [child = ''] = await runsThat(`status = 'WAITING'`, 1, parent);
+
+  await deployment.runs.stop(deployment.tenantID, child);
+
+  expect(await deployment.read(child)).toMatchObject({ status: 'CANCELLED' });
+  expect(await deployment.read(parent)).toMatchObject({
+    status: 'WAITING',
+    wake_seq: 1,
+    ready_at: expect.any(Date),
+  });
+});
+
+test('stopping a child that has ended wakes no parent', async () => {
+  const [parent = ''] = await runsThat(`status = 'WAITING'`);
+  const [child = ''] = await runsThat(`status = 'COMPLETED', completed_at = now()`, 1, parent);
+
+  expect(await deployment.runs.stop(deployment.tenantID, child)).toBe('COMPLETED');
+
+  expect(await deployment.read(parent)).toMatchObject({ wake_seq: 0, ready_at: null });
 });

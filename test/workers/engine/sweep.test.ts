@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import { createSweep } from '#workers/engine/sweep.ts';
 import { startDeployment } from '../../support/deployment.ts';
+import { testLogger } from '../../support/environment.ts';
 
 test("operators' records, their sessions and expired limits are deleted after their periods", async () => {
   await using deployment = await startDeployment();
@@ -33,4 +35,34 @@ test("operators' records, their sessions and expired limits are deleted after th
     return rows.map(({ what }) => what).sort();
   };
   await expect.poll(left, { timeout: 10_000 }).toEqual(['/399', '60', '89']);
+});
+
+test('no lease expires before Postgres has been up for the length of a lease', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs, producer, backplane, config } = deployment;
+  const leaseID = newID();
+  await pool.query(
+    `insert into worker_session (id, expires_at, slots, version) values ($1, now() - interval '1 minute', 1, 't')`,
+    [leaseID],
+  );
+  const { rows } = await pool.query<{ ms: number }>(
+    'select extract(epoch from now() - pg_postmaster_start_time())::float8 * 1000 as ms',
+  );
+  const upMs = rows[0]?.ms ?? 0;
+  const { retention } = config.worker;
+  const lease = async (leaseMs: number) => {
+    const options = { pool, runs, producer, backplane, logger: testLogger, retention, onPressure: () => undefined };
+    await using sweep = createSweep({ ...options, leaseMs });
+    // The first round of a process never ends a lease: the process itself may have been away.
+    await sweep.once();
+    await sweep.once();
+    const found = await pool.query<{ ended: boolean }>(
+      'select ended_at is not null as ended from worker_session where id = $1',
+      [leaseID],
+    );
+    return found.rows[0]?.ended;
+  };
+
+  expect(await lease(upMs + 600_000)).toBe(false);
+  expect(await lease(upMs)).toBe(true);
 });
