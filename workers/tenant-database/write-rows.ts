@@ -29,7 +29,7 @@ export async function addRows(
   operation: DatabaseOperationOf<'addRows'>,
 ): Promise<JsonObject> {
   const table = await findTable(connection, operation);
-  return inTenantTransaction(connection, async () => {
+  return inRowTransaction(connection, async () => {
     const results = await allOrNothing(connection, operation.rows, {
       statementOf: (row) => insertionOf(table, row),
       columnsAt: [],
@@ -45,7 +45,7 @@ export async function updateRows(
   operation: DatabaseOperationOf<'updateRows'>,
 ): Promise<JsonObject> {
   const table = await findTable(connection, operation);
-  const results = await inTenantTransaction(connection, () =>
+  const results = await inRowTransaction(connection, () =>
     allOrNothing(connection, operation.changes, {
       statementOf: (change) => updateOf(table, change),
       columnsAt: ['data'],
@@ -66,6 +66,16 @@ export async function deleteRows(
   const sql = `delete from ${quoteTable(table)} where ${where}`;
   const { rowCount } = await withValues(values, (texts) => connection.query(sql, texts));
   return { message: 'Rows deleted', deletedRowCount: rowCount ?? 0 };
+}
+
+/** A deferred constraint reports a duplicate at the commit. */
+async function inRowTransaction<T>(connection: PostgresConnection, work: () => Promise<T>): Promise<T> {
+  try {
+    return await inTenantTransaction(connection, work);
+  } catch (error) {
+    const known = statementError(error);
+    throw known ? asConflict(known) : error;
+  }
 }
 
 function everything(path: (string | number)[]): AppError {
@@ -160,7 +170,16 @@ interface RowError {
 /** The error of a row; undefined for errors that are not about a row, such as a timeout or a lost connection. */
 function rowErrorOf(thrown: unknown): AppError | undefined {
   const error = thrown instanceof AppError ? thrown : statementError(thrown);
-  return error?.code === 'DB_ERROR' || error?.code === 'VALIDATION_ERROR' ? error : undefined;
+  return error?.code === 'DB_ERROR' || error?.code === 'VALIDATION_ERROR' ? asConflict(error) : undefined;
+}
+
+const UNIQUE_VIOLATION = '23505';
+
+/** Makes a CONFLICT of a duplicate; the server's message names the constraint. */
+function asConflict(error: AppError): AppError {
+  const { details, message, cause } = error;
+  const isDuplicate = isJsonObject(details) && details.postgres_code === UNIQUE_VIOLATION;
+  return isDuplicate ? new AppError('CONFLICT', message, { cause, details }) : error;
 }
 
 function summaryOf(rowErrors: readonly RowError[], { count, columnsAt }: { count: number; columnsAt: Path }): AppError {
@@ -172,9 +191,9 @@ function summaryOf(rowErrors: readonly RowError[], { count, columnsAt }: { count
   const issues = rowErrors.flatMap(({ index, error }) =>
     within(['databaseTableRowData', index], issuesOf(error, columnsAt)),
   );
-  const isOurs = rowErrors.every(({ error }) => error.code === 'VALIDATION_ERROR');
+  const codes = ['VALIDATION_ERROR', 'CONFLICT'] as const;
   return invalid(issues, {
-    code: isOurs ? 'VALIDATION_ERROR' : 'DB_ERROR',
+    code: codes.find((code) => rowErrors.every(({ error }) => error.code === code)) ?? 'DB_ERROR',
     summary: `${errors.length} of ${count} rows cannot be written, and nothing was changed`,
     details: { errors },
   });

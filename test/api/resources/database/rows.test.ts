@@ -207,7 +207,7 @@ test('rows are all added or none, and each invalid one is named', async () => {
         code: 'DB_ERROR',
         details: {
           errors: [
-            { index: 1, code: 'DB_ERROR', postgres_code: '23505' },
+            { index: 1, code: 'CONFLICT', postgres_code: '23505' },
             { index: 2, code: 'DB_ERROR', postgres_code: '22001' },
             { index: 3, code: 'VALIDATION_ERROR', message: expect.stringContaining('there is no column "nothing"') },
             { index: 4, code: 'VALIDATION_ERROR', message: expect.stringContaining('base64') },
@@ -224,14 +224,33 @@ test('the same Idempotency-Key adds rows once, and repeats the error for a refus
     api.post(rows, { databaseTableRowData: [{ id }] }, { 'Idempotency-Key': `${table} ${key}` });
 
   expect([await send(1, 'a'), await send(1, 'a')]).toMatchObject([{ status: 201 }, { status: 201 }]);
+  await sql(`alter table "${table}" add constraint never check (false) not valid`);
   const refused = await send(1, 'b');
   expect(refused).toMatchObject({ status: 400, body: { error: { code: 'DB_ERROR' } } });
-  await sql(`delete from "${table}"`);
+  await sql(`alter table "${table}" drop constraint never; delete from "${table}"`);
   const again = await send(1, 'b');
   expect([again.status, again.body]).toEqual([400, refused.body]);
   expect(again.headers.get('idempotency-replayed')).toBe('true');
   expect((await send(1, 'c')).status).toBe(201);
   expect((await send(2, 'c')).status).toBe(409);
+  expect(idsOf(await find({}))).toEqual([1]);
+});
+
+test('a duplicate row is a conflict that names the constraint', async () => {
+  await add({ id: 1 });
+
+  const answer = await add({ id: 2 }, { id: 1 });
+
+  expect(answer).toMatchObject({
+    status: 409,
+    body: {
+      error: {
+        code: 'CONFLICT',
+        message: expect.stringContaining(`"${table}_pkey"`),
+        details: { errors: [{ index: 1, code: 'CONFLICT', constraint: `${table}_pkey` }] },
+      },
+    },
+  });
   expect(idsOf(await find({}))).toEqual([1]);
 });
 
@@ -258,9 +277,9 @@ test('updates are all done or none', async () => {
   const text = await patch({ data: { word: 'sql' }, where: 'true' });
 
   expect(done).toMatchObject({ status: 200, body: { updatedRowCount: 3 } });
-  expect(failed.body.error).toMatchObject({
-    code: 'DB_ERROR',
-    details: { errors: [{ index: 1, postgres_code: '23505' }] },
+  expect(failed).toMatchObject({
+    status: 409,
+    body: { error: { code: 'CONFLICT', details: { errors: [{ index: 1, postgres_code: '23505' }] } } },
   });
   expect(all.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details: { errors: [{ index: 0 }] } });
   expect(text.body.error.message).toContain('SQL text is not accepted');
@@ -277,9 +296,15 @@ test('a deferred constraint that fails at the commit undoes all updates', async 
 
   const answer = await add({ id: 1, word: 'same' }, { id: 2, word: 'same' });
 
-  expect(answer.body.error).toMatchObject({
-    code: 'DB_ERROR',
-    details: { postgres_code: '23505', constraint: 'later' },
+  expect(answer).toMatchObject({
+    status: 409,
+    body: {
+      error: {
+        code: 'CONFLICT',
+        message: expect.stringContaining('"later"'),
+        details: { postgres_code: '23505', constraint: 'later' },
+      },
+    },
   });
   expect((await api.get(rows)).body.databaseTableRows).toEqual([]);
 });
