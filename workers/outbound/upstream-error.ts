@@ -1,7 +1,7 @@
 import { AppError, toAppError } from '#shared/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
 
-/** Reason of UPSTREAM_FAILED, in `details.reason`. */
+/** Reason of UPSTREAM_FAILED, in `details.reason`; `timeout` is that of UPSTREAM_TIMEOUT. */
 export type Reason =
   | 'unreachable'
   | 'timeout'
@@ -41,9 +41,9 @@ function tlsFault(cause: unknown): string {
 
 const hopeless: ReadonlySet<Reason> = new Set(['authentication', 'not-found', 'tls', 'not-allowed']);
 
-/** UPSTREAM_FAILED in our words, since a server's message may repeat secrets it was sent. `where` is `host:port` only. */
+/** An error in our words, since a server's message may repeat secrets it was sent. `where` is `host:port` only. */
 export function upstreamError(reason: Reason, where: string, cause?: unknown): AppError {
-  return new AppError('UPSTREAM_FAILED', messages[reason](where, cause), {
+  return new AppError(reason === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED', messages[reason](where, cause), {
     cause,
     retry: !hopeless.has(reason),
     details: { reason },

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
+import { isJsonObject } from '#shared/json.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
@@ -71,13 +72,20 @@ export const testStoredDatasource = tenantRoute({
       await producer.ask(datasourceTests, question, { signal, lanes: { user: caller.id, tenant: tenantID } });
     } catch (error) {
       // Other errors say nothing about the datasource.
-      if (error instanceof AppError && verdicts.has(error.code)) await note(em, datasource, 'failed');
+      if (isVerdict(error)) await note(em, datasource, 'failed');
       throw error;
     }
     await note(em, datasource, 'connected');
     return connected;
   },
 });
+
+function isVerdict(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false;
+  // Without a reason, no worker answered.
+  if (error.code === 'UPSTREAM_TIMEOUT') return isJsonObject(error.details) && error.details.reason === 'timeout';
+  return verdicts.has(error.code);
+}
 
 const verdicts: ReadonlySet<string> = new Set(['UPSTREAM_FAILED', 'DB_ERROR', 'VALIDATION_ERROR']);
 

@@ -16,6 +16,7 @@ import {
   chain,
   type TestTenant,
 } from '../../support/factories.ts';
+import { startTCP } from '../../support/tcp.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;
@@ -408,7 +409,17 @@ describe('testing a connection', () => {
     expect((await api.post(`T/datasources/${id}/test`)).status).toBe(502);
     const bad = await status();
 
+    await using silent = await startTCP();
+    await api.patch(`T/datasources/${id}`, {
+      datasourceOptions: details({ host: '127.0.0.1', port: silent.port, additionalOptions: { connectTimeout: 1 } }),
+    });
+    expect(await api.post(`T/datasources/${id}/test`)).toMatchObject({
+      status: 504,
+      body: { error: { code: 'UPSTREAM_TIMEOUT' } },
+    });
+
     expect(good).toMatchObject({ connectionStatus: 'connected', testedAt: expect.any(String) });
+    expect(await status()).toMatchObject({ connectionStatus: 'failed' });
     expect(bad).toMatchObject({ connectionStatus: 'failed', testedAt: expect.any(String) });
   });
 });

@@ -179,7 +179,10 @@ describe('dbtest', () => {
     );
 
     for (const answer of [first, second])
-      expect(answer).toMatchObject({ status: 502, body: { error: { details: { reason: 'timeout' } } } });
+      expect(answer).toMatchObject({
+        status: 504,
+        body: { error: { code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } } },
+      });
     expect(third).toMatchObject({ status: 200 });
     expect(Date.now() - started).toBeLessThan(9_000);
   });

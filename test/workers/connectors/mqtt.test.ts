@@ -180,6 +180,7 @@ describe.skipIf(found.path === null)('mqtt', () => {
     const began = performance.now();
 
     await expect(datasource.execute(read, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
       details: { reason: 'timeout' },
     });
     expect(await datasource.execute({ ...read, waitSeconds: 0.3 })).toMatchObject({ data: [], truncated: false });
@@ -252,7 +253,10 @@ describe.skipIf(found.path === null)('mqtt', () => {
     for (const [changes, reason] of wrong) {
       await using datasource = await open(changes);
       const error = await datasource.test().catch((failure: unknown) => failure);
-      expect(error, JSON.stringify(changes)).toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason } });
+      expect(error, JSON.stringify(changes)).toMatchObject({
+        code: reason === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED',
+        details: { reason },
+      });
       expect(inspect(error, { depth: 9 })).not.toContain('wrong-secret');
     }
   });
@@ -309,7 +313,7 @@ describe('a server in the place of MQTT', () => {
     for (const qos of [0, 1, 2])
       await expect(
         datasource.execute({ operation: 'publish', topic: 'a', qos }, {}, { signal: AbortSignal.timeout(200) }),
-      ).rejects.toMatchObject({ details: { reason: 'timeout' } });
+      ).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
 
     // The connector's own pings detect it, too.
     await expect(datasource.execute({ operation: 'publish', topic: 'a', qos: 1 }, {}, quick)).rejects.toMatchObject({

@@ -104,6 +104,7 @@ describe.skipIf(found.path === null)('MySQL', () => {
 
       const began = performance.now();
       expect(await failure({ port: silent.port, additionalOptions: { connectTimeout: 1_000 } })).toMatchObject({
+        code: 'UPSTREAM_TIMEOUT',
         details: { reason: 'timeout' },
       });
       expect(performance.now() - began).toBeLessThan(3_000);
@@ -189,6 +190,11 @@ describe.skipIf(found.path === null)('MySQL', () => {
       const types = Object.fromEntries((columns ?? []).map(({ name, type }) => [name, type]));
       expect(types).toMatchObject({ t: 'tinyint', u: 'int unsigned', at: 'timestamp', j: 'json', blobby: 'blob' });
       expect(types).toMatchObject({ txt: 'text', e: 'enum', s: 'set', id: 'uuid', bytes: 'varbinary' });
+    });
+
+    test("a statement over the server's time limit is a timeout", async () => {
+      const query = 'set statement max_statement_time = 0.1 for select sleep(5)';
+      await expect(datasource.execute({ query })).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     });
 
     test('values for columns of every kind', async () => {

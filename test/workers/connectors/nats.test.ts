@@ -107,6 +107,7 @@ describe.skipIf(found.path === null)('nats', () => {
       code: 'UPSTREAM_TIMEOUT',
     });
     await expect(datasource.execute(query, {}, { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
       details: { reason: 'timeout' },
     });
     await datasource.test();
@@ -147,7 +148,10 @@ describe.skipIf(found.path === null)('nats', () => {
     for (const [changes, reason] of wrong) {
       await using datasource = await open(changes);
       const error = await datasource.test().catch((failure: unknown) => failure);
-      expect(error, JSON.stringify(changes)).toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason } });
+      expect(error, JSON.stringify(changes)).toMatchObject({
+        code: reason === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED',
+        details: { reason },
+      });
       expect(inspect(error, { depth: 9 })).not.toContain('wrong-secret');
     }
   });

@@ -100,6 +100,7 @@ describe('a failed connection is reported without any secret', () => {
 
     const began = performance.now();
     expect(await failure({ port: silent.port, additionalOptions: { connectTimeout: 1 } })).toMatchObject({
+      code: 'UPSTREAM_TIMEOUT',
       details: { reason: 'timeout' },
     });
     expect(performance.now() - began).toBeLessThan(3_000);

@@ -247,7 +247,7 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     const reading = run({ operation: 'consume', queue: 'q', messageCount: 1_000 }, {}, { signal: controller.signal });
     setTimeout(() => controller.abort(), 30);
 
-    await expect(reading).rejects.toMatchObject({ details: { reason: 'timeout' } });
+    await expect(reading).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
 
     await expect.poll(async () => info()).toMatchObject({ messageCount: 1_000 });
     expect(await take()).toHaveLength(1_000);
@@ -305,7 +305,10 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
       wrong.map(async ([options, reason]) => {
         await using refused = await openDatasource(rabbitmq, options);
         const error = await refused.test().catch((failure: unknown) => failure);
-        expect(error, JSON.stringify(options)).toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason } });
+        expect(error, JSON.stringify(options)).toMatchObject({
+          code: reason === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED',
+          details: { reason },
+        });
         expect(inspect(error, { depth: 9 })).not.toContain('wrong-secret');
       }),
     );
@@ -355,6 +358,7 @@ describe('a server in the place of RabbitMQ', () => {
     await using datasource = await openAt(server.port);
     for (const query of [publishing, reading])
       await expect(datasource.execute(query, {}, { signal: AbortSignal.timeout(300) })).rejects.toMatchObject({
+        code: 'UPSTREAM_TIMEOUT',
         details: { reason: 'timeout' },
       });
   });

@@ -150,7 +150,7 @@ describe.skipIf(found.path === null)('redis', () => {
     const running = datasource.execute({ operation: 'keys', pattern: 'none' }, {}, { signal: controller.signal });
     setTimeout(() => controller.abort(), 20);
 
-    await expect(running).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+    await expect(running).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
 
     const scans = async () => /cmdstat_scan:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1];
     await datasource.test();
@@ -165,7 +165,7 @@ describe.skipIf(found.path === null)('redis', () => {
 
     await expect(
       stuck.execute({ operation: 'get', key: 'a' }, {}, { signal: AbortSignal.timeout(200) }),
-    ).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'timeout' } });
+    ).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
     expect(performance.now() - began).toBeLessThan(2_000);
   });
 

@@ -368,7 +368,7 @@ describe('failures', () => {
     await using api = await open({ timeout: 1 }, () => undefined);
     const started = performance.now();
 
-    await expect(api.ask({})).rejects.toMatchObject({ details: { reason: 'timeout' } });
+    await expect(api.ask({})).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
     await expect(
       api.datasource.execute({ apiEndpoint: '/x' }, {}, { signal: AbortSignal.timeout(200) }),
     ).rejects.toMatchObject({ name: 'TimeoutError' });

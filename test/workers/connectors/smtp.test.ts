@@ -211,7 +211,7 @@ test('a silent server holds the caller no longer than its time limit, and sees t
   await using mail = await open(silent.port, { security: 'none' });
 
   await expect(mail.execute({ to: 'a@example.com' }, {}, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
-    code: 'UPSTREAM_FAILED',
+    code: 'UPSTREAM_TIMEOUT',
     retry: true,
     details: { reason: 'timeout' },
   });

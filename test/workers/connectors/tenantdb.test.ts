@@ -168,7 +168,7 @@ describe('an early end', () => {
   test('a time limit is reported as a timeout', async () => {
     const answer = own.execute({ query: 'select pg_sleep(60)' }, {}, { signal: AbortSignal.timeout(200) });
 
-    await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'timeout' } });
+    await expect(answer).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
   });
 
   test('a connection that is ended by the server fails only queries in progress', async () => {

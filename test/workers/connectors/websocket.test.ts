@@ -62,7 +62,10 @@ test('bytes are read as base64, and no reply is awaited unless requested', async
 test('a missing reply is awaited up to the time limit, and the server sees the end', async () => {
   await using opened = await open(() => undefined, { timeout: 1 });
 
-  await expect(opened.datasource.execute({ message: '1' })).rejects.toMatchObject({ details: { reason: 'timeout' } });
+  await expect(opened.datasource.execute({ message: '1' })).rejects.toMatchObject({
+    code: 'UPSTREAM_TIMEOUT',
+    details: { reason: 'timeout' },
+  });
   await expect(
     opened.datasource.execute({ message: '1' }, {}, { signal: AbortSignal.timeout(100) }),
   ).rejects.toMatchObject({ name: 'TimeoutError' });

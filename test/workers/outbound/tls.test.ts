@@ -50,7 +50,7 @@ test('a silent server fails at the time limit, and the socket is closed', async 
   await using silent = await startTCP();
   const socket = await dial(silent.port);
   await expect(handshake(socket, 'localhost', { ...trusted, timeoutMs: 100 })).rejects.toMatchObject({
-    code: 'UPSTREAM_FAILED',
+    code: 'UPSTREAM_TIMEOUT',
     details: { reason: 'timeout' },
   });
   expect(socket.destroyed).toBe(true);
@@ -61,7 +61,7 @@ test('a handshake ends with the signal', async () => {
   const stop = new AbortController();
   const failed = expect(
     handshake(await dial(silent.port), 'localhost', { ...trusted, signal: stop.signal }),
-  ).rejects.toMatchObject({ details: { reason: 'timeout' } });
+  ).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
   stop.abort();
   await failed;
 });

@@ -153,7 +153,7 @@ describe('a database with a URL of the tenant', () => {
     expect(silent.connections()).toBe(5);
 
     for (const error of await Promise.all(waits))
-      expect(error).toMatchObject({ code: 'UPSTREAM_FAILED', details: { reason: 'timeout' } });
+      expect(error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } });
   }, 30_000);
 });
 

@@ -101,11 +101,14 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** DB_ERROR with the server's message; undefined for the driver's own errors, which have no number. */
+/** The time limits of statements, in MySQL and in MariaDB. */
+const timeouts: ReadonlySet<number> = new Set([3024, 1969]);
+
+/** An error with the server's message; undefined for the driver's own errors, which have no number. */
 function databaseError(error: unknown): AppError | undefined {
   const { errno, sqlState, sqlMessage } = error as { errno?: number; sqlState?: string; sqlMessage?: string };
   if (typeof errno !== 'number' || sqlMessage === undefined || gone.has(errno)) return undefined;
   const line = / at line (\d+)$/.exec(sqlMessage)?.[1];
   const details = { errno, ...(sqlState && { sqlState }), ...(line && { line: Number(line) }) };
-  return new AppError('DB_ERROR', sqlMessage, { cause: error, details });
+  return new AppError(timeouts.has(errno) ? 'UPSTREAM_TIMEOUT' : 'DB_ERROR', sqlMessage, { cause: error, details });
 }
