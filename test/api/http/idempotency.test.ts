@@ -114,6 +114,11 @@ describe('an Idempotency-Key', () => {
     return client.send('POST', `${path}/workflows`, { title }, { 'idempotency-key': key });
   }
 
+  async function joinTenant({ userID }: Client): Promise<void> {
+    await api.context.pool.query('insert into membership (tenant_id, user_id) values ($1, $2)', [tenantID, userID]);
+    await api.grant(tenantID, { subject: userID, object: '*', action: '*' });
+  }
+
   async function count(table = 'workflow'): Promise<number> {
     const { rows } = await api.context.pool.query(`select count(*) as n from ${table} where tenant_id = $1`, [
       tenantID,
@@ -173,8 +178,7 @@ describe('an Idempotency-Key', () => {
 
   test('belongs to one user, one tenant and one path', async () => {
     const ben = await api.as('ben@example.com');
-    await api.context.pool.query('insert into membership (tenant_id, user_id) values ($1, $2)', [tenantID, ben.userID]);
-    await api.grant(tenantID, { subject: ben.userID, object: '*', action: '*' });
+    await joinTenant(ben);
     await create('One', 'k1');
     expect((await create('One', 'k1', ben)).headers.get('idempotency-replayed')).toBeNull();
 
@@ -197,7 +201,12 @@ describe('an Idempotency-Key', () => {
     await create('One', 'k1');
     await api.context.pool.query(`update idempotency set expires_at = now() - interval '1 second'`);
 
-    expect((await create('Two', 'k1')).status).toBe(201);
+    const second = await create('Two', 'k1');
+    expect(second.status).toBe(201);
+    expect(await count()).toBe(2);
+    // From then on it belongs to the second request.
+    expect((await create('Two', 'k1')).body).toEqual(second.body);
+    expect((await create('One', 'k1')).status).toBe(409);
     expect(await count()).toBe(2);
   });
 
@@ -255,6 +264,21 @@ describe('an Idempotency-Key', () => {
       beforeAnswer = async () => {};
       expect(await send()).toMatchObject({ status: 200, body: { text: 'x' } });
       expect(calls).toBe(2);
+    });
+
+    test('can be used again by the user whose request had no effect, and by no other', async () => {
+      const ben = await api.as('ben@example.com');
+      await joinTenant(ben);
+      const sendAs = (client: Client) =>
+        client.send('POST', `${path}/outside`, { size: 1 }, { 'idempotency-key': 'k1' });
+      expect((await sendAs(ben)).status).toBe(200);
+      beforeAnswer = () => Promise.reject(new AppError('RATE_LIMITED', 'No'));
+      expect((await sendAs(ada)).status).toBe(429);
+      beforeAnswer = async () => {};
+
+      expect((await sendAs(ben)).headers.get('idempotency-replayed')).toBe('true');
+      expect((await sendAs(ada)).headers.get('idempotency-replayed')).toBeNull();
+      expect(calls).toBe(3);
     });
 
     test.each([
