@@ -278,6 +278,18 @@ describe('unknown fields', () => {
   });
 });
 
+test('errors of a body are listed up to a limit, and counted', async () => {
+  const parts = Array.from({ length: 60 }, () => ({ partName: 1 }));
+  const { status, body: refused } = await ada.send('POST', '/api/v1/things', { title: 'x', parts });
+
+  expect(status).toBe(400);
+  expect(refused.error.details).toMatchObject({ issueCount: 60 });
+  expect(refused.error.details.issues.map(({ path }: { path: unknown[] }) => path)).toEqual(
+    Array.from({ length: 50 }, (_, index) => ['parts', index, 'partName']),
+  );
+  expect(refused.error.message.match(/partName: /g)).toHaveLength(50);
+});
+
 describe('an update', () => {
   test('with no known field is an error', async () => {
     for (const prefer of ['handling=lenient', 'handling=strict'])

@@ -271,6 +271,16 @@ describe('a caller cannot grant permissions that they do not hold', () => {
     expect(await post(tenant.creator, 'workflow.read')).toMatchObject({ status: 201 });
   });
 
+  test('where a deny rule covers the objects with a prefix', async () => {
+    const member = await aMember(cluster, { tenant, can: ['role.create', 'workflow.read'] });
+    const post = () => as(member).post('T/roles', { roleName: 'R', rolePermissions: ['workflow.read'] });
+    expect(await post()).toMatchObject({ status: 201 });
+
+    await change([{ subject: member.id, object: 'workflow:01*', action: 'read', effect: 'deny' }]);
+
+    expect(await post()).toMatchObject(denied);
+  });
+
   test('on a single asset: granting every action requires every action', async () => {
     const workflow = await aWorkflow(cluster, { tenant });
     const rules = [{ object: `workflow:${workflow.id}`, action: 'read' }];

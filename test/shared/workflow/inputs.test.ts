@@ -103,6 +103,14 @@ describe('a value becomes', () => {
       expect(given('number', wrong)).toBe(`args.a: expected a number, received ${quote(wrong)}`);
   });
 
+  test('a number only where a number holds every digit of the text', () => {
+    for (const text of ['9007199254740993', '-9007199254740993', '12345678901234567890', '0.12345678901234567'])
+      expect(given('number', text)).toBe(text);
+    for (const text of ['9007199254740992', '1234567890123456', '0.1234567890123456'])
+      expect(given('number', text)).toBe(Number(text));
+    expect(given('number', '1000000000000000000000')).toBe('1000000000000000000000');
+  });
+
   test('true or false', () => {
     for (const yes of [true, 'true', 'TRUE', 1, '1']) expect(given('boolean', yes)).toBe(true);
     for (const no of [false, 'false', 0, '0', '']) expect(given('boolean', no)).toBe(false);

@@ -226,6 +226,32 @@ describe('a run, from acceptance to its end', () => {
     expect(row.error?.message).toContain('deep down');
   });
 
+  test('a sub-workflow is one level below its parent, and the limit of a node counts all levels', async () => {
+    const inner = await deployment.saveWorkflow(noops(1));
+    const calling = (childWorkflowID: string, maxDepth?: number) =>
+      graph({ start: { type: 'start' }, call: { type: 'subWorkflow', childWorkflowID, maxDepth } }, ['start>call']);
+    const shallow = await deployment.saveWorkflow(calling(inner.workflowID, 1));
+    const deep = await deployment.saveWorkflow(calling(inner.workflowID, 2));
+
+    const refused = await run(calling(shallow.workflowID));
+    const { row, instanceID } = await run(calling(deep.workflowID));
+
+    expect(refused.row).toMatchObject({
+      status: 'FAILED',
+      error: { message: expect.stringContaining('nested deeper than 1 levels') },
+    });
+    expect(row.status).toBe('COMPLETED');
+    const { rows } = await deployment.pool.query(
+      `with recursive line as (
+         select id, depth from workflow_instance where id = $1
+         union all select child.id, child.depth from workflow_instance child join line on child.parent_id = line.id
+       )
+       select depth from line`,
+      [instanceID],
+    );
+    expect(rows).toEqual([{ depth: 0 }, { depth: 1 }, { depth: 2 }]);
+  });
+
   test('an input that a sub-workflow refuses is named by its path in the config of the node', async () => {
     const child = await deployment.saveWorkflow(
       graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
