@@ -212,6 +212,17 @@ describe('time', () => {
     expect(children()).not.toContain(before);
   });
 
+  test('a tenant whose code has ended a host is set apart from others', async () => {
+    await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
+    const stuck = 'return "x".repeat(2 ** 25).lastIndexOf("x".repeat(2 ** 20) + "y" + "x".repeat(2 ** 20))';
+    await failureOf(stuck, { sandbox, tenantID: 'stuck', timeoutMs: 50 });
+
+    expect(await run('return 1', { sandbox })).toBe(1);
+    expect(sandbox.processes).toBe(1);
+    expect(await run('return 2', { sandbox, tenantID: 'stuck' })).toBe(2);
+    expect(sandbox.processes).toBe(2);
+  });
+
   test('a host that does not respond is killed one second after the limit', async () => {
     const others = new Set(children());
     await using sandbox = createSandbox({ processes: 1, maxOutputBytes }, logger);
