@@ -62,7 +62,8 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('updateRows'),
     ...ofTable,
-    changes: z.array(z.object({ data: DatabaseRow, where: filter, all: z.boolean() })),
+    /** With `isKeyed`, the data has the primary key of the row to change. */
+    changes: z.array(z.object({ data: DatabaseRow, where: filter, all: z.boolean(), isKeyed: z.boolean().optional() })),
   }),
   z.object({ kind: z.literal('deleteRows'), ...ofTable, ...filtered, all: z.boolean() }),
   z.object({ kind: z.literal('exportRows'), ...ofTable, ...filtered, ...ordered, callerID: z.uuid() }),

@@ -32,7 +32,7 @@ export async function addRows(
   return inRowTransaction(connection, async () => {
     const results = await allOrNothing(connection, operation.rows, {
       statementOf: (row) => insertionOf(table, row),
-      columnsAt: [],
+      columnsAt: () => [],
     });
     const typed = await typeRows(connection, results);
     const rows = typed.flatMap((one) => one.rows);
@@ -48,7 +48,7 @@ export async function updateRows(
   const results = await inRowTransaction(connection, () =>
     allOrNothing(connection, operation.changes, {
       statementOf: (change) => updateOf(table, change),
-      columnsAt: ['data'],
+      columnsAt: dataAt,
     }),
   );
   const updatedRowCount = results.reduce((sum, { tag }) => sum + (readTag(tag ?? '').count ?? 0), 0);
@@ -100,26 +100,46 @@ function encodedValue(value: Json, column: Column, path: Path): Value {
 
 type Change = DatabaseOperationOf<'updateRows'>['changes'][number];
 
-function updateOf(table: Table, { data, where: filter, all }: Change): Statement {
-  if (isEmptyFilter(filter) && !all) throw everything(['where']);
+function updateOf(table: Table, change: Change): Statement {
+  const { data, where: filter, all, isKeyed } = change;
+  if (!isKeyed && isEmptyFilter(filter) && !all) throw everything(['where']);
+  const key = isKeyed ? keyOf(table, data) : [];
   const values: Value[] = [];
-  const sets = Object.entries(data).map(([name, value]) => {
-    const path = ['data', name];
+  const assign = (name: string) => {
+    const path = [...dataAt(change), name];
     const column = columnOf(table, name, { path, isWritten: true });
-    values.push(encodedValue(value, column, path));
+    values.push(encodedValue(data[name] ?? null, column, path));
     return `${quoteName(column.name)} = $${values.length}`;
-  });
-  if (sets.length === 0) throw invalidField('data', 'must contain a column');
-  return {
-    text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${conditionOf({ filter }, table, values)}`,
-    values,
   };
+  const sets = Object.keys(data)
+    .filter((name) => !key.includes(name))
+    .map(assign);
+  if (sets.length === 0 && isKeyed)
+    throw invalid([{ path: [], message: 'must contain a column besides the primary key' }]);
+  if (sets.length === 0) throw invalidField('data', 'must contain a column');
+  const where = isKeyed ? key.map(assign).join(' and ') : conditionOf({ filter }, table, values);
+  return { text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${where}`, values };
+}
+
+function dataAt({ isKeyed }: Change): Path {
+  return isKeyed ? [] : ['data'];
+}
+
+function keyOf({ primaryKey, table }: Table, data: JsonObject): string[] {
+  const long = 'send {"data": {…}, "where": {…}} for other rows';
+  if (primaryKey.length === 0) throw invalid([{ path: [], message: `"${table}" has no primary key; ${long}` }]);
+  const missing = primaryKey.filter((name) => !Object.hasOwn(data, name) || data[name] === null);
+  if (missing.length > 0)
+    throw invalid(
+      missing.map((name) => ({ path: [name], message: `is required, as part of the primary key; ${long}` })),
+    );
+  return primaryKey;
 }
 
 interface RowWork<T> {
   statementOf(item: T): Statement;
   /** Where in an item its columns are. */
-  columnsAt: Path;
+  columnsAt(item: T): Path;
 }
 
 /**
@@ -149,12 +169,12 @@ async function allOrNothing<T>(
     } catch (thrown) {
       const error = rowErrorOf(thrown);
       if (!error) throw thrown;
-      rowErrors.push({ index, error });
+      rowErrors.push({ index, error, issues: issuesOf(error, columnsAt(item)) });
       await connection.query('rollback to savepoint before_one');
     }
     if (rowErrors.length === MAX_ERRORS) break;
   }
-  if (rowErrors.length > 0) throw summaryOf(rowErrors, { count: items.length, columnsAt });
+  if (rowErrors.length > 0) throw summaryOf(rowErrors, items.length);
   return results;
 }
 
@@ -165,6 +185,7 @@ function run(connection: PostgresConnection, { text, values }: Statement): Promi
 interface RowError {
   index: number;
   error: AppError;
+  issues: [Issue, ...Issue[]];
 }
 
 /** The error of a row; undefined for errors that are not about a row, such as a timeout or a lost connection. */
@@ -182,15 +203,12 @@ function asConflict(error: AppError): AppError {
   return isDuplicate ? new AppError('CONFLICT', message, { cause, details }) : error;
 }
 
-function summaryOf(rowErrors: readonly RowError[], { count, columnsAt }: { count: number; columnsAt: Path }): AppError {
-  const errors = rowErrors.map(({ index, error }) => {
+function summaryOf(rowErrors: readonly RowError[], count: number): AppError {
+  const errors = rowErrors.map(({ index, error, issues: [{ message }] }) => {
     const { issues: _issues, ...details } = isJsonObject(error.details) ? error.details : {};
-    const [{ message }] = issuesOf(error, columnsAt);
     return { ...details, index, code: error.code, message };
   });
-  const issues = rowErrors.flatMap(({ index, error }) =>
-    within(['databaseTableRowData', index], issuesOf(error, columnsAt)),
-  );
+  const issues = rowErrors.flatMap((one) => within(['databaseTableRowData', one.index], one.issues));
   const codes = ['VALIDATION_ERROR', 'CONFLICT'] as const;
   return invalid(issues, {
     code: codes.find((code) => rowErrors.every(({ error }) => error.code === code)) ?? 'DB_ERROR',

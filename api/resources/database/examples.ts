@@ -36,7 +36,12 @@ const rows = [
 ];
 
 export const exampleRowsAdd = { databaseTableRowData: rows };
-export const exampleRowsUpdate = { databaseTableRowData: [{ data: { total: '199.00' }, where: { id: { '=': 1 } } }] };
+export const exampleRowsUpdate = {
+  databaseTableRowData: [
+    { id: 1, total: '199.00' },
+    { data: { total: '199.00' }, where: { id: { '=': 1 } } },
+  ],
+};
 export const exampleRowsDelete = { where: { total: { '<': 20 } } };
 export const exampleRowsExport = { where: { total: { '>': 100 } }, order: 'total desc', exportFormat: 'csv' };
 

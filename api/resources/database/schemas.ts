@@ -7,7 +7,7 @@ import {
   type DatabaseOrder,
   DatabaseRow,
 } from '#shared/database-table.ts';
-import { Json } from '#shared/json.ts';
+import { isJsonObject, Json } from '#shared/json.ts';
 import { ID } from '../../http/id.ts';
 import type { Spellings } from '../../http/spelling.ts';
 import {
@@ -187,10 +187,24 @@ export const filterSpellings: Spellings = { where: ['where', 'query'] };
 export const exportSpellings: Spellings = { ...filterSpellings, ...orderSpellings };
 export const rowChangeSpellings: Spellings = { 'databaseTableRowData.*.where': ['where', 'query'] };
 
+const FilteredChange = z
+  .strictObject({ data: Row, where: Where, query: WhereAlias, all: All })
+  .meta({ id: 'DatabaseRowChange' })
+  .transform(({ data, where, query, all }) => ({ data, where: where ?? query ?? null, all }));
+const changeFields: ReadonlySet<string> = new Set(['data', 'where', 'query', 'all']);
+
+const KeyedRow = Row.transform((row, check) => {
+  if (isJsonObject(row.data) && Object.keys(row).every((name) => changeFields.has(name))) {
+    // An issue of the type, so that the error is about the other choice.
+    check.addIssue({ code: 'invalid_type', expected: 'record', input: row });
+    return z.NEVER;
+  }
+  return { data: row, where: null, all: false, isKeyed: true };
+});
+
 const RowChange = z
-  .object({ data: Row, where: Where, query: WhereAlias, all: All })
-  .transform(({ data, where, query, all }) => ({ data, where: where ?? query ?? null, all }))
-  .meta({ id: 'DatabaseRowChange' });
+  .union([FilteredChange, KeyedRow])
+  .describe('A row with its primary key and the columns to change; or `data` for all rows that `where` finds');
 
 export const RowsUpdate = z
   .object({ databaseTableRowData: z.array(RowChange).min(1).max(MAX_ROWS) })

@@ -291,6 +291,72 @@ test('updates are all done or none', async () => {
   expect((await patch({ data: { word: 'all' }, all: true })).body.updatedRowCount).toBe(3);
 });
 
+describe('rows are updated by their primary key', () => {
+  const patch = (...databaseTableRowData: object[]) => api.patch(rows, { databaseTableRowData });
+
+  test('beside changes with a filter', async () => {
+    await add({ id: 1, word: 'a', short: 'x' }, { id: 2, word: 'b' }, { id: 3, word: 'c' });
+
+    const answer = await patch(
+      { id: 1, word: 'one' },
+      { data: { word: 'two' }, where: { id: { '=': 2 } } },
+      { id: 9, word: 'none' },
+    );
+
+    expect(answer).toMatchObject({ status: 200, body: { updatedRowCount: 2 } });
+    expect((await api.get(rows)).body.databaseTableRows).toMatchObject([
+      { id: 1, word: 'one', short: 'x' },
+      { id: 2, word: 'two' },
+      { id: 3, word: 'c' },
+    ]);
+  });
+
+  test('also if a column is called data', async () => {
+    await sql(`alter table "${table}" add column data jsonb, add column "query" text`);
+    await add({ id: 1 }, { id: 2 });
+
+    const answer = await patch(
+      { id: 1, data: { a: 1 }, query: 'select 1' },
+      { data: { data: { b: 2 } }, where: { id: { '=': 2 } } },
+    );
+
+    expect(answer.body).toMatchObject({ updatedRowCount: 2 });
+    expect((await api.get(rows)).body.databaseTableRows).toMatchObject([
+      { id: 1, data: { a: 1 }, query: 'select 1' },
+      { id: 2, data: { b: 2 } },
+    ]);
+  });
+
+  test('of several columns', async () => {
+    await sql(`alter table "${table}" drop constraint "${table}_pkey", add primary key (id, short)`);
+    await add({ id: 1, short: 'a' }, { id: 1, short: 'b' });
+
+    expect((await patch({ id: 1, short: 'b', word: 'x' })).body).toMatchObject({ updatedRowCount: 1 });
+    expect((await patch({ id: 1, word: 'x' })).body.error.message).toContain(
+      '; databaseTableRowData.0.short: is required, as part of the primary key',
+    );
+  });
+
+  test('and errors name the row and the column', async () => {
+    await add({ id: 1, word: 'a' });
+    const refusal = async (row: object) => {
+      const { status, body } = await patch({ id: 1, word: 'b' }, row);
+      expect(status).toBe(400);
+      return body.error.message;
+    };
+
+    expect(await refusal({ word: 'x' })).toContain('databaseTableRowData.1.id: is required');
+    expect(await refusal({ id: null, word: 'x' })).toContain('databaseTableRowData.1.id: is required');
+    expect(await refusal({ id: 1 })).toContain('databaseTableRowData.1: must contain a column besides the primary key');
+    expect(await refusal({ id: 1, nothing: 'x' })).toContain('databaseTableRowData.1.nothing: there is no column');
+    expect(await refusal({ id: 'one', word: 'x' })).toMatch(/databaseTableRowData\.1\.id: must be integer/);
+    expect(await refusal({ id: 1, short: 'too long' })).toMatch(/databaseTableRowData\.1: value too long/);
+    expect((await api.get(rows)).body.databaseTableRows).toMatchObject([{ word: 'a' }]);
+    await sql(`alter table "${table}" drop constraint "${table}_pkey"`);
+    expect(await refusal({ id: 1, word: 'x' })).toContain('has no primary key');
+  });
+});
+
 test('a deferred constraint that fails at the commit undoes all updates', async () => {
   await sql(`alter table "${table}" add constraint later unique (word) deferrable initially deferred`);
 
