@@ -5,7 +5,8 @@
  *   npm test -- --backplane postgres    one backplane
  *   npm test -- --watch policy          keeps the servers up and repeats on every change: a second, not ten
  *
- * TEST_DATABASE_URL and TEST_REDIS_URL name servers to use instead. Their databases are dropped and flushed.
+ * TEST_DATABASE_URL, TEST_DATASOURCE_URL and TEST_REDIS_URL name servers to use instead. Their databases are dropped and flushed.
+ * The server of datasources is one of its own, because workers connect no tenant to the deployment's.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,12 +41,15 @@ try {
   await using servers = new AsyncDisposableStack();
   const place = await placeForServers();
   const dir = servers.adopt(await makeFolder(place), (path) => rm(path, { recursive: true, force: true }));
-  const databaseURL = await provideDatabase(servers, dir);
+  const [databaseURL, datasourceURL] = await Promise.all([
+    process.env.TEST_DATABASE_URL ?? startDatabase(servers, dir, 'postgres'),
+    process.env.TEST_DATASOURCE_URL ?? startDatabase(servers, dir, 'datasources'),
+  ]);
   const redis = wanted.includes('redis') ? await provideRedis(servers, dir) : undefined;
   missing = redis?.reason;
 
   const available = wanted.filter((backplane) => backplane === 'postgres' || redis?.url !== undefined);
-  const env = testEnvironment(available, databaseURL, redis?.url);
+  const env = testEnvironment(available, { databaseURL, datasourceURL, redisURL: redis?.url });
   if (!stop.signal.aborted) result = await runVitest([...(watch ? ['--watch'] : []), ...rest], env);
 } catch (error) {
   console.error(`\nThe tests could not be run: ${error instanceof Error ? error.message : error}`);
@@ -104,8 +108,7 @@ function isAlive(pid: number): boolean {
  * Nothing here outlives the run, so nothing has to reach the disk; tests of durability start a server of their own.
  * An autovacuum worker in a database keeps DROP DATABASE … WITH (FORCE) from anyone but a superuser, which we are not.
  */
-async function provideDatabase(servers: AsyncDisposableStack, dir: string): Promise<string> {
-  if (process.env.TEST_DATABASE_URL) return process.env.TEST_DATABASE_URL;
+async function startDatabase(servers: AsyncDisposableStack, dir: string, name: string): Promise<string> {
   const settings = {
     fsync: 'off',
     autovacuum: 'off',
@@ -116,7 +119,7 @@ async function provideDatabase(servers: AsyncDisposableStack, dir: string): Prom
     max_wal_senders: '0',
     max_connections: '500',
   };
-  const folder = { dir: join(dir, 'postgres'), log: join(dir, 'postgres.log') };
+  const folder = { dir: join(dir, name), log: join(dir, `${name}.log`) };
   return servers.use(await startPostgres({ ...folder, database: 'gantry', settings })).url;
 }
 
@@ -130,8 +133,11 @@ async function provideRedis(servers: AsyncDisposableStack, dir: string): Promise
 /** Tests must never empty a developer's own DATABASE_URL or REDIS_URL. */
 function testEnvironment(
   available: readonly Backplane[],
-  databaseURL: string,
-  redisURL: string | undefined,
+  {
+    databaseURL,
+    datasourceURL,
+    redisURL,
+  }: { databaseURL: string; datasourceURL: string; redisURL: string | undefined },
 ): NodeJS.ProcessEnv {
   const { DATABASE_URL, REDIS_URL, TEST_REDIS_URL, ...inherited } = process.env;
   return {
@@ -140,6 +146,7 @@ function testEnvironment(
     ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
     GANTRY_TEST_BACKPLANES: available.join(','),
     TEST_DATABASE_URL: databaseURL,
+    TEST_DATASOURCE_URL: datasourceURL,
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
     ...(redisURL && { TEST_REDIS_URL: redisURL }),
   };

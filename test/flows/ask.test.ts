@@ -21,7 +21,7 @@ import { startRedis } from '../servers/redis.ts';
 import { redisURL } from '../support/backplane.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';
-import { testLogger } from '../support/environment.ts';
+import { testLogger, testServers } from '../support/environment.ts';
 import { aUser } from '../support/factories.ts';
 import { spawnNode } from '../support/process.ts';
 import { eventually } from '../support/settle.ts';
@@ -389,7 +389,7 @@ describe('asking over HTTP', () => {
     await using redis = await startRedis({ dir });
     await using lonely = await startCluster({ workers: false, settings: { REDIS_URL: redis.url } });
     const user = await aUser(lonely);
-    const ask = () => lonely.as(user).patch('/api/v1/tenants/dbtest', { tenantDBURL: lonely.env.DATABASE_URL });
+    const ask = () => lonely.as(user).patch('/api/v1/tenants/dbtest', { tenantDBURL: testServers.datasourceURL });
     await redis.kill9();
 
     for (let n = 0; n < 3; n += 1) {
@@ -403,7 +403,7 @@ describe('asking over HTTP', () => {
   test('lets one worker answer both processes', async () => {
     await cluster.startWorker({}, ['datasource.tests']);
     const user = await aUser(cluster);
-    const tenantDBURL = cluster.env.DATABASE_URL;
+    const tenantDBURL = testServers.datasourceURL;
 
     const answers = await Promise.all(
       cluster.apis.flatMap(({ baseURL }) =>

@@ -35,8 +35,9 @@ test('no secret is ever in clear in the database, the backplane or a log', async
   await using resources = new AsyncDisposableStack();
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-logs-')), (path) => rm(path, { recursive: true }));
   const log = resources.use(await open(join(dir, 'log'), 'a'));
-  await onServer(`create role app_${tail} login password '${secrets.password}'`);
-  resources.defer(() => onServer(`drop role app_${tail}`));
+  const server = { url: testServers.datasourceURL };
+  await onServer(`create role app_${tail} login password '${secrets.password}'`, server);
+  resources.defer(async () => void (await onServer(`drop role app_${tail}`, server)));
   const logger = createLogger({ level: 'trace' }, {}, log.fd);
   const provider = resources.use(await startOidcProvider());
   const acme = {
@@ -50,7 +51,7 @@ test('no secret is ever in clear in the database, the backplane or a log', async
   const cluster = resources.use(await startCluster({ workers: false, logger, settings }));
   const tenant = await aTenant(cluster);
   const api = cluster.as(tenant.creator).in(tenant);
-  const url = new URL(testServers.databaseURL);
+  const url = new URL(testServers.datasourceURL);
   const options = (password: string) => ({
     connectionOption: 'connectionDetails',
     connectionDetails: {

@@ -4,12 +4,15 @@ import { testServers } from './environment.ts';
 
 export const TEMPLATE = 'gantry_template';
 
-/** Runs one statement on the server's own database. */
-export async function onServer(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: testServers.databaseURL });
+/** Runs one statement on a server's own database: the deployment's server, unless the caller names the one of datasources. */
+export async function onServer(
+  sql: string,
+  { url = testServers.databaseURL, values = [] }: { url?: string; values?: unknown[] } = {},
+): Promise<pg.QueryResultRow[]> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(sql);
+    return (await client.query<pg.QueryResultRow>(sql, values)).rows;
   } finally {
     await client.end();
   }
@@ -28,6 +31,28 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    [Symbol.asyncDispose]: () => onServer(`drop database if exists ${name} with (force)`),
+    [Symbol.asyncDispose]: async () => void (await onServer(`drop database if exists ${name} with (force)`)),
   };
+}
+
+/** An empty database on the server of datasources, as a tenant brings one. */
+export async function broughtDatabase(): Promise<FreshDatabase> {
+  const name = `test_${newID().replaceAll('-', '')}`;
+  const server = { url: testServers.datasourceURL };
+  await onServer(`create database ${name}`, server);
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    [Symbol.asyncDispose]: async () => void (await onServer(`drop database if exists ${name} with (force)`, server)),
+  };
+}
+
+/** How many statements with this text the server of datasources executes now. */
+export async function countActive(marker: string): Promise<number> {
+  const rows = await onServer(
+    `select 1 from pg_stat_activity where state = 'active' and query like $1 and pid <> pg_backend_pid()`,
+    { url: testServers.datasourceURL, values: [`%${marker}%`] },
+  );
+  return rows.length;
 }

@@ -3,6 +3,8 @@ import { createLogger } from '#shared/logger.ts';
 /** Servers of the run, set by `npm test` (ops/tools/run-tests.ts). The backplane is in backplane.ts. */
 export const testServers = {
   databaseURL: required('TEST_DATABASE_URL'),
+  /** For tenants' datasources and databases of their own: workers connect no tenant to the deployment's server. */
+  datasourceURL: required('TEST_DATASOURCE_URL'),
 };
 
 export const testLogger = createLogger({ level: (process.env.TEST_LOG_LEVEL as 'warn' | undefined) ?? 'silent' });

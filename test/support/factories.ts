@@ -158,7 +158,7 @@ export interface TestDatasource {
 
 type SealingApiHolder = ApiHolder & { context: Pick<ApiContext, 'secrets'> };
 
-/** The tests' own database server, unless something else is asked for. */
+/** The tests' own server of datasources, unless something else is asked for. */
 export async function aDatasource(
   api: SealingApiHolder,
   settings: { tenant: TestTenant; title?: string; type?: string; options?: JsonObject },
@@ -166,7 +166,7 @@ export async function aDatasource(
   const { tenant, title = 'A datasource', type = 'postgresql' } = settings;
   const options = settings.options ?? {
     connectionOption: 'connectionString',
-    connectionString: testServers.databaseURL,
+    connectionString: testServers.datasourceURL,
   };
   const id = newID();
   const definition = findDatasourceType(type);

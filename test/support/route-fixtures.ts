@@ -107,12 +107,12 @@ const aQuery = {
   dataQueryOptions: { query: 'select 1 as n' },
 };
 
-const theServer = { connectionOption: 'connectionString', connectionString: testServers.databaseURL };
+const theServer = { connectionOption: 'connectionString', connectionString: testServers.datasourceURL };
 
 /** An accepted body for every route that does not accept an empty one. */
 const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
-  'patch /api/v1/tenants/dbtest': { tenantDBURL: testServers.databaseURL },
+  'patch /api/v1/tenants/dbtest': { tenantDBURL: testServers.datasourceURL },
   'post /api/v1/operator/auth/login': loginFixture,
   'patch /api/v1/operator/users/:userID': { isDisabled: true },
   'post /api/v1/tenants/:tenantID/database/execute-raw-sql': { sql: 'select 1 as one' },

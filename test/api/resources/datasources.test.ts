@@ -28,8 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-const server = new URL(testServers.databaseURL);
-const theServer = { connectionOption: 'connectionString', connectionString: testServers.databaseURL };
+const server = new URL(testServers.datasourceURL);
+const theServer = { connectionOption: 'connectionString', connectionString: testServers.datasourceURL };
 
 function details(more: object = {}) {
   return {

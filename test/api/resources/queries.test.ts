@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type Answer, type Client, lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { countActive } from '../../support/database.ts';
 import { testServers } from '../../support/environment.ts';
 import { aDataQuery, aDatasource, aMember, aTenant, type TestTenant } from '../../support/factories.ts';
 import { startHTTP } from '../../support/http-server.ts';
@@ -525,9 +526,9 @@ describe('running a query', () => {
   test('is executed again when its datasource has changed, despite the cache', async () => {
     const options = (application: string) => ({
       connectionOption: 'connectionString',
-      connectionString: testServers.databaseURL.replace(/\/[^/]*$/, `/${application}`),
+      connectionString: testServers.datasourceURL.replace(/\/[^/]*$/, `/${application}`),
     });
-    const place = new URL(testServers.databaseURL).pathname.slice(1);
+    const place = new URL(testServers.datasourceURL).pathname.slice(1);
     const { id } = await aDatasource(cluster, { tenant, options: options(place) });
     const dataQueryOptions = { query: 'select current_database() as name', cacheSeconds: 600 };
     const { body } = await create({ datasourceID: id, dataQueryOptions });
@@ -655,23 +656,16 @@ describe('running a query', () => {
   test('ends at the server when the client disconnects', async () => {
     const marker = `gone_${newID().replaceAll('-', '')}`;
     const id = await saved(`select pg_sleep(30) as ${marker}`);
-    const active = async () => {
-      const { rows } = await cluster.pool.query(
-        `select pid from pg_stat_activity where state = 'active' and query like $1 and pid <> pg_backend_pid()`,
-        [`%${marker}%`],
-      );
-      return rows.length;
-    };
     const client = new AbortController();
     const url = `${cluster.baseURL}/api/v1/tenants/${tenant.id}/queries/${id}/run`;
     const headers = { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` };
 
     const asked = fetch(url, { method: 'POST', headers, signal: client.signal }).catch(() => 'gone');
-    await eventually(async () => expect(await active()).toBe(1));
+    await eventually(async () => expect(await countActive(marker)).toBe(1));
     client.abort();
 
     expect(await asked).toBe('gone');
-    await eventually(async () => expect(await active()).toBe(0), 5_000);
+    await eventually(async () => expect(await countActive(marker)).toBe(0), 5_000);
   });
 
   test('is recorded with its caller, duration, size and error', async () => {

@@ -28,7 +28,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const url = 'postgres://app:topsecret@db.example.com/app';
 
 function withParts(change: (url: URL) => void): string {
-  const changed = new URL(testServers.databaseURL);
+  const changed = new URL(testServers.datasourceURL);
   change(changed);
   return changed.href;
 }
@@ -45,8 +45,8 @@ describe("a tenant's database", () => {
       api.post('/api/v1/tenants', { tenantTitle: 'Tried', tenantDBURL }, headers);
     await using closed = await startTCP((socket) => socket.destroy());
 
-    const good = await create(testServers.databaseURL);
-    const again = await create(testServers.databaseURL);
+    const good = await create(testServers.datasourceURL);
+    const again = await create(testServers.datasourceURL);
     const bad = await api.post('/api/v1/tenants', {
       tenantTitle: 'Tried',
       tenantDBURL: `postgres://u:p4ssw0rd@127.0.0.1:${closed.port}/d`,
@@ -120,7 +120,7 @@ describe("a tenant's database", () => {
 
 describe('dbtest', () => {
   test('reports that a connection works', async () => {
-    expect(await tryOut(testServers.databaseURL)).toMatchObject({
+    expect(await tryOut(testServers.datasourceURL)).toMatchObject({
       status: 200,
       body: { success: true, connectionResult: true },
     });
@@ -144,7 +144,7 @@ describe('dbtest', () => {
 
     expect(answer).toMatchObject({ status: 502, body: { error: { code: 'UPSTREAM_FAILED', details: { reason } } } });
     expect(JSON.stringify(answer.body)).not.toMatch(/topsecret|stack/);
-    expect(JSON.stringify(answer.body)).not.toContain(new URL(testServers.databaseURL).password);
+    expect(JSON.stringify(answer.body)).not.toContain(new URL(testServers.datasourceURL).password);
   });
 
   test('does not repeat the answer of a server of another kind', async () => {
@@ -210,7 +210,7 @@ describe('dbtest', () => {
       status: 502,
       body: { error: { code: 'UPSTREAM_FAILED', details: { reason: 'refused' } } },
     });
-    expect(await tryOut(testServers.databaseURL)).toMatchObject({ status: 200 });
+    expect(await tryOut(testServers.datasourceURL)).toMatchObject({ status: 200 });
   });
 
   test('needs a URL, and names the supported kinds', async () => {

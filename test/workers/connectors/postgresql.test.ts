@@ -15,7 +15,7 @@ import { startTCP } from '#test/support/tcp.ts';
 import { startTLSPostgres } from '#test/support/tls-postgres.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 
-const url = new URL(testServers.databaseURL);
+const url = new URL(testServers.datasourceURL);
 const reached = {
   host: url.hostname,
   port: Number(url.port),
@@ -37,9 +37,9 @@ const schema = `sql_${newID().replaceAll('-', '')}`;
 beforeAll(async () => {
   datasource = await openDatasource(postgresql, {
     connectionOption: 'connectionString',
-    connectionString: testServers.databaseURL,
+    connectionString: testServers.datasourceURL,
   });
-  watcher = new pg.Client({ connectionString: testServers.databaseURL });
+  watcher = new pg.Client({ connectionString: testServers.datasourceURL });
   await watcher.connect();
   await watcher.query(`create schema ${schema}`);
 });

@@ -5,7 +5,7 @@ import { newID } from '#shared/ids.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
-import { freshDatabase } from '#test/support/database.ts';
+import { broughtDatabase } from '#test/support/database.ts';
 import { eventually } from '#test/support/settle.ts';
 import { aTenantDatabases, type TestDatabases } from '#test/support/tenant-databases.ts';
 
@@ -111,7 +111,7 @@ describe('the database', () => {
   });
 
   test('is the one that the tenant has configured', async () => {
-    await using brought = await freshDatabase();
+    await using brought = await broughtDatabase();
     const datasource = await aTenant(brought.url);
 
     await datasource.test();

@@ -4,6 +4,7 @@ import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import type { Client } from '#test/support/client.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { countActive } from '#test/support/database.ts';
 import {
   aDataQuery,
   aDatasource,
@@ -142,7 +143,7 @@ describe('a dataQuery node', () => {
     const { body } = await execute(await saved(asking(id, { timeoutSeconds: 1 })));
 
     expect(body).toMatchObject({ status: 'FAILED', error: { code: 'NODE_TIMEOUT', nodeID: 'ask' } });
-    await eventually(async () => expect(await active(marker)).toBe(0), 5_000);
+    await eventually(async () => expect(await countActive(marker)).toBe(0), 5_000);
   });
 
   test('is cancelled with its run, at the server too', async () => {
@@ -150,12 +151,12 @@ describe('a dataQuery node', () => {
     const { id } = await aDataQuery(cluster, { tenant, query: `select pg_sleep(30) as ${marker}` });
     const workflow = await saved(asking(id));
     const { instanceID } = (await admin.post(`T/workflows/${workflow}/execute`, {})).body;
-    await eventually(async () => expect(await active(marker)).toBe(1));
+    await eventually(async () => expect(await countActive(marker)).toBe(1));
 
     const { body } = await admin.delete(`T/workflows/instances/${instanceID}/stop`);
 
     expect(body.status).toBe('CANCELLED');
-    await eventually(async () => expect(await active(marker)).toBe(0), 5_000);
+    await eventually(async () => expect(await countActive(marker)).toBe(0), 5_000);
   });
 });
 
@@ -276,11 +277,3 @@ test('a query of another tenant is not found, by an id or a template', async () 
     expect(error).toMatchObject({ code: 'NOT_FOUND', message: 'Data query not found' });
   }
 });
-
-async function active(marker: string): Promise<number> {
-  const { rows } = await cluster.pool.query(
-    `select 1 from pg_stat_activity where state = 'active' and query like $1 and pid <> pg_backend_pid()`,
-    [`%${marker}%`],
-  );
-  return rows.length;
-}

@@ -23,7 +23,7 @@ const collectGarbage: () => void = runInNewContext('gc');
 
 const types = {
   postgresql: () =>
-    openDatasource(postgresql, { connectionOption: 'connectionString', connectionString: testServers.databaseURL }),
+    openDatasource(postgresql, { connectionOption: 'connectionString', connectionString: testServers.datasourceURL }),
   tenantdb: () =>
     openDatasource(tenantdb, {}, { tenantID: place.deployment.tenantID, tenantDatabases: place.databases }),
 };

@@ -4,7 +4,8 @@ import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
-import { freshDatabase } from '../../support/database.ts';
+import { broughtDatabase, onServer } from '../../support/database.ts';
+import { testServers } from '../../support/environment.ts';
 import { eventually } from '../../support/settle.ts';
 import { startTCP } from '../../support/tcp.ts';
 import { aTenantDatabases, databasesOf, type TestDatabases } from '../../support/tenant-databases.ts';
@@ -108,8 +109,8 @@ describe('a database of its own', () => {
 
 describe('a database with a URL of the tenant', () => {
   test('is used, and another one as soon as the URL changes', async () => {
-    await using first = await freshDatabase();
-    await using second = await freshDatabase();
+    await using first = await broughtDatabase();
+    await using second = await broughtDatabase();
     const tenantID = await aTenant(first.url);
     const nameIn = (url: string) => new URL(url).pathname.slice(1);
 
@@ -119,18 +120,21 @@ describe('a database with a URL of the tenant', () => {
     await place.deployment.pool.query('update tenant set tenant_db_url = $2 where id = $1', [tenantID, sealed]);
     expect(await nameOf(tenantID)).toBe(nameIn(second.url));
     await eventually(async () => {
-      const { rows } = await place.deployment.pool.query(
-        `select count(*)::int as n from pg_stat_activity where datname = $1`,
-        [nameIn(first.url)],
-      );
-      expect(rows[0].n).toBe(0);
+      const rows = await onServer(`select 1 from pg_stat_activity where datname = $1`, {
+        url: testServers.datasourceURL,
+        values: [nameIn(first.url)],
+      });
+      expect(rows).toEqual([]);
     });
   });
 
   test('is subject to the outbound rules', async () => {
     await using guarded = await aTenantDatabases({ OUTBOUND_ALLOW: '' });
     const { pool, config, tenantID } = guarded.deployment;
-    const sealed = createKeyRing(config.secrets.keys).seal(config.db.url, sealedColumns.tenantDBURL.context(tenantID));
+    const sealed = createKeyRing(config.secrets.keys).seal(
+      testServers.datasourceURL,
+      sealedColumns.tenantDBURL.context(tenantID),
+    );
     await pool.query('update tenant set tenant_db_url = $2 where id = $1', [tenantID, sealed]);
 
     await expect(guarded.use((client) => client.query('select 1'))).rejects.toMatchObject({
