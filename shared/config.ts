@@ -29,8 +29,20 @@ const keyRing = list.transform((items, check): SecretKey[] => {
   return keys;
 });
 
+export interface Network {
+  address: string;
+  prefix: number;
+  family: 'ipv4' | 'ipv6';
+}
+
+/** A host, by name or address, and one port of it. */
+export interface Place {
+  host: string;
+  port: number;
+}
+
 /** An address or a network (`10.1.2.0/24`); undefined when it is neither. */
-function readNetwork(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | undefined {
+function readNetwork(text: string): Network | undefined {
   const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const family = isIP(address);
   const maxPrefix = family === 6 ? 128 : 32;
@@ -47,6 +59,20 @@ const networks = list.transform((items, check) =>
     return network ?? [];
   }),
 );
+
+/** Comma-separated `host:port`, addresses and networks. A host alone is refused: whether its other ports count would be unclear. */
+const networksAndPlaces = list.transform((items, check) => {
+  const denied: { networks: Network[]; places: Place[] } = { networks: [], places: [] };
+  for (const item of items) {
+    const network = readNetwork(item);
+    const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(item) ?? [];
+    const [host, port] = [bracketed ?? plain, Number(digits)];
+    if (network) denied.networks.push(network);
+    else if (host && port > 0 && port <= 65_535 && (plain || isIP(host) === 6)) denied.places.push({ host, port });
+    else check.addIssue(`"${item}" must be host:port, an IP address or a network such as 10.1.2.0/24`);
+  }
+  return denied;
+});
 
 const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 const DAY_MS = 86_400_000;
@@ -102,6 +128,11 @@ export const Environment = z.object({
   SECRETS_KEYS: keyRing,
   /** Addresses and networks that workers may reach although they are private, loopback or otherwise not of the internet. */
   OUTBOUND_ALLOW: networks,
+  /**
+   * Addresses, networks and `host:port` that workers never reach for a tenant, OUTBOUND_ALLOW or not. The places that the other
+   * variables name are refused without it.
+   */
+  OUTBOUND_DENY: networksAndPlaces,
   /** Whether a tenant without a database gets one in the deployment's Postgres, when it first needs it. */
   TENANT_DATABASES: z.stringbool().default(true),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
@@ -213,7 +244,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     },
     apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS, requestsPerMinute: e.API_KEY_REQUESTS_PER_MINUTE },
     secrets: { keys: e.SECRETS_KEYS },
-    outbound: { allow: e.OUTBOUND_ALLOW },
+    outbound: { allow: e.OUTBOUND_ALLOW, deny: e.OUTBOUND_DENY },
     oauth: { publicURL: e.PUBLIC_URL ?? '', providers: e.OAUTH_PROVIDERS, uiOrigins: e.CORS_ORIGINS },
     tenantDatabases: { provision: e.TENANT_DATABASES, serverURL: e.DATABASE_URL },
     worker: {

@@ -1,5 +1,6 @@
 import { createKeyRing } from '#shared/crypto.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
+import { deniedBy } from '#workers/outbound/own-places.ts';
 import type { PostgresConnection } from '#workers/postgresql/connection.ts';
 import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
@@ -31,7 +32,7 @@ export function databasesOf({ pool, config }: Deployment): TenantDatabases {
   return createTenantDatabases({
     pool,
     secrets: createKeyRing(config.secrets.keys),
-    outbound: createOutbound(config.outbound),
+    outbound: createOutbound({ allow: config.outbound.allow, deny: deniedBy(config) }),
     config: config.tenantDatabases,
   });
 }

@@ -122,7 +122,7 @@ async function openOne(
   outbound: Outbound,
   signal: AbortSignal,
 ): Promise<WatchedConnection> {
-  const [address = ''] = await outbound.resolve(host, signal);
+  const [address = ''] = await outbound.resolve({ host, port }, signal);
   const { token, user, pass, useTLS } = options;
   try {
     const connection = await connect({

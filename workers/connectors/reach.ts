@@ -6,6 +6,7 @@ import { createFiles, type Files } from '../files/files.ts';
 import { createOAuthConnections, type OAuthConnections } from '../oauth/connections.ts';
 import { createOutboundFetch, type OutboundFetch } from '../outbound/fetch.ts';
 import { createOutbound, type Outbound } from '../outbound/gate.ts';
+import { deniedBy, type OwnSettings } from '../outbound/own-places.ts';
 import { createTenantDatabases, type TenantDatabases } from '../tenant-database/databases.ts';
 
 /** Everything by which a worker reaches outside the deployment's own stores. */
@@ -22,13 +23,13 @@ export interface Reach {
 interface ReachNeeds {
   pool: Pool;
   secrets: KeyRing;
-  config: Pick<Config, 'outbound' | 'oauth' | 'tenantDatabases'>;
+  config: OwnSettings & Pick<Config, 'outbound' | 'oauth' | 'tenantDatabases'>;
   logger: Logger;
 }
 
 export async function createReach({ pool, secrets, config, logger }: ReachNeeds): Promise<Reach & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
-  const outbound = createOutbound(config.outbound);
+  const outbound = createOutbound({ allow: config.outbound.allow, deny: deniedBy(config) });
   const files = resources.use(await createFiles(pool, logger));
   const tenantDatabases = resources.use(
     createTenantDatabases({ pool, secrets, outbound, config: config.tenantDatabases }),

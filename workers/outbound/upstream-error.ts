@@ -50,6 +50,14 @@ export function upstreamError(reason: Reason, where: string, cause?: unknown): A
   });
 }
 
+/** Does not say which part of the service listens there. */
+export function ownAddressError(where: string): AppError {
+  return new AppError('UPSTREAM_FAILED', `${where} is refused: it is an address of this service`, {
+    retry: false,
+    details: { reason: 'not-allowed' satisfies Reason },
+  });
+}
+
 /**
  * Runs work after a request has been sent: its errors get `details.sent`, because their reason alone would mean that nothing
  * was done.

@@ -1,11 +1,13 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '#shared/config.ts';
-import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
+import { createOutbound, type Lookup, type Outbound } from '#workers/outbound/gate.ts';
+import { deniedBy } from '#workers/outbound/own-places.ts';
 
 const outboundWith = (OUTBOUND_ALLOW: string) =>
   createOutbound(readConfig({ DATABASE_URL: 'postgres://u:p@h/d', OUTBOUND_ALLOW }).outbound);
 const closed = outboundWith('');
-const resolve = (outbound: Outbound, host: string) => outbound.resolve(host, AbortSignal.timeout(10_000));
+const resolve = (outbound: Outbound, host: string) =>
+  outbound.resolve({ host, port: 443 }, AbortSignal.timeout(10_000));
 
 test.each([
   ['loopback', '127.0.0.1'],
@@ -74,12 +76,136 @@ test('an unknown host name is reported as such', async () => {
 });
 
 test('resolving a name ends with the abort signal', async () => {
-  await expect(closed.resolve('localhost', AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  await expect(
+    closed.resolve({ host: 'localhost', port: 443 }, AbortSignal.abort(new Error('enough'))),
+  ).rejects.toThrow('enough');
 });
 
 test.each(['10.0.0.0/33', 'example.com', '10.0.0.0/8/8', '10.0.0.0/', '::1/129', '10.0.0.0/x'])(
   'OUTBOUND_ALLOW refuses %s',
   (item) => {
     expect(() => outboundWith(item)).toThrow(`OUTBOUND_ALLOW: "${item}" must be`);
+  },
+);
+
+describe('a place of the deployment', () => {
+  /** The gate of a deployment that allows every address. */
+  function gateOf(settings: Record<string, string>, names: Record<string, string[]> = {}) {
+    const config = readConfig({
+      DATABASE_URL: 'postgres://u:p@db.internal/d',
+      OUTBOUND_ALLOW: '0.0.0.0/0,::/0',
+      ...settings,
+    });
+    const lookup: Lookup = async (host) => {
+      const found = names[host];
+      if (!found && /[a-z]\.?[a-z]*$/.test(host)) throw new Error(`no ${host}`);
+      return found ?? [host];
+    };
+    return createOutbound({ allow: config.outbound.allow, deny: deniedBy(config) }, lookup);
+  }
+
+  const reach = (outbound: Outbound, host: string, port: number) =>
+    outbound.resolve({ host, port }, AbortSignal.timeout(10_000));
+  const isOwn = {
+    code: 'UPSTREAM_FAILED',
+    message: expect.stringMatching(/is refused: it is an address of this service$/),
+    details: { reason: 'not-allowed' },
+  };
+
+  test.each([
+    ['the API', {}, '127.0.0.1', 8080],
+    ['the board', {}, '127.0.0.1', 8081],
+    ['the API on another port', { PORT: '9000' }, '127.0.0.1', 9000],
+    ['the API on an address of its own', { HOST: '10.0.0.4' }, '10.0.0.4', 8080],
+    ['the Postgres', {}, '10.0.0.1', 5432],
+    ['the Postgres, IPv4 inside IPv6', {}, '::ffff:10.0.0.1', 5432],
+    ['the same in hexadecimal', {}, '::ffff:a00:1', 5432],
+    ['the second address of the Postgres', {}, 'fd00:0:0::1', 5432],
+    ['a foreign name of the Postgres', {}, 'evil.example', 5432],
+    ['the Postgres on another port', { DATABASE_URL: 'postgres://u:p@db.internal:6000/d' }, '10.0.0.1', 6000],
+    ['the Postgres that a parameter names', { DATABASE_URL: 'postgres:///d?host=10.0.0.7' }, '10.0.0.7', 5432],
+    ['a Postgres behind a socket', { DATABASE_URL: 'postgres:///d?host=/run/postgresql' }, '127.0.0.1', 5432],
+    ['the Redis', { REDIS_URL: 'redis://cache.internal' }, '10.0.0.2', 6379],
+    ['the Redis with TLS', { REDIS_URL: 'rediss://:p@[fd00::2]:6380/1' }, 'fd00::2', 6380],
+    ['a Sentinel', { REDIS_URL: 'redis://x', REDIS_SENTINELS: 'a.internal:26379,b.internal' }, '10.0.0.4', 26379],
+    ['the public URL', { PUBLIC_URL: 'https://front.internal' }, '10.0.0.5', 443],
+    ['a place of OUTBOUND_DENY', { OUTBOUND_DENY: 'front.internal:9999' }, '10.0.0.5', 9999],
+    ['an IPv6 place of OUTBOUND_DENY', { OUTBOUND_DENY: '[fd00::9]:80' }, 'fd00::9', 80],
+    ['an address of OUTBOUND_DENY', { OUTBOUND_DENY: '8.8.8.8' }, '8.8.8.8', 53],
+    ['a network of OUTBOUND_DENY', { OUTBOUND_DENY: '10.96.0.0/12, fd00::/8' }, '10.100.0.1', 1],
+  ])('is refused: %s', async (_what, settings, host, port) => {
+    const outbound = gateOf(settings, {
+      'db.internal': ['10.0.0.1', 'fd00::1'],
+      'evil.example': ['10.0.0.1'],
+      'cache.internal': ['10.0.0.2'],
+      'a.internal': ['10.0.0.3'],
+      'b.internal': ['10.0.0.4'],
+      'front.internal': ['10.0.0.5'],
+    });
+
+    await expect(reach(outbound, host, port)).rejects.toMatchObject(isOwn);
+  });
+
+  test('leaves the other ports and hosts', async () => {
+    const outbound = gateOf(
+      { OUTBOUND_DENY: 'api.internal:80', PUBLIC_URL: 'https://api.example' },
+      { 'db.internal': ['10.0.0.1'], 'api.internal': ['10.0.0.5'], 'api.example': ['8.8.8.8'] },
+    );
+
+    for (const [host, port] of [
+      ['127.0.0.1', 5432],
+      ['10.0.0.1', 8080],
+      ['10.0.0.2', 5432],
+      ['10.0.0.5', 81],
+      // A public address may be that of a proxy, which serves the hosts of other people as well.
+      ['8.8.8.8', 443],
+    ] as const)
+      expect(await reach(outbound, host, port)).toEqual([host]);
+  });
+
+  test('is left out where a name has other addresses as well', async () => {
+    const outbound = gateOf({}, { 'db.internal': ['10.0.0.1'], 'both.example': ['10.0.0.1', '10.0.0.2'] });
+
+    expect(await reach(outbound, 'both.example', 5432)).toEqual(['10.0.0.2']);
+  });
+
+  test('is not told where OUTBOUND_ALLOW does not cover it', async () => {
+    const outbound = gateOf({ OUTBOUND_ALLOW: '' }, { 'db.internal': ['10.0.0.1'] });
+
+    await expect(reach(outbound, '10.0.0.1', 5432)).rejects.toMatchObject({
+      message: '10.0.0.1 is neither a public address nor one that this deployment allows',
+    });
+  });
+
+  test('is refused at its new address, and at the last known one while its name does not resolve', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const names: Record<string, string[]> = {};
+      const outbound = gateOf({}, names);
+      // Its address is unknown, so every private one could be its own.
+      await expect(reach(outbound, '10.0.0.1', 5432)).rejects.toMatchObject(isOwn);
+      expect(await reach(outbound, '8.8.8.8', 5432)).toEqual(['8.8.8.8']);
+
+      names['db.internal'] = ['10.0.0.2'];
+      vi.advanceTimersByTime(20_000);
+      await expect(reach(outbound, '10.0.0.2', 5432)).rejects.toMatchObject(isOwn);
+      expect(await reach(outbound, '10.0.0.1', 5432)).toEqual(['10.0.0.1']);
+
+      delete names['db.internal'];
+      vi.advanceTimersByTime(20_000);
+      await expect(reach(outbound, '10.0.0.2', 5432)).rejects.toMatchObject(isOwn);
+      expect(await reach(outbound, '10.0.0.1', 5432)).toEqual(['10.0.0.1']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+test.each(['example.com', 'example.com:0', 'example.com:65536', '10.0.0.0/33', '[10.0.0.1]:80', '::1:80:', 'a b:80'])(
+  'OUTBOUND_DENY refuses %s',
+  (item) => {
+    expect(() => readConfig({ DATABASE_URL: 'postgres://u:p@h/d', OUTBOUND_DENY: item })).toThrow(
+      `OUTBOUND_DENY: "${item}" must be`,
+    );
   },
 );

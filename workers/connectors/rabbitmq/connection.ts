@@ -30,7 +30,7 @@ export async function openRabbitMQConnection(
   signal: AbortSignal,
 ): Promise<RabbitMQConnection> {
   let failure: unknown;
-  for (const address of await outbound.resolve(endpoint.host, signal)) {
+  for (const address of await outbound.resolve(endpoint, signal)) {
     try {
       return await openAt(address, endpoint, signal);
     } catch (error) {

@@ -1,0 +1,96 @@
+import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { Network, Place } from '#shared/config.ts';
+import { familyOf, isPublic, isWithin, networksOf } from './addresses.ts';
+
+/** What tenants' connections never reach, although OUTBOUND_ALLOW may cover it. */
+export interface Denied {
+  networks: readonly Network[];
+  places: readonly DeniedPlace[];
+}
+
+export interface DeniedPlace extends Place {
+  /** A public address counts only if it is this machine's: others may be a proxy's, which serves foreign hosts as well. */
+  unlessPublic?: boolean;
+}
+
+/** Short, because a server may move to another address; long enough that a burst of connections asks once. */
+const KNOWN_MS = 10_000;
+
+/** Answers, for one port, which addresses are denied. Only names of places with that port are looked up. */
+export function createDenied(
+  { networks, places }: Denied = { networks: [], places: [] },
+  lookupAll: (host: string) => Promise<string[]>,
+): (port: number) => Promise<(address: string) => boolean> {
+  const everyPort = networksOf(networks);
+  const known = places.map((place) => ({ ...place, find: rememberAddresses(place.host, lookupAll) }));
+  const machine = rememberMachine();
+
+  return async (port) => {
+    const lists = await Promise.all(
+      known
+        .filter((place) => place.port === port)
+        .map(async ({ find, unlessPublic = false }) => {
+          const here = machine();
+          const addresses = await find();
+          const counted = addresses?.filter((found) => !unlessPublic || !isPublic(found) || isWithin(here, found));
+          // A server that listens on one address of this machine may listen on all of them.
+          if (counted?.some((found) => isWithin(here, found))) return (address: string) => isWithin(here, address);
+          // A place that was never found may be at any private address.
+          return counted ? isOneOf(counted) : (address: string) => !isPublic(address);
+        }),
+    );
+    return (address) => isWithin(everyPort, address) || lists.some((isListed) => isListed(address));
+  };
+}
+
+function isOneOf(addresses: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const address of addresses) list.addAddress(address, familyOf(address));
+  return (address) => isWithin(list, address);
+}
+
+/** After a failed lookup the addresses found last still count; undefined before the first success. */
+function rememberAddresses(
+  host: string,
+  lookupAll: (host: string) => Promise<string[]>,
+): () => Promise<string[] | undefined> {
+  let found = isIP(host) === 0 ? undefined : [host];
+  let asOf = isIP(host) === 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  let asking: Promise<void> | undefined;
+
+  async function ask(): Promise<void> {
+    found = await lookupAll(host).catch(() => found);
+    asOf = performance.now();
+    asking = undefined;
+  }
+
+  return async () => {
+    if (performance.now() - asOf < KNOWN_MS) return found;
+    asking ??= ask();
+    await asking;
+    return found;
+  };
+}
+
+/** All addresses that lead to this machine. A connection to an unspecified address goes to loopback. */
+function rememberMachine(): () => BlockList {
+  let list = new BlockList();
+  let asOf = Number.NEGATIVE_INFINITY;
+
+  return () => {
+    if (performance.now() - asOf < KNOWN_MS) return list;
+    list = networksOf(everyMachine);
+    for (const { address } of Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []))
+      list.addAddress(address, familyOf(address));
+    asOf = performance.now();
+    return list;
+  };
+}
+
+const everyMachine: readonly Network[] = [
+  { address: '127.0.0.0', prefix: 8, family: 'ipv4' },
+  { address: '0.0.0.0', prefix: 8, family: 'ipv4' },
+  { address: '::1', prefix: 128, family: 'ipv6' },
+  { address: '::', prefix: 128, family: 'ipv6' },
+];

@@ -1,0 +1,42 @@
+import type { Config, Place, RedisConfig } from '#shared/config.ts';
+import { serverPlace } from '#shared/db/server-place.ts';
+import type { Denied, DeniedPlace } from './denied.ts';
+
+/** The settings that name places of the deployment. */
+export type OwnSettings = Pick<
+  Config,
+  'outbound' | 'db' | 'backplane' | 'tenantDatabases' | 'http' | 'board' | 'oauth'
+>;
+
+/** The listeners and stores of the deployment, and what OUTBOUND_DENY adds. */
+export function deniedBy({ outbound, db, backplane, tenantDatabases, http, board, oauth }: OwnSettings): Denied {
+  const places: DeniedPlace[] = [
+    ...outbound.deny.places,
+    ...[http, board].map(({ host, port }) => ({ host, port })),
+    ...[...new Set([db.url, backplane.databaseURL, tenantDatabases.serverURL])].map(postgresAt),
+    ...(backplane.redis ? redisAt(backplane.redis) : []),
+    ...(oauth.publicURL === '' ? [] : [{ ...urlAt(oauth.publicURL), unlessPublic: true }]),
+  ];
+  // A listener on port 0 has a port that only its own process knows.
+  return { networks: outbound.deny.networks, places: places.filter(({ port }) => port > 0) };
+}
+
+function postgresAt(url: string): Place {
+  const { host, port } = serverPlace(url);
+  // A server with a socket on this machine may have the port of that name as well.
+  return { host: host.startsWith('/') ? '127.0.0.1' : host, port };
+}
+
+function redisAt({ url, sentinels }: RedisConfig): Place[] {
+  return sentinels.length > 0 ? sentinels : [urlAt(url)];
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { 'redis:': 6379, 'rediss:': 6379, 'http:': 80, 'https:': 443 };
+
+function urlAt(text: string): Place {
+  const { protocol, hostname, port } = new URL(text);
+  return {
+    host: hostname.replace(/^\[|\]$/g, '') || 'localhost',
+    port: port === '' ? (defaultPorts[protocol] ?? 0) : Number(port),
+  };
+}
