@@ -91,6 +91,7 @@ test('every table either has a retention or is kept', async () => {
     'oauth_connection',
     'tenant_dispatch',
     'service_state',
+    'sweep',
     'operator',
     'schema_migration',
   ];

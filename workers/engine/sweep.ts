@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Backplane } from '#shared/backplane/index.ts';
-import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
+import { createLeader } from './leader.ts';
 import { type Retention, retire } from './retention.ts';
 
-const SWEEP_LOCK = 7_265_003;
 const BATCH = 500;
 /** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
 const REFILL_MS = 4;
@@ -28,21 +28,31 @@ export interface SweepOptions {
 
 export interface Sweep extends AsyncDisposable {
   start(): void;
-  /** Runs one round, unless another process runs one. */
+  /** Runs one round, if this process leads. */
   once(): Promise<void>;
   /** Fills the window again after a slot has become free; many calls are combined. */
   refillSoon(): void;
 }
 
-/** Continues runs, once a second in one process at a time, after a crash, a lost message or the end of a wait. */
+interface Step {
+  name: string;
+  /** Absent: in every round. */
+  isDue?: boolean;
+  run(): Promise<unknown>;
+}
+
+/**
+ * Continues runs, once a second in the process that leads, after a crash, a lost message or the end of a wait. The steps do not
+ * depend on each other: one that fails is tried again in the next round.
+ */
 export function createSweep(options: SweepOptions): Sweep {
   const { pool, runs, producer, backplane, logger } = options;
+  const leader = createLeader(options);
   const timers = new Map<string, NodeJS.Timeout>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let round = 0;
   let running: Promise<void> = Promise.resolve();
-  let lastGood = 0;
   let refilling = false;
   let again = false;
 
@@ -65,36 +75,29 @@ export function createSweep(options: SweepOptions): Sweep {
   }
 
   async function once(): Promise<void> {
+    const { leads, mayExpire } = await leader.tick();
+    if (!leads) return;
     round += 1;
-    const mine = await inTransaction(pool, async (client) => {
-      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [
-        SWEEP_LOCK,
-      ]);
-      if (!rows[0]?.mine) return false;
-      if (await mayExpire()) await client.query(END_LEASES);
-      lastGood = performance.now();
-      await client.query(RELEASE_LOST, [BATCH]);
-      return true;
-    });
-    if (!mine) return;
-    await failLost();
-    await wakeDue();
-    await endOverdue();
-    await cancelOrphans();
-    await handOverAgain();
-    if (round % 10 === 1) await repair();
-    if (round % 60 === 1) await retire(pool, runs, options.retention);
-    await runs.refill();
-  }
-
-  /** Whether leases may expire. Not after an outage of Postgres or of this process: no lease could be renewed meanwhile. */
-  async function mayExpire(): Promise<boolean> {
-    if (lastGood === 0 || performance.now() - lastGood > options.leaseMs) return false;
-    const { rows } = await pool.query<{ up: boolean }>(
-      'select now() - pg_postmaster_start_time() > make_interval(secs => $1) as up',
-      [options.leaseMs / 1000],
-    );
-    return rows[0]?.up ?? false;
+    const steps: readonly Step[] = [
+      { name: 'end leases', isDue: mayExpire, run: () => pool.query(END_LEASES) },
+      { name: 'release lost runs', run: () => pool.query(RELEASE_LOST, [BATCH]) },
+      { name: 'fail lost runs', run: failLost },
+      { name: 'wake due runs', run: wakeDue },
+      { name: 'end overdue runs', run: endOverdue },
+      { name: 'cancel orphans', run: cancelOrphans },
+      { name: 'hand over again', run: handOverAgain },
+      { name: 'repair', isDue: round % 10 === 1, run: repair },
+      { name: 'retention', isDue: round % 60 === 1, run: () => retire(pool, runs, options.retention) },
+      { name: 'refill', run: () => runs.refill() },
+    ];
+    for (const { name, isDue = true, run } of steps) {
+      if (!isDue) continue;
+      try {
+        await run();
+      } catch (error) {
+        logger.warn({ err: error, step: name }, 'a step of the sweep failed; the next round tries again');
+      }
+    }
   }
 
   async function failLost(): Promise<void> {
@@ -214,6 +217,7 @@ export function createSweep(options: SweepOptions): Sweep {
       clearTimeout(timer);
       for (const pending of timers.values()) clearTimeout(pending);
       await running;
+      await leader[Symbol.asyncDispose]();
     },
   };
 }

@@ -15,4 +15,5 @@ export const migrationNames = [
   'Migration20261121190000_ResultPages',
   'Migration20261121200000_OAuthConnections',
   'Migration20261122090000_HandBacks',
+  'Migration20261122091000_SweepLeader',
 ] as const;

@@ -3,6 +3,8 @@ import { newID } from '#shared/ids.ts';
 import { createSweep } from '#workers/engine/sweep.ts';
 import { startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';
+import { noops } from '../../support/graphs.ts';
+import { eventually } from '../../support/settle.ts';
 
 test("operators' records, their sessions and expired limits are deleted after their periods", async () => {
   await using deployment = await startDeployment();
@@ -53,8 +55,8 @@ test('no lease expires before Postgres has been up for the length of a lease', a
   const lease = async (leaseMs: number) => {
     const options = { pool, runs, producer, backplane, logger: testLogger, retention, onPressure: () => undefined };
     await using sweep = createSweep({ ...options, leaseMs });
-    // The first round of a process never ends a lease: the process itself may have been away.
-    await sweep.once();
+    // The leaders have ticked for long enough.
+    await pool.query(`update sweep set last_tick = now(), streak_started_at = now() - interval '1 day'`);
     await sweep.once();
     const found = await pool.query<{ ended: boolean }>(
       'select ended_at is not null as ended from worker_session where id = $1',
@@ -65,4 +67,23 @@ test('no lease expires before Postgres has been up for the length of a lease', a
 
   expect(await lease(upMs + 600_000)).toBe(false);
   expect(await lease(upMs)).toBe(true);
+});
+
+test('a row that one step cannot change does not keep the others from theirs', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs, newRun } = deployment;
+  const versionID = await deployment.saveVersion(noops(1));
+  const [stuck = '', waiting = ''] = await runs.acceptMany([newRun(versionID), newRun(versionID)]);
+  await pool.query(`update workflow_instance set deadline_at = now() - interval '1 second' where id = $1`, [stuck]);
+  await pool.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  );
+  await pool.query(
+    `create trigger refuse before update on workflow_instance for each row when (new.id = '${stuck}'::uuid and new.status = 'FAILED')
+     execute function refuse()`,
+  );
+
+  await deployment.startWorker();
+
+  await eventually(async () => expect(await deployment.read(waiting)).toMatchObject({ status: 'COMPLETED' }));
 });

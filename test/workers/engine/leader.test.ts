@@ -1,0 +1,78 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { testLogger } from '#test/support/environment.ts';
+import { createLeader, type Leader } from '#workers/engine/leader.ts';
+
+const LEASE_MS = 2_000;
+let deployment: Deployment;
+let leaders: Leader[];
+beforeAll(async () => {
+  deployment = await startDeployment();
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+beforeEach(() => {
+  leaders = [];
+});
+afterEach(async () => {
+  for (const leader of leaders) await leader[Symbol.asyncDispose]();
+});
+
+function aLeader(): Leader {
+  const leader = createLeader({ pool: deployment.pool, leaseMs: LEASE_MS, logger: testLogger });
+  leaders.push(leader);
+  return leader;
+}
+
+/** Writes the row as another process has left it, with its last tick and the start of its streak so many seconds ago. */
+async function leftByAnother({ lastTick, streak }: { lastTick: number; streak: number }): Promise<void> {
+  await deployment.pool.query(
+    `update sweep set leader = $1, last_tick = now() - make_interval(secs => $2), streak_started_at = now() - make_interval(secs => $3)`,
+    [newID(), lastTick, streak],
+  );
+}
+
+test('one of several processes leads, and the next one when it stops', async () => {
+  const [first, second] = [aLeader(), aLeader()];
+  expect(await first.tick()).toMatchObject({ leads: true });
+  expect(await second.tick()).toEqual({ leads: false, mayExpire: false });
+  expect(await first.tick()).toMatchObject({ leads: true });
+
+  await first[Symbol.asyncDispose]();
+
+  expect(await second.tick()).toMatchObject({ leads: true });
+});
+
+test.each([
+  { what: 'ticked two seconds ago', lastTick: 2, streak: 60, expected: { leads: false, mayExpire: false } },
+  { what: 'ticked four seconds ago', lastTick: 4, streak: 60, expected: { leads: true, mayExpire: true } },
+  { what: 'has led for less than a lease', lastTick: 4, streak: 1, expected: { leads: true, mayExpire: false } },
+  { what: 'ticked six seconds ago', lastTick: 6, streak: 60, expected: { leads: true, mayExpire: false } },
+  { what: 'ticked an hour from now', lastTick: -3_600, streak: 60, expected: { leads: true, mayExpire: false } },
+])('after a leader that $what: $expected', async ({ lastTick, streak, expected }) => {
+  await leftByAnother({ lastTick, streak });
+
+  expect(await aLeader().tick()).toEqual(expected);
+});
+
+test('a streak that was broken has to last for a lease again, also for the leader who goes on', async () => {
+  await leftByAnother({ lastTick: 6, streak: 60 });
+  const leader = aLeader();
+  await leader.tick();
+
+  expect(await leader.tick()).toEqual({ leads: true, mayExpire: false });
+  await deployment.pool.query(`update sweep set streak_started_at = now() - interval '3 seconds'`);
+  expect(await leader.tick()).toEqual({ leads: true, mayExpire: true });
+});
+
+test('a leader ticks by itself while its sweep takes long', async () => {
+  await aLeader().tick();
+  await deployment.pool.query(`update sweep set last_tick = now() - interval '2500 milliseconds'`);
+
+  const isRecent = async () => {
+    const { rows } = await deployment.pool.query(`select last_tick > now() - interval '1 second' as recent from sweep`);
+    return rows[0]?.recent;
+  };
+  expect(await isRecent()).toBe(false);
+  await expect.poll(isRecent, { timeout: 2_500 }).toBe(true);
+});

@@ -1,0 +1,66 @@
+import type { Pool } from '#shared/db/pool.ts';
+import { newID } from '#shared/ids.ts';
+import type { Logger } from '#shared/logger.ts';
+
+const TICK_MS = 1000;
+
+export interface Leadership {
+  /** Whether this process is the one that sweeps. */
+  leads: boolean;
+  /**
+   * Whether leases may expire. Not before the leaders have ticked for a lease length without a gap: after an outage of Postgres, a
+   * suspended machine or a moved clock, the workers need that time to renew.
+   */
+  mayExpire: boolean;
+}
+
+export interface Leader extends AsyncDisposable {
+  /** Ticks, and takes the lead if no process has ticked for three seconds. */
+  tick(): Promise<Leadership>;
+}
+
+/**
+ * Elects the process that sweeps, by a row in Postgres. While it leads it ticks once a second by a timer of its own, so that a long
+ * step of the sweep does not look like an outage. Disposing gives up the lead.
+ */
+export function createLeader({ pool, leaseMs, logger }: { pool: Pool; leaseMs: number; logger: Logger }): Leader {
+  const id = newID();
+  let leads = false;
+  const timer = setInterval(() => {
+    if (leads) tick().catch((error) => logger.debug({ err: error }, 'tick of the sweep failed'));
+  }, TICK_MS).unref();
+
+  async function tick(): Promise<Leadership> {
+    const { rows } = await pool.query<{ may_expire: boolean }>({
+      name: 'sweep_tick',
+      text: TICK,
+      values: [id, leaseMs / 1000],
+    });
+    const [row] = rows;
+    if (row && !leads) logger.info({ leader: id }, 'this worker sweeps');
+    leads = row !== undefined;
+    return { leads, mayExpire: row?.may_expire ?? false };
+  }
+
+  return {
+    tick,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      if (!leads) return;
+      leads = false;
+      await pool
+        .query('update sweep set leader = null where leader = $1', [id])
+        .catch((error) => logger.debug({ err: error }, 'the lead of the sweep is left to expire'));
+    },
+  };
+}
+
+// A tick from the future is of a clock that has been moved back.
+const TICK = `
+update sweep
+set leader = $1::uuid, last_tick = now(),
+    streak_started_at = case when last_tick between now() - interval '5 seconds' and now() + interval '1 second' then streak_started_at else now() end
+where leader is not distinct from $1::uuid or leader is null
+   or last_tick not between now() - interval '3 seconds' and now() + interval '3 seconds'
+returning streak_started_at < now() - make_interval(secs => $2)
+  and pg_postmaster_start_time() < now() - make_interval(secs => $2) as may_expire`;
