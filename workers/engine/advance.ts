@@ -198,8 +198,9 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     if (!waiting || !node) return;
     if (waiting.timer) clearTimeout(waiting.timer);
     run.waiting.delete(index);
-    run.step.resolved.push(node.id);
+    run.ended.add(index);
     if (waiting.purpose === 'park') return execute(run, index, fact);
+    deleteEndedWait(run, node);
     launch(run, [index]);
     submit(run);
   }
@@ -289,7 +290,15 @@ function record(
   node: GraphNode,
   event: { status: 'SUCCESS' | 'FAILED' | 'SKIPPED' | 'SUSPENDED'; exit: string | null; payload: string | null },
 ): void {
+  deleteEndedWait(run, node);
   run.step.events.push({ nodeID: node.id, iteration: 0, attempt: run.attempts.get(node.index) ?? 1, ...event });
+}
+
+/** Deletes the ended wait of a node with the step that records what came of it. The same step may hold a wait not yet written. */
+function deleteEndedWait(run: HeldRun, node: GraphNode): void {
+  if (!run.ended.delete(node.index)) return;
+  run.step.waits = run.step.waits.filter(({ nodeID }) => nodeID !== node.id);
+  run.step.resolved.push(node.id);
 }
 
 /** A run does not park for delays up to this: parking and claiming again would cost more. */

@@ -101,6 +101,8 @@ export interface HeldRun {
   readonly attempts: Map<number, number>;
   readonly running: Set<number>;
   readonly waiting: Map<number, Waiting>;
+  /** Nodes whose wait is over. The commit that records their outcome deletes it: until then a crash must find it again. */
+  readonly ended: Set<number>;
   /** Nodes that are ready but not started, because the run yields. */
   readonly backlog: number[];
   readonly result: {
@@ -151,6 +153,7 @@ export function createHeldRun(row: ClaimedRow, version: LoadedVersion, onProgres
     attempts: new Map(),
     running: new Set(),
     waiting: new Map(),
+    ended: new Set(),
     backlog: [],
     result: { output: {}, status: 'success', nodeID: null, reached: false },
     onProgress,

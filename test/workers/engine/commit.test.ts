@@ -95,6 +95,7 @@ function asHeld(id: string): HeldRun {
     attempts: new Map(),
     running: new Set(),
     waiting: new Map(),
+    ended: new Set(),
     backlog: [],
     result: { output: {}, status: 'success', nodeID: null, reached: false },
     onProgress: null,
