@@ -11,6 +11,7 @@ import { compileGraph, type WorkflowEdge, type WorkflowNode } from '#shared/work
 import { invalid } from '#shared/workflow/issues.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Access } from '../../http/route.ts';
+import { codeIssues } from './check-code.ts';
 
 export interface Graph {
   nodes: WorkflowNode[];
@@ -43,7 +44,8 @@ export async function checkGraph(
   { nodes, edges }: Pick<Graph, 'nodes' | 'edges'>,
   self?: string,
 ): Promise<void> {
-  compileGraph(nodes, edges);
+  const unparsed = codeIssues(compileGraph(nodes, edges));
+  if (unparsed.length > 0) throw invalid(unparsed);
 
   const assets = assetsIn(nodes);
   const found = await findExisting(em, assets);

@@ -1,0 +1,95 @@
+import { Script } from 'node:vm';
+import { z } from 'zod';
+import { Operator } from '#shared/nodes/condition.ts';
+import type { Graph } from '#shared/workflow/graph.ts';
+import { type Issue, within } from '#shared/workflow/issues.ts';
+import { findTemplate } from '#shared/workflow/templates.ts';
+
+/** Finds the code and the expressions of nodes that do not parse. Nothing of them is run: V8 only compiles them. */
+export function codeIssues({ nodes }: Graph): Issue[] {
+  return nodes.flatMap(({ index, definition, config }) => {
+    const issues = snippetsOf(definition.kind, config).flatMap((snippet) => {
+      const message = faultOf(snippet);
+      return message === undefined ? [] : [{ path: snippet.path, message }];
+    });
+    return within(['workflowNodes', index, 'data'], issues);
+  });
+}
+
+interface Snippet {
+  path: (string | number)[];
+  text: string;
+  form: Form;
+}
+
+/** Begins and ends what the sandbox compiles around a text. A line break follows the one and precedes the other. */
+interface Form {
+  around: readonly [string, string];
+  /** Closes by other brackets, which a text that closes those of the first cannot close as well. */
+  otherwise: readonly [string, string];
+}
+
+const functionBody: Form = { around: ['(async function (ctx) {', '})'], otherwise: ['[async function (ctx) {', '}]'] };
+const expression: Form = {
+  around: ['(async function (ctx) { return Boolean((', ')) })'],
+  otherwise: ['(async function (ctx) { return [', '] })'],
+};
+
+const Code = z.object({ code: z.string() });
+const Branches = z.object({
+  branches: z.array(z.object({ conditions: z.array(z.object({ operator: Operator, leftValue: z.unknown() })) })),
+});
+
+function snippetsOf(kind: string, config: unknown): Snippet[] {
+  if (kind === 'javascript') {
+    const { data } = Code.safeParse(config);
+    return data ? [{ path: ['code'], text: data.code, form: functionBody }] : [];
+  }
+  if (kind !== 'condition') return [];
+  const branches = Branches.safeParse(config).data?.branches ?? [];
+  return branches.flatMap(({ conditions }, branch) =>
+    conditions.flatMap(({ operator, leftValue }, at) => {
+      // A template is replaced before the expression is compiled.
+      if (operator !== 'expression' || typeof leftValue !== 'string' || findTemplate(leftValue)) return [];
+      return [{ path: ['branches', branch, 'conditions', at, 'leftValue'], text: leftValue, form: expression }];
+    }),
+  );
+}
+
+/** `line 2, column 9: Unexpected token ';'`, by the lines of the text itself. */
+function faultOf({ text, form: { around, otherwise } }: Snippet): string | undefined {
+  const lines = text.split(lineBreak);
+  const end = `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
+  const fault = compileFault(text, around);
+  if (!fault) return compileFault(text, otherwise) && `${end}: ${UNBALANCED}`;
+  const { line, column, message } = fault;
+  if (line === undefined) return message;
+  if (line > lines.length) return `${end}: ${UNBALANCED}`;
+  return `line ${line}${column === undefined ? '' : `, column ${column}`}: ${message}`;
+}
+
+const lineBreak = /\r\n|[\n\r\u2028\u2029]/;
+const UNBALANCED = 'unexpected end: a bracket, quote or comment is not closed, or a bracket is closed that is not open';
+
+interface Fault {
+  line?: number;
+  column?: number | undefined;
+  message: string;
+}
+
+function compileFault(text: string, [before, after]: Form['around']): Fault | undefined {
+  try {
+    new Script(`${before}\n${text}\n${after}`, { filename: FILE, lineOffset: -1 });
+    return undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return { message: 'is nested too deeply' };
+    if (!(error instanceof SyntaxError)) throw error;
+    // The stack begins with the place, the line and a mark below the column, unless the line is very long.
+    const [place = '', , mark = ''] = (error.stack ?? '').split('\n');
+    const line = Number(place.slice(FILE.length + 1));
+    const column = /^\s*\^/.test(mark) ? mark.indexOf('^') + 1 : undefined;
+    return { line, column, message: error.message };
+  }
+}
+
+const FILE = 'code.js';
