@@ -46,13 +46,16 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   };
 }
 
-/** Finds the first integer, with its key, that a double cannot hold exactly. */
+/** Finds the first number, with its key, that is an integer which a double cannot hold exactly, or that would become infinite. */
 function findInexact(bytes: Buffer): string | undefined {
-  if (!/\d{16}/.test(bytes.toString('latin1'))) return undefined;
+  // Fewer digits, with an exponent of two, are neither.
+  if (!/\d{16}|\d[eE]\+?\d{3}/.test(bytes.toString('latin1'))) return undefined;
   let found: string | undefined;
   function look(key: string, value: unknown, { source = '' }: { source?: string }): unknown {
-    if (typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value))
-      found ??= `${key}: ${source}`;
+    // An infinite number would be stored and passed on as null.
+    const isLost = (number: number) =>
+      !Number.isFinite(number) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(number));
+    if (typeof value === 'number' && isLost(value)) found ??= `${key}: ${source}`;
     return value;
   }
   try {

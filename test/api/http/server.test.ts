@@ -187,6 +187,25 @@ describe('the server', () => {
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR', message } } });
   });
 
+  test.each([
+    ['{"n":1e400}', 'n: 1e400'],
+    ['[{"a":[1,{"deep":-1E+309}]}]', 'deep: -1E+309'],
+    ['[1.5,12345678901234e0300]', '1: 12345678901234e0300'],
+  ])('rejects a number that no double holds: %s', async (body, named) => {
+    expect(await ada.send('POST', '/api/v1/anything', body)).toMatchObject({
+      status: 400,
+      body: {
+        error: { code: 'VALIDATION_ERROR', message: `${named} is more than a JSON number holds: send it as a text` },
+      },
+    });
+  });
+
+  test('accepts large and small numbers that a double holds, and such text', async () => {
+    const body = '{"large":1e300,"small":1e-400,"text":"1e400","word":"Infinity","other":"-1e999"}';
+
+    expect((await ada.send('POST', '/api/v1/anything', body)).body.received).toEqual(JSON.parse(body));
+  });
+
   test('accepts an empty body and a form', async () => {
     expect((await ada.send('POST', '/api/v1/anything')).body).toEqual({ success: true });
     const form = await ada.send('POST', '/api/v1/anything', 'a=1&b=two', {
