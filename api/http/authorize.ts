@@ -9,8 +9,8 @@ import type { Access, Demand } from './route.ts';
 export interface Authorizer {
   /** Throws unless every access is allowed. */
   require(access: readonly Demand[]): Promise<void>;
-  /** Throws unless the caller holds every permission on at least one object; the list's filter does the rest. */
-  requireSome(access: readonly Access[]): Promise<void>;
+  /** Throws unless the caller holds every permission, or the alternative, on at least one object; the handler does the rest. */
+  requireSome(access: readonly Access[], alternative?: Permission): Promise<void>;
   /** A condition that narrows rows to those that the caller may see; `column` has the id of the object. */
   visible(permission: Permission, column?: string): Promise<Condition>;
   /** Whether the caller holds the permission on every object of its type, without a deny. */
@@ -35,7 +35,8 @@ export function createAuthorizer(policy: Policy, asker: Asker): Authorizer {
         if (!(await policy.can({ ...asker, object, action }))) throw denied();
       }
     },
-    async requireSome(access) {
+    async requireSome(access, alternative) {
+      if (alternative && seesSomething(await sights(alternative))) return;
       for (const { permission } of access) if (!seesSomething(await sights(permission))) throw denied();
     },
   };

@@ -75,7 +75,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
     subjects: subjectsOf(caller),
   });
   const access = route.access(parsed);
-  await (route.filter ? authorizer.requireSome(access) : authorizer.require(access));
+  await (route.filter ? authorizer.requireSome(access, route.alternative) : authorizer.require(access));
 
   const idempotency = readClaim(route, caller.id, exchange);
   const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });

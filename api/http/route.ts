@@ -203,6 +203,8 @@ export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z,
      * caller may read (`visible`), or checks the object that it finds (`require`).
      */
     filter?: true;
+    /** With `filter`: admits a caller with this permission as well. */
+    alternative?: Permission;
     /** The path has an id, but policies have no rules for single objects of this type: the permission covers all of them. */
     onWholeType?: true;
     handle: Handler<TenantInput<P, Q, B>, R>;
@@ -235,6 +237,7 @@ export type Route =
       permission?: Permission;
       access: (request: ErasedParsed) => readonly Access[];
       filter: boolean;
+      alternative?: Permission;
       handle: ErasedHandler;
     })
   | (ErasedShapes & { realm: 'user'; handle: ErasedHandler; complete?: ErasedCompletion })

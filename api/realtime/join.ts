@@ -5,10 +5,10 @@ import { splitPermission } from '#shared/policy/permissions.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 
-/** The right by which a socket is in a room, re-checked while it stays: membership, and a permission if one is named. */
+/** The right by which a socket is in a room, re-checked while it stays: membership, and one of the permissions if any are named. */
 export interface Grant {
   tenantID: string;
-  access?: { permission: Permission; object: string };
+  access?: { permissions: readonly Permission[]; object: string };
 }
 
 export interface JoinableRun {
@@ -25,11 +25,13 @@ export async function findJoinable(context: Asking, userID: string, instanceID: 
     WorkflowInstance,
     { id: instanceID },
     // Looks across tenants, because the client names no tenant: the run does.
-    { filters: { tenant: false }, fields: ['tenantID', 'workflowID', 'status', 'seq'] },
+    { filters: { tenant: false }, fields: ['tenantID', 'workflowID', 'status', 'seq', 'caller'] },
   );
   if (!run) throw joinDenied();
   const object = `workflow:${run.workflowID ?? '*'}`;
-  const grant: Grant = { tenantID: run.tenantID, access: { permission: 'workflow.read', object } };
+  const isOwn = run.caller.type === 'user' && run.caller.id === userID;
+  const permissions: Permission[] = isOwn ? ['workflow.read', 'workflow.execute'] : ['workflow.read'];
+  const grant: Grant = { tenantID: run.tenantID, access: { permissions, object } };
   await requireGrant(context, userID, grant);
   return { grant, status: run.status, seq: run.seq };
 }
@@ -42,9 +44,12 @@ export async function requireGrant(
   const membership = await authenticator.findMembership(userID, tenantID);
   if (!membership) throw joinDenied();
   if (!access) return;
-  const [, action] = splitPermission(access.permission);
   const asker = { tenantID, version: membership.policyVersion, subjects: [userID] };
-  if (!(await policy.can({ ...asker, object: access.object, action }))) throw joinDenied();
+  for (const permission of access.permissions) {
+    const [, action] = splitPermission(permission);
+    if (await policy.can({ ...asker, object: access.object, action })) return;
+  }
+  throw joinDenied();
 }
 
 export function joinDenied(): AppError {

@@ -1,3 +1,4 @@
+import type { Caller } from '#shared/caller.ts';
 import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
@@ -17,6 +18,24 @@ interface Asking {
 export async function findRun({ em, require, permission }: Asking, instanceID: string): Promise<WorkflowInstance> {
   const run = await em.findOne(WorkflowInstance, { id: instanceID });
   await require([{ permission, object: `workflow:${run?.workflowID ?? '*'}` }]);
+  if (!run) throw new AppError('NOT_FOUND', 'Run not found');
+  return run;
+}
+
+/** A run of a workflow that the caller may read, or that the caller has started and may still execute. */
+export async function findReadableRun(
+  { em, require, caller }: Pick<Asking, 'em' | 'require'> & { caller: Caller },
+  instanceID: string,
+): Promise<WorkflowInstance> {
+  const run = await em.findOne(WorkflowInstance, { id: instanceID });
+  const isOwn = run?.caller.type === caller.type && run.caller.id === caller.id;
+  const object = `workflow:${run?.workflowID ?? '*'}`;
+  try {
+    await require([{ permission: 'workflow.read', object }]);
+  } catch (error) {
+    if (!isOwn || !(error instanceof AppError && error.code === 'PERMISSION_DENIED')) throw error;
+    await require([{ permission: 'workflow.execute', object }]);
+  }
   if (!run) throw new AppError('NOT_FOUND', 'Run not found');
   return run;
 }

@@ -6,7 +6,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { findRun } from './find-run.ts';
+import { findReadableRun } from './find-run.ts';
 import { findTitles } from './find-titles.ts';
 import { presentInstanceSummary } from './present.ts';
 import { Instance, InstanceID, InstanceQuery } from './schemas.ts';
@@ -17,15 +17,17 @@ export const readInstance = tenantRoute({
   method: 'get',
   path: '/workflows/instances/:instanceID',
   summary: 'Get a run',
-  description: 'Returns the status and the result of a run, the reason why it waits, and what its nodes did.',
+  description:
+    'Returns the status and the result of a run, the reason why it waits, and what its nodes did. A caller who may execute the workflow may read the runs they started.',
   permission: 'workflow.read',
   filter: true,
+  alternative: 'workflow.execute',
   params: InstanceID,
   query: InstanceQuery,
   response: Instance,
 
-  async handle({ params, query, em, require }, { pool }) {
-    const run = await findRun({ em, require, permission: 'workflow.read' }, params.instanceID);
+  async handle({ params, query, em, require, caller }, { pool }) {
+    const run = await findReadableRun({ em, require, caller }, params.instanceID);
     const titles = await findTitles(em, [run]);
     const { timeline, nextSeq } = await findTimeline(pool, run.id, query);
     const latest = await findLatest(em, run);

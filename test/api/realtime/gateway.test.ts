@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { io } from 'socket.io-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
+import { changeRules } from '#shared/policy/change.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aUser, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code, noop } from '../../support/graphs.ts';
@@ -69,6 +71,28 @@ test('sends the events of a run from first to last, each once and in order, on e
     expect(socket.messages[0]).toMatchObject({ event: 'workflow_node_update', payload: { nodeID: 'start' } });
   }
   for (const socket of sockets) await socket[Symbol.asyncDispose]();
+});
+
+test('a caller who may execute a workflow may read and join the runs they started, and no others', async () => {
+  const workflow = await aWorkflow(cluster, { tenant, ...chain({ step: noop }) });
+  const starter = await aMember(cluster, { tenant, rules: [{ object: `workflow:${workflow.id}`, action: 'execute' }] });
+  const client = cluster.as(starter).in(tenant);
+  const own = (await client.post(`T/workflows/${workflow.id}/execute`)).body.instanceID;
+  const others = (await api().post(`T/workflows/${workflow.id}/execute`)).body.instanceID;
+  await using socket = await cluster.socket(starter);
+
+  expect(await client.get(`T/workflows/instances/${own}`)).toMatchObject({ status: 200, body: { instanceID: own } });
+  expect(await socket.ask('workflow_run_join', { instanceID: own })).toMatchObject({ success: true, instanceID: own });
+  expect((await client.get(`T/workflows/instances/${others}`)).status).toBe(403);
+  expect((await client.get(`T/workflows/instances/${newID()}`)).status).toBe(403);
+  expect(await socket.ask('workflow_run_join', { instanceID: others })).toMatchObject({ success: false });
+  expect((await client.get(`T/workflows/${workflow.id}`)).status).toBe(403);
+
+  const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+  await changeRules(em, tenant.id, {
+    remove: [{ subject: starter.id, object: `workflow:${workflow.id}`, action: 'execute' }],
+  });
+  expect((await client.get(`T/workflows/instances/${own}`)).status).toBe(403);
 });
 
 test('sends a client that reconnects only the events after lastSeq', async () => {
