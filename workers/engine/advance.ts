@@ -12,7 +12,7 @@ import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
 import type { WaitRow } from './facts.ts';
 import { failRun, finishRun } from './finish.ts';
-import type { HeldRun } from './held-run.ts';
+import type { HeldRun, Waiting } from './held-run.ts';
 import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
 import { outputText } from './outputs.ts';
 import { type ParkDependencies, parkNode } from './park.ts';
@@ -162,22 +162,13 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     continueRun(run, node.index, []);
   }
 
-  function wait(
-    run: HeldRun,
-    node: GraphNode,
-    spec: { kind: 'time' | 'child' | 'input'; purpose: 'park' | 'retry'; ms: number | null; ref?: string },
-  ): void {
+  function wait(run: HeldRun, node: GraphNode, spec: NewWait): void {
     run.step.waits.push({ nodeID: node.id, iteration: 0, kind: spec.kind, ref: spec.ref ?? null, dueInMs: spec.ms });
     trackWait(run, node.index, spec);
   }
 
   /** Sets a timer for a wait while the run is held; once the run is parked, the sweep ends the wait. */
-  function trackWait(
-    run: HeldRun,
-    index: number,
-    spec: { kind: 'time' | 'child' | 'input'; purpose: 'park' | 'retry'; ms: number | null },
-  ): void {
-    const { kind, purpose, ms } = spec;
+  function trackWait(run: HeldRun, index: number, { kind, purpose, ms }: NewWait): void {
     const timer = ms === null ? null : setTimeout(() => onTimer(run, index), Math.min(Math.max(ms, 0), 2 ** 31 - 1));
     run.waiting.set(index, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
   }
@@ -279,6 +270,9 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
     },
   };
 }
+
+/** A wait that begins; `ms` from now, null without an end. */
+type NewWait = Pick<Waiting, 'kind' | 'purpose'> & { ms: number | null; ref?: string };
 
 /** Whether later outcomes are dropped: the run has left, is leaving, or has ended. */
 function isOver(run: HeldRun): boolean {
