@@ -176,8 +176,11 @@ export function createAdvance(dependencies: AdvanceDependencies): Advance {
   function onTimer(run: HeldRun, index: number): void {
     const waiting = run.waiting.get(index);
     if (!waiting || isOver(run)) return;
-    // A person's time to answer is up: the database decides whether the answer came first.
-    if (waiting.kind !== 'time') return dependencies.reread(run);
+    if (waiting.kind !== 'time') {
+      // The time to answer is up. The database decides whether the answer came first, and its clock began with the commit.
+      waiting.timer = setTimeout(() => onTimer(run, index), LATER_MS);
+      return dependencies.reread(run);
+    }
     run.step.release = 'hold';
     endWait(run, index, { kind: 'time' });
   }
@@ -294,6 +297,9 @@ function deleteEndedWait(run: HeldRun, node: GraphNode): void {
   run.step.waits = run.step.waits.filter(({ nodeID }) => nodeID !== node.id);
   run.step.resolved.push(node.id);
 }
+
+/** When a question that is not over yet by the database's clock is looked at again. */
+const LATER_MS = 500;
 
 /** A run does not park for delays up to this: parking and claiming again would cost more. */
 const SHORT_MS = 2000;

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import type { NewRun } from '#shared/runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -13,7 +15,7 @@ describe('the question of a run', () => {
   });
   afterAll(() => deployment[Symbol.asyncDispose]());
 
-  const ask = { type: 'dataCollection', fields: [{ key: 'answer' }], timeoutHandle: 'late' };
+  const ask = { type: 'dataCollection', fields: [{ key: 'answer' }], expiryMinutes: 60, timeoutHandle: 'late' };
   const alone = graph(
     {
       start: { type: 'start' },
@@ -23,9 +25,9 @@ describe('the question of a run', () => {
     ['start>ask', 'ask:output>end', 'ask:late>end'],
   );
 
-  async function accepted(shape = alone): Promise<string> {
+  async function accepted(shape = alone, more: Partial<NewRun> = {}): Promise<string> {
     const versionID = await deployment.saveVersion(shape);
-    return (await deployment.runs.accept(deployment.newRun(versionID))).instanceID;
+    return (await deployment.runs.accept(deployment.newRun(versionID, {}, more))).instanceID;
   }
 
   async function parked(): Promise<string> {
@@ -84,6 +86,41 @@ describe('the question of a run', () => {
     expect(await questionsOf(id)).toEqual(['EXPIRED']);
   });
 
+  describe('while another branch keeps the run held', () => {
+    const wait = { type: 'delay', delaySeconds: 1, delayMs: 500 };
+    const busy = (question: typeof ask) =>
+      graph({ start: { type: 'start' }, ask: question, wait }, ['start>ask', 'start>wait']);
+
+    async function outcomes(id: string): Promise<string[]> {
+      await ends(id, { status: 'COMPLETED', epoch: 1 });
+      const events = await deployment.events(id);
+      return events.flatMap(({ node_id, status, exit }) =>
+        status === 'SUCCESS' && node_id !== 'start' ? [`${node_id} ${exit}`] : [],
+      );
+    }
+
+    test('is answered at once', async () => {
+      const id = await accepted(busy(ask));
+      await eventually(async () => expect(await questionsOf(id)).toEqual(['PENDING']));
+      await answer(id);
+      await deployment.runs.wake([id]);
+
+      expect(await outcomes(id)).toEqual(['ask output', 'wait output']);
+    });
+
+    test('expires soon after its time, by the clock of the database', async () => {
+      const id = await accepted(busy({ ...ask, expiryMinutes: 0.4 / 60 }));
+      await eventually(async () => expect(await questionsOf(id)).toEqual(['PENDING']));
+      // So the timer of the worker is early.
+      await deployment.pool.query(
+        `update collection_request set expires_at = expires_at + interval '0.2 seconds' where instance_id = $1`,
+        [id],
+      );
+
+      expect(await outcomes(id)).toEqual(['ask late', 'wait output']);
+    });
+  });
+
   test('whose answer did not wake the run is found by the repair', async () => {
     const id = await parked();
     await answer(id);
@@ -118,9 +155,14 @@ describe('the question of a run', () => {
     expect(await questionsOf(id)).toEqual(['CANCELLED']);
   });
 
-  test('is not left open when another branch fails the run in the same commit', async () => {
-    const bad = { type: 'delay', delayType: 'dynamic', delayVariable: 'no number' };
-    const id = await accepted(graph({ start: { type: 'start' }, ask, bad }, ['start>ask', 'start>bad']));
+  const callsItself = newID();
+
+  test.each([
+    { moment: 'before it waits', bad: { type: 'delay', delayType: 'dynamic', delayVariable: 'no number' } },
+    { moment: 'when it waits', bad: { type: 'subWorkflow', childWorkflowID: callsItself } },
+  ])('is not left open when another branch fails the run $moment, in the same commit', async ({ bad }) => {
+    const shape = graph({ start: { type: 'start' }, ask, bad }, ['start>ask', 'start>bad']);
+    const id = await accepted(shape, { workflowID: callsItself });
 
     await ends(id, { status: 'FAILED', error: { nodeID: 'bad' } });
     expect(await questionsOf(id)).not.toContain('PENDING');
