@@ -45,12 +45,12 @@ test('the holders of many runs that are ended at once are all told', async () =>
 });
 
 /** Inserts runs in a state that workers would have left, without handing them over. */
-async function runsThat(state: string, count = 1, parent: string | null = null): Promise<string[]> {
+async function runsThat(state: string, count = 1, parent?: string): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newID());
   await deployment.pool.query(
     `insert into workflow_instance (id, tenant_id, version_id, deadline_at, caller, parent_id)
      select id, $2, $3, now() + interval '1 hour', '{}', $4 from unnest($1::uuid[]) as id`,
-    [ids, deployment.tenantID, versionID, parent],
+    [ids, deployment.tenantID, versionID, parent ?? null],
   );
   await deployment.pool.query(`update workflow_instance set ${state} where id = any($1::uuid[])`, [ids]);
   return ids;
@@ -111,6 +111,41 @@ test('stopping a child makes its parent ready, which then reads how the child en
     wake_seq: 1,
     ready_at: expect.any(Date),
   });
+});
+
+test('stopping a run stops its descendants, and neither its parent nor what has ended', async () => {
+  const waiting = `status = 'WAITING'`;
+  const [top = ''] = await runsThat(waiting);
+  const [stopped = '', sibling = ''] = await runsThat(waiting, 2, top);
+  const children = await runsThat(waiting, 2, stopped);
+  const [done = ''] = await runsThat(`status = 'COMPLETED', completed_at = now()`, 1, stopped);
+  const [grandchild = ''] = await runsThat(waiting, 1, children[0]);
+
+  await deployment.runs.stop(deployment.tenantID, stopped);
+
+  const statuses = async (ids: string[]) => Promise.all(ids.map(async (id) => (await deployment.read(id)).status));
+  expect(await statuses([stopped, ...children, grandchild])).toEqual(Array(4).fill('CANCELLED'));
+  expect(await statuses([top, sibling, done])).toEqual(['WAITING', 'WAITING', 'COMPLETED']);
+});
+
+test('stopping a run ends each of its nodes that is running or waits, once', async () => {
+  const [id = ''] = await runsThat(`status = 'RUNNING', seq = 5`);
+  await deployment.pool.query(
+    `insert into run_event (instance_id, seq, node_id, attempt, status) values
+     ($1, 1, 'done', 1, 'RUNNING'), ($1, 2, 'done', 1, 'SUCCESS'), ($1, 3, 'waits', 1, 'RUNNING'),
+     ($1, 4, 'waits', 1, 'SUSPENDED'), ($1, 5, 'runs', 2, 'RUNNING')`,
+    [id],
+  );
+
+  await deployment.runs.stop(deployment.tenantID, id);
+
+  const events = await deployment.events(id);
+  expect(events.slice(5).map(({ seq, node_id, attempt, status }) => [seq, node_id, attempt, status])).toEqual([
+    [6, 'runs', 2, 'CANCELLED'],
+    [7, 'waits', 1, 'CANCELLED'],
+    [8, null, 1, 'CANCELLED'],
+  ]);
+  expect(await deployment.read(id)).toMatchObject({ seq: 8, epoch: 1 });
 });
 
 test('stopping a child that has ended wakes no parent', async () => {

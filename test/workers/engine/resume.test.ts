@@ -86,6 +86,53 @@ describe('a run that was parked continues', () => {
     expect(await ended(id)).toMatchObject({ status: 'FAILED', error: { nodeID: 'no' } });
   });
 
+  test('without repeating a node that was skipped, or whose failure was handled', async () => {
+    const id = await parked(
+      graph(
+        {
+          start: { type: 'start' },
+          off: code('return 1', { isDisabled: true }),
+          bad: code('throw new Error("no")', { outputVariable: 'bad' }),
+          pause,
+          end: { type: 'end', outputParameters: [{ name: 'bad', sourceVariable: '{{ctx.bad}}' }] },
+        },
+        ['start>off', 'off:success>bad', 'bad:error>pause', 'pause>end'],
+      ),
+    );
+    await endWaits(id);
+
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED', output: { bad: null } });
+    const events = await deployment.events(id);
+    const outcomes = events.filter(({ node_id, status }) => node_id && status !== 'RUNNING');
+    expect(outcomes.map(({ node_id, status }) => `${node_id} ${status}`)).toEqual([
+      'start SUCCESS',
+      'off SKIPPED',
+      'bad FAILED',
+      'pause SUSPENDED',
+      'pause SUCCESS',
+      'end SUCCESS',
+    ]);
+  });
+
+  test('and parks again for those of its waits that are not over', async () => {
+    const longer = { type: 'delay', delayMinutes: 30 };
+    const id = await parked(graph({ start: { type: 'start' }, pause, longer }, ['start>pause', 'start>longer']));
+    await deployment.pool.query(`update run_wait set due_at = now() where instance_id = $1 and node_id = 'pause'`, [
+      id,
+    ]);
+    await deployment.runs.wake([id]);
+    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ epoch: 2, status: 'WAITING' }));
+    await isParked(id);
+
+    const { rows } = await deployment.pool.query<{ node_id: string; due_at: Date }>(
+      'select node_id, due_at from run_wait where instance_id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ node_id: 'longer', due_at: (await deployment.read(id)).wake_at }]);
+    await endWaits(id);
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED', epoch: 3 });
+  });
+
   const large = code('return "x".repeat(2000)');
 
   test('with the size of its earlier outputs counted', async () => {

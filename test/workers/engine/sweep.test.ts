@@ -39,6 +39,35 @@ test("operators' records, their sessions and expired limits are deleted after th
   await expect.poll(left, { timeout: 10_000 }).toEqual(['/399', '60', '89']);
 });
 
+test('the parents of runs that are overdue, or that lost their workers, are woken at once', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs, producer, backplane, config, tenantID } = deployment;
+  const versionID = await deployment.saveVersion(noops(1));
+  const insert = async (state: string, parent: string | null = null) => {
+    const id = newID();
+    await pool.query(
+      `insert into workflow_instance (id, tenant_id, version_id, deadline_at, caller, parent_id)
+       values ($1, $2, $3, now() + interval '1 hour', '{}', $4)`,
+      [id, tenantID, versionID, parent],
+    );
+    await pool.query(`update workflow_instance set ${state} where id = $1`, [id]);
+    return id;
+  };
+  const parents = [await insert(`status = 'WAITING'`), await insert(`status = 'WAITING'`)];
+  const overdue = await insert(`status = 'WAITING', deadline_at = now()`, parents[0]);
+  const lost = await insert(`status = 'RUNNING', losses = 3, ready_at = now()`, parents[1]);
+  const { retention, leaseMs } = config.worker;
+  const options = { pool, runs, producer, backplane, logger: testLogger, retention, onPressure: () => undefined };
+  await using sweep = createSweep({ ...options, leaseMs });
+
+  await sweep.once();
+
+  expect(await deployment.read(overdue)).toMatchObject({ status: 'FAILED', error: { code: 'RUN_TIMEOUT' } });
+  expect(await deployment.read(lost)).toMatchObject({ status: 'FAILED', error: { code: 'WORKER_LOST' } });
+  for (const parent of parents)
+    expect(await deployment.read(parent)).toMatchObject({ wake_seq: 1, ready_at: expect.any(Date) });
+});
+
 test('no lease expires before Postgres has been up for the length of a lease', async () => {
   await using deployment = await startDeployment();
   const { pool, runs, producer, backplane, config } = deployment;
