@@ -9,7 +9,7 @@ import { setStatementTimeout, withStatementTimeout } from './transaction.ts';
 
 type ExecuteSQL = DatabaseOperationOf<'executeSQL'>;
 
-/** Limit of all results together: an answer has at most 16 MB and contains the last result twice. */
+/** Limit of all results together: an answer has at most 16 MB, and values may be longer in JSON. */
 const MAX_SQL_RESULT_BYTES = 5 * 1024 * 1024;
 const MAX_STATEMENTS = 200;
 
@@ -53,10 +53,10 @@ async function execute(connection: PostgresConnection, operation: Execution): Pr
     ...summaryOf(result),
     notices,
     columns: typed[at]?.columns ?? [],
-    rows: typed[at]?.rows ?? [],
+    // The rows of the last statement are in `result` only.
+    rows: at < answers.length - 1 ? (typed[at]?.rows ?? []) : [],
   }));
-  const last = results.at(-1);
-  return { result: last?.rows ?? [], rowCount: last?.rowCount ?? null, results };
+  return { result: typed.at(-1)?.rows ?? [], rowCount: results.at(-1)?.rowCount ?? null, results };
 }
 
 const CONTROL = new Set(['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT', 'SAVEPOINT', 'RELEASE', 'PREPARE']);

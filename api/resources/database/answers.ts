@@ -36,7 +36,7 @@ const SQLResult = z
     truncated: z.boolean(),
     notices: z.array(Notice),
     columns: z.array(ResultColumn),
-    rows: z.array(Row),
+    rows: z.array(Row).describe('Empty for the last statement, whose rows are in `result`'),
   })
   .meta({ id: 'SqlResult', description: 'The result of one statement' });
 

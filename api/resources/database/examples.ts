@@ -63,11 +63,9 @@ export const exampleSchemaChange = {
   databaseSchema: { databaseSchemaName: 'sales' },
 };
 
-const resultRows = [{ id: 1, total: '249.00' }];
-
 export const exampleSqlResults = {
   message: 'Executed',
-  result: resultRows,
+  result: [{ id: 1, total: '249.00' }],
   rowCount: 1,
   results: [
     {
@@ -79,7 +77,7 @@ export const exampleSqlResults = {
         { name: 'id', type: 'int8' },
         { name: 'total', type: 'numeric' },
       ],
-      rows: resultRows,
+      rows: [],
     },
   ],
 };

@@ -54,8 +54,18 @@ test('a statement answers with columns, types and rows', async () => {
         { name: 'one', type: 'integer' },
         { name: 'said', type: 'text' },
       ],
-      rows: [{ one: 1, said: 'hello' }],
+      rows: [],
     },
+  ]);
+});
+
+test('the rows of each statement are sent once: those of the last as the result', async () => {
+  const { result, rowCount, results } = await run('select 1 as a; select n from generate_series(1, 2) as n');
+
+  expect({ result, rowCount }).toEqual({ result: [{ n: 1 }, { n: 2 }], rowCount: 2 });
+  expect(results).toMatchObject([
+    { rowCount: 1, rows: [{ a: 1 }] },
+    { rowCount: 2, rows: [] },
   ]);
 });
 
@@ -86,9 +96,10 @@ test.each([
   ['true', 'boolean', true],
   ['1.5::float4', 'real', 1.5],
 ])('%s is %s and has its form in JSON', async (expression, type, value) => {
-  const { results } = await run(`select ${expression} as v`);
+  const { result, results } = await run(`select ${expression} as v`);
 
-  expect(results[0]).toMatchObject({ columns: [{ name: 'v', type }], rows: [{ v: value }] });
+  expect(results[0]).toMatchObject({ columns: [{ name: 'v', type }] });
+  expect(result).toMatchObject([{ v: value }]);
 });
 
 test('parameters of every type are bound', async () => {
@@ -153,12 +164,12 @@ describe('several statements', () => {
   });
 
   test('a routine with a body of statements is one statement', async () => {
-    const { results } = await run(`
+    const { result, results } = await run(`
       create function five() returns int language sql begin atomic select case when true then 2 end; select 5; end;
       select five()`);
 
     expect(results).toHaveLength(2);
-    expect(results[1].rows).toEqual([{ five: 5 }]);
+    expect(result).toEqual([{ five: 5 }]);
   });
 });
 
@@ -193,9 +204,9 @@ test('read-only mode refuses writes', async () => {
 });
 
 test('a truncated result says so', async () => {
-  const { results } = await run('select * from generate_series(1, 30) as n', { maxRows: 20 });
+  const { result, results } = await run('select * from generate_series(1, 30) as n', { maxRows: 20 });
   expect(results[0]).toMatchObject({ truncated: true, rowCount: 20, command: 'SELECT' });
-  expect(results[0].rows).toHaveLength(20);
+  expect(result).toHaveLength(20);
 
   const whole = await run('select * from generate_series(1, 20) as n', { maxRows: 20 });
   expect(whole.results[0]).toMatchObject({ truncated: false, rowCount: 20 });
@@ -215,7 +226,7 @@ test('of a million rows only the first are fetched, and fewer of large ones', as
 
   const large = await run(`select repeat('x', 1000000) as pad from generate_series(1, 10000)`, { maxRows: 10_000 });
   expect(large.results[0].truncated).toBe(true);
-  expect(large.results[0].rows.length).toBeLessThan(600);
+  expect(large.result.length).toBeLessThan(600);
 });
 
 test('one value may exceed the size limit, and no row follows it', async () => {
