@@ -39,7 +39,7 @@ export function failRun(run: HeldRun, error: AppError, where: { nodeID: string |
     });
   }
   // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
-  for (const index of run.waiting.keys()) {
+  for (const index of [...run.waiting.keys(), ...run.ended]) {
     const node = graph.nodes[index];
     if (node) run.step.resolved.push(node.id);
   }
