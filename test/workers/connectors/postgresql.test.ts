@@ -131,7 +131,7 @@ describe('a failed connection is reported without any secret', () => {
 
     expect(
       await failure({ port: other.port, sslMode: 'disable', additionalOptions: { connectTimeout: 1 } }),
-    ).toMatchObject({ code: 'UPSTREAM_FAILED' });
+    ).toMatchObject({ code: expect.stringMatching(/^UPSTREAM_(FAILED|TIMEOUT)$/) });
   });
 
   test('an address that is not allowed', async () => {
