@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
+import { findTemplate } from '../workflow/templates.ts';
 import { working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
@@ -36,6 +37,11 @@ export const Branch = z.object({
 });
 export type Branch = z.infer<typeof Branch>;
 
+/** The parts of a saved config that may hold expressions; templates may stand everywhere else. */
+const Expressions = z.object({
+  branches: z.array(z.object({ conditions: z.array(z.object({ operator: Operator, leftValue: z.unknown() })) })),
+});
+
 /** Leaves by the first branch that holds, else by `defaultBranch`. */
 export const condition = defineNode({
   kind: 'condition',
@@ -57,6 +63,18 @@ export const condition = defineNode({
   elseExit: ({ defaultBranch }) => defaultBranch,
   pure: ({ branches }) => branches.every(({ conditions }) => conditions.every(({ operator }) => isPlain(operator))),
   clocked: false,
+  snippets(config) {
+    const branches = Expressions.safeParse(config).data?.branches ?? [];
+    return branches.flatMap(({ conditions }, branch) =>
+      conditions.flatMap(({ operator, leftValue }, at) => {
+        // A template is replaced before the expression is compiled.
+        if (operator !== 'expression' || typeof leftValue !== 'string' || findTemplate(leftValue)) return [];
+        return [
+          { path: ['branches', branch, 'conditions', at, 'leftValue'], text: leftValue, form: 'expression' as const },
+        ];
+      }),
+    );
+  },
   timeoutSeconds: 60,
   defaultValue: {
     title: 'Condition',

@@ -53,12 +53,21 @@ export interface NodeDefinition<
   readonly spreads?: (config: z.output<Config>) => boolean;
   /** Fields of the config that are code or evaluated later: templates inside them are left alone. */
   readonly raw?: readonly FieldOf<Config>[];
+  /** Texts of a saved config that the sandbox compiles: they have to parse. Templates may stand in the other fields. */
+  readonly snippets?: (config: unknown) => readonly Snippet[];
   /** Fields, or paths into them, that are nearly always a template: a path without braces is refused there. */
   readonly templated?: readonly (FieldOf<Config> | `${FieldOf<Config>}.${string}`)[];
   /** Platform defaults, overridden by `workflowOptions` and by the node. */
   readonly timeoutSeconds: number;
   /** The configuration of a new node in the editor. */
   readonly defaultValue: z.input<Config>;
+}
+
+/** JavaScript in a config: the body of a function, or an expression. */
+export interface Snippet {
+  path: (string | number)[];
+  text: string;
+  form: 'body' | 'expression';
 }
 
 type FieldOf<Config extends z.ZodType> = keyof z.input<Config> & string;

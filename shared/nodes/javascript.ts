@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { Identifier, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
+const Code = z.object({ code: z.string() });
+
 /** A function body over `ctx`; what it returns is the node's value. */
 export const javascript = defineNode({
   kind: 'javascript',
@@ -17,6 +19,10 @@ export const javascript = defineNode({
   pure: false,
   clocked: false,
   raw: ['code'],
+  snippets(config) {
+    const { data } = Code.safeParse(config);
+    return data ? [{ path: ['code'], text: data.code, form: 'body' }] : [];
+  },
   timeoutSeconds: 30,
   defaultValue: { title: 'JavaScript', code: 'return ctx.input;', outputVariable: 'scriptResult' },
 });

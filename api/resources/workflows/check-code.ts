@@ -1,25 +1,17 @@
 import { Script } from 'node:vm';
-import { z } from 'zod';
-import { Operator } from '#shared/nodes/condition.ts';
+import type { Snippet } from '#shared/nodes/define-node.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
 import { type Issue, within } from '#shared/workflow/issues.ts';
-import { findTemplate } from '#shared/workflow/templates.ts';
 
 /** Finds the code and the expressions of nodes that do not parse. Nothing of them is run: V8 only compiles them. */
 export function codeIssues({ nodes }: Graph): Issue[] {
   return nodes.flatMap(({ index, definition, config }) => {
-    const issues = snippetsOf(definition.kind, config).flatMap((snippet) => {
+    const issues = (definition.snippets?.(config) ?? []).flatMap((snippet) => {
       const message = faultOf(snippet);
       return message === undefined ? [] : [{ path: snippet.path, message }];
     });
     return within(['workflowNodes', index, 'data'], issues);
   });
-}
-
-interface Snippet {
-  path: (string | number)[];
-  text: string;
-  form: Form;
 }
 
 /** Begins and ends what the sandbox compiles around a text. A line break follows the one and precedes the other. */
@@ -29,35 +21,17 @@ interface Form {
   otherwise: readonly [string, string];
 }
 
-const functionBody: Form = { around: ['(async function (ctx) {', '})'], otherwise: ['[async function (ctx) {', '}]'] };
-const expression: Form = {
-  around: ['(async function (ctx) { return Boolean((', ')) })'],
-  otherwise: ['(async function (ctx) { return [', '] })'],
+const forms: Readonly<Record<Snippet['form'], Form>> = {
+  body: { around: ['(async function (ctx) {', '})'], otherwise: ['[async function (ctx) {', '}]'] },
+  expression: {
+    around: ['(async function (ctx) { return Boolean((', ')) })'],
+    otherwise: ['(async function (ctx) { return [', '] })'],
+  },
 };
 
-const Code = z.object({ code: z.string() });
-const Branches = z.object({
-  branches: z.array(z.object({ conditions: z.array(z.object({ operator: Operator, leftValue: z.unknown() })) })),
-});
-
-function snippetsOf(kind: string, config: unknown): Snippet[] {
-  if (kind === 'javascript') {
-    const { data } = Code.safeParse(config);
-    return data ? [{ path: ['code'], text: data.code, form: functionBody }] : [];
-  }
-  if (kind !== 'condition') return [];
-  const branches = Branches.safeParse(config).data?.branches ?? [];
-  return branches.flatMap(({ conditions }, branch) =>
-    conditions.flatMap(({ operator, leftValue }, at) => {
-      // A template is replaced before the expression is compiled.
-      if (operator !== 'expression' || typeof leftValue !== 'string' || findTemplate(leftValue)) return [];
-      return [{ path: ['branches', branch, 'conditions', at, 'leftValue'], text: leftValue, form: expression }];
-    }),
-  );
-}
-
 /** `line 2, column 9: Unexpected token ';'`, by the lines of the text itself. */
-function faultOf({ text, form: { around, otherwise } }: Snippet): string | undefined {
+function faultOf({ text, form }: Snippet): string | undefined {
+  const { around, otherwise } = forms[form];
   const lines = text.split(lineBreak);
   const end = `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
   const fault = compileFault(text, around);

@@ -18,6 +18,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['ops/bench/environment.ts', ['start', 'condition'], 'a graph'],
   ['ops/sample.ts', ['start', 'javascript', 'condition', 'delay', 'end'], 'a graph'],
   ['shared/tenants.ts', ['end'], 'a method'],
+  ['workers/outbound/own-places.ts', ['http'], 'a group of settings'],
   ['workers/sandbox/isolates.ts', ['start'], 'a function in the isolate'],
 ];
 
