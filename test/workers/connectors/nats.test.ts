@@ -120,7 +120,7 @@ describe.skipIf(found.path === null)('nats', () => {
     await Promise.all(Array.from({ length: 50 }, () => datasource.execute(query)));
     await server.kill9();
 
-    await expect(datasource.execute(query)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+    await expect(datasource.execute(query)).rejects.toMatchObject({ code: expect.stringMatching(/^UPSTREAM_/) });
 
     await server.restart();
     expect(await datasource.execute(query)).toMatchObject({ affectedRows: 1 });
