@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { startPostgres } from '#ops/embedded/postgres.ts';
 import { migrateAll } from '#ops/migrate-all.ts';
 import { runSample } from '#ops/sample.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
@@ -11,22 +8,13 @@ import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { testLogger, testSecurity } from '#test/support/environment.ts';
+import { startOwnPostgres } from '#test/support/own-postgres.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
 test('processes that start before Postgres wait for it, and outlive its restarts', async () => {
   await using resources = new AsyncDisposableStack();
-  const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-restarts-')), (path) =>
-    rm(path, { recursive: true, force: true }),
-  );
-  const postgres = resources.use(
-    await startPostgres({
-      dir: join(dir, 'postgres'),
-      database: 'gantry',
-      log: join(dir, 'log'),
-      settings: { fsync: 'off' },
-    }),
-  );
+  const { postgres, dir } = resources.use(await startOwnPostgres());
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = {

@@ -1,15 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
-import { startPostgres } from '#ops/embedded/postgres.ts';
 import { migrateAll } from '#ops/migrate-all.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { testLogger } from '#test/support/environment.ts';
+import { startOwnPostgres } from '#test/support/own-postgres.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startSmallApi } from '#test/support/small-api.ts';
 
@@ -37,17 +34,7 @@ const routes = [
 
 test('answers 503 while Postgres is unreachable, and serves requests once it is back', async () => {
   await using resources = new AsyncDisposableStack();
-  const dir = resources.adopt(await mkdtemp(join(tmpdir(), 'gantry-away-')), (path) =>
-    rm(path, { recursive: true, force: true }),
-  );
-  const postgres = resources.use(
-    await startPostgres({
-      dir: join(dir, 'postgres'),
-      database: 'gantry',
-      log: join(dir, 'log'),
-      settings: { fsync: 'off' },
-    }),
-  );
+  const { postgres } = resources.use(await startOwnPostgres());
   const config = readConfig({ NODE_ENV: 'test', DATABASE_URL: postgres.url });
   await using backplane = await createBackplane(config.backplane, testLogger);
   await migrateAll(config, backplane, testLogger);
