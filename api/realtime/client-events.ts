@@ -6,7 +6,7 @@ import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
 import { findJoinable, type Grant, joinDenied, requireGrant } from './join.ts';
 import { rooms } from './rooms.ts';
-import { type ClientSocket, sendTo } from './socket.ts';
+import { type ClientSocket, type JoinedRoom, sendTo } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 
 export interface EventContext extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger'> {
@@ -57,14 +57,16 @@ async function joinRun(
   { instanceID, lastSeq }: z.output<typeof RunJoin>,
 ): Promise<Joined> {
   await stillSignedIn(socket, context);
-  const { grant, status, seq } = await findJoinable(context, socket.data.userID, instanceID);
+  const { grant, version, status, seq } = await findJoinable(context, socket.data.userID, instanceID);
   requirePlace(socket, instanceID);
   return {
     answer: { instanceID, status, seq },
     begin() {
       // No event would ever come after the end of the run.
       const after = Math.min(lastSeq, seq);
-      enter(socket, rooms.run(instanceID), grant, () => context.watch.watch(instanceID, after, sendTo(socket)));
+      enter(socket, rooms.run(instanceID), { grant, version }, () =>
+        context.watch.watch(instanceID, after, sendTo(socket)),
+      );
     },
   };
 }
@@ -74,13 +76,13 @@ async function joinRoom(socket: ClientSocket, context: EventContext, room: strin
   if (!tenantID) throw joinDenied();
   await stillSignedIn(socket, context);
   const grant: Grant = { tenantID };
-  await requireGrant(context, socket.data.userID, grant);
+  const version = await requireGrant(context, socket.data.userID, grant);
   const name = rooms.tenant(tenantID);
   requirePlace(socket, name);
   return {
     answer: { room: name },
     begin() {
-      enter(socket, name, grant, () => {
+      enter(socket, name, { grant, version }, () => {
         void socket.join(name);
         return () => void socket.leave(name);
       });
@@ -101,10 +103,15 @@ export async function stillSignedIn(
   await authenticator.identifyToken(socket.handshake.auth.token);
 }
 
-function enter(socket: ClientSocket, room: string, grant: Grant, begin: () => () => void): void {
+function enter(
+  socket: ClientSocket,
+  room: string,
+  checked: Pick<JoinedRoom, 'grant' | 'version'>,
+  begin: () => () => void,
+): void {
   if (!socket.connected) return;
   leave(socket, room);
-  socket.data.rooms.set(room, { grant, leave: begin() });
+  socket.data.rooms.set(room, { ...checked, leave: begin() });
 }
 
 function requirePlace(socket: ClientSocket, room: string): void {

@@ -4,9 +4,9 @@ import { toAppError } from '#shared/errors.ts';
 import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
-import { attachClientEvents, leave, stillSignedIn } from './client-events.ts';
-import { requireGrant } from './join.ts';
-import type { ClientSocket, SocketServer } from './socket.ts';
+import { attachClientEvents } from './client-events.ts';
+import { recheck, startRechecks } from './recheck.ts';
+import type { SocketServer } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 
 interface Dependencies {
@@ -15,8 +15,6 @@ interface Dependencies {
   watch: RunWatch;
 }
 
-/** Longest time that a socket stays in a room after its user has lost the permission. */
-const RECHECK_MS = 10_000;
 const maxBytes = 64 * 1024;
 
 /** Socket.IO on the API's own server. Sends what `watch` delivers to sockets that may receive it; keeps no state of runs. */
@@ -45,15 +43,7 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
   io.on('connection', (socket) => attachClientEvents(socket, { ...context, watch }));
   io.on(RUN_BROADCAST, (broadcast) => watch.receive(broadcast));
 
-  let isChecking = false;
-  async function recheckAll(): Promise<void> {
-    if (isChecking) return;
-    isChecking = true;
-    await Promise.all([...io.of('/').sockets.values()].map((socket) => recheck(socket, context))).finally(() => {
-      isChecking = false;
-    });
-  }
-  const timer = setInterval(() => void recheckAll(), RECHECK_MS).unref();
+  const rechecks = startRechecks(() => io.of('/').sockets.values(), context);
   // The next round would find out too; but a removed user should not see another event.
   const unsubscribe = backplane.messages.subscribe(ACCESS_CHANNEL, (message) => {
     const userID = AccessSignal.safeParse(message).data?.userID;
@@ -62,7 +52,7 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
 
   return {
     async [Symbol.asyncDispose]() {
-      clearInterval(timer);
+      rechecks[Symbol.dispose]();
       unsubscribe();
       // Not `io.close()`: that closes the HTTP server, which has another owner, and the sockets of other processes.
       io.local.disconnectSockets(true);
@@ -71,34 +61,4 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
       logger.debug('gateway closed');
     },
   };
-}
-
-/**
- * Re-checks every socket. A user who is no longer signed in is disconnected. The connection of a user who has left a tenant is
- * closed: the client reconnects by itself and joins the rooms it still may. A socket leaves a room that it may no longer be in.
- * While the check fails, sockets stay.
- */
-async function recheck(socket: ClientSocket, context: ApiContext): Promise<void> {
-  if (await isRefused(stillSignedIn(socket, context))) {
-    socket.disconnect(true);
-    return;
-  }
-  const tenants = new Set([...socket.data.rooms.values()].map(({ grant }) => grant.tenantID));
-  for (const tenantID of tenants)
-    if (await isRefused(requireGrant(context, socket.data.userID, { tenantID }))) {
-      socket.conn.close();
-      return;
-    }
-  for (const [room, { grant }] of socket.data.rooms) {
-    if (await isRefused(requireGrant(context, socket.data.userID, grant))) leave(socket, room);
-  }
-}
-
-async function isRefused(check: Promise<void>): Promise<boolean> {
-  try {
-    await check;
-    return false;
-  } catch (error) {
-    return toAppError(error).status < 500;
-  }
 }

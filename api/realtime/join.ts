@@ -13,6 +13,8 @@ export interface Grant {
 
 export interface JoinableRun {
   grant: Grant;
+  /** Of the tenant's rules by which the grant was checked. */
+  version: number;
   status: RunStatus;
   seq: number;
 }
@@ -32,22 +34,24 @@ export async function findJoinable(context: Asking, userID: string, instanceID: 
   const isOwn = run.caller.type === 'user' && run.caller.id === userID;
   const permissions: Permission[] = isOwn ? ['workflow.read', 'workflow.execute'] : ['workflow.read'];
   const grant: Grant = { tenantID: run.tenantID, access: { permissions, object } };
-  await requireGrant(context, userID, grant);
-  return { grant, status: run.status, seq: run.seq };
+  const version = await requireGrant(context, userID, grant);
+  return { grant, version, status: run.status, seq: run.seq };
 }
 
+/** Answers with the version of the tenant's rules by which the user has the grant. */
 export async function requireGrant(
   { authenticator, policy }: Omit<Asking, 'orm'>,
   userID: string,
   { tenantID, access }: Grant,
-): Promise<void> {
+): Promise<number> {
   const membership = await authenticator.findMembership(userID, tenantID);
   if (!membership) throw joinDenied();
-  if (!access) return;
-  const asker = { tenantID, version: membership.policyVersion, subjects: [userID] };
+  const version = membership.policyVersion;
+  if (!access) return version;
+  const asker = { tenantID, version, subjects: [userID] };
   for (const permission of access.permissions) {
     const [, action] = splitPermission(permission);
-    if (await policy.can({ ...asker, object: access.object, action })) return;
+    if (await policy.can({ ...asker, object: access.object, action })) return version;
   }
   throw joinDenied();
 }

@@ -10,8 +10,15 @@ type Interserver = { [RUN_BROADCAST]: (broadcast: RunBroadcast) => void };
 
 interface SocketState {
   userID: string;
-  /** By room: the right that the socket needs to stay, and the function by which it leaves. */
-  rooms: Map<string, { grant: Grant; leave(): void }>;
+  rooms: Map<string, JoinedRoom>;
+}
+
+export interface JoinedRoom {
+  /** The right that the socket needs to stay. */
+  readonly grant: Grant;
+  /** Of the tenant's rules by which the grant was checked last. */
+  version: number;
+  leave(): void;
 }
 
 export type SocketServer = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;

@@ -117,6 +117,19 @@ export async function readActingVersion(pool: Pool, tenantID: string, caller: Ca
   return rows[0]?.version ?? null;
 }
 
+/** The versions of tenants' rules; a tenant that is gone or being deleted has none. */
+export async function readPolicyVersions(
+  pool: Pool,
+  tenantIDs: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await pool.query<{ id: string; version: number }>({
+    name: 'policy_versions',
+    text: VERSIONS,
+    values: [tenantIDs],
+  });
+  return new Map(rows.map(({ id, version }) => [id, version]));
+}
+
 interface MembershipRow {
   role: Membership['role'] | null;
   policyVersion: number | null;
@@ -149,6 +162,9 @@ left join app_user u on u.id = q.user_id and not u.is_disabled
 left join membership m on m.user_id = u.id and m.tenant_id = q.tenant_id
 left join tenant t on t.id = m.tenant_id and t.deleting_at is null
 order by q.n`;
+
+const VERSIONS = `
+select id, policy_version as version from tenant where id = any($1::uuid[]) and deleting_at is null`;
 
 const KEYS = `
 select q.n, k.id as "keyID", k.tenant_id as "tenantID", k.hash, coalesce(k.expires_at <= now(), false) as "isExpired",

@@ -255,6 +255,39 @@ test('disconnects a blocked user, and removes a user who left a tenant from the 
   await expect(cluster.socket(blocked)).rejects.toThrow();
 });
 
+test('a change of roles takes an open socket out of a room within 2 s, and out of no other', async () => {
+  const graph = chain({ wait: { type: 'delay', delayMinutes: 5 } });
+  const [shown, hidden] = [
+    await aWorkflow(cluster, { tenant, ...graph }),
+    await aWorkflow(cluster, { tenant, ...graph }),
+  ];
+  const reader = await aMember(cluster, { tenant, rules: [{ object: `workflow:${shown.id}`, action: 'read' }] });
+  const role = `role:${newID()}`;
+  const em = () => tenantEntityManager(cluster.context.orm.em, tenant.id);
+  await changeRules(em(), tenant.id, {
+    add: [
+      { subject: reader.id, role },
+      { subject: role, object: `workflow:${hidden.id}`, action: 'read' },
+    ],
+  });
+  await using socket = await cluster.socket(reader);
+  const runs: string[] = [];
+  for (const { id } of [hidden, shown]) {
+    const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+    expect(await socket.ask('workflow_run_join', { instanceID })).toMatchObject({ success: true });
+    runs.push(instanceID);
+  }
+
+  await changeRules(em(), tenant.id, { remove: [{ subject: reader.id, role }] });
+  await sleep(2_000);
+  for (const instanceID of runs) await api().delete(`T/workflows/instances/${instanceID}/stop`);
+  await eventually(() => expect(endOf(socket)).toBeDefined());
+  await sleep(1_200);
+
+  const ends = socket.messages.filter(({ event }) => event === 'workflow_status_update');
+  expect(ends.map(({ payload }) => payload.instanceID)).toEqual([runs[1]]);
+});
+
 const api = () => cluster.as(tenant.creator).in(tenant);
 
 function endOf({ messages }: TestSocket): SocketMessage | undefined {

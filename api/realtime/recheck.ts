@@ -1,0 +1,102 @@
+import { readPolicyVersions } from '#shared/db/standing.ts';
+import { toAppError } from '#shared/errors.ts';
+import type { ApiContext } from '../context.ts';
+import { leave, stillSignedIn } from './client-events.ts';
+import { requireGrant } from './join.ts';
+import type { ClientSocket } from './socket.ts';
+
+/** Longest time that a socket stays after its user was blocked or removed, if the signal of it was lost. */
+const ALL_MS = 10_000;
+/** Longest time, but for the check itself, that a socket stays in a room after a change of rules took the permission. */
+const CHANGED_MS = 1_000;
+
+/** Re-checks the sockets of this process: all of them now and then, and those of a tenant soon after its rules have changed. */
+export function startRechecks(sockets: () => Iterable<ClientSocket>, context: ApiContext): Disposable {
+  const rounds = [
+    every(ALL_MS, () => Promise.all([...sockets()].map((socket) => recheck(socket, context)))),
+    every(CHANGED_MS, () => recheckChanged([...sockets()], context)),
+  ];
+
+  function every(ms: number, round: () => Promise<unknown>): NodeJS.Timeout {
+    let isBusy = false;
+    return setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      round()
+        .catch((error) => context.logger.warn({ err: error }, 'sockets not re-checked; the next round will'))
+        .finally(() => {
+          isBusy = false;
+        });
+    }, ms).unref();
+  }
+
+  return {
+    [Symbol.dispose]() {
+      for (const timer of rounds) clearInterval(timer);
+    },
+  };
+}
+
+/**
+ * Re-checks a socket. A user who is no longer signed in is disconnected. The connection of a user who has left a tenant is
+ * closed: the client reconnects by itself and joins the rooms it still may. A socket leaves a room that it may no longer be in.
+ * While the check fails, sockets stay.
+ */
+export async function recheck(socket: ClientSocket, context: ApiContext): Promise<void> {
+  if (await isRefused(stillSignedIn(socket, context))) {
+    socket.disconnect(true);
+    return;
+  }
+  const tenants = new Set([...socket.data.rooms.values()].map(({ grant }) => grant.tenantID));
+  for (const tenantID of tenants) if (await hasLeft(socket, tenantID, context)) return;
+  await recheckRooms(socket, [...socket.data.rooms.keys()], context);
+}
+
+/** Compares versions instead of rules: one query of a few tenants, as long as no rule changes. */
+async function recheckChanged(sockets: readonly ClientSocket[], context: ApiContext): Promise<void> {
+  const tenants = new Set(sockets.flatMap(({ data }) => [...data.rooms.values()].map(({ grant }) => grant.tenantID)));
+  if (tenants.size === 0) return;
+  const versions = await readPolicyVersions(context.pool, [...tenants]);
+  const rechecks = sockets.map(async (socket) => {
+    const rooms = [...socket.data.rooms].filter(([, { grant, version }]) => versions.get(grant.tenantID) !== version);
+    for (const tenantID of new Set(rooms.map(([, { grant }]) => grant.tenantID)))
+      if (await hasLeft(socket, tenantID, context)) return;
+    await recheckRooms(
+      socket,
+      rooms.map(([room]) => room),
+      context,
+    );
+  });
+  await Promise.all(rechecks);
+}
+
+/** Closes the connection if the user is no longer a member. */
+async function hasLeft(socket: ClientSocket, tenantID: string, context: ApiContext): Promise<boolean> {
+  if (!(await isRefused(requireGrant(context, socket.data.userID, { tenantID })))) return false;
+  socket.conn.close();
+  return true;
+}
+
+async function recheckRooms(socket: ClientSocket, rooms: readonly string[], context: ApiContext): Promise<void> {
+  for (const room of rooms) {
+    const joined = socket.data.rooms.get(room);
+    if (!joined) continue;
+    const check = requireGrant(context, socket.data.userID, joined.grant);
+    const isLost = await isRefused(
+      check.then((version) => {
+        joined.version = version;
+      }),
+    );
+    // Left and joined again meanwhile: that join was checked on its own.
+    if (isLost && socket.data.rooms.get(room) === joined) leave(socket, room);
+  }
+}
+
+async function isRefused(check: Promise<unknown>): Promise<boolean> {
+  try {
+    await check;
+    return false;
+  } catch (error) {
+    return toAppError(error).status < 500;
+  }
+}
