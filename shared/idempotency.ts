@@ -9,7 +9,9 @@ export interface IdempotencyClaim {
   key: string;
   requestHash: string;
   /** Called when the answer is that of an earlier request. */
-  onReplay?(): void;
+  onReplay(): void;
+  /** Called while an earlier request with the key is at work: resolves when it is time to ask again, rejects when it took too long. */
+  pause(): Promise<void>;
 }
 
 export interface StoredAnswer {
@@ -17,30 +19,42 @@ export interface StoredAnswer {
   response: JsonObject;
 }
 
+/** Stands for the answer while the work goes on; visible to other requests only if the work is outside of the transaction. */
+export const notYet: StoredAnswer = { status: 0, response: {} };
+
+/** What a claim found: a key that is now its own, a request with the key that is at work, or the answer of an earlier one. */
+export type Claimed = 'claimed' | 'underWay' | StoredAnswer;
+
 /**
- * Stores the key with its answer, or returns the answer that was stored with it earlier. Waits for a transaction that holds
- * the key; the same key with another request is a CONFLICT.
+ * Stores the key with its answer, or returns the answer that was stored with it earlier; the same key with another request is a
+ * CONFLICT. Never waits for a transaction that holds the key, because a waiting statement keeps its connection.
  */
 export async function claimKey(
   query: Query,
   tenantID: string,
   claim: IdempotencyClaim,
   answer: StoredAnswer,
-): Promise<StoredAnswer | null> {
+): Promise<Claimed> {
   const { principal, route, key, requestHash } = claim;
   const values = [tenantID, principal, route, key, requestHash, answer.status, JSON.stringify(answer.response)];
   const { rowCount } = await query(CLAIM, values);
-  if (rowCount === 1) return null;
+  if (rowCount === 1) return 'claimed';
   const { rows } = await query<StoredAnswer & { request_hash: string }>(READ, [tenantID, principal, route, key]);
   const earlier = rows[0];
-  if (!earlier)
-    throw new AppError('UNAVAILABLE', 'The earlier request with this Idempotency-Key has not finished', {
-      retryAfter: 1,
-    });
+  if (!earlier) return 'underWay';
   if (earlier.request_hash !== requestHash)
     throw new AppError('CONFLICT', 'This Idempotency-Key was used with a different request');
-  claim.onReplay?.();
+  if (earlier.status === notYet.status) return 'underWay';
   return { status: earlier.status, response: earlier.response };
+}
+
+/** Repeats an attempt that ends before its work while an earlier request with the key is at work. */
+export async function whenKeyIsFree<T>(claim: IdempotencyClaim, attempt: () => Promise<T | 'underWay'>): Promise<T> {
+  for (;;) {
+    const outcome = await attempt();
+    if (outcome !== 'underWay') return outcome;
+    await claim.pause();
+  }
 }
 
 /** Stores an answer that was not known when the key was claimed; in the same transaction. */
@@ -64,15 +78,18 @@ export async function forgetKey(
 
 const FORGET = `delete from idempotency where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
 
+// Held until the transaction ends, so that a second request learns at once that the first is at work.
 const CLAIM = `
+with turn as (select pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', $1::uuid, $2::uuid, $3::text, $4::text), 7265003)) as mine)
 insert into idempotency (tenant_id, principal, route, key, request_hash, status, response, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, now() + interval '24 hours')
+select $1::uuid, $2::uuid, $3, $4, $5, $6::int, $7::jsonb, now() + interval '24 hours' from turn where mine
 on conflict (tenant_id, principal, route, key) do update
   set request_hash = excluded.request_hash, status = excluded.status, response = excluded.response, expires_at = excluded.expires_at
   where idempotency.expires_at < now()`;
 
 const READ = `
-select request_hash, status, response from idempotency where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
+select request_hash, status, response from idempotency
+where tenant_id = $1 and principal = $2 and route = $3 and key = $4 and expires_at >= now()`;
 
 const STORE = `
 update idempotency set status = $5, response = $6 where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;

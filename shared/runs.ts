@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts';
 import { inTransaction, isRefusedStatement, type Pool } from './db/pool.ts';
 import { onClient } from './db/query.ts';
 import { READY_BY_ID } from './db/ready.ts';
-import { claimKey, type IdempotencyClaim } from './idempotency.ts';
+import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
 import { newID } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { Logger } from './logger.ts';
@@ -193,16 +193,19 @@ async function insertRuns(pool: Pool, runs: readonly NewRun[]): Promise<string[]
 
 /** Writes the key and the run in one transaction. A second request with the key waits for the first, then reads its answer. */
 async function insertOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Promise<string> {
-  return inTransaction(pool, async (client) => {
-    const id = newID();
-    const earlier = await claimKey(onClient(client), run.tenantID, claim, {
-      status: 200,
-      response: { instanceID: id },
-    });
-    if (earlier) return String(earlier.response.instanceID);
-    await client.query(INSERT, [JSON.stringify([toRow(run, id)])]);
-    return id;
-  });
+  const id = newID();
+  const own = { status: 200, response: { instanceID: id } };
+  const { response } = await whenKeyIsFree(claim, () =>
+    inTransaction(pool, async (client) => {
+      const claimed = await claimKey(onClient(client), run.tenantID, claim, own);
+      if (claimed !== 'claimed') return claimed;
+      await client.query(INSERT, [JSON.stringify([toRow(run, id)])]);
+      return own;
+    }),
+  );
+  const instanceID = String(response.instanceID);
+  if (instanceID !== id) claim.onReplay();
+  return instanceID;
 }
 
 /**

@@ -1,10 +1,19 @@
 import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
 import { AppError, type ErrorCode, reviveError, toWireError, WireError } from '#shared/errors.ts';
-import { claimKey, forgetKey, type IdempotencyClaim, type StoredAnswer, storeAnswer } from '#shared/idempotency.ts';
+import {
+  claimKey,
+  forgetKey,
+  type IdempotencyClaim,
+  notYet,
+  type StoredAnswer,
+  storeAnswer,
+  whenKeyIsFree,
+} from '#shared/idempotency.ts';
 import type { Route } from './route.ts';
 import { refuseTooDeep } from './validate.ts';
 
@@ -13,11 +22,13 @@ export const noTenant = '00000000-0000-0000-0000-000000000000';
 
 const maxKeyLength = 255;
 
+export const REPLAYED = 'idempotency-replayed';
+
 /** The claim of a request's `Idempotency-Key`; undefined without one, and on routes that do not honour it. */
 export function readClaim(
   route: Route,
   principal: string,
-  { request, response }: { request: Request; response: Response },
+  { request, response, keyWaits }: { request: Request; response: Response; keyWaits: KeyWaits },
 ): IdempotencyClaim | undefined {
   const key = request.get('idempotency-key');
   if (!route.idempotent || key === undefined) return undefined;
@@ -31,9 +42,61 @@ export function readClaim(
     principal,
     route: `${route.method} ${route.path}`,
     key,
-    requestHash: hash('sha256', `${request.originalUrl}\n${body}`, 'base64'),
-    onReplay: () => response.setHeader('idempotency-replayed', 'true'),
+    requestHash: hash('sha256', `${withoutWait(request.originalUrl)}\n${body}`, 'base64'),
+    onReplay: () => response.setHeader(REPLAYED, 'true'),
+    pause: keyWaits.begin(principal, response),
   };
+}
+
+/** A client that repeats a request may wait for its end for another time: that is the same request. */
+function withoutWait(url: string): string {
+  const [path, query] = url.split('?', 2);
+  const rest = query?.split('&').filter((field) => !/^wait(?:=|$)/.test(field));
+  return rest?.length ? `${path}?${rest.join('&')}` : String(path);
+}
+
+const MAX_WAIT_MS = 30_000;
+const MAX_WAITING = 20;
+
+/** Requests of this process that wait for an earlier one with the same key. */
+export interface KeyWaits {
+  begin(principal: string, response: Pick<Response, 'destroyed'>): () => Promise<void>;
+}
+
+/** Limits the wait in time, and in number for each principal: every waiting request asks Postgres twice a second. */
+export function createKeyWaits(maxWaitMs = MAX_WAIT_MS): KeyWaits {
+  const waiting = new Map<string, number>();
+
+  async function pause(principal: string, ms: number): Promise<void> {
+    const others = waiting.get(principal) ?? 0;
+    if (others >= MAX_WAITING) throw notFinished();
+    waiting.set(principal, others + 1);
+    await sleep(ms);
+    const left = (waiting.get(principal) ?? 1) - 1;
+    if (left > 0) waiting.set(principal, left);
+    else waiting.delete(principal);
+  }
+
+  return {
+    begin(principal, response) {
+      const end = performance.now() + maxWaitMs;
+      let ms = 25;
+      return async () => {
+        const left = end - performance.now();
+        if (left <= 0 || response.destroyed) throw notFinished();
+        await pause(principal, Math.min(ms, left));
+        ms = Math.min(ms * 2, 500);
+      };
+    },
+  };
+}
+
+function notFinished(): AppError {
+  return new AppError(
+    'UNAVAILABLE',
+    'The earlier request with this Idempotency-Key is still running, or its server process has ended; retry later',
+    { retryAfter: 5 },
+  );
 }
 
 /**
@@ -45,22 +108,26 @@ export async function answerOnce(
   { tenantID, claim }: { tenantID: string; claim: IdempotencyClaim | undefined },
   work: () => Promise<StoredAnswer>,
 ): Promise<StoredAnswer> {
-  return inEntityTransaction(em, async () => {
-    if (!claim) return work();
-    const query = onEntities(em);
-    // Also limits the waits for locks of the handler.
-    await query("set local lock_timeout = '10s'", []);
-    const earlier = await claimKey(query, tenantID, claim, notYet).catch(giveUp);
-    if (earlier) return earlier;
-    const answer = await work();
-    await em.flush();
-    await storeAnswer(query, tenantID, claim, answer);
-    return answer;
-  });
+  if (!claim) return inEntityTransaction(em, work);
+  let isReplay = false;
+  const outcome = await whenKeyIsFree(claim, () =>
+    inEntityTransaction(em, async () => {
+      const query = onEntities(em);
+      // Also limits the waits for locks of the handler.
+      await query("set local lock_timeout = '10s'", []);
+      const claimed = await claimKey(query, tenantID, claim, notYet);
+      if (claimed === 'underWay') return claimed;
+      isReplay = claimed !== 'claimed';
+      if (claimed !== 'claimed') return claimed;
+      const answer = await work();
+      await em.flush();
+      await storeAnswer(query, tenantID, claim, answer);
+      return answer;
+    }),
+  );
+  if (isReplay) claim.onReplay();
+  return outcome;
 }
-
-/** Visible to other requests only where the work is outside of the transaction. */
-const notYet: StoredAnswer = { status: 0, response: {} };
 
 /**
  * For work whose effect is outside of our database: the key is written first, so the work never begins twice. When nothing can
@@ -74,8 +141,8 @@ export async function answerAtMostOnce(
 ): Promise<StoredAnswer> {
   if (!claim) return work();
   const query = onPool(pool);
-  const earlier = await claimKey(query, tenantID, claim, notYet);
-  if (earlier) return replayed(earlier);
+  const claimed = await whenKeyIsFree(claim, () => claimKey(query, tenantID, claim, notYet));
+  if (claimed !== 'claimed') return replayed(claimed, claim);
   try {
     const answer = await work();
     await storeAnswer(query, tenantID, claim, keepable(answer));
@@ -101,16 +168,12 @@ function keepable(answer: StoredAnswer): StoredAnswer {
   return isKept ? answer : { status: NOT_KEPT, response: {} };
 }
 
-function replayed(earlier: StoredAnswer): StoredAnswer {
-  const { status, response } = earlier;
-  if (status === notYet.status)
-    throw new AppError(
-      'UNAVAILABLE',
-      'The earlier request with this Idempotency-Key is still running, or its server process has ended; retry later',
-      { retryAfter: 5 },
-    );
-  if (status < 400) return earlier;
-  if (response.error !== undefined) throw reviveError(WireError.parse(response.error));
+function replayed({ status, response }: StoredAnswer, claim: IdempotencyClaim): StoredAnswer {
+  if (status < 400 || response.error !== undefined) {
+    claim.onReplay();
+    if (status < 400) return { status, response };
+    throw reviveError(WireError.parse(response.error));
+  }
   if (status === NOT_KEPT)
     throw new AppError('CONFLICT', 'The earlier request with this Idempotency-Key is done; its answer was not kept');
   throw new AppError(
@@ -162,12 +225,3 @@ const reasonsBeforeWork: ReadonlySet<unknown> = new Set([
   'refused',
   'not-allowed',
 ]);
-
-function giveUp(error: unknown): never {
-  const isTimeout = error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE;
-  if (!isTimeout) throw error;
-  const message = 'The earlier request with this Idempotency-Key has not finished';
-  throw new AppError('UNAVAILABLE', message, { cause: error, retryAfter: 5 });
-}
-
-const LOCK_NOT_AVAILABLE = '55P03';

@@ -15,7 +15,15 @@ import { createAuthorizer, denied } from './authorize.ts';
 import type { ReadBody } from './body.ts';
 import { describeUnknown, type Handling, openHandling, reportUnknown } from './handling.ts';
 import { ID } from './id.ts';
-import { answerAtMostOnce, answerOnce, noTenant, readClaim } from './idempotency.ts';
+import {
+  answerAtMostOnce,
+  answerOnce,
+  createKeyWaits,
+  type KeyWaits,
+  noTenant,
+  REPLAYED,
+  readClaim,
+} from './idempotency.ts';
 import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { asSpelled } from './spelling.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
@@ -25,6 +33,7 @@ import { validate } from './validate.ts';
 interface Exchange {
   context: ApiContext;
   readBody: ReadBody;
+  keyWaits: KeyWaits;
   request: Request;
   response: Response;
   handling: Handling;
@@ -40,11 +49,12 @@ export function mount(
   routes: readonly Route[],
   service: Pick<Exchange, 'context' | 'readBody'>,
 ): void {
+  const keyWaits = createKeyWaits();
   for (const route of routes)
     router[route.method](route.path, async (request, response) => {
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
       const handling = openHandling(request, response);
-      const answer = await serve(route, { ...service, request, response, handling });
+      const answer = await serve(route, { ...service, keyWaits, request, response, handling });
       if (!response.headersSent) response.status(answer.status).json({ success: true, ...answer.response });
     });
 }
@@ -186,27 +196,21 @@ interface Work {
 
 async function handle(
   route: Route,
-  { context, request, handling }: Exchange,
+  { context, request, response, handling }: Exchange,
   { input, tenantID, idempotency }: Work,
 ): Promise<StoredAnswer> {
-  const work = async () => {
-    // Drops fields that the schema does not declare; the schemas of answers describe JSON only.
-    const response = route.response.parse(await runHandler()) as JsonObject;
-    // A declared field called `unknownFields` wins over ours.
-    return { status: route.status ?? 200, response: { ...describeUnknown(handling.unknown), ...response } };
-  };
+  const work = async () => ({ status: route.status ?? 200, response: describe(await runHandler()) });
   const claimed = { tenantID, claim: idempotency };
   const answer = await runClaimed();
   if (!('complete' in route) || !route.complete) return answer;
-  const completed = await route.complete(answer.response, input, context);
-  const response = route.response.parse(completed) as JsonObject;
-  return { ...answer, response: { ...describeUnknown(handling.unknown), ...response } };
+  const completed = await route.complete(answer.response, input, context).catch(endReplay);
+  return { ...answer, response: describe(completed) };
 
   async function runHandler(): Promise<unknown> {
     try {
       return await route.handle(input, context);
     } catch (error) {
-      throw route.spellings ? asSpelled(error, route.spellings, fieldsOf(request)) : error;
+      return endReplay(route.spellings ? asSpelled(error, route.spellings, fieldsOf(request)) : error);
     }
   }
 
@@ -214,6 +218,19 @@ async function handle(
     if (route.idempotent === 'transaction') return answerOnce(input.em, claimed, work);
     if (route.idempotent === 'outside') return answerAtMostOnce(context.pool, claimed, work);
     return work();
+  }
+
+  /** Drops fields that the schema does not declare; a declared field called `unknownFields` wins over ours. */
+  function describe(answered: unknown): JsonObject {
+    // The schemas of answers describe JSON only.
+    const fields = route.response.parse(answered) as JsonObject;
+    return { ...describeUnknown(handling.unknown), ...fields };
+  }
+
+  /** An error after the answer of an earlier request was found is an answer of its own. */
+  function endReplay(error: unknown): never {
+    response.removeHeader(REPLAYED);
+    throw error;
   }
 }
 

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAsset } from '#api/db/assets.ts';
+import { createKeyWaits } from '#api/http/idempotency.ts';
 import { tenantRoute, userRoute } from '#api/http/route.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
@@ -51,12 +53,14 @@ const routes = [
     summary: 'Opens its own transaction',
     description: 'Opens its own transaction.',
     permission: 'workflow.create',
-    body: z.object({ n: z.number() }),
+    body: z.object({ n: z.number(), failing: z.boolean().optional() }),
     response: z.object({ instanceID: z.uuid() }),
     idempotent: 'handler',
-    async handle({ tenantID, caller, idempotency }, { runs }) {
+    async handle({ tenantID, caller, body, idempotency }, { runs }) {
       const run = { tenantID, workflowID: null, versionID: newID(), caller, input: {}, timeoutMs: 60_000 };
-      return runs.accept(run, idempotency);
+      const accepted = await runs.accept(run, idempotency);
+      if (body.failing) throw new AppError('UPSTREAM_FAILED', 'Not today');
+      return accepted;
     },
   }),
   tenantRoute({
@@ -152,6 +156,40 @@ describe('an Idempotency-Key', () => {
     expect(await count()).toBe(1);
   });
 
+  test('waits without a connection, so that other requests are served', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    beforeAnswer = () => promise;
+    const requests = Array.from({ length: 15 }, () => create('One', 'k1'));
+    await expect.poll(() => calls).toBe(1);
+    // The first request holds the lock on the rules of its tenant; these need none.
+    const others = Array.from({ length: 15 }, (_, n) =>
+      ada.send('POST', `${path}/workflows/${newID()}/touch`, undefined, { 'idempotency-key': `other-${n}` }),
+    );
+
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual(others.map(() => 200));
+    resolve();
+    expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(requests.map(() => 201));
+    expect(calls).toBe(1);
+  });
+
+  test('does not count `wait` of the query to the request', async () => {
+    const send = (query: string) => ada.send('POST', `${path}/runs${query}`, { n: 1 }, { 'idempotency-key': 'k1' });
+    const first = await send('?wait=5');
+
+    for (const query of ['', '?wait=10', '?wait'])
+      expect(await send(query)).toMatchObject({ status: 200, body: { instanceID: first.body.instanceID } });
+    expect((await send('?wait=5&fresh=true')).status).toBe(409);
+  });
+
+  test('marks no error of a request itself as a replay', async () => {
+    const send = () => ada.send('POST', `${path}/runs`, { n: 1, failing: true }, { 'idempotency-key': 'k1' });
+    for (const answer of [await send(), await send()]) {
+      expect(answer.status).toBe(502);
+      expect(answer.headers.get('idempotency-replayed')).toBeNull();
+    }
+    expect(await count('workflow_instance')).toBe(1);
+  });
+
   test('makes a second request wait for the answer of the first', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     beforeAnswer = () => promise;
@@ -236,20 +274,66 @@ describe('an Idempotency-Key', () => {
   describe('an Idempotency-Key for work outside of the database', () => {
     const send = (size = 1) => ada.send('POST', `${path}/outside`, { size }, { 'idempotency-key': 'k1' });
 
-    test('gives one effect and the same answer, also to a request that arrives during the work', async () => {
+    test('makes a second request wait for the answer of the first', async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       beforeAnswer = () => promise;
       const first = send();
       await expect.poll(() => calls).toBe(1);
-      const meanwhile = await send();
+      const meanwhile = [send(), send()];
+      await sleep(300);
       resolve();
-      const { body } = await first;
+      const [{ headers, body }, ...others] = await Promise.all([first, ...meanwhile]);
 
-      expect(meanwhile).toMatchObject({ status: 503, body: { error: { code: 'UNAVAILABLE' } } });
-      expect(meanwhile.headers.get('retry-after')).toBe('5');
-      expect((await send()).body).toEqual(body);
-      expect((await send()).headers.get('idempotency-replayed')).toBe('true');
+      expect(headers.get('idempotency-replayed')).toBeNull();
+      for (const other of others) {
+        expect(other).toMatchObject({ status: 200, body });
+        expect(other.headers.get('idempotency-replayed')).toBe('true');
+      }
       expect(calls).toBe(1);
+    });
+
+    test('lets a waiting request begin when the first had no effect', async () => {
+      const { promise, reject } = Promise.withResolvers<void>();
+      beforeAnswer = () => promise;
+      const first = send();
+      await expect.poll(() => calls).toBe(1);
+      const second = send();
+      beforeAnswer = async () => {};
+      reject(new AppError('RATE_LIMITED', 'No'));
+
+      expect((await first).status).toBe(429);
+      const { status, headers } = await second;
+      expect([status, headers.get('idempotency-replayed'), calls]).toEqual([200, null, 2]);
+    });
+
+    test('lets 20 requests of a principal wait, and tells the others to come back', async () => {
+      await send();
+      await api.context.pool.query('update idempotency set status = 0');
+      const ended: number[] = [];
+      const requests = Array.from({ length: 22 }, async () => {
+        const answer = await send();
+        ended.push(answer.status);
+        return answer;
+      });
+      await expect.poll(() => ended).toEqual([503, 503]);
+      await api.context.pool.query('update idempotency set status = 200');
+
+      const answers = await Promise.all(requests);
+      for (const { status, headers, body } of answers)
+        if (status === 503) {
+          expect(body).toMatchObject({ error: { code: 'UNAVAILABLE' } });
+          expect([headers.get('retry-after'), headers.get('idempotency-replayed')]).toEqual(['5', null]);
+        }
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
+      expect(calls).toBe(1);
+    });
+
+    test('waits no longer than its limit', async () => {
+      const pause = createKeyWaits(150).begin('a', { destroyed: false });
+      const pauses = async () => {
+        for (;;) await pause();
+      };
+      await expect(pauses()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     });
 
     test.each([
