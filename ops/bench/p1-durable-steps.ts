@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { newID } from '#shared/ids.ts';
-import { COMMIT } from '#workers/engine/commit.ts';
+import { COMMIT } from '#workers/engine/commit-sql.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
 import type { Row } from './row.ts';
 

@@ -1,309 +1,210 @@
 import type { WorkerConfig } from '#shared/config.ts';
+import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
-import { contextPatch, resolveConfig } from '#shared/workflow/arguments.ts';
-import { begin, type GraphNode, isFinished, settle } from '#shared/workflow/graph.ts';
+import { resolveConfig } from '#shared/workflow/arguments.ts';
+import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
 import type { WaitRow } from './facts.ts';
-import { failRun, finishRun } from './finish.ts';
-import type { HeldRun, Waiting } from './held-run.ts';
 import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
 import { outputText } from './outputs.ts';
-import { type ParkDependencies, parkNode } from './park.ts';
-import { type Restored, recordEnd } from './restore.ts';
+import { parkNode } from './park.ts';
+import type { Restored } from './restore.ts';
 import type { Rights } from './rights.ts';
+import type { Run, Wait } from './run.ts';
 import { createTask } from './task.ts';
 
 /** A held run yields after this much if other runs wait. */
 const QUANTUM = { ms: 1000, nodes: 200 };
+/** When a question that is not over yet by the database's clock is looked at again. */
+const LATER_MS = 500;
 
+/** What the functions below need of the process. They execute ready nodes and fill the run's step; the committer writes it. */
 export interface Advance {
-  /** Begins a run without history. */
-  start(run: HeldRun): void;
-  /** Continues a run that was held before. */
-  resume(run: HeldRun, restored: Restored): void;
-  /** Continues the nodes of a held run whose waits are over, after its waits were read again. */
-  onWaits(run: HeldRun, waits: readonly WaitRow[]): void;
-  failRun(run: HeldRun, error: AppError, where: { nodeID: string | null; attempt: number | null }): void;
-}
-
-export interface AdvanceDependencies extends ParkDependencies {
+  pool: Pool;
   rights: Rights;
   /** Slots for nodes that run in this process; tenants take turns. */
   slots: Lane;
   nodes: NodeContext;
   config: WorkerConfig;
   logger: Logger;
-  submit(run: HeldRun): void;
+  submit(run: Run): void;
   shouldYield(): boolean;
-  /** Reads the run's waits and passes them to `onWaits`. */
-  reread(run: HeldRun): void;
+  /** Reads the run's waits and passes them to `applyWaits`. */
+  reread(run: Run): void;
 }
 
-/** Executes ready nodes, records outcomes, and takes the next nodes from the graph. Writes nothing: it fills the run's step. */
-export function createAdvance(dependencies: AdvanceDependencies): Advance {
-  const { slots, config, submit } = dependencies;
+/** Begins a run without history. */
+export function startRun(advance: Advance, run: Run): void {
+  for (const node of run.state.begin()) execute(advance, run, node);
+}
 
-  function execute(run: HeldRun, index: number, fact?: Fact): void {
-    const node = run.version.graph.nodes[index];
-    if (!node || isOver(run)) return;
-    run.running.add(index);
-    run.nodesRun += 1;
-    if (!fact) run.attempts.set(index, (run.attempts.get(index) ?? 0) + 1);
-    if (node.isDisabled) return skip(run, node);
-    if (slots.take(run.turn)) void attempt(run, node, fact);
-    else
-      void slots.wait(run.turn).then(() => {
-        if (!isOver(run)) return attempt(run, node, fact);
-        slots.leave(run.turn);
-      });
+/** Continues a run that was held before. */
+export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored): void {
+  for (const { node, wait, purpose } of waits)
+    run.resume(node, { kind: wait.kind, purpose, ms: wait.dueInMs }, () => onDue(advance, run, node));
+  launch(advance, run, ready);
+  for (const { node, wait } of waits) if (wait.fact) endWait(advance, run, node, wait.fact);
+  run.rest();
+  advance.submit(run);
+}
+
+/** Continues the nodes of a held run whose waits are over, after its waits were read again. */
+export function applyWaits(advance: Advance, run: Run, waits: readonly WaitRow[]): void {
+  if (run.isOver) return;
+  for (const { nodeID, fact } of waits) {
+    const node = run.nodeOf(nodeID);
+    if (fact && node) endWait(advance, run, node, fact);
   }
+  run.rest();
+  advance.submit(run);
+}
 
-  async function attempt(run: HeldRun, node: GraphNode, fact: Fact | undefined): Promise<void> {
-    const task = createTask(run, node, fact, dependencies.logger);
-    let resolved: unknown;
-    try {
-      resolved = resolveConfig(node, run.scope);
-      if (node.definition.clocked) task.startClock();
-      // A node that continues after its wait was checked before it parked.
-      const assets = fact ? [] : namedAssets(node.definition, resolved);
-      if (assets.length > 0) await checkAssets(dependencies.rights, run, { node, assets });
-      const result = await executorOf(node.definition)(task.with(resolved), dependencies.nodes);
-      if (isOver(run)) return;
-      if ('park' in result) await park(run, node, result);
-      else succeed(run, node, resolved, result);
-    } catch (error) {
-      if (!isOver(run)) failNode(run, node, resolved, task.explain(error));
-    } finally {
-      task.stopClock();
+function execute(advance: Advance, run: Run, node: GraphNode, fact?: Fact): void {
+  const { slots } = advance;
+  if (run.isOver) return;
+  run.start(node, { isContinued: fact !== undefined });
+  if (node.isDisabled) return skip(advance, run, node);
+  if (slots.take(run.turn)) void attempt(advance, run, node, fact);
+  else
+    void slots.wait(run.turn).then(() => {
+      if (!run.isOver) return attempt(advance, run, node, fact);
       slots.leave(run.turn);
-    }
-  }
-
-  function succeed(
-    run: HeldRun,
-    node: GraphNode,
-    resolved: unknown,
-    { output, exit }: { output: JsonObject; exit: string | null },
-  ): void {
-    if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
-      throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, {
-        retry: false,
-      });
-    const text = outputText(output, config.nodeOutputMaxBytes);
-    run.outputBytes += text.length;
-    if (run.outputBytes > config.runOutputMaxBytes)
-      throw new AppError(
-        'OUTPUT_TOO_LARGE',
-        `The outputs of this run are larger than the limit of ${config.runOutputMaxBytes} bytes together`,
-      );
-    const patch = contextPatch(node, resolved, output);
-    if (patch) Object.assign(run.scope, patch);
-    if (node.definition.ends) recordEnd(run, node.id, output);
-    record(run, node, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
-    continueRun(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
-  }
-
-  /** Passes through a disabled node: no output, and the usual exit of its kind. */
-  function skip(run: HeldRun, node: GraphNode): void {
-    const exit = usualExitOf(node.definition, node.config);
-    record(run, node, { status: 'SKIPPED', exit, payload: null });
-    continueRun(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
-  }
-
-  function failNode(run: HeldRun, node: GraphNode, resolved: unknown, error: AppError): void {
-    const policy = run.version.policies[node.index];
-    const failures = (run.failures.get(node.index) ?? 0) + 1;
-    run.failures.set(node.index, failures);
-    if (error.retry && failures <= retriesOf(policy)) {
-      const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
-      return retryLater(run, node, error, ms);
-    }
-    const connected = node.exits.has('error');
-    if (endsTheRun(policy?.errorHandling, connected)) {
-      record(run, node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
-      run.running.delete(node.index);
-      return fail(run, error, { nodeID: node.id, attempt: run.attempts.get(node.index) ?? 1 });
-    }
-    leaveByError(run, node, { resolved, error, exit: connected ? 'error' : usualExitOf(node.definition, node.config) });
-  }
-
-  function retryLater(run: HeldRun, node: GraphNode, error: AppError, ms: number): void {
-    const dueAt = new Date(Date.now() + ms).toISOString();
-    record(run, node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
-    wait(run, node, { kind: 'time', purpose: 'retry', ms });
-    continueRun(run, node.index, []);
-  }
-
-  /** Handles a failure: the run continues without the node's value. */
-  function leaveByError(
-    run: HeldRun,
-    node: GraphNode,
-    { resolved, error, exit }: { resolved: unknown; error: AppError; exit: string | null },
-  ): void {
-    const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
-    const patch = contextPatch(node, resolved, output);
-    if (patch) Object.assign(run.scope, patch);
-    record(run, node, { status: 'FAILED', exit, payload: JSON.stringify({ output, error: shownError(error) }) });
-    continueRun(run, node.index, settle(run.version.graph, run.progress, node.index, exit));
-  }
-
-  async function park(run: HeldRun, node: GraphNode, request: Park): Promise<void> {
-    const { event, waiting } = await parkNode(dependencies, run, node, request);
-    if (isOver(run)) return;
-    record(run, node, event);
-    wait(run, node, waiting);
-    continueRun(run, node.index, []);
-  }
-
-  function wait(run: HeldRun, node: GraphNode, spec: NewWait): void {
-    run.step.waits.push({ nodeID: node.id, iteration: 0, kind: spec.kind, ref: spec.ref ?? null, dueInMs: spec.ms });
-    trackWait(run, node.index, spec);
-  }
-
-  /** Sets a timer for a wait while the run is held; once the run is parked, the sweep ends the wait. */
-  function trackWait(run: HeldRun, index: number, { kind, purpose, ms }: NewWait): void {
-    const timer = ms === null ? null : setTimeout(() => onTimer(run, index), Math.min(Math.max(ms, 0), 2 ** 31 - 1));
-    run.waiting.set(index, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
-  }
-
-  function onTimer(run: HeldRun, index: number): void {
-    const waiting = run.waiting.get(index);
-    if (!waiting || isOver(run)) return;
-    if (waiting.kind !== 'time') {
-      // The time to answer is up. The database decides whether the answer came first, and its clock began with the commit.
-      waiting.timer = setTimeout(() => onTimer(run, index), LATER_MS);
-      return dependencies.reread(run);
-    }
-    run.step.release = 'hold';
-    endWait(run, index, { kind: 'time' });
-  }
-
-  /** Ends the wait of a node: a retry runs the node again, any other wait continues it with the fact. */
-  function endWait(run: HeldRun, index: number, fact: Fact): void {
-    const waiting = run.waiting.get(index);
-    const node = run.version.graph.nodes[index];
-    if (!waiting || !node) return;
-    if (waiting.timer) clearTimeout(waiting.timer);
-    run.waiting.delete(index);
-    run.ended.add(index);
-    if (waiting.purpose === 'park') return execute(run, index, fact);
-    deleteEndedWait(run, node);
-    launch(run, [index]);
-    submit(run);
-  }
-
-  /** Adds RUNNING events to the commit that makes the nodes ready, and starts the nodes when it is durable. */
-  function launch(run: HeldRun, indices: readonly number[]): void {
-    for (const index of indices) {
-      const node = run.version.graph.nodes[index];
-      if (!node) continue;
-      run.running.add(index);
-      if (!node.isDisabled)
-        run.step.events.push({
-          nodeID: node.id,
-          iteration: 0,
-          attempt: (run.attempts.get(index) ?? 0) + 1,
-          status: 'RUNNING',
-          exit: null,
-          payload: null,
-        });
-      run.step.next.push(() => execute(run, index));
-    }
-  }
-
-  function continueRun(run: HeldRun, settled: number, next: readonly number[]): void {
-    run.running.delete(settled);
-    if (next.length > 0) {
-      if (mustYield(run)) run.backlog.push(...next);
-      else launch(run, next);
-    }
-    if (run.running.size === 0) releaseIdle(run);
-    submit(run);
-  }
-
-  /** For a run of which no node runs: finishes it, yields, or parks it until a wait ends. */
-  function releaseIdle(run: HeldRun): void {
-    const { graph } = run.version;
-    if (run.backlog.length > 0) run.step.release = 'yield';
-    else if (run.waiting.size === 0 && isFinished(graph, run.progress)) finishRun(run);
-    else if (run.rereading === 0 && ![...run.waiting.values()].some(isShort)) run.step.release = 'park';
-  }
-
-  function mustYield(run: HeldRun): boolean {
-    if (run.backlog.length > 0) return true;
-    return dependencies.shouldYield() && (run.nodesRun >= QUANTUM.nodes || Date.now() - run.claimedAt >= QUANTUM.ms);
-  }
-
-  function fail(run: HeldRun, error: AppError, where: { nodeID: string | null; attempt: number | null }): void {
-    failRun(run, error, where);
-    submit(run);
-  }
-
-  return {
-    failRun: fail,
-    start(run) {
-      for (const index of begin(run.version.graph, run.progress)) execute(run, index);
-    },
-    resume(run, { ready, waits }) {
-      for (const { index, wait: row, retry } of waits)
-        trackWait(run, index, { kind: row.kind, purpose: retry ? 'retry' : 'park', ms: row.dueInMs });
-      launch(run, ready);
-      for (const { index, wait: row } of waits) if (row.fact) endWait(run, index, row.fact);
-      if (run.running.size === 0) releaseIdle(run);
-      submit(run);
-    },
-    onWaits(run, waits) {
-      if (isOver(run)) return;
-      for (const { nodeID, fact } of waits) {
-        const index = run.version.graph.indexOf.get(nodeID);
-        if (!fact || index === undefined || !run.waiting.has(index)) continue;
-        run.step.release = 'hold';
-        endWait(run, index, fact);
-      }
-      if (run.running.size > 0) return;
-      releaseIdle(run);
-      submit(run);
-    },
-  };
+    });
 }
 
-/** A wait that begins; `ms` from now, null without an end. */
-type NewWait = Pick<Waiting, 'kind' | 'purpose'> & { ms: number | null; ref?: string };
-
-/** Whether later outcomes are dropped: the run has left, is leaving, or has ended. */
-function isOver(run: HeldRun): boolean {
-  return run.left !== null || run.leaving || run.abort.signal.aborted || run.step.end !== null;
+async function attempt(advance: Advance, run: Run, node: GraphNode, fact: Fact | undefined): Promise<void> {
+  const task = createTask(run, node, fact, advance.logger);
+  let resolved: unknown;
+  try {
+    resolved = resolveConfig(node, run.state.scope);
+    if (node.definition.clocked) task.startClock();
+    // A node that continues after its wait was checked before it parked.
+    const assets = fact ? [] : namedAssets(node.definition, resolved);
+    if (assets.length > 0) await checkAssets(advance.rights, run, { node, assets });
+    const result = await executorOf(node.definition)(task.with(resolved), advance.nodes);
+    if (run.isOver) return;
+    if ('park' in result) await park(advance, run, node, result);
+    else succeed(advance, run, node, { resolved, ...result });
+  } catch (error) {
+    if (!run.isOver) failNode(advance, run, node, { resolved, error: task.explain(error) });
+  } finally {
+    task.stopClock();
+    advance.slots.leave(run.turn);
+  }
 }
 
-function record(
-  run: HeldRun,
-  node: GraphNode,
-  event: { status: 'SUCCESS' | 'FAILED' | 'SKIPPED' | 'SUSPENDED'; exit: string | null; payload: string | null },
-): void {
-  deleteEndedWait(run, node);
-  run.step.events.push({ nodeID: node.id, iteration: 0, attempt: run.attempts.get(node.index) ?? 1, ...event });
+interface Success {
+  resolved: unknown;
+  output: JsonObject;
+  exit: string | null;
 }
 
-/** Deletes the ended wait of a node with the step that records what came of it. The same step may hold a wait not yet written. */
-function deleteEndedWait(run: HeldRun, node: GraphNode): void {
-  if (!run.ended.delete(node.index)) return;
-  run.step.waits = run.step.waits.filter(({ nodeID }) => nodeID !== node.id);
-  run.step.resolved.push(node.id);
+function succeed(advance: Advance, run: Run, node: GraphNode, { resolved, output, exit }: Success): void {
+  const { config } = advance;
+  if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
+    throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
+  const text = outputText(output, config.nodeOutputMaxBytes);
+  if (run.state.countOutput(text.length) > config.runOutputMaxBytes)
+    throw new AppError(
+      'OUTPUT_TOO_LARGE',
+      `The outputs of this run are larger than the limit of ${config.runOutputMaxBytes} bytes together`,
+    );
+  run.state.keep(node, resolved, output);
+  run.record(node, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
+  proceed(advance, run, run.state.settle(node, exit));
 }
 
-/** When a question that is not over yet by the database's clock is looked at again. */
-const LATER_MS = 500;
+/** Passes through a disabled node: no output, and the usual exit of its kind. */
+function skip(advance: Advance, run: Run, node: GraphNode): void {
+  const exit = usualExitOf(node.definition, node.config);
+  run.record(node, { status: 'SKIPPED', exit, payload: null });
+  proceed(advance, run, run.state.settle(node, exit));
+}
 
-/** A run does not park for delays up to this: parking and claiming again would cost more. */
-const SHORT_MS = 2000;
+interface Failure {
+  resolved: unknown;
+  error: AppError;
+}
 
-function isShort({ kind, dueAt }: { kind: string; dueAt: number | null }): boolean {
-  return kind === 'time' && dueAt !== null && dueAt - Date.now() <= SHORT_MS;
+function failNode(advance: Advance, run: Run, node: GraphNode, { resolved, error }: Failure): void {
+  const policy = run.version.policies[node.index];
+  const failures = run.state.countFailure(node);
+  if (error.retry && failures <= retriesOf(policy)) {
+    const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
+    return retryLater(advance, run, node, { error, ms });
+  }
+  const connected = node.exits.has('error');
+  if (endsTheRun(policy?.errorHandling, connected)) {
+    run.record(node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
+    run.fail(error, { nodeID: node.id, attempt: run.attemptOf(node) });
+    return advance.submit(run);
+  }
+  // The run continues without the node's value.
+  const exit = connected ? 'error' : usualExitOf(node.definition, node.config);
+  const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
+  run.state.keep(node, resolved, output);
+  run.record(node, { status: 'FAILED', exit, payload: JSON.stringify({ output, error: shownError(error) }) });
+  proceed(advance, run, run.state.settle(node, exit));
+}
+
+function retryLater(advance: Advance, run: Run, node: GraphNode, { error, ms }: { error: AppError; ms: number }): void {
+  const dueAt = new Date(Date.now() + ms).toISOString();
+  run.record(node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
+  wait(advance, run, node, { kind: 'time', purpose: 'retry', ms });
+}
+
+async function park(advance: Advance, run: Run, node: GraphNode, request: Park): Promise<void> {
+  const parked = await parkNode(advance.pool, run, node, request);
+  if (run.isOver) return;
+  run.record(node, parked.event);
+  wait(advance, run, node, parked.wait);
+}
+
+function wait(advance: Advance, run: Run, node: GraphNode, spec: Wait): void {
+  run.wait(node, spec, () => onDue(advance, run, node));
+  proceed(advance, run, []);
+}
+
+/** The time of a wait has come while the run is held. */
+function onDue(advance: Advance, run: Run, node: GraphNode): void {
+  const waiting = run.waitOf(node);
+  if (!waiting || run.isOver) return;
+  if (waiting.kind === 'time') return endWait(advance, run, node, { kind: 'time' });
+  // The time to answer is up. The database decides whether the answer came first, and its clock began with the commit.
+  run.askAgain(node, LATER_MS, () => onDue(advance, run, node));
+  advance.reread(run);
+}
+
+/** Ends the wait of a node: a retry runs the node again, any other wait continues it with the fact. */
+function endWait(advance: Advance, run: Run, node: GraphNode, fact: Fact): void {
+  const purpose = run.resolve(node);
+  if (purpose === 'park') execute(advance, run, node, fact);
+  if (purpose !== 'retry') return;
+  launch(advance, run, [node]);
+  advance.submit(run);
+}
+
+/** Adds the start of nodes to the commit that makes them ready; they start when it is durable. */
+function launch(advance: Advance, run: Run, nodes: readonly GraphNode[]): void {
+  for (const node of nodes) run.launch(node, () => execute(advance, run, node));
+}
+
+/** Goes on after a node: starts what it made ready, or leaves that to the next holder. */
+function proceed(advance: Advance, run: Run, next: readonly GraphNode[]): void {
+  if (next.length > 0 && mustYield(advance, run)) run.postpone(next);
+  else launch(advance, run, next);
+  run.rest();
+  advance.submit(run);
+}
+
+function mustYield({ shouldYield }: Advance, run: Run): boolean {
+  if (run.hasBacklog) return true;
+  return shouldYield() && (run.nodesRun >= QUANTUM.nodes || Date.now() - run.claimedAt >= QUANTUM.ms);
 }

@@ -7,16 +7,16 @@ import type { Publisher } from '#shared/realtime/publish.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { NodeContext } from '../nodes/executor.ts';
-import { createAdvance } from './advance.ts';
+import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
 import { createAloneLock } from './alone-lock.ts';
 import { type ClaimedRow, createClaim } from './claim.ts';
 import { type Committed, createCommitter } from './commit.ts';
 import { readWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
-import { createHeldRun, emptyStep, type HeldRun, hasWork } from './held-run.ts';
 import type { HeldRow } from './lease.ts';
 import { restore } from './restore.ts';
 import type { Rights } from './rights.ts';
+import { type Leaving, Run } from './run.ts';
 import { createVersions } from './versions.ts';
 
 export interface Engine {
@@ -32,7 +32,7 @@ export interface Engine {
   drain(): Promise<void>;
   /** Drops all runs, after the lease was lost. */
   abandon(): void;
-  readonly held: ReadonlyMap<string, HeldRun>;
+  readonly held: ReadonlyMap<string, Run>;
   readonly stats: { statements: number; steps: number; readonly slotsUsed: number };
 }
 
@@ -54,7 +54,7 @@ export interface EngineDependencies {
 /** Holds claimed runs: executes nodes, commits, and takes the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
   const { pool, runs, publisher, config, leaseID, logger } = dependencies;
-  const held = new Map<string, HeldRun>();
+  const held = new Map<string, Run>();
   const unknownBefore = new Map<string, number>();
   const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
@@ -78,23 +78,15 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       // Still held in the database: the next renewals of the lease find it there and not here, and hand it back.
       leave(run, 'fenced');
     },
-    onRefused: (run, step, error) => {
-      // The failure replaces everything else that the run was going to write.
-      run.step = emptyStep();
-      const node = step.events.find((event) => event.status === 'SUCCESS');
-      advance.failRun(
-        run,
-        new AppError('INVALID_OUTPUT', 'The output cannot be stored in the database', { cause: error }),
-        {
-          nodeID: node?.nodeID ?? null,
-          attempt: node?.attempt ?? null,
-        },
-      );
+    onRefused: (run, step, cause) => {
+      const message = 'The output cannot be stored in the database';
+      run.refuse(step, new AppError('INVALID_OUTPUT', message, { cause }));
+      committer.submit(run);
     },
     publish: (rows) => publisher.runEvents(rows),
   });
 
-  const advance = createAdvance({
+  const advance: Advance = {
     pool,
     rights: dependencies.rights,
     slots,
@@ -104,7 +96,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     submit: (run) => committer.submit(run),
     shouldYield: () => pressure,
     reread,
-  });
+  };
 
   function onCommitted({ run, step, wakeSeq, ready }: Committed): void {
     run.onProgress?.();
@@ -114,22 +106,22 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     if (run.left) return;
     for (const start of step.next) start();
     if (wakeSeq > run.seen) reread(run);
-    if (hasWork(run)) committer.submit(run);
+    committer.submit(run);
   }
 
-  function onReleased(run: HeldRun, how: 'park' | 'yield', ready: boolean): void {
+  function onReleased(run: Run, how: 'park' | 'yield', ready: boolean): void {
     leave(run, how === 'park' ? 'parked' : 'yielded');
     if (how === 'park' && ready) void runs.handOver([run.id]);
     // Refill now: the runs that waited are handed over before this one.
     if (how === 'yield') dependencies.onFinished();
   }
 
-  function onEnded(run: HeldRun): void {
-    const hadChildren = [...run.waiting.values()].some(({ kind }) => kind === 'child');
+  function onEnded(run: Run): void {
+    const { hasChildren } = run;
     leave(run, 'done');
     if (run.parentID)
       runs.wake([run.parentID]).catch((error) => logger.warn({ err: error }, 'parent is left to the sweep'));
-    if (hadChildren) void endChildren(run.id);
+    if (hasChildren) void endChildren(run.id);
   }
 
   async function endChildren(parentID: string): Promise<void> {
@@ -145,59 +137,55 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     }
   }
 
-  function reread(run: HeldRun): void {
-    run.rereading += 1;
+  function reread(run: Run): void {
+    run.beginReading();
     readWaitsAgain(run)
       .catch((error) => {
         logger.warn({ err: error, instanceID: run.id }, 'waits not read; the next renewal of the lease tries again');
         return [];
       })
       .then((waits) => {
-        run.rereading -= 1;
-        advance.onWaits(run, waits);
+        run.endReading();
+        applyWaits(advance, run, waits);
       })
       .catch((error) => logger.error({ err: error, instanceID: run.id }, 'waits not applied'));
   }
 
   /** Reads `wake_seq` before the waits: a wake between the two is noticed by the next commit. Only the row has the number. */
-  async function readWaitsAgain(run: HeldRun): Promise<WaitRow[]> {
+  async function readWaitsAgain(run: Run): Promise<WaitRow[]> {
     const { rows } = await pool.query<{ wake_seq: number }>('select wake_seq from workflow_instance where id = $1', [
       run.id,
     ]);
     const waits = await readWaits(pool, run.id);
-    run.seen = Math.max(run.seen, rows[0]?.wake_seq ?? 0);
+    run.see(rows[0]?.wake_seq ?? 0);
     return waits;
   }
 
-  function reconcileRun(run: HeldRun, row: HeldRow | undefined, asOf: number): void {
+  function reconcileRun(run: Run, row: HeldRow | undefined, asOf: number): void {
     if (row?.epoch === run.epoch) {
       if (row.wake_seq > run.seen) reread(run);
-    } else if (run.claimedAt < asOf && !run.committing) leave(run, 'fenced');
+    } else if (run.claimedAt < asOf && !committer.isBusy(run)) leave(run, 'fenced');
   }
 
-  function leave(run: HeldRun, how: NonNullable<HeldRun['left']>): void {
-    if (run.left) return;
-    run.left = how;
-    for (const waiting of run.waiting.values()) if (waiting.timer) clearTimeout(waiting.timer);
-    if (how !== 'done' && how !== 'parked' && how !== 'yielded')
-      run.abort.abort(new AppError('NODE_FAILED', `The run was ${how}`));
+  function leave(run: Run, how: Leaving): void {
+    if (!run.leave(how)) return;
+    if (how === 'fenced' || how === 'drained') run.abort(new AppError('NODE_FAILED', `The run was ${how}`));
     if (held.get(run.id) === run) held.delete(run.id);
-    run.released.resolve();
     dependencies.onFinished();
   }
 
   async function take(row: ClaimedRow, onProgress: (() => void) | null = null): Promise<void> {
-    let run: HeldRun | undefined;
+    let run: Run | undefined;
     try {
-      run = createHeldRun(row, await loadVersion(row.version_id), onProgress);
+      run = new Run(row, await loadVersion(row.version_id), onProgress);
       held.set(run.id, run);
-      if (row.seq === 0) advance.start(run);
-      else advance.resume(run, await restore(pool, run));
+      if (row.seq === 0) startRun(advance, run);
+      else resumeRun(advance, run, await restore(pool, run));
     } catch (error) {
       if (run) leave(run, 'fenced');
       return handBack(row, error);
     }
-    await run.released.promise;
+    await run.released;
   }
 
   return {
@@ -245,7 +233,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     async drain() {
       draining = true;
-      for (const run of held.values()) run.abort.abort(new AppError('UNAVAILABLE', 'The worker is stopping'));
+      for (const run of held.values()) run.abort(new AppError('UNAVAILABLE', 'The worker is stopping'));
       await committer.idle();
       const mine = [...held.values()].filter((run) => run.left === null);
       for (const run of mine) leave(run, 'drained');

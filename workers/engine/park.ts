@@ -6,55 +6,47 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Park } from '../nodes/executor.ts';
 import { noSuchAsset } from './asset-rights.ts';
-import type { HeldRun } from './held-run.ts';
+import type { Outcome, Run, Wait } from './run.ts';
+import type { PendingChild } from './step.ts';
 
-export interface ParkDependencies {
-  pool: Pool;
-}
-
+/** A park as changes for the next commit: the event for clients, the wait, and its child or its question. */
 interface Parked {
-  event: { status: 'SUSPENDED'; exit: null; payload: string };
-  waiting: { kind: 'time' | 'child' | 'input'; purpose: 'park'; ms: number | null; ref?: string };
+  event: Outcome;
+  wait: Wait;
 }
 
-/** Turns a park into changes for the next commit: the event for clients, the wait, and its child or request for input. */
-export async function parkNode(deps: ParkDependencies, run: HeldRun, node: GraphNode, park: Park): Promise<Parked> {
+export async function parkNode(pool: Pool, run: Run, node: GraphNode, park: Park): Promise<Parked> {
   if (park.park === 'time') {
     const dueAt = new Date(Date.now() + park.ms).toISOString();
-    return { event: suspended({ wait: 'time', dueAt }), waiting: { kind: 'time', purpose: 'park', ms: park.ms } };
+    return { event: suspended({ wait: 'time', dueAt }), wait: { kind: 'time', purpose: 'park', ms: park.ms } };
   }
   const ref = newID();
   if (park.park === 'input') {
-    run.step.requests.push({
-      id: ref,
-      nodeID: node.id,
-      iteration: 0,
-      config: park.request,
-      expiresInMs: park.expiresInMs,
-    });
-    const request = { collectionRequestID: ref, collectionType: 'form', collectionConfig: park.request };
+    const { request: config, expiresInMs } = park;
+    const question = { collectionRequestID: ref, collectionType: 'form', collectionConfig: config };
+    const request = { id: ref, nodeID: node.id, iteration: 0, config, expiresInMs };
     return {
-      event: suspended({ wait: 'input', request }),
-      waiting: { kind: 'input', purpose: 'park', ms: park.expiresInMs, ref },
+      event: suspended({ wait: 'input', request: question }),
+      wait: { kind: 'input', purpose: 'park', ms: expiresInMs, ref, request },
     };
   }
-  await addChild(deps, run, node, { ...park, id: ref });
+  const child = await prepareChild(pool, run, node, { ...park, id: ref });
   return {
     event: suspended({ wait: 'child', childInstanceID: ref }),
-    waiting: { kind: 'child', purpose: 'park', ms: null, ref },
+    wait: { kind: 'child', purpose: 'park', ms: null, ref, child },
   };
 }
 
-function suspended(payload: object): Parked['event'] {
+function suspended(payload: object): Outcome {
   return { status: 'SUSPENDED', exit: null, payload: JSON.stringify(payload) };
 }
 
-async function addChild(
-  { pool }: ParkDependencies,
-  run: HeldRun,
+async function prepareChild(
+  pool: Pool,
+  run: Run,
   node: GraphNode,
   { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
-): Promise<void> {
+): Promise<PendingChild> {
   if (workflowID === run.workflowID) throw subWorkflowError('A workflow cannot call itself');
   if (run.depth + 1 > maxDepth) throw subWorkflowError(`Sub-workflows are nested deeper than ${maxDepth} levels`);
   const { rows } = await pool.query<{ version_id: string; workflow_options: unknown }>(
@@ -64,14 +56,14 @@ async function addChild(
   const child = rows[0];
   if (!child) throw noSuchAsset({ type: 'workflow', permission: 'workflow.execute' });
   const options = WorkflowOptions.parse(child.workflow_options);
-  run.step.children.push({
+  return {
     id,
     workflowID,
     versionID: child.version_id,
     nodeID: node.id,
     input: resolveInputs(options.inputDefinitions, input, { field: 'inputMapping' }),
     timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),
-  });
+  };
 }
 
 function subWorkflowError(message: string): AppError {

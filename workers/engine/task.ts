@@ -4,19 +4,19 @@ import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Fact, NodeRun } from '../nodes/executor.ts';
-import type { HeldRun } from './held-run.ts';
+import type { Run } from './run.ts';
 
 /** The input of an executor. Created for every attempt, so its values are computed only on access. */
 export class AttemptTask implements NodeRun {
   readonly fact: Fact | undefined;
   config: unknown;
-  readonly #run: HeldRun;
+  readonly #run: Run;
   readonly #node: GraphNode;
   readonly #logger: Logger;
   #clock: NodeJS.Timeout | undefined;
   #timeout: AbortController | undefined;
 
-  constructor(run: HeldRun, node: GraphNode, fact: Fact | undefined, logger: Logger) {
+  constructor(run: Run, node: GraphNode, fact: Fact | undefined, logger: Logger) {
     this.#run = run;
     this.#node = node;
     this.#logger = logger;
@@ -48,13 +48,13 @@ export class AttemptTask implements NodeRun {
     return 0;
   }
   get attempt(): number {
-    return this.#run.attempts.get(this.#node.index) ?? 1;
+    return this.#run.attemptOf(this.#node);
   }
   get caller(): Caller {
     return this.#run.caller;
   }
   get scope(): JsonObject {
-    return this.#run.scope;
+    return this.#run.state.scope;
   }
   get idempotencyKey(): string {
     return `${this.#run.id}.${this.#node.id}.0`;
@@ -68,7 +68,7 @@ export class AttemptTask implements NodeRun {
 
   /** Aborted when the run is cancelled or taken away, and when the node's time is up. */
   get signal(): AbortSignal {
-    const { signal } = this.#run.abort;
+    const { signal } = this.#run;
     return this.#timeout ? AbortSignal.any([signal, this.#timeout.signal]) : signal;
   }
 
@@ -94,6 +94,6 @@ export class AttemptTask implements NodeRun {
   }
 }
 
-export function createTask(run: HeldRun, node: GraphNode, fact: Fact | undefined, logger: Logger): AttemptTask {
+export function createTask(run: Run, node: GraphNode, fact: Fact | undefined, logger: Logger): AttemptTask {
   return new AttemptTask(run, node, fact, logger);
 }

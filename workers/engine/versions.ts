@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import { nodes } from '#shared/nodes/index.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
-import type { LoadedVersion } from './held-run.ts';
+import type { LoadedVersion } from './run.ts';
 
 /** Compiled versions in the memory of this process; a version never changes, so an entry is never stale. */
 const MAX_VERSIONS = 500;

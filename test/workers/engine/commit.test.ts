@@ -1,20 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
-import { compileGraph, createProgress, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
+import type { ClaimedRow } from '#workers/engine/claim.ts';
 import { type Committed, createCommitter } from '#workers/engine/commit.ts';
-import { emptyStep, type HeldRun } from '#workers/engine/held-run.ts';
+import { Run } from '#workers/engine/run.ts';
 
 let deployment: Deployment;
 let versionID: string;
 beforeAll(async () => {
   deployment = await startDeployment();
-  versionID = await deployment.saveVersion(noops(1));
+  versionID = await deployment.saveVersion(noops(2));
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
 
@@ -36,12 +37,13 @@ async function hold(count: number) {
   const refused: string[] = [];
   const broken: string[] = [];
   const breaking = { reads: 0 };
+  const poisons = new Set<Run>();
   const committer = createCommitter({
     pool: breakingReads(deployment.pool, breaking),
     leaseID: () => leaseID,
     logger: testLogger,
     onCommitted(result) {
-      if (result.run.scope.poison) throw new Error('cannot go on');
+      if (poisons.has(result.run)) throw new Error('cannot go on');
       committed.push(result);
     },
     onBroken: (run) => broken.push(run.id),
@@ -50,11 +52,11 @@ async function hold(count: number) {
     publish: () => undefined,
   });
   const held = ids.map(asHeld);
-  function step(run: HeldRun, payload = '{"output":{}}', nodeID = 'n1') {
-    run.step.events.push({ nodeID, iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'yes', payload });
+  function step(run: Run, payload = '{"output":{}}', nodeID = 'n1') {
+    run.record(nodeOf(run, nodeID), { status: 'SUCCESS', exit: 'yes', payload });
     committer.submit(run);
   }
-  return { leaseID, held, committer, committed, fenced, refused, broken, breaking, step };
+  return { leaseID, held, committer, committed, fenced, refused, broken, breaking, poisons, step };
 }
 
 /** A pool whose next reads of states fail as a broken connection would; real otherwise. */
@@ -69,48 +71,37 @@ function breakingReads(pool: Pool, breaking: { reads: number }): Pool {
   return new Proxy(pool, { get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)) });
 }
 
-function asHeld(id: string): HeldRun {
-  const { nodes, edges } = noops(1);
+/** A run as its holder sees it that has just claimed it. */
+function asHeld(id: string): Run {
+  const { nodes, edges } = noops(2);
   const graph = compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges));
-  return {
+  const row: ClaimedRow = {
     id,
-    tenantID: deployment.tenantID,
-    workflowID: null,
+    tenant_id: deployment.tenantID,
+    workflow_id: null,
+    version_id: versionID,
     epoch: 1,
-    caller: { type: 'system', id: deployment.tenantID, origin: 'direct' },
-    turn: { tenantID: deployment.tenantID },
-    version: { graph, options: WorkflowOptions.parse({}), policies: [] },
-    parentID: null,
-    depth: 0,
-    deadlineAt: new Date(),
-    progress: createProgress(graph),
-    scope: {},
-    abort: new AbortController(),
-    claimedAt: 0,
     seq: 0,
-    seen: 0,
-    nodesRun: 0,
-    outputBytes: 0,
-    failures: new Map(),
-    attempts: new Map(),
-    running: new Set(),
-    waiting: new Map(),
-    ended: new Set(),
-    backlog: [],
-    result: { output: {}, status: 'success', nodeID: null, reached: false },
-    onProgress: null,
-    step: emptyStep(),
-    committing: false,
-    leaving: false,
-    rereading: 0,
-    left: null,
-    released: Promise.withResolvers(),
+    wake_seq: 0,
+    losses: 0,
+    parent_id: null,
+    depth: 0,
+    deadline_at: new Date(),
+    caller: { type: 'system', id: deployment.tenantID, origin: 'direct' },
+    input: {},
   };
+  return new Run(row, { graph, options: WorkflowOptions.parse({}), policies: [] });
+}
+
+function nodeOf(run: Run, nodeID: string): GraphNode {
+  const node = run.nodeOf(nodeID);
+  if (!node) throw new Error(`No node ${nodeID}`);
+  return node;
 }
 
 test('of fifty runs one is invalid, one stale and one locked: the others commit, and each of the three is handled', async () => {
   const { held, committer, committed, fenced, refused, step } = await hold(50);
-  const [poisoned, stale, locked, ...others] = held as [HeldRun, HeldRun, HeldRun, ...HeldRun[]];
+  const [poisoned, stale, locked, ...others] = held as [Run, Run, Run, ...Run[]];
   await deployment.pool.query('update workflow_instance set epoch = 2 where id = $1', [stale.id]);
   const blocker = await deployment.pool.connect();
   await blocker.query('begin');
@@ -138,10 +129,7 @@ test('a repeated batch changes nothing', async () => {
   expect(committed).toHaveLength(5);
 
   // The same steps from the same seq, as after a lost answer.
-  for (const run of held) {
-    run.seq = 0;
-    step(run);
-  }
+  for (const run of held) step(asHeld(run.id));
   await committer.idle();
 
   expect(fenced).toEqual([]);
@@ -155,7 +143,7 @@ test('a repeated batch changes nothing', async () => {
 
 test('a holder with another lease cannot write', async () => {
   const { held, committer, committed, fenced, step } = await hold(1);
-  const [run] = held as [HeldRun];
+  const [run] = held as [Run];
   await deployment.pool.query('update workflow_instance set held_by = $2 where id = $1', [run.id, newID()]);
 
   step(run);
@@ -168,8 +156,10 @@ test('a holder with another lease cannot write', async () => {
 test('concurrent parking and waking loses no wake, a thousand times', async () => {
   const { held, committer, committed, leaseID } = await hold(1000);
   const races = held.map(async (run) => {
-    run.step.release = 'park';
-    run.step.events.push({ nodeID: 'n1', iteration: 0, attempt: 1, status: 'SUSPENDED', exit: null, payload: null });
+    const node = nodeOf(run, 'n1');
+    run.record(node, { status: 'SUSPENDED', exit: null, payload: null });
+    run.wait(node, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
+    run.rest();
     committer.submit(run);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
     await deployment.runs.wake([run.id]);
@@ -187,9 +177,9 @@ test('concurrent parking and waking loses no wake, a thousand times', async () =
 });
 
 test('an exception in the handling of one commit ends neither the others nor later commits', async () => {
-  const { held, committer, committed, broken, step } = await hold(3);
-  const [poisoned, ...others] = held as [HeldRun, ...HeldRun[]];
-  poisoned.scope.poison = true;
+  const { held, committer, committed, broken, poisons, step } = await hold(3);
+  const [poisoned, ...others] = held as [Run, ...Run[]];
+  poisons.add(poisoned);
 
   for (const run of held) step(run);
   await committer.idle();
@@ -203,7 +193,7 @@ test('an exception in the handling of one commit ends neither the others nor lat
 
 test('a read that fails after a commit is repeated, and commits go on', async () => {
   const { held, committer, committed, step, breaking } = await hold(3);
-  const [locked, ...others] = held as [HeldRun, ...HeldRun[]];
+  const [locked, ...others] = held as [Run, ...Run[]];
   const blocker = await deployment.pool.connect();
   await blocker.query('begin');
   await blocker.query('select from workflow_instance where id = $1 for update', [locked.id]);
@@ -238,8 +228,7 @@ test('steps that are large together are written by several statements, and all o
 
 test('what the driver itself cannot send is found among the others, which commit', async () => {
   const { held, committer, committed, refused, step } = await hold(8);
-  const [poisoned, ...others] = held as [HeldRun, ...HeldRun[]];
-  const unsendable = { nodeID: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'yes' } as const;
+  const [poisoned, ...others] = held as [Run, ...Run[]];
   // A payload whose length alone is known: writing it throws before anything is sent.
   const payload = {
     length: 1,
@@ -247,8 +236,7 @@ test('what the driver itself cannot send is found among the others, which commit
       throw new RangeError('Invalid string length');
     },
   } as unknown as string;
-  poisoned.step.events.push({ ...unsendable, payload });
-  committer.submit(poisoned);
+  step(poisoned, payload);
   for (const run of others) step(run);
   await committer.idle();
 

@@ -1,0 +1,45 @@
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import type { Step } from './step.ts';
+
+/** What the end nodes that a run has reached say. Outputs are merged, the latest wins, and the worst status counts. */
+export interface Result {
+  readonly output: JsonObject;
+  status: 'success' | 'failure' | 'cancelled';
+  nodeID: string | null;
+  reached: boolean;
+}
+
+export function emptyResult(): Result {
+  return { output: {}, status: 'success', nodeID: null, reached: false };
+}
+
+/** Adds the output of an end node. */
+export function addEnd(result: Result, nodeID: string, output: JsonObject): void {
+  if (isJsonObject(output.workflowOutput)) Object.assign(result.output, output.workflowOutput);
+  const status = output.status === 'failure' || output.status === 'cancelled' ? output.status : 'success';
+  if (!result.reached || severity[status] > severity[result.status]) {
+    result.status = status;
+    result.nodeID = nodeID;
+  }
+  result.reached = true;
+}
+
+const severity = { success: 0, cancelled: 1, failure: 2 };
+
+/** The end of a run of which every branch has ended. Without an end node it completes without an output. */
+export function endOf({ output, status, nodeID, reached }: Result): NonNullable<Step['end']> {
+  const attempt = nodeID === null ? null : 1;
+  const failure = { code: 'NODE_FAILED', message: 'The run ended with status "failure"', nodeID, attempt };
+  return {
+    status: statusOf[status],
+    output: reached ? output : null,
+    error: status === 'failure' ? failure : null,
+  };
+}
+
+const statusOf = { success: 'COMPLETED', failure: 'FAILED', cancelled: 'CANCELLED' } as const;
+
+/** JSON text of the payload of a run's last event, or null. */
+export function endPayload({ output, error }: { output: Json; error: object | null }): string | null {
+  return error || output !== null ? JSON.stringify({ output, ...(error && { error }) }) : null;
+}

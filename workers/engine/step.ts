@@ -1,0 +1,63 @@
+import type { RunError } from '#shared/db/entities/workflow-instance.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+
+/** Changes that the next commit of a run writes. */
+export interface Step {
+  events: PendingEvent[];
+  waits: PendingWait[];
+  /** Node ids of waits that are over. */
+  resolved: string[];
+  children: PendingChild[];
+  requests: PendingRequest[];
+  release: 'hold' | 'park' | 'yield';
+  /** Set by the terminal commit. */
+  end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
+  /** Called once this step is durable. */
+  next: (() => void)[];
+}
+
+export interface PendingEvent {
+  nodeID: string | null;
+  iteration: number;
+  attempt: number;
+  status: NodeStatus | RunStatus;
+  exit: string | null;
+  /** JSON text of a RunEventPayload, or null. */
+  payload: string | null;
+}
+
+export interface PendingWait {
+  nodeID: string;
+  iteration: number;
+  kind: 'time' | 'child' | 'input';
+  ref: string | null;
+  /** Milliseconds from now, by the database's clock. Null: no end. */
+  dueInMs: number | null;
+}
+
+export interface PendingChild {
+  id: string;
+  workflowID: string;
+  versionID: string;
+  nodeID: string;
+  input: JsonObject;
+  timeoutMs: number;
+}
+
+export interface PendingRequest {
+  id: string;
+  nodeID: string;
+  iteration: number;
+  config: JsonObject;
+  expiresInMs: number | null;
+}
+
+export function emptyStep(): Step {
+  return { events: [], waits: [], resolved: [], children: [], requests: [], release: 'hold', end: null, next: [] };
+}
+
+/** Whether there is anything to commit. */
+export function hasWork({ events, waits, release, end, next }: Step): boolean {
+  return events.length > 0 || release !== 'hold' || end !== null || waits.length > 0 || next.length > 0;
+}
