@@ -4,6 +4,7 @@ import type { Caller } from './caller.ts';
 import { inTransaction, isRefusedStatement, type Pool } from './db/pool.ts';
 import { onClient } from './db/query.ts';
 import { READY_BY_ID } from './db/ready.ts';
+import { storableJSON } from './db/storable.ts';
 import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
 import { newID } from './ids.ts';
 import type { JsonObject } from './json.ts';
@@ -234,7 +235,7 @@ function endLevel(pool: Pool, { tenantID, ids, status, error }: Ending): Promise
   return inTransaction(pool, async (client) => {
     const live = await client.query<{ id: string }>(LOCK_LIVE, [ids, tenantID]);
     const locked = live.rows.map(({ id }) => id);
-    if (locked.length > 0) await client.query(END, [locked, status, error && JSON.stringify(error)]);
+    if (locked.length > 0) await client.query(END, [locked, status, error && storableJSON(JSON.stringify(error))]);
     return locked;
   });
 }

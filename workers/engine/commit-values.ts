@@ -1,4 +1,5 @@
 import { plainArray, textArray } from '#shared/db/array.ts';
+import { storable, storableJSON } from '#shared/db/storable.ts';
 import type { RunEventPayload, RunEventRow } from '#shared/realtime/events.ts';
 import type { Run } from './run.ts';
 import type { Step } from './step.ts';
@@ -73,8 +74,8 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
     statuses.push(statusOf(step));
     releases.push(step.end || step.release === 'park' ? 1 : step.release === 'yield' ? 2 : 0);
     seen.push(run.seen);
-    outputs.push(output);
-    errors.push(step.end?.error ? JSON.stringify(step.end.error) : null);
+    outputs.push(output && storableJSON(output));
+    errors.push(step.end?.error ? storableJSON(JSON.stringify(step.end.error)) : null);
     let seq = fromSeq;
     for (const event of step.events) {
       seq += 1;
@@ -84,8 +85,8 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
       eventIteration.push(event.iteration);
       eventAttempt.push(event.attempt);
       eventStatus.push(event.status);
-      eventExit.push(event.exit);
-      eventPayload.push(event.payload);
+      eventExit.push(event.exit && storable(event.exit));
+      eventPayload.push(event.payload && storableJSON(event.payload));
     }
   }
   return [
@@ -147,7 +148,7 @@ export function waitValues(batch: readonly Entry[]): string[] {
       expires_ms: request.expiresInMs,
     })),
   );
-  return [waits, resolved, children, requests].map((rows) => JSON.stringify(rows));
+  return [waits, resolved, children, requests].map((rows) => storableJSON(JSON.stringify(rows)));
 }
 
 /** The events of a committed step, for the gateways. */

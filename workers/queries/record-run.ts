@@ -1,3 +1,4 @@
+import { storable } from '#shared/db/storable.ts';
 import type { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { QueryResult } from '../connections/connection.ts';
@@ -29,7 +30,7 @@ export function recordRun(
 
 /** `row_count`, `is_cached`, `error_code`, `error_message`. */
 function columnsOf(outcome: QueryOutcome) {
-  if ('error' in outcome) return [null, false, outcome.error.code, outcome.error.message.slice(0, 2_000)];
+  if ('error' in outcome) return [null, false, outcome.error.code, storable(outcome.error.message.slice(0, 2_000))];
   const { totalCount, rowCount, affectedRows } = outcome.result;
   return [totalCount ?? rowCount ?? affectedRows ?? null, outcome.isCached, null, null];
 }

@@ -345,6 +345,22 @@ describe('a run, from acceptance to its end', () => {
     expect((await fine).row).toMatchObject({ status: 'COMPLETED' });
   });
 
+  test('an error text with a cut emoji or NUL fails the node, and the run takes its error exit', async () => {
+    const bad = code('throw new Error("no luck \\u{1F600}".slice(0, -1) + "\\0")');
+    const handled = await run(
+      graph({ start: { type: 'start' }, bad, end: { type: 'end' } }, ['start>bad', 'bad:error>end']),
+    );
+    const unhandled = await run(graph({ start: { type: 'start' }, bad }, ['start>bad']));
+
+    expect(handled.row).toMatchObject({ status: 'COMPLETED' });
+    const outcome = handled.events.find(({ status }) => status === 'FAILED');
+    expect(outcome?.payload).toMatchObject({ error: { message: expect.stringContaining('no luck \uFFFD\uFFFD') } });
+    expect(unhandled.row).toMatchObject({
+      status: 'FAILED',
+      error: { code: 'NODE_FAILED', nodeID: 'bad', message: expect.stringContaining('no luck \uFFFD\uFFFD') },
+    });
+  });
+
   test('stopping a run ends it within a second, and nothing after it starts', async () => {
     const versionID = await deployment.saveVersion(
       graph({ start: { type: 'start' }, spin: code('while (true) {}'), after: noop }, [
