@@ -3,6 +3,8 @@ import type { Config } from '#shared/config.ts';
 import { createKeyRing } from '#shared/crypto.ts';
 import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
+import { createTenantTurns } from '#shared/db/tenant-creators.ts';
+import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createPolicy } from '#shared/policy/enforcer.ts';
 import { createProducer } from '#shared/producer.ts';
@@ -118,6 +120,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     secrets,
     messages: backplane.messages,
     cancels: resources.use(createCancels(backplane.messages)),
+    turns: createTenantTurns(pool),
+    answering: createLane({ ...ANSWERING, sharesByCreator: true }),
     datasources,
     queries,
     logger,
@@ -153,6 +157,9 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+/** Questions that one worker answers at once. A place costs a connection to a tenant's server, and the memory of an answer. */
+const ANSWERING = { places: 200, reserve: 20 };
 
 function startConsumer(
   backplane: Backplane,
