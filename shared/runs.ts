@@ -140,12 +140,13 @@ const ROOM = `
     - (select count(*) from workflow_instance where dispatched_at is not null)::int
     - (select count(*) from workflow_instance where held_by is not null)::int) as free`;
 
+// Suspects (losses > 0) never go through the queue: the processes for suspects claim them.
 // Waits for a locked row, mostly a watcher's short update: if it were skipped, the run would wait for the next sweep.
 const HAND_OVER = `
 with room as (${ROOM}),
 picked as (
   select id from workflow_instance i
-  where id = any($1::uuid[]) and ${READY_BY_ID} and coalesce(dispatched_at, 'infinity') = 'infinity'
+  where id = any($1::uuid[]) and losses = 0 and ${READY_BY_ID} and coalesce(dispatched_at, 'infinity') = 'infinity'
   order by id limit (select free from room) for no key update
 )
 update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;
@@ -155,7 +156,7 @@ with turn as (select pg_try_advisory_xact_lock(7265002) as mine),
 room as (select case when (select mine from turn) then (${ROOM}) else 0 end as free),
 picked as (
   select id from workflow_instance
-  where ready_at is not null and held_by is null and dispatched_at is null and (not_before is null or not_before <= now())
+  where ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and (not_before is null or not_before <= now())
   order by ready_at limit (select free from room) for update skip locked
 )
 update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;

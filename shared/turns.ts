@@ -1,10 +1,7 @@
-/** The tenant of waiting work, and the tenant's creator. A tenant whose creator is not given counts as its own. */
+/** The tenant and creator of waiting work. Work without a creator counts as its tenant's own. */
 export interface Turn {
   readonly tenantID: string;
-  /**
-   * The user who created the tenant. Not the caller: a tenant with a hundred members would have a hundred turns, and accounts are
-   * easily made.
-   */
+  /** The user or API key that began it. */
   readonly creatorID?: string;
   /** Work that ends soon, such as a ping or a lookup; a lane may keep places for it. */
   readonly isShort?: boolean;

@@ -17,5 +17,4 @@ export const datasourceMetadata = defineAsk({
   answer: z.object({ items: z.array(DatasourceItem) }),
   timeoutMs: 20_000,
   perLane: { target: 4, tenant: 8 },
-  isShort: () => true,
 });

@@ -24,5 +24,4 @@ export const oauthExchange = defineAsk({
   }),
   timeoutMs: 25_000,
   perLane: { user: 4, tenant: 8 },
-  isShort: () => true,
 });

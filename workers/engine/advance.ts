@@ -205,6 +205,6 @@ function proceed(advance: Advance, run: Run, next: readonly GraphNode[]): void {
 }
 
 function mustYield({ shouldYield }: Advance, run: Run): boolean {
-  if (run.hasBacklog) return true;
+  if (run.hasBacklog || run.isSuspect) return true;
   return shouldYield() && (run.nodesRun >= QUANTUM.nodes || Date.now() - run.claimedAt >= QUANTUM.ms);
 }

@@ -35,10 +35,46 @@ export function createClaim(pool: Pool, leaseID: () => string): Claim {
   });
 }
 
+/**
+ * Claims one suspect for a process that holds nothing else, so that its death counts against this run. Creators take turns by
+ * chance; of one creator's suspects the one that waits longest comes first.
+ */
+export async function claimSuspect(pool: Pool, leaseID: string): Promise<ClaimedRow | null> {
+  const { rows } = await pool.query<ClaimedRow>({ name: 'claim_suspect', text: CLAIM_SUSPECT, values: [leaseID] });
+  return rows[0] ?? null;
+}
+
+/** The third loss fails a run; see the sweep. */
+export const MAX_LOSSES = 3;
+
+/** Condition for a suspect: a READY run that has lost a worker and has not committed since. */
+export const SUSPECT = `i.losses > 0 and i.losses < ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null
+  and (i.not_before is null or i.not_before <= now())`;
+
+const CLAIMED = `
+  status = 'RUNNING', held_by = $1::uuid, epoch = i.epoch + 1, ready_at = null, dispatched_at = null, wake_at = null, not_before = null,
+  started_at = coalesce(started_at, now()), updated_at = now()`;
+
+const RETURNED = `
+returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.depth, i.deadline_at, i.caller, i.input`;
+
+// A suspect that was handed over all the same, by a process of an earlier version, is left to the processes for suspects.
 const CLAIM = `
 update workflow_instance i
-set status = 'RUNNING', held_by = $1::uuid, epoch = i.epoch + 1, ready_at = null, dispatched_at = null, wake_at = null, not_before = null,
-    alone = false, started_at = coalesce(started_at, now()), updated_at = now()
+set alone = false, ${CLAIMED}
 from unnest($2::uuid[], $3::int[]) as job(id, epoch)
-where i.id = job.id and i.epoch = job.epoch - 1 and ${READY_BY_ID}
-returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.depth, i.deadline_at, i.caller, i.input`;
+where i.id = job.id and i.epoch = job.epoch - 1 and i.losses = 0 and ${READY_BY_ID}${RETURNED}`;
+
+const CREATOR = `coalesce(i.caller ->> 'userID', i.caller ->> 'id', '')`;
+
+const CLAIM_SUSPECT = `
+with turn as (
+  select creator from (select distinct ${CREATOR} as creator from workflow_instance i where ${SUSPECT}) waiting order by random() limit 1
+),
+next as (
+  select i.id from workflow_instance i, turn where ${SUSPECT} and ${CREATOR} = turn.creator
+  order by i.ready_at limit 1 for update of i skip locked
+)
+update workflow_instance i
+set alone = true, ${CLAIMED}
+from next where i.id = next.id${RETURNED}`;

@@ -14,8 +14,8 @@ l as (
 const UPDATED = (wakeAt: string) => `
 u as (
   update workflow_instance i
-  set seq = l.to_seq, status = l.status, losses = 0, hand_backs = 0, wake_at = ${wakeAt}, updated_at = now(),
-      held_by = case when l.release = 0 then i.held_by end,
+  set seq = l.to_seq, status = l.status, losses = case when l.release = 3 then i.losses else 0 end, hand_backs = 0, wake_at = ${wakeAt}, updated_at = now(),
+      held_by = case when l.release in (0, 3) then i.held_by end,
       ready_at = case when l.release = 2 or (l.status = 'WAITING' and i.wake_seq > l.seen) then now() end,
       output = l.output, error = l.error,
       completed_at = case when l.status in ('COMPLETED', 'FAILED', 'CANCELLED') then now() end

@@ -47,6 +47,13 @@ function statusOf(step: Step): string {
   return step.end?.status ?? (step.release === 'park' ? 'WAITING' : 'RUNNING');
 }
 
+/** 0: held on. 1: released. 2: released for another turn. 3: held on, and nothing but the start of nodes: no progress yet. */
+function releaseOf(step: Step): number {
+  if (step.end || step.release === 'park') return 1;
+  if (step.release === 'yield') return 2;
+  return step.events.every(({ status }) => status === 'RUNNING') ? 3 : 0;
+}
+
 /** $1 to $18 of both statements. */
 export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
   const ids: string[] = [];
@@ -72,7 +79,7 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
     from.push(fromSeq);
     to.push(toSeq);
     statuses.push(statusOf(step));
-    releases.push(step.end || step.release === 'park' ? 1 : step.release === 'yield' ? 2 : 0);
+    releases.push(releaseOf(step));
     seen.push(run.seen);
     outputs.push(output && storableJSON(output));
     errors.push(step.end?.error ? storableJSON(JSON.stringify(step.end.error)) : null);

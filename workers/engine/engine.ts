@@ -8,8 +8,7 @@ import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { NodeContext } from '../nodes/executor.ts';
 import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
-import { createAloneLock } from './alone-lock.ts';
-import { type ClaimedRow, createClaim } from './claim.ts';
+import { type ClaimedRow, claimSuspect, createClaim } from './claim.ts';
 import { type Committed, createCommitter } from './commit.ts';
 import { readWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
@@ -22,6 +21,8 @@ import { createVersions } from './versions.ts';
 export interface Engine {
   /** Claims the run and holds it until it ends, parks, yields or is handed back; resolves then. */
   advance(job: { instanceID: string; epoch: number }): Promise<void>;
+  /** Claims a suspect and holds it like `advance`, but only until its interrupted nodes have ended. Answers whether there was one. */
+  advanceSuspect(): Promise<boolean>;
   /** Reacts to a change of a run that may be held here. */
   onSignal(signal: RunSignal): void;
   /** Compares the held runs with those that the database has for this lease, read at `asOf` (ms). */
@@ -60,7 +61,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const loadVersion = createVersions(pool);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createLane({ places: config.slots });
-  const aloneLock = createAloneLock();
   let draining = false;
   let pressure = false;
 
@@ -99,7 +99,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   };
 
   function onCommitted({ run, step, wakeSeq, ready }: Committed): void {
-    run.onProgress?.();
     if (step.end) return onEnded(run);
     if (step.children.length > 0) void runs.handOver(step.children.map(({ id }) => id));
     if (step.release !== 'hold') return onReleased(run, step.release, ready);
@@ -174,10 +173,10 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     dependencies.onFinished();
   }
 
-  async function take(row: ClaimedRow, onProgress: (() => void) | null = null): Promise<void> {
+  async function take(row: ClaimedRow): Promise<void> {
     let run: Run | undefined;
     try {
-      run = new Run(row, await loadVersion(row.version_id), onProgress);
+      run = new Run(row, await loadVersion(row.version_id));
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
       else resumeRun(advance, run, await restore(pool, run));
@@ -195,22 +194,14 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     async advance(job) {
       if (draining) return;
-      const leave = await aloneLock.enter();
-      try {
-        const row = await claim(job);
-        if (!row) return;
-        if (row.losses === 0) return await take(row);
-        await aloneLock.alone(leave, async (alone, open) => {
-          if (alone)
-            await pool.query('update workflow_instance set alone = true where id = $1 and epoch = $2', [
-              row.id,
-              row.epoch,
-            ]);
-          await take(row, open);
-        });
-      } finally {
-        leave();
-      }
+      const row = await claim(job);
+      if (row) await take(row);
+    },
+    async advanceSuspect() {
+      if (draining) return false;
+      const row = await claimSuspect(dependencies.dispatchPool, leaseID());
+      if (row) await take(row);
+      return row !== null;
     },
     onSignal({ kind, instanceID }) {
       const run = held.get(instanceID);

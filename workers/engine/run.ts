@@ -68,8 +68,8 @@ export class Run {
   readonly turn: Turn;
   readonly version: LoadedVersion;
   readonly state: RunState;
-  /** Called after a commit: a run that has lost workers before is then no longer suspect. */
-  readonly onProgress: (() => void) | null;
+  /** It may have ended a worker. It yields as soon as its interrupted nodes have ended, because other suspects wait. */
+  readonly isSuspect: boolean;
   readonly claimedAt = Date.now();
   readonly #abort = new AbortController();
   readonly #released = Promise.withResolvers<void>();
@@ -89,8 +89,7 @@ export class Run {
   /** Reads of waits under way. The run does not park meanwhile, or a fact found by them would be lost. */
   #readings = 0;
 
-  constructor(row: ClaimedRow, version: LoadedVersion, onProgress: (() => void) | null = null) {
-    this.onProgress = onProgress;
+  constructor(row: ClaimedRow, version: LoadedVersion) {
     this.id = row.id;
     this.tenantID = row.tenant_id;
     this.workflowID = row.workflow_id;
@@ -101,6 +100,7 @@ export class Run {
     this.turn = { tenantID: row.tenant_id, creatorID: row.caller.userID ?? row.caller.id };
     this.version = version;
     this.state = new RunState(version.graph, row.input);
+    this.isSuspect = row.losses > 0;
     this.#seq = row.seq;
     this.#seen = row.wake_seq;
   }

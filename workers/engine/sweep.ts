@@ -5,6 +5,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
+import { MAX_LOSSES } from './claim.ts';
 import { createLeader } from './leader.ts';
 import { type Retention, retire } from './retention.ts';
 
@@ -65,7 +66,7 @@ export function createSweep(options: SweepOptions): Sweep {
       await once();
       const { rows } = await pool.query<{ waiting: boolean }>(
         `select exists (select from workflow_instance
-         where ready_at is not null and held_by is null and (not_before is null or not_before <= now())) as waiting`,
+         where ready_at is not null and held_by is null and losses = 0 and (not_before is null or not_before <= now())) as waiting`,
       );
       options.onPressure(rows[0]?.waiting ?? false);
     } catch (error) {
@@ -224,7 +225,7 @@ export function createSweep(options: SweepOptions): Sweep {
 
 const END_LEASES = `update worker_session set ended_at = now() where ended_at is null and expires_at < now()`;
 
-// A loss counts when a node was in flight; after the first, only when the run was alone in the process that died.
+// A loss counts when a node was in flight; after the first, only when the process that died held no other run.
 const RELEASE_LOST = `
 with lost as (
   select i.id from workflow_instance i
@@ -248,7 +249,7 @@ select i.id, i.parent_id, e.node_id, e.attempt from workflow_instance i
 left join lateral (
   select node_id, attempt from run_event where instance_id = i.id and status = 'RUNNING' order by seq desc limit 1
 ) e on true
-where i.losses >= 3 and i.ready_at is not null and i.held_by is null and i.completed_at is null limit $1`;
+where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null limit $1`;
 
 const FIND_DUE = `
 select id, extract(epoch from wake_at - clock_timestamp())::float8 * 1000 as in_ms from workflow_instance

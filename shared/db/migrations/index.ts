@@ -12,6 +12,7 @@ import { Migration20261121190000_ResultPages } from './Migration20261121190000_R
 import { Migration20261121200000_OAuthConnections } from './Migration20261121200000_OAuthConnections.ts';
 import { Migration20261122090000_HandBacks } from './Migration20261122090000_HandBacks.ts';
 import { Migration20261122091000_SweepLeader } from './Migration20261122091000_SweepLeader.ts';
+import { Migration20261122104100_Suspects } from './Migration20261122104100_Suspects.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -29,6 +30,7 @@ const classes = {
   Migration20261121200000_OAuthConnections,
   Migration20261122090000_HandBacks,
   Migration20261122091000_SweepLeader,
+  Migration20261122104100_Suspects,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -16,4 +16,5 @@ export const migrationNames = [
   'Migration20261121200000_OAuthConnections',
   'Migration20261122090000_HandBacks',
   'Migration20261122091000_SweepLeader',
+  'Migration20261122104100_Suspects',
 ] as const;

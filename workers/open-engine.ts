@@ -1,0 +1,100 @@
+import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
+import type { Config } from '#shared/config.ts';
+import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
+import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
+import { requireSchema } from '#shared/db/schema.ts';
+import type { Logger } from '#shared/logger.ts';
+import { createPolicy } from '#shared/policy/enforcer.ts';
+import { createProducer, type Producer } from '#shared/producer.ts';
+import { createPublisher } from '#shared/realtime/publish.ts';
+import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
+import { createRuns, type Runs } from '#shared/runs.ts';
+import { createKeptConnections } from './connections/kept.ts';
+import { createReach, type Reach } from './connectors/reach.ts';
+import { createEngine, type Engine } from './engine/engine.ts';
+import { createLease, type Lease } from './engine/lease.ts';
+import { createRights } from './engine/rights.ts';
+import { createQueryCache } from './queries/cache.ts';
+import { createDatasources, type Datasources } from './queries/datasources.ts';
+import type { Queries } from './queries/queries.ts';
+import { createQueries } from './queries/run.ts';
+import { createSandbox } from './sandbox/pool.ts';
+
+/** The engine with everything that nodes use: what a worker and its process for suspects have in common. */
+export interface OpenEngine {
+  readonly pool: Pool;
+  readonly backplane: Backplane;
+  readonly producer: Producer;
+  readonly runs: Runs;
+  readonly secrets: KeyRing;
+  readonly reach: Reach;
+  readonly datasources: Datasources;
+  readonly queries: Queries;
+  readonly engine: Engine;
+  /** Not open yet. */
+  readonly lease: Lease;
+}
+
+export interface EngineOptions {
+  config: Config;
+  logger: Logger;
+  /** The process, as the database shows it. */
+  name: string;
+  /** How many runs this process adds to the window. */
+  leaseSlots: number;
+  /** A run has left the engine. */
+  onFinished(engine: Pick<OpenEngine, 'runs'>): void;
+}
+
+/** Opens an engine. Everything that it needs closes with `resources`. */
+export async function openEngine(
+  resources: AsyncDisposableStack,
+  { config, logger, name, leaseSlots, onFinished }: EngineOptions,
+): Promise<OpenEngine> {
+  const pool = createPool(config.db, logger, { name });
+  resources.defer(() => pool.end());
+  const dispatchPool = createDispatchPool(config.db, logger, name);
+  resources.defer(() => dispatchPool.end());
+  await requireSchema(pool);
+  const backplane = resources.use(await createBackplane(config.backplane, logger));
+  const { messages } = backplane;
+  const producer = createProducer(backplane);
+  const publisher = resources.use(createPublisher(backplane));
+  const runs = createRuns({ pool, dispatchPool, producer, messages, logger });
+  const sandbox = resources.use(createSandbox(config.sandbox, logger));
+
+  const secrets = createKeyRing(config.secrets.keys);
+  const kept = resources.use(createKeptConnections(logger));
+  const reach = resources.use(await createReach({ pool, secrets, config, logger }));
+  const datasources = createDatasources({ pool, secrets, kept, reach, logger });
+  const cache = createQueryCache(pool, secrets);
+  const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
+  const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
+
+  const lease = createLease({
+    pool,
+    slots: leaseSlots,
+    leaseMs: config.worker.leaseMs,
+    logger,
+    onLost: () => engine.abandon(),
+    onRenewed: (held, asOf) => engine.reconcile(held, asOf),
+  });
+  const engine = createEngine({
+    pool,
+    dispatchPool,
+    rights,
+    runs,
+    publisher,
+    nodes: { ...reach, sandbox, queries },
+    config: config.worker,
+    leaseID: () => lease.id,
+    logger,
+    onFinished: () => onFinished({ runs }),
+  });
+  resources.defer(
+    messages.subscribe(RUN_CHANNEL, (message) => {
+      for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
+    }),
+  );
+  return { pool, backplane, producer, runs, secrets, reach, datasources, queries, engine, lease };
+}

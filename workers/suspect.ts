@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '#shared/config.ts';
+import { createLogger } from '#shared/logger.ts';
+import { stopSignal } from '#shared/stop-signal.ts';
+import type { SuspectReport, SuspectStart } from './engine/suspects.ts';
+import { openEngine } from './open-engine.ts';
+
+/** Longer than the pause between two looks of the worker, so that a burst of suspects needs one process. */
+const IDLE_MS = 10_000;
+const LOOK_MS = 250;
+const REPORT_MS = 1_000;
+
+// The worker sends it first. The channel, which otherwise does not keep a process alive, does so until then.
+const [{ config }] = (await once(process, 'message')) as [SuspectStart];
+const logger = createLogger(config.log, { process: 'suspect' });
+const stop = stopSignal(config.shutdownMs, logger);
+let isStopping = false;
+void stop.then(() => {
+  isStopping = true;
+});
+await runSuspects(config);
+// The channel to the worker would keep the process alive.
+if (process.connected) process.disconnect?.();
+
+/** Claims one suspect after the other, until there has been none for some time. */
+async function runSuspects(config: Config): Promise<void> {
+  await using resources = new AsyncDisposableStack();
+  const { engine, lease } = await openEngine(resources, {
+    config,
+    logger,
+    name: 'gantry.suspect',
+    leaseSlots: 1,
+    onFinished: ({ runs }) => void runs.refill().catch(() => undefined),
+  });
+  await lease.open();
+  resources.use(lease);
+  const report = () => process.send?.({ leaseID: lease.id } satisfies SuspectReport, () => undefined);
+  report();
+  const timer = setInterval(report, REPORT_MS);
+  resources.defer(() => clearInterval(timer));
+  // Aborts the nodes of the run and hands it back, still a suspect.
+  const drained = stop.then(() => engine.drain());
+
+  let idleSince = performance.now();
+  while (!isStopping && performance.now() - idleSince < IDLE_MS) {
+    const found = await engine.advanceSuspect().catch((error) => {
+      logger.warn({ err: error }, 'no suspect claimed; tried again');
+      return false;
+    });
+    if (found) idleSince = performance.now();
+    else await Promise.race([sleep(LOOK_MS), stop]);
+  }
+  if (isStopping) await drained;
+}
