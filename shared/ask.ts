@@ -64,7 +64,8 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
     await channel.ready();
     const askID = newID();
     using replies = expectReply(askID);
-    await sendQuestion(definition, question, { askID, deadline });
+    const tenantID = options.lanes?.tenant ?? options.lanes?.user;
+    await sendQuestion(definition, question, { askID, deadline, tenantID });
     const sealed = await awaitReply(askID, replies.first, { deadline, signal });
     if (sealed !== undefined) return definition.answer.parse(openReply(askID, sealed));
     throw await giveUp(definition, askID, signal);
@@ -100,11 +101,15 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
   async function sendQuestion(
     definition: AnyAsk,
     question: unknown,
-    { askID, deadline }: { askID: string; deadline: number },
+    sent: { askID: string; deadline: number; tenantID: string | undefined },
   ): Promise<void> {
-    const sealed = secrets.seal(JSON.stringify(definition.question.parse(question)), askContext(askID, 'question'));
+    const { askID } = sent;
+    const parsed = definition.question.parse(question);
+    // Safe: it was parsed with the definition's own schema.
+    const isShort = definition.isShort(parsed as never);
+    const sealed = secrets.seal(JSON.stringify(parsed), askContext(askID, 'question'));
     try {
-      await producer.enqueue(definition, [{ askID, replyTo, deadline, sealed }], { patienceMs: ENQUEUE_PATIENCE_MS });
+      await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { patienceMs: ENQUEUE_PATIENCE_MS });
     } catch (error) {
       // A queue that is slow to take a job may have taken it all the same.
       if (await withdrawQuestion(definition, askID)) throw error;
@@ -140,8 +145,8 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
   /** Withdraws the question, or tells its worker to stop. The error says whether a worker has begun. */
   async function giveUp(definition: AnyAsk, askID: string, signal: AbortSignal | undefined): Promise<AppError> {
     const begun = !(await withdrawQuestion(definition, askID));
-    // The message may be lost. The worker then stops at the deadline.
-    if (begun) await backplane.messages.publish(ASK_CANCEL, { askID }).catch(() => undefined);
+    // The message may be lost. The worker then stops, or stops to wait for its turn, at the deadline.
+    await backplane.messages.publish(ASK_CANCEL, { askID }).catch(() => undefined);
     return tooLate({ begun, gone: signal?.aborted ?? false });
   }
 

@@ -1,12 +1,17 @@
 import { AppError } from './errors.ts';
+import { createShares } from './shares.ts';
 import { createTurns, type Turn } from './turns.ts';
+import { placeOfWork } from './work.ts';
 
 /** A limited number of places for work. Work that finds them taken waits for its turn. */
 export interface Lane {
   /** Takes a place at once, or answers false. */
   take(turn: Turn): boolean;
-  /** Waits for a place; false when the signal was faster. Throws when too many wait. */
-  wait(turn: Turn, signal?: AbortSignal): Promise<boolean>;
+  /**
+   * Waits for a place; false when the signal was faster. Throws when too many wait. Work that holds a place of another lane
+   * (`Place`) gives that back meanwhile. `isFirst` puts it before the other work of its tenant.
+   */
+  wait(turn: Turn, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
   /** Gives back a place, for the turn that it was taken for. */
   leave(turn: Turn): void;
   /** Takes a place or waits for one; answers with the function that gives it back, undefined when the signal was faster. */
@@ -23,6 +28,8 @@ interface LaneOptions {
   reserve?: number;
   /** Places that one tenant may have at once. */
   maxPerTenant?: number;
+  /** A creator may have only as many places as are still free, so that the next creator finds one (`createShares`). */
+  sharesByCreator?: boolean;
   /** Further work is refused instead of waiting. */
   maxWaiting?: number;
   /** The error of a refusal. */
@@ -36,25 +43,30 @@ export function createLane({
   places,
   reserve = 0,
   maxPerTenant = Number.POSITIVE_INFINITY,
+  sharesByCreator = false,
   maxWaiting = Number.POSITIVE_INFINITY,
   tooMany = rateLimited,
 }: LaneOptions): Lane {
   const line = createTurns<Waiter>();
   const byTenant = new Map<string, number>();
   const countsTenants = maxPerTenant !== Number.POSITIVE_INFINITY;
+  const shares = sharesByCreator ? createShares() : undefined;
   let used = 0;
   /** Places taken by work that is not short. */
   let usedByLong = 0;
 
-  function isFreeFor({ tenantID, isShort = false }: Turn): boolean {
-    if (used >= places) return false;
-    if (!isShort && usedByLong >= places - reserve) return false;
+  function isFreeFor(turn: Turn): boolean {
+    const { tenantID, isShort = false } = turn;
+    const free = isShort ? places - used : Math.min(places - used, places - reserve - usedByLong);
+    if (free <= 0 || shares?.isExhausted(turn, free)) return false;
     return !countsTenants || (byTenant.get(tenantID) ?? 0) < maxPerTenant;
   }
 
-  function count({ tenantID, isShort = false }: Turn, change: 1 | -1): void {
+  function count(turn: Turn, change: 1 | -1): void {
+    const { tenantID, isShort = false } = turn;
     used += change;
     if (!isShort) usedByLong += change;
+    shares?.count(turn, change);
     if (!countsTenants) return;
     const taken = (byTenant.get(tenantID) ?? 0) + change;
     if (taken > 0) byTenant.set(tenantID, taken);
@@ -86,13 +98,15 @@ export function createLane({
       count(turn, 1);
       return true;
     },
-    async wait(turn, signal) {
+    async wait(turn, signal, options) {
       if (signal?.aborted) return false;
       if (line.size >= maxWaiting) throw tooMany({ places, waiting: line.size });
       const { promise, resolve } = Promise.withResolvers<boolean>();
+      let isSettled = false;
       const waiter: Waiter = {
         turn,
         settle(hasPlace) {
+          isSettled = true;
           signal?.removeEventListener('abort', giveUp);
           resolve(hasPlace);
         },
@@ -102,9 +116,10 @@ export function createLane({
         waiter.settle(false);
       };
       signal?.addEventListener('abort', giveUp);
-      line.add(turn, waiter);
+      line.add(turn, waiter, options);
       serve();
-      return await promise;
+      const place = isSettled ? undefined : placeOfWork();
+      return await (place ? place.whileAway(promise, signal) : promise);
     },
     leave(turn) {
       count(turn, -1);

@@ -1,7 +1,10 @@
-/** The tenant and creator of waiting work. Work without a creator counts as its tenant's own. */
+/** The tenant of waiting work, and the tenant's creator. A tenant whose creator is not given counts as its own. */
 export interface Turn {
   readonly tenantID: string;
-  /** The user or API key that began it. */
+  /**
+   * The user who created the tenant. Not the caller: a tenant with a hundred members would have a hundred turns, and accounts are
+   * easily made.
+   */
   readonly creatorID?: string;
   /** Work that ends soon, such as a ping or a lookup; a lane may keep places for it. */
   readonly isShort?: boolean;

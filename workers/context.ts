@@ -1,6 +1,8 @@
 import type { Backplane, JobWorker } from '#shared/backplane/index.ts';
 import type { Config } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { createTenantTurns } from '#shared/db/tenant-creators.ts';
+import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
@@ -65,6 +67,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     secrets,
     messages: backplane.messages,
     cancels: resources.use(createCancels(backplane.messages)),
+    turns: createTenantTurns(pool),
+    answering: createLane({ ...ANSWERING, sharesByCreator: true }),
     datasources,
     queries,
     logger,
@@ -102,6 +106,9 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+/** Questions that one worker answers at once. A place costs a connection to a tenant's server, and the memory of an answer. */
+const ANSWERING = { places: 200, reserve: 20 };
 
 function startConsumer(
   backplane: Backplane,

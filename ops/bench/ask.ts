@@ -16,8 +16,9 @@ import type { Row } from './row.ts';
 const QUESTIONS = 1_000;
 const WARM = 50;
 const HANGING = 100;
+const SLEEPERS = { tenants: 25, each: 8, seconds: 5 };
 
-/** Cost of asking a worker: `select 1` in a tenant's database, alone, and while another tenant's database hangs. */
+/** Cost of asking a worker: `select 1` in a tenant's database, alone, and while tenants of another creator keep it busy. */
 export const ask: Row = async (environment) => {
   await using resources = new AsyncDisposableStack();
   const keys = `k1:${randomBytes(32).toString('base64')}`;
@@ -30,10 +31,10 @@ export const ask: Row = async (environment) => {
   const asking = resources.use(createAsking({ backplane, producer: createProducer(backplane), pool, secrets, logger }));
   await environment.startWorker({ SECRETS_KEYS: keys, OUTBOUND_ALLOW: '127.0.0.0/8' });
 
-  function question(tenant: string, signal?: AbortSignal): Promise<unknown> {
+  function question(tenant: string, signal?: AbortSignal, sql = 'select 1'): Promise<unknown> {
     const operation = {
       kind: 'executeSQL' as const,
-      sql: 'select 1',
+      sql,
       params: [],
       readOnly: false,
       timeoutSeconds: 60,
@@ -53,6 +54,9 @@ export const ask: Row = async (environment) => {
   const hanging = await hang(environment, secrets, question);
   const meanwhile = await asked();
   await hanging();
+  const sleeping = await sleep(environment, question);
+  const besideSleepers = await asked();
+  await sleeping();
 
   const settings = { ...(await environment.settings()), questions: QUESTIONS };
   const round = (value: number) => Number(value.toFixed(2));
@@ -72,6 +76,12 @@ export const ask: Row = async (environment) => {
       'ms p99',
       percentile(alone, 99),
     ),
+    figure(
+      `the same while ${SLEEPERS.tenants} tenants of one creator have ${SLEEPERS.each} × pg_sleep each; mark: ratio below 5`,
+      percentile(besideSleepers, 99),
+      'ms p99',
+      percentile(alone, 99),
+    ),
   ];
 };
 
@@ -83,6 +93,30 @@ async function times(work: () => Promise<unknown>): Promise<number[]> {
     if (n >= WARM) all.push(performance.now() - began);
   }
   return all;
+}
+
+/** Tenants of one creator whose statements sleep all the time. Answers with the function that ends them. */
+async function sleep(
+  { pool }: BenchEnvironment,
+  question: (tenantID: string, signal: AbortSignal, sql: string) => Promise<unknown>,
+): Promise<() => Promise<void>> {
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into tenant (id, tenant_title, creator_id) select gen_random_uuid(), 'sleeps', $1 from generate_series(1, $2) returning id`,
+    [newID(), SLEEPERS.tenants],
+  );
+  const ended = new AbortController();
+  // The first statement of a tenant creates its database.
+  for (const { id } of rows) await question(id, ended.signal, 'select 1');
+  const askers = rows.flatMap(({ id }) =>
+    Array.from({ length: SLEEPERS.each }, async () => {
+      const sql = `select pg_sleep(${SLEEPERS.seconds})`;
+      while (!ended.signal.aborted) await question(id, ended.signal, sql).catch(() => undefined);
+    }),
+  );
+  return async () => {
+    ended.abort();
+    await Promise.all(askers);
+  };
 }
 
 /** A tenant whose database accepts connections and never answers, with many requests to it. Answers with the function that ends them. */

@@ -17,4 +17,5 @@ export const datasourceMetadata = defineAsk({
   answer: z.object({ items: z.array(DatasourceItem) }),
   timeoutMs: 20_000,
   perLane: { target: 4, tenant: 8 },
+  isShort: () => true,
 });

@@ -18,4 +18,5 @@ export const datasourceTests = defineAsk({
   answer: z.object({ reachable: z.literal(true) }),
   timeoutMs: 15_000,
   perLane: { user: 4, tenant: 8 },
+  isShort: () => true,
 });

@@ -9,6 +9,10 @@ export const AskJob = z.object({
   /** Milliseconds since 1970. A worker does not begin later than this. */
   deadline: z.int(),
   sealed: z.string(),
+  /** Whose turn it is to be answered: the tenant, or the user where there is no tenant. */
+  tenantID: z.uuid().optional(),
+  /** A lookup or a test, for which workers keep places. */
+  isShort: z.boolean().optional(),
 });
 
 /** Channel on which an asker announces that it no longer waits. */
@@ -35,18 +39,26 @@ export interface AskDefinition<
   readonly timeoutMs: number;
   /** Questions that one process may have under way, by kind of lane: `{ tenant: 8, target: 4 }`. */
   readonly perLane: Readonly<Record<string, number>>;
+  /** Whether the work ends soon, whatever the tenant asks for. */
+  isShort(question: z.output<Question>): boolean;
 }
 
-interface AskSettings<Name, Question, Answer> {
+interface AskSettings<Name, Question extends z.ZodType, Answer> {
   name: Name;
   question: Question;
   answer: Answer;
   timeoutMs: number;
   perLane: Readonly<Record<string, number>>;
+  /** Default: never. */
+  isShort?: (question: z.output<Question>) => boolean;
 }
+
+/** Questions of one queue that a worker takes from it. Most wait there for their turn (`waitForTurn`). */
+const MAX_TAKEN = 2_000;
 
 export function defineAsk<const Name extends string, Question extends z.ZodType, Answer extends z.ZodType>({
   name,
+  isShort = () => false,
   ...settings
 }: AskSettings<Name, Question, Answer>): AskDefinition<Name, Question, Answer> {
   const queue = defineQueue({
@@ -57,11 +69,11 @@ export function defineAsk<const Name extends string, Question extends z.ZodType,
     backoffMs: 0,
     maxStalledCount: 0,
     keepFailed: 'nothing',
-    concurrency: 200,
+    concurrency: MAX_TAKEN,
     deadLetters: null,
     jobID: ({ askID }) => askID,
   });
-  return { ...queue, ...settings };
+  return { ...queue, ...settings, isShort };
 }
 
 /** Encryption context that binds a sealed question or answer to its id. */

@@ -24,4 +24,5 @@ export const oauthExchange = defineAsk({
   }),
   timeoutMs: 25_000,
   perLane: { user: 4, tenant: 8 },
+  isShort: () => true,
 });

@@ -99,6 +99,16 @@ export const DatabaseExport = z.object({
 });
 export type DatabaseExport = z.infer<typeof DatabaseExport>;
 
+/** Operations that read the catalog alone. */
+const lookups: ReadonlySet<DatabaseOperation['kind']> = new Set([
+  'readMetadata',
+  'listSchemas',
+  'listTables',
+  'readTable',
+  'listTriggers',
+  'readTrigger',
+]);
+
 /** Everything under `T/database`. */
 export const tenantDatabase = defineAsk({
   name: 'tenant.database',
@@ -107,4 +117,5 @@ export const tenantDatabase = defineAsk({
   answer: OwnJsonObject,
   timeoutMs: 65_000,
   perLane: { tenant: 8 },
+  isShort: ({ operation }) => lookups.has(operation.kind),
 });

@@ -1,13 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Asking, createAsking } from '#shared/ask.ts';
 import { createBackplane, type JobWorker } from '#shared/backplane/index.ts';
 import { createKeyRing } from '#shared/crypto.ts';
+import { createTenantTurns } from '#shared/db/tenant-creators.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import { createLane, type Lane } from '#shared/lanes.ts';
 import { createProducer } from '#shared/producer.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
 import { askContext, defineAsk } from '#shared/queues/define-ask.ts';
@@ -30,10 +32,16 @@ import { startTCP } from '../support/tcp.ts';
 /** A queue that only this test has, served by the code of the real queues. */
 const sums = defineAsk({
   name: 'test.sums',
-  question: z.object({ numbers: z.array(z.number()), ms: z.number().default(0), pad: z.number().default(0) }),
+  question: z.object({
+    numbers: z.array(z.number()),
+    ms: z.number().default(0),
+    pad: z.number().default(0),
+    needsConnection: z.boolean().default(false),
+  }),
   answer: z.object({ sum: z.number(), pad: z.string() }),
   timeoutMs: 5_000,
   perLane: { who: 2 },
+  isShort: ({ numbers }) => numbers.length === 1,
 });
 // The type is that of the service's table of queues, but no called code reads the table.
 const sumQuestions = sums as unknown as typeof datasourceTests;
@@ -53,6 +61,8 @@ beforeAll(async () => {
     messages: deployment.backplane.messages,
     outbound: createOutbound(deployment.config.outbound),
     cancels: createCancels(deployment.backplane.messages),
+    turns: createTenantTurns(deployment.pool),
+    answering: createLane({ places: 100 }),
     logger: testLogger,
   } as ProcessorContext;
 });
@@ -71,12 +81,13 @@ async function ask(question: z.input<typeof sums.question>, options = {}): Promi
   return (await asking.ask(sumQuestions, question as never, options)) as unknown as Sum;
 }
 
-function startAnswering(): AsyncDisposable {
+function startAnswering(more: Partial<ProcessorContext> = {}): AsyncDisposable {
   const processor = answerQuestions(
     sums as unknown as AnyAsk,
-    (async ({ question, signal }: never) => {
-      const { numbers, ms, pad } = question as z.output<typeof sums.question>;
+    (async ({ question, signal }: never, own: { connections?: Lane }) => {
+      const { numbers, ms, pad, needsConnection } = question as z.output<typeof sums.question>;
       begun.push(numbers);
+      if (needsConnection) (await own.connections?.enter({ tenantID: 'any' }, signal))?.();
       if (numbers.length === 0) throw new AppError('CONFLICT', 'There is nothing to add', { details: { numbers } });
       if (numbers[0] === -1) throw new Error('a secret of the inside');
       await new Promise((resolve, reject) => {
@@ -89,9 +100,9 @@ function startAnswering(): AsyncDisposable {
   const worker: JobWorker = consume(deployment.backplane, {
     definition: sums as unknown as AnyQueue,
     processor: processor as never,
-    concurrency: 8,
+    concurrency: sums.concurrency ?? 8,
     leaseMs: 30_000,
-    context,
+    context: { ...context, ...more },
     logger: testLogger,
   });
   return { [Symbol.asyncDispose]: () => worker.close() };
@@ -229,6 +240,82 @@ describe('with a worker', () => {
     );
 
     expect(begun).not.toContainEqual([4242]);
+  });
+});
+
+describe('with a worker that has few places', () => {
+  const places = 10;
+  /** Work that ends when the test says so. */
+  const long = { ms: 60_000, numbers: [1, 1] };
+  let clients: AbortController;
+
+  beforeEach(() => {
+    clients = new AbortController();
+    begun.length = 0;
+  });
+
+  async function tenantsOf(creatorID: string, count: number): Promise<string[]> {
+    const { rows } = await deployment.pool.query<{ id: string }>(
+      `insert into tenant (id, tenant_title, creator_id) select gen_random_uuid(), 'A tenant', $1 from generate_series(1, $2) returning id`,
+      [creatorID, count],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  function askFor(tenantID: string, question: z.input<typeof sums.question>): Promise<unknown> {
+    const options = { lanes: { tenant: tenantID }, signal: clients.signal, timeoutMs: 60_000 };
+    return ask(question, options).catch((error: AppError) => error);
+  }
+
+  test('answers a tenant at once while 25 tenants of one creator have 8 slow questions each', async () => {
+    const answering = createLane({ places, sharesByCreator: true });
+    await using _worker = startAnswering({ answering });
+    const others = await tenantsOf(newID(), 25);
+    const [own = ''] = await tenantsOf(newID(), 1);
+    const slow = others.flatMap((id) => Array.from({ length: 8 }, () => askFor(id, long)));
+    await eventually(async () => expect(answering.used + answering.waiting).toBe(200), 20_000);
+
+    expect(await askFor(own, { numbers: [5, 6] })).toMatchObject({ sum: 11 });
+
+    // One creator has no more places than are left free, and not one of its questions has ended.
+    const counts = [places / 2, 200 - places / 2];
+    await eventually(async () => expect([answering.used, answering.waiting]).toEqual(counts));
+    // Questions that wait for their turn are withdrawn with their client, long before their deadline.
+    clients.abort();
+    await Promise.all(slow);
+    await eventually(async () => expect([answering.used, answering.waiting]).toEqual([0, 0]));
+    expect(begun.filter(([first]) => first === 1)).toHaveLength(places / 2);
+  });
+
+  test('keeps places for short work when many creators have taken the others', async () => {
+    const answering = createLane({ places, reserve: 2, sharesByCreator: true });
+    await using _worker = startAnswering({ answering });
+    const tenants = (await Promise.all(Array.from({ length: 20 }, () => tenantsOf(newID(), 1)))).flat();
+    const slow = tenants.map((id) => askFor(id, long));
+    await eventually(async () => expect([answering.used, answering.waiting]).toEqual([8, 12]), 20_000);
+
+    const [own = ''] = await tenantsOf(newID(), 1);
+    expect(await askFor(own, { numbers: [7] })).toMatchObject({ sum: 7 });
+
+    clients.abort();
+    await Promise.all(slow);
+  });
+
+  test('answers others in the place of a question that waits for a connection', async () => {
+    const answering = createLane({ places: 1 });
+    const connections = createLane({ places: 1 });
+    const [first = '', second = ''] = await tenantsOf(newID(), 2);
+    await connections.wait({ tenantID: first });
+    await using _worker = startAnswering({ answering, ...({ connections } as object) });
+    const waits = askFor(first, { numbers: [2, 2], needsConnection: true });
+    await eventually(async () => expect(connections.waiting).toBe(1));
+
+    expect(await askFor(second, { numbers: [3, 3] })).toMatchObject({ sum: 6 });
+    expect(connections.waiting).toBe(1);
+
+    connections.leave({ tenantID: first });
+    expect(await waits).toMatchObject({ sum: 4 });
+    expect([answering.used, connections.used]).toEqual([0, 0]);
   });
 });
 

@@ -1,7 +1,8 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createLane, createLanes, IN_ORDER } from '#shared/lanes.ts';
 import type { Turn } from '#shared/turns.ts';
+import { Place, turnOf } from '#shared/work.ts';
 
 /** Begins to wait, and records the name when a place is granted. */
 function waitIn(lane: ReturnType<typeof createLane>, given: string[], name: string, turn: Turn): void {
@@ -120,4 +121,97 @@ test('lanes of different names have separate places, and one name is one lane wh
   await expect(
     Promise.race([lanes.enter({ name: 'a', places: 1 }, IN_ORDER, signal), nextTick('still waiting')]),
   ).resolves.toBe('still waiting');
+});
+
+test('a creator has as many places as are free, so that a later one finds a place', () => {
+  const lane = createLane({ places: 8, sharesByCreator: true });
+  const takeAll = (creatorID: string) => {
+    let taken = 0;
+    while (taken < 8 && lane.take({ tenantID: `${creatorID}${taken}`, creatorID })) taken += 1;
+    return taken;
+  };
+
+  expect(takeAll('ann')).toBe(4);
+  expect(takeAll('bob')).toBe(2);
+  expect(takeAll('cat')).toBe(1);
+  expect(takeAll('dan')).toBe(1);
+  expect(takeAll('eve')).toBe(0);
+});
+
+test('the share of a creator who waits grows as others leave', async () => {
+  const lane = createLane({ places: 4, sharesByCreator: true });
+  const given: string[] = [];
+  const bob = { tenantID: 'b', creatorID: 'bob' };
+  for (const tenantID of ['a1', 'a2']) expect(lane.take({ tenantID, creatorID: 'ann' })).toBe(true);
+  expect(lane.take(bob)).toBe(true);
+  waitIn(lane, given, 'bob', bob);
+  await nextTick();
+  expect(given).toEqual([]);
+
+  lane.leave({ tenantID: 'a1', creatorID: 'ann' });
+  await nextTick();
+
+  expect(given).toEqual(['bob']);
+});
+
+describe('a place', () => {
+  const ann = { tenantID: 'a', creatorID: 'ann' };
+  const bob = { tenantID: 'b', creatorID: 'bob' };
+
+  function laneWithPlace() {
+    const outer = createLane({ places: 1 });
+    const inner = createLane({ places: 1 });
+    outer.take(ann);
+    inner.take(bob);
+    return { outer, inner, place: new Place(outer, ann) };
+  }
+
+  test('is given back while its work waits in another lane, and taken again before it goes on', async () => {
+    const { outer, inner, place } = laneWithPlace();
+    const waiting = place.run(() => inner.enter(ann));
+    expect(outer.take(bob)).toBe(true);
+    inner.leave(bob);
+    await nextTick();
+    expect([outer.used, inner.used]).toEqual([1, 1]);
+    await expect(Promise.race([waiting, nextTick('not yet')])).resolves.toBe('not yet');
+
+    outer.leave(bob);
+    (await waiting)?.();
+    expect(outer.used).toBe(1);
+    place[Symbol.dispose]();
+
+    expect([outer.used, inner.used]).toEqual([0, 0]);
+  });
+
+  test('is not taken again by work whose wait was aborted', async () => {
+    const { outer, inner, place } = laneWithPlace();
+    const patience = new AbortController();
+    const waiting = place.run(() => inner.enter(ann, patience.signal));
+    outer.take(bob);
+    patience.abort();
+
+    expect(await waiting).toBeUndefined();
+    place[Symbol.dispose]();
+    expect(outer.used).toBe(1);
+  });
+
+  test('is left alone by what outlives its work', async () => {
+    const { outer, inner, place } = laneWithPlace();
+    const later = place.run(() => nextTick().then(() => inner.enter(ann)));
+    place[Symbol.dispose]();
+    expect(outer.used).toBe(0);
+
+    await nextTick();
+    inner.leave(bob);
+    await later;
+
+    expect(outer.used).toBe(0);
+  });
+
+  test('tells the lanes of its work whose turn it is, and only for its tenant', () => {
+    const { place } = laneWithPlace();
+
+    expect(place.run(() => [turnOf('a'), turnOf('b')])).toEqual([ann, { tenantID: 'b' }]);
+    expect(turnOf('a')).toEqual({ tenantID: 'a' });
+  });
 });

@@ -1,5 +1,6 @@
 import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
+import { turnOf } from '#shared/work.ts';
 import type { ReadRequest, ReadResult } from './protocol.ts';
 import { ReaderProcess } from './reader-process.ts';
 
@@ -35,7 +36,7 @@ export function createReaders(
   { maxAtOnce, maxPerTenant, idleMs }: Limits = { maxAtOnce: 4, maxPerTenant: 2, idleMs: 30_000 },
 ): Readers {
   const pool = new Set<Reader>();
-  const lane = createLane({ places: maxAtOnce, maxPerTenant });
+  const lane = createLane({ places: maxAtOnce, maxPerTenant, sharesByCreator: true });
   const timer = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   function sweep(): void {
@@ -73,7 +74,7 @@ export function createReaders(
   return {
     async read(task) {
       const { tenantID, request, signal } = task;
-      const leave = await lane.enter({ tenantID }, signal);
+      const leave = await lane.enter(turnOf(tenantID), signal);
       if (!leave) throw signal.reason;
       const reader = readerFor(task);
       try {

@@ -4,6 +4,7 @@ import { AppError, toWireError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { askContext } from '#shared/queues/define-ask.ts';
 import type { AnyAsk } from '#shared/queues/index.ts';
+import { Place } from '#shared/work.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { ProcessorContext } from './consume.ts';
 
@@ -22,22 +23,41 @@ interface QuestionJob {
 const MAX_INLINE_BYTES = 4 * 1024;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** The processor of a queue of questions: claimQuestion, openQuestion, answer, sendReply. The job itself has no result. */
+/**
+ * The processor of a queue of questions: waits for the turn of its tenant, then claimQuestion, openQuestion, answer, sendReply. A
+ * question that waits is not claimed yet, so its asker may still withdraw it. The job itself has no result.
+ */
 export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
   return async ({ payload, signal }: QuestionJob, context: ProcessorContext): Promise<Record<string, never>> => {
     const { askID, replyTo, deadline } = payload;
     const leftMs = deadline - Date.now();
-    if (leftMs <= 0 || !(await claimQuestion(context.pool, askID))) return {};
+    if (leftMs <= 0) return {};
 
     using cancel = context.cancels.of(askID);
     const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs - replyMarginMs(leftMs))]);
-    const outcome = await outcomeOf(context, until, async () => {
-      const question = openQuestion(definition, payload, context);
-      return definition.answer.parse(await answer({ question, signal: until }, context));
-    });
+    using place = await waitForTurn(payload, until, context);
+    if (!place || !(await claimQuestion(context.pool, askID))) return {};
+    const outcome = await place.run(() =>
+      outcomeOf(context, until, async () => {
+        const question = openQuestion(definition, payload, context);
+        return definition.answer.parse(await answer({ question, signal: until }, context));
+      }),
+    );
     await sendReply(outcome, { askID, replyTo }, context);
     return {};
   };
+}
+
+/** Undefined when the signal was faster. */
+async function waitForTurn(
+  { tenantID, isShort = false, replyTo }: QuestionJob['payload'],
+  until: AbortSignal,
+  { turns, answering }: ProcessorContext,
+): Promise<Place | undefined> {
+  // Processes of an earlier version do not say whose question it is. Each of those is a tenant here.
+  const turn = tenantID === undefined ? { tenantID: replyTo, isShort } : await turns.of({ tenantID, isShort });
+  const hasPlace = answering.take(turn) || (await answering.wait(turn, until));
+  return hasPlace ? new Place(answering, turn) : undefined;
 }
 
 function openQuestion<D extends AnyAsk>(

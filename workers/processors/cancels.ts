@@ -8,16 +8,26 @@ export interface Cancels extends Disposable {
 }
 
 export function createCancels(messages: Messages): Cancels {
-  const underWay = new Map<string, AbortController>();
+  const underWay = new Map<string, Set<AbortController>>();
   const unsubscribe = messages.subscribe(ASK_CANCEL, (message) => {
     const cancel = AskCancel.safeParse(message);
-    if (cancel.success) underWay.get(cancel.data.askID)?.abort(tooLate({ begun: true, gone: true }));
+    if (!cancel.success) return;
+    for (const controller of underWay.get(cancel.data.askID) ?? [])
+      controller.abort(tooLate({ begun: true, gone: true }));
   });
   return {
     of(askID) {
       const controller = new AbortController();
-      underWay.set(askID, controller);
-      return { signal: controller.signal, [Symbol.dispose]: () => void underWay.delete(askID) };
+      // A job that is delivered twice waits twice for its turn.
+      const controllers = underWay.get(askID) ?? new Set();
+      underWay.set(askID, controllers.add(controller));
+      return {
+        signal: controller.signal,
+        [Symbol.dispose]() {
+          controllers.delete(controller);
+          if (controllers.size === 0) underWay.delete(askID);
+        },
+      };
     },
     [Symbol.dispose]: unsubscribe,
   };

@@ -4,7 +4,9 @@ import type { z } from 'zod';
 import type { Backplane, JobWorker, Messages } from '#shared/backplane/index.ts';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { TenantTurns } from '#shared/db/tenant-creators.ts';
 import { AppError, toAppError, toFailedReason } from '#shared/errors.ts';
+import type { Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { parseValue } from '#shared/parse-value.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
@@ -21,6 +23,9 @@ export interface ProcessorContext extends Reach {
   secrets: KeyRing;
   messages: Messages;
   cancels: Cancels;
+  turns: TenantTurns;
+  /** Places for the questions that this worker answers at once, of all queues. */
+  answering: Lane;
   datasources: Datasources;
   queries: Queries;
   logger: Logger;

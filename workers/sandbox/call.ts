@@ -1,20 +1,26 @@
 import type { Json } from '#shared/json.ts';
+import type { Turn } from '#shared/turns.ts';
 import type { Job } from './protocol.ts';
 
 /** One `run` of the pool, from the queue to its answer. */
 export class Call {
   readonly job: Job;
+  readonly turn: Turn;
   /** Whether it must run alone in a host, because it was in a host that died. */
   isAlone = false;
+  /** In line for a host. */
+  isWaiting = true;
   /** Answered, although a host may still run it. */
   isSettled = false;
   watchdog: NodeJS.Timeout | undefined;
   readonly #signal: AbortSignal;
   readonly #onAbort: () => void;
   readonly #answer = Promise.withResolvers<Json>();
+  readonly #begin = Promise.withResolvers<boolean>();
 
-  constructor(job: Job, signal: AbortSignal, onAbort: (call: Call) => void) {
+  constructor({ job, turn }: { job: Job; turn: Turn }, signal: AbortSignal, onAbort: (call: Call) => void) {
     this.job = job;
+    this.turn = turn;
     this.#signal = signal;
     this.#onAbort = () => {
       this.reject(signal.reason);
@@ -31,6 +37,16 @@ export class Call {
     return this.#answer.promise;
   }
 
+  /** True once a host runs it, false if it has ended before. */
+  get begun(): Promise<boolean> {
+    return this.#begin.promise;
+  }
+
+  begin(): void {
+    this.isWaiting = false;
+    this.#begin.resolve(true);
+  }
+
   /** The first answer counts. */
   resolve(value: Json): void {
     this.#settle();
@@ -44,6 +60,8 @@ export class Call {
 
   #settle(): void {
     this.isSettled = true;
+    this.isWaiting = false;
+    this.#begin.resolve(false);
     this.#signal.removeEventListener('abort', this.#onAbort);
   }
 }

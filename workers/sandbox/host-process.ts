@@ -70,11 +70,11 @@ export class HostProcess {
     this.#send({ kind: 'cancel', id: call.job.id });
   }
 
-  /** Forgets a call that the host has finished. */
-  release(call: Call): void {
+  /** Forgets a call that the host has finished. Returns false if it was forgotten before. */
+  release(call: Call): boolean {
     clearTimeout(call.watchdog);
-    this.calls.delete(call.job.id);
     this.tenants.delete(call.tenantID);
+    return this.calls.delete(call.job.id);
   }
 
   start(): void {

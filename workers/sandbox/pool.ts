@@ -2,7 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import { createShares } from '#shared/shares.ts';
 import { createTurns } from '#shared/turns.ts';
+import { placeOfWork, turnOf } from '#shared/work.ts';
 import { Call } from './call.ts';
 import { HostProcess } from './host-process.ts';
 import type { CallOutcome, HostReply, Job } from './protocol.ts';
@@ -48,6 +50,8 @@ class Pool implements Sandbox {
   #quarantine: HostProcess | undefined;
   readonly #suspects = new LRUCache<string, true>({ max: maxSuspects, ttl: suspicionMs });
   readonly #waiting = createTurns<Call>();
+  /** Of the places in all hosts but the quarantine, which has one. */
+  readonly #shares = createShares();
   #retirement: NodeJS.Timeout | undefined;
   #lastID = 0;
   #failedStarts = 0;
@@ -65,9 +69,12 @@ class Pool implements Sandbox {
   async run(request: SandboxRequest, signal: AbortSignal): Promise<Json> {
     signal.throwIfAborted();
     if (this.#isClosed) throw closing();
-    const call = new Call(this.#jobOf(request), signal, (aborted) => this.#abandon(aborted));
+    const own = { job: this.#jobOf(request), turn: turnOf(request.tenantID) };
+    const call = new Call(own, signal, (aborted) => this.#abandon(aborted));
     this.#enqueue(call);
     this.#dispatch();
+    // In line, it needs no place of the engine or of the questions.
+    if (call.isWaiting) await placeOfWork()?.whileAway(call.begun, signal);
     return call.answer;
   }
 
@@ -77,7 +84,7 @@ class Pool implements Sandbox {
     for (const call of this.#waiting.takeAll()) call.reject(closing());
     for (const host of hosts) {
       for (const call of [...host.calls.values()]) {
-        host.release(call);
+        this.#release(host, call);
         call.reject(closing());
       }
       host.kill();
@@ -100,7 +107,7 @@ class Pool implements Sandbox {
   }
 
   #enqueue(call: Call): void {
-    this.#waiting.add(call, call, { isFirst: call.isAlone });
+    this.#waiting.add(call.turn, call, { isFirst: call.isAlone });
   }
 
   /** Starts the calls that can start, tenants in turn. */
@@ -122,6 +129,10 @@ class Pool implements Sandbox {
       this.#quarantine ??= this.#spawn(1);
       return this.#quarantine.isFree ? this.#quarantine : undefined;
     }
+    return this.#shares.isExhausted(call.turn, this.#freePlaces()) ? undefined : this.#sharedHostFor(call);
+  }
+
+  #sharedHostFor(call: Call): HostProcess | undefined {
     let best: HostProcess | undefined;
     let isAnyIdle = false;
     for (const host of this.#hosts) {
@@ -133,9 +144,23 @@ class Pool implements Sandbox {
     return best;
   }
 
+  /** In all hosts, those that are not started yet included. */
+  #freePlaces(): number {
+    let taken = 0;
+    for (const host of this.#hosts) taken += host.calls.size;
+    return this.#config.processes * callsPerHost - taken;
+  }
+
   #start(call: Call, host: HostProcess): void {
     host.run(call);
+    if (host.capacity > 1) this.#shares.count(call.turn, 1);
+    call.begin();
     this.#watch(call, host, call.job.timeoutMs + graceMs);
+  }
+
+  /** Forgets a call that the host has finished. */
+  #release(host: HostProcess, call: Call): void {
+    if (host.release(call) && host.capacity > 1) this.#shares.count(call.turn, -1);
   }
 
   /** Kills the host if it has not answered in time; V8 may be unable to interrupt one of its threads. */
@@ -167,7 +192,7 @@ class Pool implements Sandbox {
     if (reply.kind === 'unsound') {
       this.#destroy(host, call, reply.outcome);
     } else if (call) {
-      host.release(call);
+      this.#release(host, call);
       settle(call, reply.outcome);
       this.#dispatch();
       if (host === this.#quarantine) this.#retire(host);
@@ -193,7 +218,7 @@ class Pool implements Sandbox {
       'user code ended its sandbox host',
     );
     this.#suspects.set(culprit.tenantID, true);
-    host.release(culprit);
+    this.#release(host, culprit);
     settle(culprit, outcome);
   }
 
@@ -206,7 +231,7 @@ class Pool implements Sandbox {
     for (const call of [...host.calls.values()]) {
       // The call was alone in the host, and the pool did not kill it.
       if (call.isAlone && !host.isKilled) this.#blame(host, call, { kind: 'lost', message: 'exit' });
-      host.release(call);
+      this.#release(host, call);
       if (call.isSettled) continue;
       // User code has no effects outside its isolate, so running it again is harmless.
       call.isAlone = true;
@@ -226,7 +251,7 @@ class Pool implements Sandbox {
 
   /** Stops the work of an aborted call; its caller has the reason already. */
   #abandon(call: Call): void {
-    this.#waiting.remove(call, call);
+    this.#waiting.remove(call.turn, call);
     const host = this.#everyHost().find((each) => each.calls.has(call.job.id));
     if (!host) return;
     host.cancel(call);

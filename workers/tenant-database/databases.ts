@@ -4,6 +4,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { createLane } from '#shared/lanes.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
+import { turnOf } from '#shared/work.ts';
 import { type ConnectionPool, type ConnectionSource, createConnectionPool } from '../connections/connection-pool.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';
@@ -74,7 +75,7 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
 
   /** Creates a database, a few at a time: each holds one of the worker's own connections while it waits for the server. */
   async function provide(tenantID: string, signal: AbortSignal): Promise<OwnDatabase> {
-    const leave = await provisioning.enter({ tenantID }, signal);
+    const leave = await provisioning.enter(turnOf(tenantID), signal);
     if (!leave)
       throw new AppError(
         'UPSTREAM_TIMEOUT',

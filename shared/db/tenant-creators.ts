@@ -1,0 +1,41 @@
+import { LRUCache } from 'lru-cache';
+import { batched } from '../batched.ts';
+import type { Turn } from '../turns.ts';
+import type { Pool } from './pool.ts';
+
+/** Finds the turn of work for a tenant: its creator is read once, because it never changes. */
+export interface TenantTurns {
+  of(work: { tenantID: string; isShort?: boolean }): Promise<Turn>;
+}
+
+const MAX_REMEMBERED = 100_000;
+
+export function createTenantTurns(pool: Pool): TenantTurns {
+  const creators = new LRUCache<string, string>({ max: MAX_REMEMBERED });
+  const read = batched((tenantIDs: string[]) => readCreators(pool, tenantIDs));
+
+  async function creatorOf(tenantID: string): Promise<string | undefined> {
+    const known = creators.get(tenantID);
+    if (known !== undefined) return known;
+    const creatorID = await read(tenantID);
+    if (creatorID !== undefined) creators.set(tenantID, creatorID);
+    return creatorID;
+  }
+
+  return {
+    async of({ tenantID, isShort = false }) {
+      const creatorID = await creatorOf(tenantID);
+      return { tenantID, isShort, ...(creatorID !== undefined && { creatorID }) };
+    },
+  };
+}
+
+async function readCreators(pool: Pool, tenantIDs: readonly string[]): Promise<(string | undefined)[]> {
+  const { rows } = await pool.query<{ id: string; creator_id: string }>({
+    name: 'tenant_creators',
+    text: 'select id, creator_id from tenant where id = any($1::uuid[])',
+    values: [tenantIDs],
+  });
+  const found = new Map(rows.map(({ id, creator_id }) => [id, creator_id]));
+  return tenantIDs.map((id) => found.get(id));
+}

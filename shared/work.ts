@@ -1,0 +1,81 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Turn } from './turns.ts';
+
+/** The part of a lane that its places use. */
+interface PlacesOf {
+  take(turn: Turn): boolean;
+  wait(turn: Turn, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
+  leave(turn: Turn): void;
+}
+
+/**
+ * A taken place of a lane, and the work that runs in it. While the work waits in another lane, others have the place: otherwise work
+ * that waits for a slow server would keep out work that needs none. Lanes find the place in the asynchronous context of the work. As
+ * a parameter it would pass through every connector and driver, and one that does not pass it on would hold the place.
+ */
+export class Place implements Disposable {
+  readonly #lane: PlacesOf;
+  readonly #turn: Turn;
+  #isHeld = true;
+  #isOver = false;
+  #return: Promise<boolean> | undefined;
+
+  /** The caller has taken the place. */
+  constructor(lane: PlacesOf, turn: Turn) {
+    this.#lane = lane;
+    this.#turn = turn;
+  }
+
+  run<T>(work: () => T): T {
+    return current.run({ turn: this.#turn, place: this }, work);
+  }
+
+  /** Leaves the place until `wait` is over. After an aborted wait the work has nothing left to do but to end, without a place. */
+  async whileAway(wait: Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> {
+    this.#giveBack();
+    const isSuccess = await wait;
+    if (isSuccess && !this.#isHeld && !this.#isOver) {
+      this.#return ??= this.#takeAgain(signal);
+      await this.#return;
+    }
+    return isSuccess;
+  }
+
+  /** The work is over; connections and timers that it leaves behind do not touch the place. */
+  [Symbol.dispose](): void {
+    this.#giveBack();
+    this.#isOver = true;
+  }
+
+  #giveBack(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#lane.leave(this.#turn);
+  }
+
+  async #takeAgain(signal: AbortSignal | undefined): Promise<boolean> {
+    const wait = () => this.#lane.wait(this.#turn, signal, { isFirst: true });
+    this.#isHeld = this.#lane.take(this.#turn) || (await current.run(undefined, wait));
+    this.#return = undefined;
+    if (this.#isOver) this.#giveBack();
+    return this.#isHeld;
+  }
+}
+
+interface Work {
+  turn: Turn;
+  place: Place;
+}
+
+const current = new AsyncLocalStorage<Work | undefined>();
+
+/** The place of the work that calls. */
+export function placeOfWork(): Place | undefined {
+  return current.getStore()?.place;
+}
+
+/** The turn of the work that calls, if it is the tenant's. */
+export function turnOf(tenantID: string): Turn {
+  const turn = current.getStore()?.turn;
+  return turn?.tenantID === tenantID ? turn : { tenantID };
+}
