@@ -14,9 +14,10 @@ import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { BackplaneConfig } from '../config.ts';
 import { surviveLostConnections } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
+import { createRareWarning, type Warn } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import { type Backplane, type JobWorker, stalledInterval } from './types.ts';
+import { type Backplane, type JobWorker, workerSettings } from './types.ts';
 
 // On a pool that is lent to it BullMQ uses its default schema, so the workers' own connections name the same schema.
 const schema = 'bullmq';
@@ -32,6 +33,12 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   const pools = new Map<pg.Pool, Set<pg.PoolClient>>();
   const adapterPools: pg.Pool[] = [];
   const queues = new Map<string, Queue>();
+  const warnRarely = createRareWarning(logger);
+  let isClosed = false;
+  const warn: Warn = (...warning) => {
+    // Connections that are closed say so.
+    if (!isClosed) warnRarely(...warning);
+  };
 
   function open(max: number, options: pg.PoolConfig = {}): pg.Pool {
     const pool = new pg.Pool({
@@ -42,7 +49,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       application_name: `gantry.${prefix}`,
       ...options,
     });
-    surviveLostConnections(pool, (error) => logger.debug({ err: error }, 'backplane connection lost'));
+    surviveLostConnections(pool, (error) => warn(error, 'a connection of the queues broke'));
     const taken = new Set<pg.PoolClient>();
     pool.on('acquire', (client) => taken.add(client));
     pool.on('release', (_error, client) => taken.delete(client));
@@ -54,7 +61,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   const producers = open(5, { options: `-c search_path=${schema} ${LAZY}` });
   // Queue.addBulk makes two temporary tables for every call, 8 ms for a single job; a flow without children makes none, 2 ms.
   let flows: FlowProducer | undefined;
-  const messages = createChannels(connectionString, `gantry.${prefix}`, producers, logger);
+  const messages = createChannels(connectionString, `gantry.${prefix}`, producers, { logger, warn });
 
   return {
     kind: 'postgres',
@@ -62,7 +69,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       let queue = queues.get(name);
       if (!queue) {
         queue = new classes.Queue(name, { connection: producers as unknown as PgPool }) as unknown as Queue;
-        queue.on('error', (error) => logger.debug({ err: error, queue: name }, 'queue connection'));
+        queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
         queue.waitUntilReady().catch(() => queues.delete(name));
         queues.set(name, queue);
       }
@@ -71,14 +78,15 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     async add(name, jobs) {
       if (!flows) {
         flows = new classes.FlowProducer({ connection: producers as unknown as PgPool }) as unknown as FlowProducer;
-        flows.on('error', (error) => logger.debug({ err: error }, 'queue connection'));
+        flows.on('error', (error) => warn(error, 'a queue does not work'));
         flows.waitUntilReady().catch(() => {
           flows = undefined;
         });
       }
       await flows.addBulk(jobs.map((job) => ({ ...job, queueName: name })));
     },
-    worker(name, process, { concurrency, maxStalledCount, leaseMs }) {
+    worker(name, process, options) {
+      const settings = workerSettings(options);
       const connection = {
         connectionString,
         schema,
@@ -89,13 +97,9 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       return startedAgain(() => {
         const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
           connection,
-          concurrency,
-          maxStalledCount,
-          lockDuration: leaseMs,
-          stalledInterval: stalledInterval(leaseMs),
-          autorun: false,
+          ...settings,
         }) as unknown as Worker;
-        worker.on('error', (error) => logger.debug({ err: error, queue: name }, 'worker connection'));
+        worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
         return worker;
       });
     },
@@ -105,7 +109,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       return createAdapter(pool, {
         channelPrefix: `${prefix}.io`,
         tableName: 'socket_io_attachments',
-        errorHandler: (error) => logger.debug({ err: error }, 'socket adapter'),
+        errorHandler: (error) => warn(error, 'the socket adapter does not work'),
       });
     },
     messages,
@@ -151,6 +155,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       }
     },
     async [Symbol.asyncDispose]() {
+      isClosed = true;
       await messages.close();
       await Promise.allSettled([...queues.values(), flows].map((queue) => queue?.close()));
       for (const pool of adapterPools) Object.assign(pool, { connect: () => new Promise(() => {}) });
@@ -213,7 +218,12 @@ async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promis
 }
 
 /** LISTEN on a connection of its own, which is opened again when it breaks. */
-function createChannels(connectionString: string, prefix: string, publisher: pg.Pool, logger: Logger) {
+function createChannels(
+  connectionString: string,
+  prefix: string,
+  publisher: pg.Pool,
+  { logger, warn }: { logger: Logger; warn: Warn },
+) {
   const subscriptions = createSubscriptions(logger);
   let client: pg.Client | undefined;
   let opening: Promise<void> | undefined;
@@ -247,7 +257,7 @@ function createChannels(connectionString: string, prefix: string, publisher: pg.
   async function reopen(): Promise<void> {
     if (closed || client) return;
     await listen().catch((error) => {
-      logger.debug({ err: error }, 'cannot listen yet');
+      warn(error, 'messages are not received');
       setTimeout(() => void reopen(), 1000).unref();
     });
   }

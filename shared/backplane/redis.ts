@@ -4,19 +4,26 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { BackplaneConfig, RedisConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
+import { createRareWarning } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import { type Backplane, type ProcessJob, stalledInterval, type WorkerOptions } from './types.ts';
+import { type Backplane, type ProcessJob, type WorkerOptions, workerSettings } from './types.ts';
 
 /** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
   const clients: Redis[] = [];
   const queues = new Map<string, Queue>();
   const { prefix } = config;
+  const warnRarely = createRareWarning(logger);
+  let isClosed = false;
+  const warn: typeof warnRarely = (...warning) => {
+    // Connections that are closed say so.
+    if (!isClosed) warnRarely(...warning);
+  };
 
   function connect(options: RedisOptions): Redis {
     const client = openRedis(redis, options);
-    client.on('error', (error) => logger.debug({ err: error }, 'redis connection'));
+    client.on('error', (error) => warn(error, 'a connection to Redis broke'));
     clients.push(client);
     return client;
   }
@@ -52,27 +59,19 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
         skipWaitingForReady: true,
         streams: { events: { maxLen: 100 } },
       });
-      queue.on('error', (error) => logger.debug({ err: error, queue: name }, 'queue connection'));
+      queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
       queues.set(name, queue);
     }
     return queue;
   }
 
-  function openWorker(
-    name: string,
-    process: ProcessJob,
-    { concurrency, maxStalledCount, leaseMs }: WorkerOptions,
-  ): Worker {
+  function openWorker(name: string, process: ProcessJob, options: WorkerOptions): Worker {
     const worker = new Worker(name, (job, _token, signal) => process(job, signal), {
       connection: connect({ maxRetriesPerRequest: null }),
       prefix,
-      concurrency,
-      maxStalledCount,
-      lockDuration: leaseMs,
-      stalledInterval: stalledInterval(leaseMs),
-      autorun: false,
+      ...workerSettings(options),
     });
-    worker.on('error', (error) => logger.debug({ err: error, queue: name }, 'worker connection'));
+    worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
     return worker;
   }
 
@@ -123,6 +122,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     },
     async migrate() {},
     async [Symbol.asyncDispose]() {
+      isClosed = true;
       await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
       for (const client of clients) client.disconnect();
     },

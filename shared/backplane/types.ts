@@ -13,9 +13,23 @@ export interface WorkerOptions {
   leaseMs: number;
 }
 
-/** How often a consumer looks for jobs whose lock has expired, in ms. Redis takes whole numbers only, and refuses the check without. */
-export function stalledInterval(leaseMs: number): number {
-  return Math.max(1000, Math.round(leaseMs / 3));
+/**
+ * Settings of a BullMQ worker. Checked here, because Redis takes whole numbers only and says so late: it refused every look for jobs
+ * whose lock had expired while the interval was 2666.67 ms.
+ */
+export function workerSettings({ concurrency, maxStalledCount, leaseMs }: WorkerOptions) {
+  const settings = {
+    concurrency,
+    maxStalledCount,
+    lockDuration: leaseMs,
+    lockRenewTime: Math.round(leaseMs / 2),
+    /** How often a consumer looks for jobs whose lock has expired. */
+    stalledInterval: Math.max(1000, Math.round(leaseMs / 3)),
+  };
+  for (const [name, value] of Object.entries(settings))
+    if (!Number.isSafeInteger(value) || value < (name === 'maxStalledCount' ? 0 : 1))
+      throw new Error(`${name} of a queue must be a whole number, not ${value}`);
+  return { ...settings, autorun: false };
 }
 
 /** Small messages between processes of one deployment. Delivered at most once, so a subscriber also polls. */
