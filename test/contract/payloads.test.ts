@@ -13,7 +13,10 @@ const ask = {
 
 /** Jobs as processes of every earlier version wrote them. Lines are only ever added. */
 const frozen: { [Name in QueueName]: unknown[] } = {
-  'workflow.runs': [{ instanceID: '01976e1c-0000-7000-8000-000000000001', epoch: 1 }],
+  'workflow.runs': [
+    { instanceID: '01976e1c-0000-7000-8000-000000000001', epoch: 1 },
+    { instanceID: '01976e1c-0000-7000-8000-000000000001', epoch: 1, again: 2 },
+  ],
   'datasource.tests': [ask],
   'datasource.metadata': [ask],
   'query.runs': [ask],

@@ -159,13 +159,22 @@ export function createSweep(options: SweepOptions): Sweep {
       await runs.end({ tenantID: null, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
   }
 
-  /** Adds jobs again that were handed over ten seconds ago and not claimed; the same id has no effect while the job exists. */
+  /**
+   * Adds jobs again that were handed over ten, twenty … seconds ago and not claimed. The same id has no effect while the job exists.
+   * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … the job gets a new id:
+   * few of them, however long a run waits for a busy fleet. The claim of the first makes the others old.
+   */
   async function handOverAgain(): Promise<void> {
-    const { rows } = await pool.query<{ id: string; epoch: number }>(HANDED_OVER_LONG_AGO, [BATCH]);
-    await producer.enqueue(
-      workflowRuns,
-      rows.map(({ id, epoch }) => ({ instanceID: id, epoch: epoch + 1 })),
-    );
+    const { rows } = await pool.query<{ id: string; epoch: number; waited_ms: number }>(HANDED_OVER_LONG_AGO);
+    for (let at = 0; at < rows.length; at += BATCH)
+      await producer.enqueue(
+        workflowRuns,
+        rows.slice(at, at + BATCH).map(({ id, epoch, waited_ms }) => ({
+          instanceID: id,
+          epoch: epoch + 1,
+          again: timesDoubled(waited_ms / (options.leaseMs * 3)),
+        })),
+      );
   }
 
   /** Repairs what only a crash or a lost queue leaves behind; every ten seconds. */
@@ -256,13 +265,16 @@ select id, extract(epoch from wake_at - clock_timestamp())::float8 * 1000 as in_
 where wake_at <= now() + make_interval(secs => $1) and status = 'WAITING' and ready_at is null and held_by is null
 order by wake_at limit $2`;
 
+// Bounded by the window. Two rounds in ten see a run, in case one comes late.
 const HANDED_OVER_LONG_AGO = `
-with stuck as (
-  select id from workflow_instance
-  where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
-  limit $1 for update skip locked
-)
-update workflow_instance i set dispatched_at = now() from stuck where i.id = stuck.id returning i.id, i.epoch`;
+select id, epoch, extract(epoch from now() - dispatched_at)::float8 * 1000 as waited_ms from workflow_instance
+where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
+  and extract(epoch from now() - dispatched_at)::int8 % 10 < 2`;
+
+/** 1 from 1, 2 from 2, 3 from 4, 4 from 8 …; undefined below 1. */
+function timesDoubled(times: number): number | undefined {
+  return times < 1 ? undefined : Math.floor(Math.log2(times)) + 1;
+}
 
 const FIND_ORPHANS = `
 select child.id from workflow_instance child join workflow_instance parent on parent.id = child.parent_id

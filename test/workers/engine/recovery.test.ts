@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -85,6 +86,29 @@ describe('after a crash at any point', () => {
     await work();
 
     await completes(id);
+  });
+
+  test('a run whose job is stuck in a consumer gets another job, with an id that the stuck one cannot block', async () => {
+    const id = await accepted();
+    const stuck = Promise.withResolvers<void>();
+    const options = { concurrency: 1, maxStalledCount: 10, leaseMs: 60_000 };
+    const consumer = deployment.backplane.worker(workflowRuns.name, () => stuck.promise, options);
+    void consumer.run();
+    await deployment.producer.enqueue(workflowRuns, [{ instanceID: id, epoch: 1 }]);
+    const queue = deployment.backplane.queue(workflowRuns.name);
+    await eventually(async () => expect(await queue.getJobCounts()).toMatchObject({ active: 1 }));
+    await consumer.pause(true);
+    // More than the three leases after which the run gets a job with a new id.
+    await deployment.pool.query(
+      `update workflow_instance set dispatched_at = now() - interval '20 seconds' where id = $1`,
+      [id],
+    );
+
+    await work();
+
+    await completes(id);
+    stuck.resolve();
+    await consumer.close();
   });
 
   test('a claimed run of a dead worker completes', async () => {
