@@ -74,6 +74,11 @@ export function placeOfWork(): Place | undefined {
   return current.getStore()?.place;
 }
 
+/** The turn of the work that calls; of the deployment itself where no tenant's work does. */
+export function turnOfWork(): Turn {
+  return current.getStore()?.turn ?? { tenantID: '' };
+}
+
 /** The turn of the work that calls, if it is the tenant's. */
 export function turnOf(tenantID: string): Turn {
   const turn = current.getStore()?.turn;

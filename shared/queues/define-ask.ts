@@ -39,7 +39,7 @@ export interface AskDefinition<
   readonly timeoutMs: number;
   /** Questions that one process may have under way, by kind of lane: `{ tenant: 8, target: 4 }`. */
   readonly perLane: Readonly<Record<string, number>>;
-  /** Whether the work ends soon, whatever the tenant asks for. */
+  /** Whether the work of this question ends soon. */
   isShort(question: z.output<Question>): boolean;
 }
 

@@ -315,7 +315,7 @@ describe('with a worker that has few places', () => {
 
     connections.leave({ tenantID: first });
     expect(await waits).toMatchObject({ sum: 4 });
-    expect([answering.used, connections.used]).toEqual([0, 0]);
+    await eventually(async () => expect([answering.used, connections.used]).toEqual([0, 0]));
   });
 });
 

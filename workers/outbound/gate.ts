@@ -1,10 +1,9 @@
-import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import type { Network, Place } from '#shared/config.ts';
-import { AppError } from '#shared/errors.ts';
 import { isPublic, isWithin, networksOf } from './addresses.ts';
 import { createDenied, type Denied } from './denied.ts';
+import { createNames, type Lookup } from './names.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { ownAddressError, placeOf, reasonOf, upstreamError } from './upstream-error.ts';
 
@@ -29,16 +28,13 @@ interface OutboundRules {
 
 const CONNECT_MS = 5_000;
 
-/** Resolves a host name to all its addresses. */
-export type Lookup = (host: string) => Promise<string[]>;
-
-export function createOutbound({ allow, deny }: OutboundRules, lookupAll: Lookup = addressesOf): Outbound {
+export function createOutbound({ allow, deny }: OutboundRules, lookupAll: Lookup = createNames()): Outbound {
   const allowed = networksOf(allow);
   const denied = createDenied(deny, lookupAll);
 
   async function resolve({ host, port }: Place, signal: AbortSignal): Promise<string[]> {
-    // The system's resolver cannot be cancelled.
-    const addresses = await unlessAborted(signal, lookupAll(host));
+    // Numbers such as 2130706433 and 0x7f.1 stand for addresses as well, so addresses are checked after the lookup.
+    const addresses = await unlessAborted(signal, lookupAll(host, signal));
     const allowable = addresses.filter((address) => isWithin(allowed, address) || isPublic(address));
     // Said first, so that an address which is not allowed anyway does not tell where the deployment's stores are.
     if (allowable.length === 0) throw upstreamError('not-allowed', host);
@@ -77,15 +73,5 @@ async function connectTo(address: string, port: number, signal: AbortSignal): Pr
     socket.destroy();
     if (error instanceof Error && error.name === 'AbortError') throw Object.assign(error, { code: 'ETIMEDOUT' });
     throw error;
-  }
-}
-
-async function addressesOf(host: string): Promise<string[]> {
-  try {
-    // The system's resolver also accepts numbers such as 2130706433 and 0x7f.1, so addresses are checked after the lookup.
-    const found = await lookup(host, { all: true, order: 'ipv4first' });
-    return found.map(({ address }) => address);
-  } catch (cause) {
-    throw new AppError('UPSTREAM_FAILED', `There is no host ${host}`, { cause, details: { reason: 'unreachable' } });
   }
 }

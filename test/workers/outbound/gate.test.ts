@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '#shared/config.ts';
-import { createOutbound, type Lookup, type Outbound } from '#workers/outbound/gate.ts';
+import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
+import type { Lookup } from '#workers/outbound/names.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 
 const outboundWith = (OUTBOUND_ALLOW: string) =>
