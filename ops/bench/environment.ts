@@ -24,9 +24,12 @@ export interface BenchEnvironment extends AsyncDisposable {
   pool: Pool;
   runs: Runs;
   tenantID: string;
-  startWorker(settings?: Record<string, string>): Promise<void>;
+  /** Answers with its process id. */
+  startWorker(settings?: Record<string, string>): Promise<number>;
   /** Saves a graph and answers its version. */
-  saveGraph(nodes: object[], edges: object[]): Promise<string>;
+  saveGraph(nodes: object[], edges: object[], options?: object): Promise<string>;
+  /** Saves a workflow of the version and answers its id. */
+  saveWorkflow(versionID: string): Promise<string>;
   settings(): Promise<Record<string, unknown>>;
 }
 
@@ -98,19 +101,25 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
       const began = Date.now();
       for (;;) {
         const { rows } = await pool.query('select 1 from worker_session where ended_at is null');
-        if (rows.length >= workers.length) return;
+        if (rows.length >= workers.length && worker.pid) return worker.pid;
         if (worker.exitCode !== null || Date.now() - began > 20_000) throw new Error('The worker did not start');
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },
-    async saveGraph(nodes, edges) {
+    async saveGraph(nodes, edges, options = {}) {
       const id = newID();
-      await pool.query('insert into workflow_version (id, tenant_id, nodes, edges) values ($1, $2, $3, $4)', [
-        id,
-        tenantID,
-        JSON.stringify(nodes),
-        JSON.stringify(edges),
-      ]);
+      await pool.query(
+        'insert into workflow_version (id, tenant_id, nodes, edges, options) values ($1, $2, $3, $4, $5)',
+        [id, tenantID, JSON.stringify(nodes), JSON.stringify(edges), JSON.stringify(options)],
+      );
+      return id;
+    },
+    async saveWorkflow(versionID) {
+      const id = newID();
+      await pool.query(
+        `insert into workflow (id, tenant_id, title, version_id, creator_id) values ($1, $2, 'Measured', $3, $2)`,
+        [id, tenantID, versionID],
+      );
       return id;
     },
     async settings() {

@@ -8,7 +8,7 @@ const config = readConfig();
 const pool = createPool(config.db, createLogger(config.log), { name: 'gantry.bare' });
 const app = express();
 app.disable('etag');
-app.get('/health', (_request, response) => void response.json({}));
+app.get('/ready', (_request, response) => void response.json({}));
 app.get('/workflows/:id', async (request, response) => {
   const { rows } = await pool.query({
     name: 'workflow',

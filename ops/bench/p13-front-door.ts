@@ -1,0 +1,106 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { signIn, startApi } from './api-process.ts';
+import { type BenchEnvironment, noopChain } from './environment.ts';
+import type { Load, Measured } from './p13-clients.ts';
+import type { Figure, Row } from './row.ts';
+
+const CLIENTS = [1, 50, 200];
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
+const WARM_SECONDS = 4;
+/** Of the engine alone, before and after each load. */
+const RUNS_ALONE = 1_500;
+
+/**
+ * `execute?wait=30` over HTTP by identity token, of a workflow of ten nodes whose outcomes are recorded one by one. The floor is
+ * the same workflow by the engine alone, in the same minutes.
+ */
+export const p13: Row = async (environment) => {
+  const { nodes, edges } = noopChain(9);
+  const versionID = await environment.saveGraph(nodes, edges, { durability: 'node' });
+  const workflowID = await environment.saveWorkflow(versionID);
+  const workerPid = await environment.startWorker();
+  await using api = await startApi(environment);
+  const headers = await signIn(environment, api.url);
+  const url = `${api.url}/api/v1/tenants/${environment.tenantID}/workflows/${workflowID}/execute?wait=30`;
+  const client = fork(join(import.meta.dirname, 'p13-clients.ts'));
+  try {
+    const load = (clients: number, seconds: number) => measure(client, { url, headers, clients, seconds });
+    await load(50, WARM_SECONDS);
+    await engineAlone(environment, versionID);
+
+    const figures: Figure[] = [];
+    for (const clients of CLIENTS) {
+      const before = await engineAlone(environment, versionID);
+      const spent = await spending({ api: api.pid, worker: workerPid });
+      const { runs, seconds, ...times } = await load(clients, SECONDS);
+      const msPerRun = await spent(runs);
+      const after = await engineAlone(environment, versionID);
+      const [value, floor] = [Math.round(runs / seconds), Math.round((before + after) / 2)];
+      figures.push({
+        figure: `${clients} ${clients === 1 ? 'client' : 'clients'}`,
+        value,
+        unit: 'runs/s',
+        floor,
+        ratio: Number((value / floor).toFixed(3)),
+        settings: { ...(await environment.settings()), seconds: SECONDS, ...times, msPerRun },
+      });
+    }
+    return figures;
+  } finally {
+    client.kill('SIGTERM');
+  }
+};
+
+async function measure(client: ChildProcess, load: Load): Promise<Measured> {
+  const answered = once(client, 'message');
+  const ended = once(client, 'exit').then(() => Promise.reject(new Error('The clients ended')));
+  client.send(load);
+  const [measured] = await Promise.race([answered, ended]);
+  // Sent by our own file as this type.
+  return measured as Measured;
+}
+
+/** Runs/s of runs that are accepted all at once, without the API. */
+async function engineAlone({ pool, runs, tenantID }: BenchEnvironment, versionID: string): Promise<number> {
+  const began = performance.now();
+  await runs.acceptMany(
+    Array.from({ length: RUNS_ALONE }, () => ({
+      tenantID,
+      workflowID: null,
+      versionID,
+      caller: { type: 'system' as const, id: tenantID, origin: 'direct' as const },
+      input: {},
+      timeoutMs: 3_600_000,
+    })),
+  );
+  for (;;) {
+    const { rows } = await pool.query('select 1 from workflow_instance where completed_at is null limit 1');
+    if (rows.length === 0) return RUNS_ALONE / ((performance.now() - began) / 1_000);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Processor time of processes from now on, in ms a run; null where the system does not tell. */
+async function spending<Name extends string>(pids: Record<Name, number>) {
+  const read = () => Promise.all(Object.values<number>(pids).map(processorMs));
+  const before = await read();
+  return async (runs: number) => {
+    const after = await read();
+    const msPerRun = after.map((ms, index) => {
+      const from = before[index];
+      return ms === null || from === null || from === undefined ? null : Number(((ms - from) / runs).toFixed(3));
+    });
+    return Object.fromEntries(Object.keys(pids).map((name, index) => [name, msPerRun[index]]));
+  };
+}
+
+/** Linux counts in ticks of 10 ms, in the 14th and 15th fields; the second is a name in brackets. */
+async function processorMs(pid: number): Promise<number | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
