@@ -16,6 +16,7 @@ import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
 import { warnOfBypass } from './auth/test-bypass.ts';
 import { type CountRequest, createRequestCount } from './http/rate-limit.ts';
+import { type AwaitedRuns, createAwaitedRuns } from './realtime/awaited-runs.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
 
 /** Everything a handler may use. */
@@ -34,8 +35,7 @@ export interface ApiContext {
   countRequest: CountRequest;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
-  /** Answers when the run is terminal or `ms` have passed, whichever is first; at once when the process is to stop. */
-  waitForRun(instanceID: string, ms: number): Promise<void>;
+  awaitedRuns: Omit<AwaitedRuns, 'drain'>;
   /** Set once the process has begun to stop. */
   readonly draining: AbortSignal;
 }
@@ -48,7 +48,7 @@ export interface OwnedApiContext extends ApiContext, AsyncDisposable {
 }
 
 /** Parts that a test may replace. */
-export type ApiOverrides = Partial<Pick<ApiContext, 'backplane' | 'policy' | 'runs' | 'authenticator' | 'waitForRun'>>;
+export type ApiOverrides = Partial<Pick<ApiContext, 'backplane' | 'policy' | 'runs' | 'authenticator'>>;
 
 /** Opens everything from config alone; disposing it closes in reverse. */
 export async function createApiContext(
@@ -81,6 +81,7 @@ export async function createApiContext(
   const operators = createOperators({ pool, backplane, logger });
   const watch = resources.use(createRunWatch({ pool, backplane, logger }));
 
+  const awaitedRuns = resources.use(createAwaitedRuns({ pool, messages, logger }));
   const countRequest = createRequestCount(backplane, config.apiKeys.requestsPerMinute);
   const drain = new AbortController();
 
@@ -99,10 +100,13 @@ export async function createApiContext(
     authenticator,
     operators,
     devIssuer,
-    waitForRun: overrides.waitForRun ?? ((instanceID, ms) => unless(drain.signal, watch.waitForRun(instanceID, ms))),
+    awaitedRuns,
     draining: drain.signal,
     watch,
-    drain: () => drain.abort(),
+    drain() {
+      drain.abort();
+      awaitedRuns.drain();
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -111,13 +115,4 @@ async function openDevIssuer({ auth, production }: Config, pool: Pool): Promise<
   if (!auth.devIssuerKeyFile) return undefined;
   await requireDevelopmentDatabase(pool);
   return createDevIssuer({ keyFile: auth.devIssuerKeyFile, production, issuer: auth.issuer });
-}
-
-/** Waits for the promise or the signal, and removes its listener. */
-async function unless(signal: AbortSignal, waiting: Promise<void>): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = () => resolve();
-  signal.addEventListener('abort', stop);
-  await Promise.race([waiting, promise]).finally(() => signal.removeEventListener('abort', stop));
 }

@@ -14,6 +14,8 @@ import { workflowRuns } from './queues/workflow-runs.ts';
 import { MAX_SIGNALS, RUN_CHANNEL, type RunSignal } from './run-signals.ts';
 
 export interface NewRun {
+  /** Absent: made here. */
+  id?: string;
   tenantID: string;
   /** Null for the test of an unsaved graph. */
   workflowID: string | null;
@@ -24,6 +26,8 @@ export interface NewRun {
   timeoutMs: number;
   isTest?: boolean;
   class?: 'interactive' | 'webhook' | 'cron' | 'batch';
+  /** The channel of the process that waits for the end of the run. */
+  awaitedBy?: string;
 }
 
 export interface Runs {
@@ -168,10 +172,14 @@ where id = any($1::uuid[]) and completed_at is null
 returning id, held_by is not null as held`;
 
 const INSERT = `
-insert into workflow_instance (id, tenant_id, workflow_id, version_id, is_test, class, ready_at, deadline_at, caller, input)
-select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class, now(), now() + make_interval(secs => r.timeout_s), r.caller, r.input
+insert into workflow_instance (id, tenant_id, workflow_id, version_id, is_test, class, ready_at, deadline_at, caller, input, awaited_by)
+select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class, now(), now() + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by
 from jsonb_to_recordset($1::jsonb) as r(
-  id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb)`;
+  id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb, awaited_by text)`;
+
+// An earlier request that still waits, in another process, notices the end within a second.
+const AWAIT = `
+update workflow_instance set awaited_by = $3 where id = $1 and tenant_id = $2 and completed_at is null`;
 
 function toRow(run: NewRun, id: string) {
   return {
@@ -184,18 +192,19 @@ function toRow(run: NewRun, id: string) {
     timeout_s: run.timeoutMs / 1000,
     caller: run.caller,
     input: run.input,
+    awaited_by: run.awaitedBy ?? null,
   };
 }
 
 async function insertRuns(pool: Pool, runs: readonly NewRun[]): Promise<string[]> {
-  const rows = runs.map((run) => toRow(run, newID()));
-  await pool.query(INSERT, [JSON.stringify(rows)]);
+  const rows = runs.map((run) => toRow(run, run.id ?? newID()));
+  await pool.query({ name: 'accept_runs', text: INSERT, values: [JSON.stringify(rows)] });
   return rows.map(({ id }) => id);
 }
 
 /** Writes the key and the run in one transaction. A second request with the key waits for the first, then reads its answer. */
 async function insertOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Promise<string> {
-  const id = newID();
+  const id = run.id ?? newID();
   const own = { status: 200, response: { instanceID: id } };
   const { response } = await whenKeyIsFree(claim, () =>
     inTransaction(pool, async (client) => {
@@ -206,7 +215,11 @@ async function insertOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Pro
     }),
   );
   const instanceID = String(response.instanceID);
-  if (instanceID !== id) claim.onReplay();
+  if (instanceID !== id) {
+    claim.onReplay();
+    // If this fails, the comparison with Postgres finds the end.
+    if (run.awaitedBy) await pool.query(AWAIT, [instanceID, run.tenantID, run.awaitedBy]).catch(() => undefined);
+  }
   return instanceID;
 }
 

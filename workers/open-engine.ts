@@ -7,6 +7,7 @@ import type { Logger } from '#shared/logger.ts';
 import { createPolicy } from '#shared/policy/enforcer.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { createPublisher } from '#shared/realtime/publish.ts';
+import { createRunEnds } from '#shared/run-ends.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createKeptConnections } from './connections/kept.ts';
@@ -85,6 +86,7 @@ export async function openEngine(
     rights,
     runs,
     publisher,
+    tellEnd: createRunEnds(messages, logger),
     nodes: { ...reach, sandbox, queries },
     config: config.worker,
     leaseID: () => lease.id,

@@ -12,8 +12,6 @@ export interface RunWatch extends AsyncDisposable {
   watch(instanceID: string, lastSeq: number, deliver: Deliver): () => void;
   /** Takes a message that another process has published. */
   receive(broadcast: RunBroadcast): void;
-  /** Answers when the run is terminal or `ms` have passed, whichever is first. */
-  waitForRun(instanceID: string, ms: number): Promise<void>;
 }
 
 interface Dependencies {
@@ -108,14 +106,6 @@ export function createRunWatch({ pool, backplane, logger }: Dependencies): RunWa
     watch: (instanceID, lastSeq, deliver) => open(instanceID).watch(lastSeq, deliver),
     receive(broadcast) {
       for (const [instanceID, messages] of broadcast) runs.get(instanceID)?.receive(messages);
-    },
-    async waitForRun(instanceID, ms) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const forget = open(instanceID).onEnd(resolve);
-      const timeout = setTimeout(resolve, ms);
-      await promise;
-      clearTimeout(timeout);
-      forget();
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

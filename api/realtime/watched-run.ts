@@ -33,7 +33,6 @@ export class WatchedRun {
   renewAt = 0;
   readonly #sources: Sources;
   readonly #watchers = new Set<Watcher>();
-  readonly #endings = new Set<() => void>();
   readonly #live = new Map<number, ServerMessage[]>();
   #known = 0;
   #isOver = false;
@@ -60,15 +59,6 @@ export class WatchedRun {
     this.#watchers.add(watcher);
     this.fill();
     return () => this.#remove(watcher);
-  }
-
-  onEnd(ending: () => void): () => void {
-    this.#endings.add(ending);
-    if (this.#isOver) queueMicrotask(() => this.#callEndings());
-    return () => {
-      this.#endings.delete(ending);
-      this.#settle();
-    };
   }
 
   receive(messages: readonly ServerMessage[]): void {
@@ -100,7 +90,7 @@ export class WatchedRun {
 
   close(): void {
     this.#watchers.clear();
-    this.#callEndings();
+    this.#settle();
   }
 
   async #readPages(): Promise<void> {
@@ -171,14 +161,6 @@ export class WatchedRun {
     this.#isOver = true;
     // One more read releases every watcher, also those that are up to date.
     for (const watcher of this.#watchers) watcher.isFresh = true;
-    this.#callEndings();
-  }
-
-  #callEndings(): void {
-    const endings = [...this.#endings];
-    this.#endings.clear();
-    for (const ending of endings) ending();
-    this.#settle();
   }
 
   #remove(watcher: Watcher): void {
@@ -187,7 +169,7 @@ export class WatchedRun {
   }
 
   #settle(): void {
-    if (this.#watchers.size === 0 && this.#endings.size === 0) this.#sources.onIdle();
+    if (this.#watchers.size === 0) this.#sources.onIdle();
   }
 }
 

@@ -20,7 +20,7 @@ u as (
       output = l.output, error = l.error,
       completed_at = case when l.status in ('COMPLETED', 'FAILED', 'CANCELLED') then now() end
   from l where i.id = l.id
-  returning i.id, i.tenant_id, i.caller, i.deadline_at, i.depth, i.wake_seq, coalesce(i.watched_until > now(), false) as watched, i.ready_at is not null as ready
+  returning i.id, i.tenant_id, i.caller, i.deadline_at, i.depth, i.wake_seq, coalesce(i.watched_until > now(), false) as watched, i.ready_at is not null as ready, i.awaited_by
 ),
 e as (
   insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload)
@@ -31,7 +31,7 @@ e as (
 
 /** The fenced commit. Updates only runs whose epoch, holder and seq are as this process knows them. */
 export const COMMIT = `${LOCKED},${UPDATED('null')}
-select id, wake_seq, watched, ready from u`;
+select id, wake_seq, watched, ready, awaited_by from u`;
 
 /** Also writes waits, children and questions, deletes waits that are over, and parks. */
 export const COMMIT_AND_WAITS = `${LOCKED},
@@ -76,4 +76,4 @@ requests as (
   from jsonb_to_recordset($22::jsonb) as r(instance_id uuid, id uuid, tenant_id uuid, node_id text, iteration int, config jsonb, expires_ms double precision)
   join u on u.id = r.instance_id
 )
-select id, wake_seq, watched, ready from u`;
+select id, wake_seq, watched, ready, awaited_by from u`;

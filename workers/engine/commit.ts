@@ -16,6 +16,10 @@ export interface Committed {
   watched: boolean;
   /** A wake came before the park, so the run is READY again. */
   ready: boolean;
+  /** The channel of the process that waits for the end of the run. */
+  awaitedBy: string | null;
+  /** Length of the run's output as JSON text. */
+  outputLength: number;
 }
 
 export interface Committer {
@@ -162,7 +166,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     for (const row of rows) {
       const entry = byID.get(row.id);
       if (!entry) continue;
-      settled(entry, { wakeSeq: row.wake_seq, watched: row.watched, ready: row.ready });
+      settled(entry, { wakeSeq: row.wake_seq, watched: row.watched, ready: row.ready, awaitedBy: row.awaited_by });
       if (row.watched) publish.push(...toRows(entry));
     }
     try {
@@ -172,10 +176,13 @@ export function createCommitter(options: CommitterOptions): Committer {
     }
   }
 
-  function settled({ run, step, toSeq }: Entry, result: Omit<Committed, 'run' | 'step'>): void {
+  function settled(
+    { run, step, toSeq, output }: Entry,
+    result: Omit<Committed, 'run' | 'step' | 'outputLength'>,
+  ): void {
     run.committed(toSeq);
     busy.delete(run);
-    guard(run, () => options.onCommitted({ run, step, ...result }));
+    guard(run, () => options.onCommitted({ run, step, outputLength: output?.length ?? 0, ...result }));
   }
 
   /** An exception in the handling of one run must not end the commits of all. */
@@ -200,6 +207,7 @@ export function createCommitter(options: CommitterOptions): Committer {
           wakeSeq: row.wake_seq,
           watched: true,
           ready: row.held_by === null && row.status === 'WAITING',
+          awaitedBy: row.awaited_by,
         });
       else if (mine && row.held_by === options.leaseID() && row.seq === fromSeq) again.push(entry);
       else {
@@ -215,7 +223,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     for (;;) {
       try {
         const { rows } = await pool.query<StateRow>(
-          'select id, epoch, seq, held_by, wake_seq, status from workflow_instance where id = any($1::uuid[])',
+          'select id, epoch, seq, held_by, wake_seq, status, awaited_by from workflow_instance where id = any($1::uuid[])',
           [ids],
         );
         return rows;
@@ -267,6 +275,7 @@ interface CommitRow {
   wake_seq: number;
   watched: boolean;
   ready: boolean;
+  awaited_by: string | null;
 }
 
 interface StateRow {
@@ -276,6 +285,7 @@ interface StateRow {
   held_by: string | null;
   wake_seq: number;
   status: string;
+  awaited_by: string | null;
 }
 
 /**

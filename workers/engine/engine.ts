@@ -4,6 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
+import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/run-ends.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { NodeContext } from '../nodes/executor.ts';
@@ -44,6 +45,7 @@ export interface EngineDependencies {
   rights: Rights;
   runs: Runs;
   publisher: Publisher;
+  tellEnd: TellEnd;
   nodes: NodeContext;
   config: WorkerConfig;
   leaseID: () => string;
@@ -98,8 +100,9 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     reread,
   };
 
-  function onCommitted({ run, step, wakeSeq, ready }: Committed): void {
-    if (step.end) return onEnded(run);
+  function onCommitted(committed: Committed): void {
+    const { run, step, wakeSeq, ready } = committed;
+    if (step.end) return onEnded(committed, step.end);
     if (step.children.length > 0) void runs.handOver(step.children.map(({ id }) => id));
     if (step.release !== 'hold') return onReleased(run, step.release, ready);
     if (run.left) return;
@@ -115,7 +118,9 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     if (how === 'yield') dependencies.onFinished();
   }
 
-  function onEnded(run: Run): void {
+  function onEnded({ run, awaitedBy, outputLength }: Committed, outcome: RunOutcome): void {
+    if (awaitedBy)
+      dependencies.tellEnd(awaitedBy, { instanceID: run.id, ...(outputLength < MAX_OUTCOME_BYTES && { outcome }) });
     const { hasChildren } = run;
     leave(run, 'done');
     if (run.parentID)

@@ -1,12 +1,11 @@
 import { Workflow } from '#shared/db/entities/workflow.ts';
-import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
 import { compileGraph } from '#shared/workflow/graph.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs } from '#shared/workflow/options.ts';
-import { isTerminal } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { callerAccess, graphOf, isDraft } from './graph.ts';
 import { ExecuteQuery, Execution, runSpellings, WorkflowExecute, WorkflowID } from './schemas.ts';
@@ -27,13 +26,16 @@ export const executeWorkflow = tenantRoute({
   response: Execution,
   idempotent: 'handler',
 
-  async handle({ params, query, body, caller, em, tenantID, require, idempotency }, { runs, waitForRun }) {
+  async handle({ params, query, body, caller, em, tenantID, require, idempotency, signal }, { runs, awaitedRuns }) {
     const { workflow, graph } = await findExecutable(em, params.workflowID);
     // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
     await require(callerAccess(graph.nodes));
 
+    const id = newID();
+    using expected = query.wait > 0 ? awaitedRuns.expect({ tenantID, instanceID: id }) : undefined;
     const { instanceID } = await runs.accept(
       {
+        id,
         tenantID,
         workflowID: workflow.id,
         versionID: workflow.versionID,
@@ -41,13 +43,16 @@ export const executeWorkflow = tenantRoute({
         input: resolveInputs(graph.options.inputDefinitions, body.args, { field: 'args' }),
         timeoutMs: runTimeoutMs(graph.options),
         class: caller.type === 'apiKey' ? 'batch' : 'interactive',
+        ...(expected && { awaitedBy: awaitedRuns.channel }),
       },
       idempotency,
     );
-    if (query.wait === 0) return { instanceID };
+    if (!expected) return { instanceID };
 
-    await waitForRun(instanceID, query.wait * 1_000);
-    return { instanceID, ...(await findOutcome(em, instanceID)) };
+    // The run of an earlier request with the same key may have ended long ago, so it is read at once.
+    using earlier = instanceID === id ? undefined : awaitedRuns.expect({ tenantID, instanceID });
+    earlier?.look();
+    return { instanceID, ...(await (earlier ?? expected).outcome(query.wait * 1_000, signal)) };
   },
 });
 
@@ -60,10 +65,4 @@ async function findExecutable(em: EntityManager, id: string) {
   // The graph was checked when it was saved; a draft gets the list of its faults here.
   if (isDraft(graph)) compileGraph(graph.nodes, graph.edges);
   return { workflow, graph };
-}
-
-async function findOutcome(em: EntityManager, id: string) {
-  const run = await em.findOne(WorkflowInstance, { id }, { fields: ['status', 'output', 'error'] });
-  if (!run || !isTerminal(run.status)) return {};
-  return { status: run.status, output: run.output ?? null, error: run.error ?? null };
 }

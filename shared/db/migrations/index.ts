@@ -13,6 +13,7 @@ import { Migration20261121200000_OAuthConnections } from './Migration20261121200
 import { Migration20261122090000_HandBacks } from './Migration20261122090000_HandBacks.ts';
 import { Migration20261122091000_SweepLeader } from './Migration20261122091000_SweepLeader.ts';
 import { Migration20261122104100_Suspects } from './Migration20261122104100_Suspects.ts';
+import { Migration20261122105500_AwaitedRuns } from './Migration20261122105500_AwaitedRuns.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -31,6 +32,7 @@ const classes = {
   Migration20261122090000_HandBacks,
   Migration20261122091000_SweepLeader,
   Migration20261122104100_Suspects,
+  Migration20261122105500_AwaitedRuns,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -17,4 +17,5 @@ export const migrationNames = [
   'Migration20261122090000_HandBacks',
   'Migration20261122091000_SweepLeader',
   'Migration20261122104100_Suspects',
+  'Migration20261122105500_AwaitedRuns',
 ] as const;

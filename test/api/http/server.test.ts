@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { publicRoute, tenantRoute, userRoute } from '#api/http/route.ts';
+import { newID } from '#shared/ids.ts';
 import { Json } from '#shared/json.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
@@ -319,11 +320,13 @@ describe('the server', () => {
 describe('a server whose process is about to stop', () => {
   test('is alive but not ready, and requests stop waiting for runs', async () => {
     await using api = await startSmallApi(routes);
-    const waiting = api.context.waitForRun('018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89', 60_000);
+    const { awaitedRuns } = api.context;
+    using expected = awaitedRuns.expect({ tenantID: newID(), instanceID: newID() });
+    const waiting = expected.outcome(60_000, new AbortController().signal);
 
     api.context.drain();
 
-    await waiting;
+    expect(await waiting).toBeUndefined();
     expect((await api.send('GET', '/health')).status).toBe(200);
     const ready = await api.send('GET', '/ready');
     expect(ready.status).toBe(503);

@@ -174,20 +174,6 @@ test('watching a run requests its publication for a minute', async () => {
   expect(await watchedFor(run)).toBeGreaterThan(50);
 });
 
-test('waiting for a run ends with the run or with the time limit', async () => {
-  const run = await aRun();
-  const begun = performance.now();
-  await watch.waitForRun(run.id, 100);
-  expect(performance.now() - begun).toBeGreaterThan(95);
-
-  const wait = watch.waitForRun(run.id, 20_000);
-  watch.receive(await end(run));
-  await wait;
-  await watch.waitForRun(run.id, 20_000);
-
-  expect(performance.now() - begun).toBeLessThan(5_000);
-});
-
 test('an outage of the database loses no events', async () => {
   const run = await aRun();
   const { state, pool: flaky } = observed(pool);

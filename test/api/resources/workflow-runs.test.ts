@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code } from '../../support/graphs.ts';
@@ -41,6 +42,53 @@ test('a run that fails during the wait answers with the error', async () => {
     output: null,
     error: { code: 'NODE_FAILED', nodeID: 'bad', attempt: 1 },
   });
+});
+
+test('the worker sends the outcome to the process that waits', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({}, { echo: '{{ctx.input.word}}' }) });
+  const told: unknown[] = [];
+  const { channel } = cluster.context.awaitedRuns;
+  const unsubscribe = cluster.backplane.messages.subscribe(channel, (message) => told.push(message));
+
+  const ended: string[] = [];
+  // A subscription begins in the background, so the first runs may not be heard of.
+  await eventually(async () => {
+    const { body } = await api().post(`T/workflows/${id}/execute?wait=30`, { args: { word: 'hi' } });
+    ended.push(body.instanceID);
+    await eventually(() => expect(told).not.toEqual([]), 1_000);
+  });
+  unsubscribe();
+
+  const outcome = { status: 'COMPLETED', output: { echo: 'hi' }, error: null };
+  expect(told).toContainEqual([{ instanceID: ended.at(-1), outcome }]);
+});
+
+test('no process is told of the end of a run that no client waits for', async () => {
+  const { id } = await aWorkflow(cluster, { tenant });
+
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+
+  const { rows } = await cluster.pool.query('select awaited_by from workflow_instance where id = $1', [instanceID]);
+  expect(rows).toEqual([{ awaited_by: null }]);
+});
+
+test('a repeated request waits for the run of the first one, also if that has ended', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 5 } }) });
+  const headers = { 'Idempotency-Key': newID() };
+  const send = (wait: number) => api().post(`T/workflows/${id}/execute?wait=${wait}`, {}, headers);
+  const { instanceID } = (await send(0)).body;
+
+  const second = send(30);
+  // Workers tell the process that waits now.
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query('select awaited_by from workflow_instance where id = $1', [instanceID]);
+    expect(rows).toEqual([{ awaited_by: cluster.context.awaitedRuns.channel }]);
+  });
+  await cluster.context.runs.stop(tenant.id, instanceID);
+  const third = send(30);
+
+  for (const { body } of [await second, await third])
+    expect(body).toEqual({ success: true, instanceID, status: 'CANCELLED', output: null, error: null });
 });
 
 test('a run that takes longer than the wait is answered as without a wait', async () => {

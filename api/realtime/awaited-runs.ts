@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Messages } from '#shared/backplane/index.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import { RunEnd, type RunOutcome } from '#shared/run-ends.ts';
+import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
+import { findEnded, readOutcome } from '../db/run-outcomes.ts';
+
+/** Runs for whose outcome a client of this process waits. */
+export interface AwaitedRuns extends AsyncDisposable {
+  /** The channel on which workers tell this process of the ends of runs; stored with each run that is awaited. */
+  readonly channel: string;
+  /** Listens for the end of a run. To miss nothing, call it before the run is accepted. */
+  expect(run: { tenantID: string; instanceID: string }): AwaitedRun;
+  /** Ends all waits, present and later. */
+  drain(): void;
+}
+
+export interface AwaitedRun extends Disposable {
+  /** The run may have ended already: its outcome is read at once. */
+  look(): void;
+  /** The outcome, or undefined if the run has not ended within `ms` or before the client goes away. Never throws. */
+  outcome(ms: number, gone: AbortSignal): Promise<RunOutcome | undefined>;
+}
+
+interface Dependencies {
+  pool: Pool;
+  messages: Messages;
+  logger: Logger;
+  /** How often the awaited runs are compared with Postgres. */
+  compareMs?: number;
+}
+
+/** How long the answer to a client whose time is up may still wait for the database. */
+const LAST_READ_MS = 1_000;
+
+/**
+ * A worker sends the outcome with its message. If the message is lost, or the outcome too large for one, it is read from Postgres:
+ * once a second, one query finds those of all awaited runs that have ended.
+ */
+export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }: Dependencies): AwaitedRuns {
+  // A channel's name is at most 63 bytes long on Postgres, the deployment's prefix included.
+  const channel = `ends.${randomBytes(8).toString('hex')}`;
+  const awaited = new Map<string, Set<Wait>>();
+  const report = (error: unknown) => logger.warn({ err: error }, 'awaited runs not read; the next comparison will');
+  let isDrained = false;
+
+  function ended(instanceID: string, outcome?: RunOutcome): void {
+    for (const wait of awaited.get(instanceID) ?? []) wait.ended(outcome);
+  }
+
+  const subscriptions = [
+    messages.subscribe(channel, (message) => {
+      for (const { instanceID, outcome } of RunEnds.parse(message)) ended(instanceID, outcome);
+    }),
+    // The end of a run that no worker holds.
+    messages.subscribe(RUN_CHANNEL, (message) => {
+      for (const { kind, instanceID } of RunSignals.safeParse(message).data ?? [])
+        if (kind === 'cancelled') ended(instanceID);
+    }),
+  ];
+
+  let isComparing = false;
+  async function compare(): Promise<void> {
+    if (isComparing || awaited.size === 0) return;
+    isComparing = true;
+    try {
+      const found = findEnded(pool, [...awaited.keys()]);
+      // A connection that was cut off silently may never answer; the next comparison gets another one.
+      const tooLate = sleep(5 * compareMs, undefined, { ref: false }).then(() =>
+        Promise.reject(new Error('no answer')),
+      );
+      for (const id of await Promise.race([found, tooLate])) ended(id);
+    } catch (error) {
+      report(error);
+    } finally {
+      isComparing = false;
+    }
+  }
+  const timer = setInterval(() => void compare(), compareMs).unref();
+
+  function drain(): void {
+    isDrained = true;
+    for (const waits of awaited.values()) for (const wait of waits) wait.stop();
+  }
+
+  return {
+    channel,
+    expect({ tenantID, instanceID }) {
+      const wait = new Wait(() => readOutcome(pool, { tenantID, instanceID }), report);
+      const waits = awaited.get(instanceID) ?? new Set();
+      awaited.set(instanceID, waits.add(wait));
+      if (isDrained) wait.stop();
+      return {
+        look: () => wait.ended(),
+        outcome: (ms, gone) => wait.outcome(ms, gone),
+        [Symbol.dispose]() {
+          waits.delete(wait);
+          if (waits.size === 0) awaited.delete(instanceID);
+        },
+      };
+    },
+    drain,
+    async [Symbol.asyncDispose]() {
+      drain();
+      clearInterval(timer);
+      for (const unsubscribe of subscriptions) unsubscribe();
+    },
+  };
+}
+
+const RunEnds = z.array(RunEnd);
+const RunSignals = z.array(RunSignal);
+
+/** One client's wait for one run. */
+class Wait {
+  readonly #read: () => Promise<RunOutcome | undefined>;
+  readonly #report: (error: unknown) => void;
+  readonly #stopped = Promise.withResolvers<void>();
+  #isStopped = false;
+  #outcome: RunOutcome | undefined;
+  #hasEnded = false;
+  #wake: () => void = () => undefined;
+
+  constructor(read: () => Promise<RunOutcome | undefined>, report: (error: unknown) => void) {
+    this.#read = read;
+    this.#report = report;
+  }
+
+  /** The run is said to have ended; without the outcome it is read. */
+  ended(outcome?: RunOutcome): void {
+    this.#outcome ??= outcome;
+    this.#hasEnded = true;
+    this.#wake();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopped.resolve();
+    this.#wake();
+  }
+
+  async outcome(ms: number, gone: AbortSignal): Promise<RunOutcome | undefined> {
+    const stop = () => this.stop();
+    const timer = setTimeout(stop, ms);
+    gone.addEventListener('abort', stop);
+    if (gone.aborted) stop();
+    try {
+      while (!this.#outcome && !this.#isStopped) await this.#next();
+    } finally {
+      clearTimeout(timer);
+      gone.removeEventListener('abort', stop);
+    }
+    if (!this.#outcome && !gone.aborted)
+      await Promise.race([this.#readOutcome(), sleep(LAST_READ_MS, undefined, { ref: false })]);
+    return this.#outcome;
+  }
+
+  async #next(): Promise<void> {
+    if (this.#hasEnded) {
+      // If this read fails, the next comparison says again that the run has ended.
+      this.#hasEnded = false;
+      await Promise.race([this.#readOutcome(), this.#stopped.promise]);
+    } else
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+
+  async #readOutcome(): Promise<void> {
+    try {
+      this.#outcome ??= await this.#read();
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { Messages } from './backplane/index.ts';
+import { storableJSON } from './db/storable.ts';
+import { OwnJson } from './json.ts';
+import type { Logger } from './logger.ts';
+
+const RunOutcome = z.object({
+  status: z.enum(['COMPLETED', 'FAILED', 'CANCELLED']),
+  output: OwnJson,
+  error: z
+    .object({ code: z.string(), message: z.string(), nodeID: z.string().nullable(), attempt: z.int().nullable() })
+    .nullable(),
+});
+export type RunOutcome = z.infer<typeof RunOutcome>;
+
+/** Tells the process that waits for a run how the run has ended. A large outcome is left out, and read from Postgres. */
+export const RunEnd = z.object({ instanceID: z.uuid(), outcome: RunOutcome.optional() });
+export type RunEnd = z.infer<typeof RunEnd>;
+
+/** Tells a channel that a run has ended. A lost message costs the waiting client a second. */
+export type TellEnd = (channel: string, end: RunEnd) => void;
+
+/** Postgres refuses messages of 8,000 bytes and more. */
+const MAX_MESSAGE_BYTES = 7_500;
+/** A larger outcome is not sent. */
+export const MAX_OUTCOME_BYTES = 4_000;
+
+/** Sends the ends of one turn of the event loop together: a commit ends many runs. */
+export function createRunEnds(messages: Messages, logger: Logger): TellEnd {
+  const untold = new Map<string, Sized[]>();
+
+  function send(): void {
+    for (const [channel, ends] of untold)
+      for (const message of inMessages(ends))
+        messages
+          .publish(channel, message)
+          .catch((error) =>
+            logger.debug({ err: error }, 'ends of runs not sent; the process that waits will read them'),
+          );
+    untold.clear();
+  }
+
+  return (channel, end) => {
+    if (untold.size === 0) setImmediate(send);
+    const ends = untold.get(channel);
+    if (ends) ends.push(sized(end));
+    else untold.set(channel, [sized(end)]);
+  };
+}
+
+interface Sized {
+  end: RunEnd;
+  bytes: number;
+}
+
+function sized(end: RunEnd): Sized {
+  const text = JSON.stringify(end);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MAX_OUTCOME_BYTES) return sized({ instanceID: end.instanceID });
+  // The client gets the same text as if the outcome were read.
+  const stored = storableJSON(text);
+  return { end: stored === text ? end : JSON.parse(stored), bytes };
+}
+
+function* inMessages(ends: readonly Sized[]): Generator<RunEnd[]> {
+  let message: RunEnd[] = [];
+  let length = 0;
+  for (const { end, bytes } of ends) {
+    if (length + bytes > MAX_MESSAGE_BYTES) {
+      yield message;
+      message = [];
+      length = 0;
+    }
+    message.push(end);
+    // With a comma; the brackets fit into the limit.
+    length += bytes + 1;
+  }
+  if (message.length > 0) yield message;
+}
