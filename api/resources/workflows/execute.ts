@@ -1,13 +1,9 @@
-import { Workflow } from '#shared/db/entities/workflow.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { compileGraph } from '#shared/workflow/graph.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
-import { runTimeoutMs } from '#shared/workflow/options.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { callerAccess, graphOf, isDraft } from './graph.ts';
+import { accessTo } from './graph.ts';
 import { ExecuteQuery, Execution, runSpellings, WorkflowExecute, WorkflowID } from './schemas.ts';
 
 export const executeWorkflow = tenantRoute({
@@ -26,10 +22,19 @@ export const executeWorkflow = tenantRoute({
   response: Execution,
   idempotent: 'handler',
 
-  async handle({ params, query, body, caller, em, tenantID, require, idempotency, signal }, { runs, awaitedRuns }) {
-    const { workflow, graph } = await findExecutable(em, params.workflowID);
+  async handle(
+    { params, query, body, caller, tenantID, require, idempotency, signal },
+    { executables, runs, awaitedRuns },
+  ) {
+    const workflow = await executables.find(tenantID, params.workflowID);
+    if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+    if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
+
+    const version = await executables.version(workflow);
+    // The graph was checked when it was saved; a draft gets the list of its faults here.
+    if (version.isDraft) compileGraph([], []);
     // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
-    await require(callerAccess(graph.nodes));
+    await require(accessTo(version.assets));
 
     const id = newID();
     using expected = query.wait > 0 ? awaitedRuns.expect({ tenantID, instanceID: id }) : undefined;
@@ -37,11 +42,11 @@ export const executeWorkflow = tenantRoute({
       {
         id,
         tenantID,
-        workflowID: workflow.id,
+        workflowID: params.workflowID,
         versionID: workflow.versionID,
         caller: { ...caller, origin: 'direct' },
-        input: resolveInputs(graph.options.inputDefinitions, body.args, { field: 'args' }),
-        timeoutMs: runTimeoutMs(graph.options),
+        input: resolveInputs(version.inputDefinitions, body.args, { field: 'args' }),
+        timeoutMs: version.timeoutMs,
         class: caller.type === 'apiKey' ? 'batch' : 'interactive',
         ...(expected && { awaitedBy: awaitedRuns.channel }),
       },
@@ -55,14 +60,3 @@ export const executeWorkflow = tenantRoute({
     return { instanceID, ...(await (earlier ?? expected).outcome(query.wait * 1_000, signal)) };
   },
 });
-
-async function findExecutable(em: EntityManager, id: string) {
-  const workflow = await em.findOne(Workflow, { id });
-  if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
-  if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
-
-  const graph = graphOf(await em.findOneOrFail(WorkflowVersion, { id: workflow.versionID }));
-  // The graph was checked when it was saved; a draft gets the list of its faults here.
-  if (isDraft(graph)) compileGraph(graph.nodes, graph.edges);
-  return { workflow, graph };
-}

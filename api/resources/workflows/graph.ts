@@ -24,12 +24,8 @@ export function authorAccess(nodes: readonly WorkflowNode[] = []): Access[] {
   return accessTo(assetsIn(nodes));
 }
 
-/** The permissions that starting a saved graph needs: for the rest, the right to execute the workflow is enough. */
-export function callerAccess(nodes: readonly WorkflowNode[]): Access[] {
-  return accessTo(assetsIn(nodes).filter(({ neededBy }) => neededBy === 'caller'));
-}
-
-function accessTo(assets: readonly NamedAsset[]): Access[] {
+/** The permissions to use these assets, each once. */
+export function accessTo(assets: readonly NamedAsset[]): Access[] {
   const demands = new Map<string, Access>();
   for (const { permission, type, id } of assets) {
     const object = `${type}:${id}`;

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { nodes as nodeKinds } from '#shared/nodes/index.ts';
+import { changeRules } from '#shared/policy/change.ts';
 import { lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
@@ -448,6 +450,73 @@ describe('executing', () => {
     await admin().patch(`T/workflows/${id}`, { isDisabled: true });
 
     expect((await admin().post(`T/workflows/${id}/execute`)).status).toBe(409);
+  });
+
+  describe('what is kept between two executions', () => {
+    const execute = (id: string, user = tenant.creator) =>
+      cluster
+        .as(user)
+        .in(tenant)
+        .post(`T/workflows/${id}/execute`, { args: { n: '7' } });
+
+    test('is not the workflow: a change counts at the next execution', async () => {
+      const { id } = await aWorkflow(cluster, { tenant });
+      const statuses = [(await execute(id)).status];
+      for (const isDisabled of [true, false]) {
+        await admin().patch(`T/workflows/${id}`, { isDisabled });
+        statuses.push((await execute(id)).status);
+      }
+      const inputDefinitions = [{ key: 'n', type: 'number' as const }];
+      await admin().patch(`T/workflows/${id}`, { workflowOptions: { inputDefinitions } });
+      const changed = await instance((await execute(id)).body.instanceID);
+      await admin().patch(`T/workflows/${id}`, { nodes: [], edges: [] });
+      statuses.push((await execute(id)).status);
+      await admin().delete(`T/workflows/${id}`);
+      statuses.push((await execute(id)).status);
+
+      expect(statuses).toEqual([200, 409, 200, 400, 404]);
+      expect(changed.body.input).toEqual({ n: 7 });
+    });
+
+    test('is no right: one that is taken away counts at the next execution', async () => {
+      const child = await aWorkflow(cluster, { tenant });
+      const parent = await aWorkflow(cluster, {
+        tenant,
+        ...chain({ call: { type: 'subWorkflow', childWorkflowID: child.id } }),
+      });
+      const member = await aMember(cluster, { tenant, can: ['workflow.execute'] });
+      const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+      const denyChild = {
+        subject: member.id,
+        object: `workflow:${child.id}`,
+        action: 'execute',
+        effect: 'deny' as const,
+      };
+
+      const statuses = [(await execute(parent.id, member)).status];
+      await changeRules(em, tenant.id, { add: [denyChild] });
+      statuses.push((await execute(parent.id, member)).status);
+      await changeRules(em, tenant.id, { remove: [denyChild] });
+      statuses.push((await execute(parent.id, member)).status);
+      await changeRules(em, tenant.id, { remove: [{ subject: member.id }] });
+      statuses.push((await execute(parent.id, member)).status);
+      await cluster.pool.query('update app_user set is_disabled = true where id = $1', [member.id]);
+      statuses.push((await execute(parent.id, member)).status);
+
+      expect(statuses).toEqual([200, 403, 200, 403, 401]);
+    });
+
+    test('is of one tenant: another one does not find the workflow', async () => {
+      const { id } = await aWorkflow(cluster, { tenant });
+      const other = await aTenant(cluster);
+
+      const [own, theirs] = await Promise.all([
+        execute(id),
+        cluster.as(other.creator).in(other).post(`T/workflows/${id}/execute`),
+      ]);
+
+      expect([own.status, theirs.status]).toEqual([200, 404]);
+    });
   });
 
   test('a test runs a graph that is not saved', async () => {

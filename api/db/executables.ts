@@ -1,0 +1,97 @@
+import { LRUCache } from 'lru-cache';
+import { batched } from '#shared/batched.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { findNodeKind } from '#shared/nodes/index.ts';
+import { type NamedAsset, namedAssets } from '#shared/nodes/named-assets.ts';
+import { WorkflowNode } from '#shared/workflow/graph.ts';
+import type { InputDefinition } from '#shared/workflow/inputs.ts';
+import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
+
+/** What is needed to execute a workflow, read without the entity manager: each of its reads took 0.3 ms of processor time. */
+export interface Executables {
+  /** The workflow as it is now; undefined if the tenant has none of this id. */
+  find(tenantID: string, workflowID: string): Promise<StoredWorkflow | undefined>;
+  /** The version of a workflow that was found. */
+  version(workflow: StoredWorkflow): Promise<ExecutableVersion>;
+}
+
+export interface StoredWorkflow {
+  tenantID: string;
+  versionID: string;
+  isDisabled: boolean;
+}
+
+/** A version without its graph, which only workers need. */
+export interface ExecutableVersion {
+  isDraft: boolean;
+  /** Assets that the caller must be allowed to use; the right to execute the workflow covers the others. */
+  assets: readonly NamedAsset[];
+  inputDefinitions: readonly InputDefinition[];
+  timeoutMs: number;
+}
+
+/** A version never changes, so a kept one is never stale. */
+const limits = { versions: 10_000, bytes: 16_000_000 };
+
+export function createExecutables(pool: Pool, { versions: max, bytes: maxSize } = limits): Executables {
+  const findStored = batched((questions: Question[]) => readWorkflows(pool, questions));
+  const versions = new LRUCache<string, ExecutableVersion, string>({
+    max,
+    maxSize,
+    // Alone if it is larger than all that may be kept. Two bytes for a character, and some for the objects.
+    sizeCalculation: (version) => Math.min(1_000 + 2 * JSON.stringify(version).length, maxSize),
+    // A version that is pushed out while it is read is still answered.
+    ignoreFetchAbort: true,
+    fetchMethod: (versionID, _stale, { context: tenantID }) => readVersion(pool, tenantID, versionID),
+  });
+
+  return {
+    find: (tenantID, workflowID) => findStored({ tenantID, workflowID }),
+    version: ({ tenantID, versionID }) => versions.forceFetch(versionID, { context: tenantID }),
+  };
+}
+
+interface Question {
+  tenantID: string;
+  workflowID: string;
+}
+
+/** Answers any number of requests by one query, in their order. */
+async function readWorkflows(pool: Pool, questions: readonly Question[]): Promise<(StoredWorkflow | undefined)[]> {
+  const { rows } = await pool.query<{ n: number; versionID: string; isDisabled: boolean }>({
+    name: 'executable_workflows',
+    text: WORKFLOWS,
+    values: [questions.map(({ workflowID }) => workflowID), questions.map(({ tenantID }) => tenantID)],
+  });
+  const found = new Map(rows.map((row) => [row.n, row]));
+  return questions.map(({ tenantID }, index) => {
+    const row = found.get(index + 1);
+    return row && { tenantID, versionID: row.versionID, isDisabled: row.isDisabled };
+  });
+}
+
+const WORKFLOWS = `
+select q.n, w.version_id as "versionID", w.is_disabled as "isDisabled"
+from unnest($1::uuid[], $2::uuid[]) with ordinality as q(id, tenant_id, n)
+join workflow w on w.id = q.id and w.tenant_id = q.tenant_id`;
+
+async function readVersion(pool: Pool, tenantID: string, versionID: string): Promise<ExecutableVersion> {
+  const { rows } = await pool.query<{ nodes: unknown; edges: unknown[]; options: unknown }>(
+    'select nodes, edges, options from workflow_version where id = $1 and tenant_id = $2',
+    [versionID, tenantID],
+  );
+  const [row] = rows;
+  if (!row) throw new Error(`Version ${versionID} of a workflow does not exist`);
+  const nodes = WorkflowNode.array().parse(row.nodes);
+  const options = WorkflowOptions.parse(row.options);
+  const assets = nodes.flatMap(({ type, data }) => {
+    const definition = findNodeKind(type);
+    return definition ? namedAssets(definition, data).filter(({ neededBy }) => neededBy === 'caller') : [];
+  });
+  return {
+    isDraft: nodes.length === 0 && row.edges.length === 0,
+    assets,
+    inputDefinitions: options.inputDefinitions,
+    timeoutMs: runTimeoutMs(options),
+  };
+}
