@@ -165,7 +165,9 @@ picked as (
 )
 update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;
 
+// A notice of a fact that is committed by now is done with: the run, or its holder, reads its waits after this.
 const WAKE = `
+with told as (delete from run_notice where instance_id = any($1::uuid[]) and kind = 'wake')
 update workflow_instance
 set wake_seq = wake_seq + 1, ready_at = case when held_by is null then coalesce(ready_at, now()) end
 where id = any($1::uuid[]) and completed_at is null
@@ -291,5 +293,6 @@ run_events as (
 waits as (delete from run_wait where instance_id = any($1::uuid[])),
 requests as (
   update collection_request set status = 'CANCELLED', updated_at = now() where instance_id = any($1::uuid[]) and status = 'PENDING'
-)
+),
+told as (delete from run_notice where instance_id = any($1::uuid[]))
 select id from ended`;

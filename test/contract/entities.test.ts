@@ -92,6 +92,7 @@ test('every table either has a retention or is kept', async () => {
     'tenant_dispatch',
     'service_state',
     'sweep',
+    'run_notice',
     'operator',
     'schema_migration',
   ];

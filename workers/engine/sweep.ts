@@ -5,6 +5,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
+import { createAlarms } from './alarms.ts';
 import { MAX_LOSSES } from './claim.ts';
 import { createLeader } from './leader.ts';
 import { type Retention, retire } from './retention.ts';
@@ -12,8 +13,6 @@ import { type Retention, retire } from './retention.ts';
 const BATCH = 500;
 /** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
 const REFILL_MS = 4;
-/** How far ahead due waits get a timer; longer than the second until the next sweep. */
-const AHEAD_MS = 1500;
 
 export interface SweepOptions {
   pool: Pool;
@@ -49,7 +48,7 @@ interface Step {
 export function createSweep(options: SweepOptions): Sweep {
   const { pool, runs, producer, backplane, logger } = options;
   const leader = createLeader(options);
-  const timers = new Map<string, NodeJS.Timeout>();
+  const alarms = createAlarms(options);
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let round = 0;
@@ -80,12 +79,15 @@ export function createSweep(options: SweepOptions): Sweep {
     if (!leads) return;
     round += 1;
     const steps: readonly Step[] = [
-      { name: 'end leases', isDue: mayExpire, run: () => pool.query(END_LEASES) },
-      { name: 'release lost runs', run: () => pool.query(RELEASE_LOST, [BATCH]) },
+      { name: 'end leases', isDue: mayExpire, run: () => pool.query({ name: 'sweep_end_leases', text: END_LEASES }) },
+      {
+        name: 'release lost runs',
+        run: () => pool.query({ name: 'sweep_release_lost_runs', text: RELEASE_LOST, values: [BATCH] }),
+      },
       { name: 'fail lost runs', run: failLost },
-      { name: 'wake due runs', run: wakeDue },
+      { name: 'wake due runs', run: () => alarms.ring() },
       { name: 'end overdue runs', run: endOverdue },
-      { name: 'cancel orphans', run: cancelOrphans },
+      { name: 'act on notices', run: actOnNotices },
       { name: 'hand over again', run: handOverAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repair },
       { name: 'retention', isDue: round % 60 === 1, run: () => retire(pool, runs, options.retention) },
@@ -107,7 +109,7 @@ export function createSweep(options: SweepOptions): Sweep {
       parent_id: string | null;
       node_id: string | null;
       attempt: number | null;
-    }>(FIND_LOST, [BATCH]);
+    }>({ name: 'sweep_find_lost_runs', text: FIND_LOST, values: [BATCH] });
     for (const { id, parent_id, node_id, attempt } of rows) {
       const error = {
         code: 'WORKER_LOST',
@@ -120,27 +122,12 @@ export function createSweep(options: SweepOptions): Sweep {
     }
   }
 
-  async function wakeDue(): Promise<void> {
-    const { rows } = await pool.query<{ id: string; in_ms: number }>(FIND_DUE, [AHEAD_MS / 1000, BATCH]);
-    const due = rows.filter(({ in_ms }) => in_ms <= 0).map(({ id }) => id);
-    if (due.length > 0) await runs.wake(due);
-    for (const { id, in_ms } of rows) {
-      if (in_ms <= 0 || timers.has(id)) continue;
-      timers.set(
-        id,
-        setTimeout(() => {
-          timers.delete(id);
-          runs.wake([id]).catch((error) => logger.debug({ err: error }, 'wake is left to the sweep'));
-        }, in_ms),
-      );
-    }
-  }
-
   async function endOverdue(): Promise<void> {
-    const { rows } = await pool.query<{ id: string; parent_id: string | null }>(
-      'select id, parent_id from workflow_instance where completed_at is null and deadline_at <= now() limit $1',
-      [BATCH],
-    );
+    const { rows } = await pool.query<{ id: string; parent_id: string | null }>({
+      name: 'sweep_find_overdue_runs',
+      text: FIND_OVERDUE,
+      values: [BATCH],
+    });
     if (rows.length === 0) return;
     const error = {
       code: 'RUN_TIMEOUT',
@@ -153,10 +140,18 @@ export function createSweep(options: SweepOptions): Sweep {
     if (parents.length > 0) await runs.wake(parents);
   }
 
-  async function cancelOrphans(): Promise<void> {
-    const { rows } = await pool.query<{ id: string }>(FIND_ORPHANS, [BATCH]);
-    if (rows.length > 0)
-      await runs.end({ tenantID: null, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
+  /** Acts on facts whose process has died, or lost the database, before it told the runs that they concern. */
+  async function actOnNotices(): Promise<void> {
+    const { rows } = await pool.query<{ id: number; instance_id: string; kind: 'wake' | 'cancel' }>({
+      name: 'sweep_find_notices',
+      text: FIND_NOTICES,
+      values: [BATCH],
+    });
+    if (rows.length === 0) return;
+    const runsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ instance_id }) => instance_id);
+    await runs.end({ tenantID: null, ids: runsOf('cancel'), status: 'CANCELLED', error: null });
+    await runs.wake(runsOf('wake'));
+    await pool.query('delete from run_notice where id = any($1::bigint[])', [rows.map(({ id }) => id)]);
   }
 
   /**
@@ -165,7 +160,10 @@ export function createSweep(options: SweepOptions): Sweep {
    * few of them, however long a run waits for a busy fleet. The claim of the first makes the others old.
    */
   async function handOverAgain(): Promise<void> {
-    const { rows } = await pool.query<{ id: string; epoch: number; waited_ms: number }>(HANDED_OVER_LONG_AGO);
+    const { rows } = await pool.query<{ id: string; epoch: number; waited_ms: number }>({
+      name: 'sweep_hand_over_again',
+      text: HANDED_OVER_LONG_AGO,
+    });
     for (let at = 0; at < rows.length; at += BATCH)
       await producer.enqueue(
         workflowRuns,
@@ -196,8 +194,6 @@ export function createSweep(options: SweepOptions): Sweep {
       await backplane.markAlive(sentinel);
       if (written !== null) logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
     }
-    const { rows: fulfilled } = await pool.query<{ instance_id: string }>(FIND_FULFILLED, [BATCH]);
-    if (fulfilled.length > 0) await runs.wake(fulfilled.map(({ instance_id }) => instance_id));
   }
 
   function refillSoon(): void {
@@ -225,8 +221,8 @@ export function createSweep(options: SweepOptions): Sweep {
     async [Symbol.asyncDispose]() {
       stopped = true;
       clearTimeout(timer);
-      for (const pending of timers.values()) clearTimeout(pending);
       await running;
+      await alarms[Symbol.asyncDispose]();
       await leader[Symbol.asyncDispose]();
     },
   };
@@ -260,10 +256,8 @@ left join lateral (
 ) e on true
 where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null limit $1`;
 
-const FIND_DUE = `
-select id, extract(epoch from wake_at - clock_timestamp())::float8 * 1000 as in_ms from workflow_instance
-where wake_at <= now() + make_interval(secs => $1) and status = 'WAITING' and ready_at is null and held_by is null
-order by wake_at limit $2`;
+const FIND_OVERDUE = `
+select id, parent_id from workflow_instance where completed_at is null and deadline_at <= now() order by deadline_at limit $1`;
 
 // Bounded by the window. Two rounds in ten see a run, in case one comes late.
 const HANDED_OVER_LONG_AGO = `
@@ -271,18 +265,11 @@ select id, epoch, extract(epoch from now() - dispatched_at)::float8 * 1000 as wa
 where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
   and extract(epoch from now() - dispatched_at)::int8 % 10 < 2`;
 
+// Told at once by the process that wrote the fact, unless it has died.
+const FIND_NOTICES = `
+select id, instance_id, kind from run_notice where created_at < now() - interval '2 seconds' order by id limit $1`;
+
 /** 1 from 1, 2 from 2, 3 from 4, 4 from 8 …; undefined below 1. */
 function timesDoubled(times: number): number | undefined {
   return times < 1 ? undefined : Math.floor(Math.log2(times)) + 1;
 }
-
-const FIND_ORPHANS = `
-select child.id from workflow_instance child join workflow_instance parent on parent.id = child.parent_id
-where child.parent_id is not null and child.completed_at is null and parent.completed_at is not null limit $1`;
-
-const FIND_FULFILLED = `
-select distinct w.instance_id from run_wait w
-join workflow_instance i on i.id = w.instance_id and i.status = 'WAITING' and i.ready_at is null and i.held_by is null
-left join workflow_instance child on w.kind = 'child' and child.id = w.ref
-left join collection_request request on w.kind = 'input' and request.id = w.ref
-where child.completed_at is not null or request.status <> 'PENDING' limit $1`;

@@ -14,6 +14,7 @@ import { Migration20261122090000_HandBacks } from './Migration20261122090000_Han
 import { Migration20261122091000_SweepLeader } from './Migration20261122091000_SweepLeader.ts';
 import { Migration20261122104100_Suspects } from './Migration20261122104100_Suspects.ts';
 import { Migration20261122105500_AwaitedRuns } from './Migration20261122105500_AwaitedRuns.ts';
+import { Migration20261122105700_RunNotices } from './Migration20261122105700_RunNotices.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -33,6 +34,7 @@ const classes = {
   Migration20261122091000_SweepLeader,
   Migration20261122104100_Suspects,
   Migration20261122105500_AwaitedRuns,
+  Migration20261122105700_RunNotices,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -18,4 +18,5 @@ export const migrationNames = [
   'Migration20261122091000_SweepLeader',
   'Migration20261122104100_Suspects',
   'Migration20261122105500_AwaitedRuns',
+  'Migration20261122105700_RunNotices',
 ] as const;

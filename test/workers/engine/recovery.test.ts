@@ -216,9 +216,13 @@ describe('after a crash at any point', () => {
       [parent, childRun],
     );
     await deployment.pool.query(
-      `insert into workflow_instance (id, tenant_id, workflow_id, version_id, status, completed_at, deadline_at, caller, parent_id, parent_node_id)
-       values ($1, $2, $3, $4, 'COMPLETED', now(), now(), '{}', $5, 'call')`,
+      `insert into workflow_instance (id, tenant_id, workflow_id, version_id, status, deadline_at, caller, parent_id, parent_node_id)
+       values ($1, $2, $3, $4, 'RUNNING', now() + interval '1 hour', '{}', $5, 'call')`,
       [childRun, deployment.tenantID, child.workflowID, child.versionID, parent],
+    );
+    await deployment.pool.query(
+      `update workflow_instance set status = 'COMPLETED', completed_at = now() where id = $1`,
+      [childRun],
     );
 
     await work();
@@ -230,13 +234,18 @@ describe('after a crash at any point', () => {
     const parent = await accepted();
     const childRun = newID();
     await deployment.pool.query(
-      `update workflow_instance set status = 'CANCELLED', completed_at = now(), ready_at = null where id = $1`,
-      [parent],
-    );
-    await deployment.pool.query(
       `insert into workflow_instance (id, tenant_id, version_id, status, deadline_at, caller, parent_id)
        values ($1, $2, $3, 'WAITING', now() + interval '1 hour', '{}', $4)`,
       [childRun, deployment.tenantID, versionID, parent],
+    );
+    await deployment.pool.query(
+      `insert into run_wait (instance_id, node_id, kind, ref) values ($1, 'call', 'child', $2)`,
+      [parent, childRun],
+    );
+    await deployment.pool.query(
+      `with gone as (delete from run_wait where instance_id = $1)
+       update workflow_instance set status = 'CANCELLED', completed_at = now(), ready_at = null where id = $1`,
+      [parent],
     );
 
     await work();

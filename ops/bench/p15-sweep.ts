@@ -1,0 +1,84 @@
+import { createBackplane } from '#shared/backplane/index.ts';
+import { readConfig } from '#shared/config.ts';
+import { newID } from '#shared/ids.ts';
+import { createLogger } from '#shared/logger.ts';
+import { createProducer } from '#shared/producer.ts';
+import { createRuns } from '#shared/runs.ts';
+import { addWaitingRuns } from '#test/support/waiting-runs.ts';
+import { createSweep } from '#workers/engine/sweep.ts';
+import { type BenchEnvironment, percentile } from './environment.ts';
+import type { Figure, Row } from './row.ts';
+
+const SIZES = [0, 100_000, 1_000_000];
+const ROUNDS = 20;
+
+/** Cost of the sweep beside runs that wait or are queued: the sum of its statements, and each of them, as medians of its rounds. */
+export const p15: Row = async (environment) => {
+  const figures: Figure[] = [];
+  const settings = await environment.settings();
+  await environment.pool.query(
+    `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 50, 'bench')`,
+    [newID()],
+  );
+  let filled = 0;
+  let floor = Number.NaN;
+  for (const size of SIZES) {
+    await addWaitingRuns(environment, size - filled);
+    filled = size;
+    const statements = await measure(environment);
+    const total = statements.reduce((sum, { ms }) => sum + ms, 0);
+    if (size === 0) floor = total;
+    figures.push({
+      figure: `a round beside ${size} runs`,
+      value: round(total),
+      unit: 'ms p50',
+      floor: round(floor),
+      ratio: round(total / floor),
+      settings: { ...settings, statements: Object.fromEntries(statements.map(({ name, ms }) => [name, round(ms)])) },
+    });
+  }
+  return figures;
+};
+
+/** Runs rounds of the sweep in this process, beside a full window of runs that no worker claims. */
+async function measure({ env, pool }: BenchEnvironment): Promise<{ name: string; ms: number }[]> {
+  const config = readConfig(env);
+  const logger = createLogger({ level: 'warn' });
+  await using backplane = await createBackplane(config.backplane, logger);
+  const times = new Map<string, number[]>();
+  const measured = new Proxy(pool, {
+    get(target, key) {
+      if (key !== 'query') return Reflect.get(target, key, target);
+      return async (statement: string | { name?: string; text: string }, values?: unknown[]) => {
+        const began = performance.now();
+        const answer = await target.query(statement as string, values);
+        const name =
+          typeof statement === 'string'
+            ? statement.replace(/\s+/g, ' ').trim().slice(0, 60)
+            : (statement.name ?? statement.text);
+        times.set(name, [...(times.get(name) ?? []), performance.now() - began]);
+        return answer;
+      };
+    },
+  });
+  const producer = createProducer(backplane);
+  await using sweep = createSweep({
+    pool: measured,
+    runs: createRuns({ pool: measured, dispatchPool: measured, producer, messages: backplane.messages, logger }),
+    producer,
+    backplane,
+    logger,
+    leaseMs: config.worker.leaseMs,
+    retention: config.worker.retention,
+    onPressure: () => undefined,
+  });
+  // The first round fills the window, and deletes what is past its retention, which happens once a minute.
+  await sweep.once();
+  times.clear();
+  for (let round = 0; round < ROUNDS; round += 1) await sweep.once();
+  return [...times].map(([name, all]) => ({ name, ms: percentile(all, 50) }));
+}
+
+function round(ms: number): number {
+  return Number(ms.toFixed(3));
+}
