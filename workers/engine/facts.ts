@@ -1,6 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
-import type { Fact } from '../nodes/executor.ts';
+import type { ChildError, Fact } from '../nodes/executor.ts';
 
 export interface WaitRow {
   nodeID: string;
@@ -19,7 +19,7 @@ interface Row {
   due_in_ms: number | null;
   child_status: 'COMPLETED' | 'FAILED' | 'CANCELLED' | null;
   child_output: Json;
-  child_error: { message: string } | null;
+  child_error: ChildError | null;
   request_status: string | null;
   submitted_data: JsonObject | null;
 }
@@ -49,7 +49,7 @@ function factOf(row: Row): Fact | null {
     status: row.child_status,
     instanceID: row.ref,
     output: row.child_output,
-    message: row.child_error?.message ?? null,
+    error: row.child_error,
   };
 }
 

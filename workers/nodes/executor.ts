@@ -34,8 +34,15 @@ export type Fact =
       status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
       instanceID: string;
       output: Json;
-      message: string | null;
+      error: ChildError | null;
     };
+
+/** The error of a child run, as stored with it. */
+export interface ChildError {
+  code: string;
+  message: string;
+  nodeID: string | null;
+}
 
 export type Park =
   | { park: 'time'; ms: number }

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import type { subWorkflow } from '#shared/nodes/sub-workflow.ts';
-import type { Executor } from './executor.ts';
+import type { ChildError, Executor } from './executor.ts';
 
 export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fact, run }) => {
   if (fact?.kind !== 'child') {
@@ -9,10 +9,7 @@ export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fac
     return { park: 'child', workflowID, input, maxDepth, timeoutMs: run.timeoutMs };
   }
   if (fact.status !== 'COMPLETED')
-    throw new AppError(
-      'NODE_FAILED',
-      `The sub-workflow ended as ${fact.status}${fact.message ? `: ${fact.message}` : ''}`,
-    );
+    throw new AppError('NODE_FAILED', `The sub-workflow ended as ${fact.status}${whyOf(fact.error)}`);
   const merged = config.mergeOutputs && isJsonObject(fact.output) ? fact.output : {};
   return {
     output: {
@@ -25,3 +22,9 @@ export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fac
     exit: 'success',
   };
 };
+
+function whyOf(error: ChildError | null): string {
+  if (!error) return '';
+  const { code, message, nodeID } = error;
+  return `${nodeID ? ` at node "${nodeID}"` : ''}: ${code}: ${message}`;
+}

@@ -15,7 +15,7 @@ function run(config: object, fact?: Fact) {
 }
 
 function ended(output: Json, more: object = {}): Fact {
-  return { kind: 'child', status: 'COMPLETED', instanceID: 'child', output, message: null, ...more };
+  return { kind: 'child', status: 'COMPLETED', instanceID: 'child', output, error: null, ...more };
 }
 
 describe('a sub-workflow', () => {
@@ -44,9 +44,14 @@ describe('a sub-workflow', () => {
   });
 
   test('fails when the child failed, with its error', async () => {
-    await expect(run({}, ended(null, { status: 'FAILED', message: 'No luck' }))).rejects.toMatchObject({
+    const error = { code: 'UPSTREAM_TIMEOUT', message: 'No luck', nodeID: 'fetch', attempt: 1 };
+    await expect(run({}, ended(null, { status: 'FAILED', error }))).rejects.toMatchObject({
       code: 'NODE_FAILED',
-      message: 'The sub-workflow ended as FAILED: No luck',
+      message: 'The sub-workflow ended as FAILED at node "fetch": UPSTREAM_TIMEOUT: No luck',
+    });
+    const late = { code: 'RUN_TIMEOUT', message: 'Too late', nodeID: null, attempt: null };
+    await expect(run({}, ended(null, { status: 'FAILED', error: late }))).rejects.toMatchObject({
+      message: 'The sub-workflow ended as FAILED: RUN_TIMEOUT: Too late',
     });
     await expect(run({}, ended(null, { status: 'CANCELLED' }))).rejects.toMatchObject({
       message: 'The sub-workflow ended as CANCELLED',
