@@ -22,6 +22,7 @@ import {
 } from '@duckdb/node-api';
 import { fileTypes } from '#shared/file-types.ts';
 import type { Json } from '#shared/json.ts';
+import { exactCsv } from './exact-csv.ts';
 import { InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from './protocol.ts';
 import { collectRows, exactNumber } from './rows.ts';
 
@@ -81,7 +82,9 @@ async function load(files: readonly NamedFile[]): Promise<DuckDBConnection> {
 
 async function loadFile(connection: DuckDBConnection, { name, ...file }: NamedFile): Promise<void> {
   try {
-    await connection.run(`create table "${name.replaceAll('"', '""')}" as select * from ${readerOf(file)}`);
+    await connection.run(
+      `create table "${name.replaceAll('"', '""')}" as select * from ${await readerOf(connection, file)}`,
+    );
   } catch (error) {
     const known = explain(error);
     const message = known instanceof Error ? known.message.replaceAll(file.path, name) : 'unknown';
@@ -89,12 +92,12 @@ async function loadFile(connection: DuckDBConnection, { name, ...file }: NamedFi
   }
 }
 
-function readerOf({ path, fileType }: ReadableFile): string {
+async function readerOf(connection: DuckDBConnection, { path, fileType }: ReadableFile): Promise<string> {
   const literal = `'${path.replaceAll("'", "''")}'`;
   if (fileType === fileTypes.parquet) return `read_parquet(${literal})`;
   if (fileType === fileTypes.json) return `read_json_auto(${literal})`;
-  if (fileType === fileTypes.tsv) return `read_csv_auto(${literal}, delim = '\t')`;
-  if (fileType === fileTypes.csv) return `read_csv_auto(${literal})`;
+  if (fileType === fileTypes.tsv) return exactCsv(connection, path, '\t');
+  if (fileType === fileTypes.csv) return exactCsv(connection, path);
   throw new InvalidField(
     'datasourceOptions.files',
     'must be CSV, TSV, JSON or Parquet; use "excelcsv" for an Excel file',

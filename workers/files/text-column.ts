@@ -36,7 +36,8 @@ export class TextColumn {
     if (this.type !== 'number') return cell;
     const digits = cell.replace(/[eE].*/, '').replace(/^-?0?\.?0*|\D/g, '').length;
     const number = Number(cell);
-    // A double represents every number of 15 digits; for a longer one only the text is exact.
-    return Number.isFinite(number) && (digits <= 15 || Number.isSafeInteger(number)) ? number : cell;
+    // A double represents every number of 15 digits, but for the very small and the very large; for others only the text is exact.
+    const isInRange = digits === 0 || (Math.abs(number) > 1e-290 && Math.abs(number) < 1e290);
+    return isInRange && (digits <= 15 || Number.isSafeInteger(number)) ? number : cell;
   }
 }

@@ -256,6 +256,56 @@ test('an unreadable file is named by its table, without a path', async () => {
   expect((error as Error).message).not.toContain(tmpdir());
 });
 
+test('numbers of a CSV file keep their digits, and stay numbers', async () => {
+  const header = 'id,code,price,big,share,exact,wild,none';
+  const lines = [
+    '1,12,1.50,12345678901234567890,0.1234567890123456789,1,1e-400,',
+    '2,13,-2.25,1,-20.5,2.5,12345678901234567e2,',
+  ];
+  // A zero that leads is seen behind the rows that DuckDB samples by itself, too.
+  const filler = Array.from({ length: 25_000 }, (_, n) => `${n + 3},1,1,1,1,1,1,`);
+  const text = [header, ...lines, ...filler, '0,007,1,1,1,1,1,'].join('\n');
+  const fileInfo = await world.upload('numbers.csv', text);
+  await using numbers = await world.open(duckdb, { files: [{ name: 'numbers', fileInfo }] });
+  const read = async (query: string) => (await numbers.execute({ query }, {})).data as Record<string, unknown>[];
+
+  expect(await read('select * from numbers where id < 3 order by id')).toEqual([
+    {
+      id: 0,
+      code: '007',
+      price: 1,
+      big: 1,
+      share: '1.0000000000000000000',
+      exact: 1,
+      wild: '1',
+      none: null,
+    },
+    {
+      id: 1,
+      code: '12',
+      price: 1.5,
+      big: '12345678901234567890',
+      share: '0.1234567890123456789',
+      exact: 1,
+      wild: '1e-400',
+      none: null,
+    },
+    {
+      id: 2,
+      code: '13',
+      price: -2.25,
+      big: 1,
+      share: '-20.5000000000000000000',
+      exact: 2.5,
+      wild: '12345678901234567e2',
+      none: null,
+    },
+  ]);
+  expect(await read('select max(big) + 1 as next, sum(price) as sum from numbers')).toEqual([
+    { next: '12345678901234567891', sum: 25_000.25 },
+  ]);
+});
+
 test('a file of another tenant is refused', async () => {
   const file = await world.upload('a.csv', 'a\n1\n');
   const stranger = await aTenant(world.cluster);

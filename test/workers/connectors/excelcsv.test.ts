@@ -53,6 +53,13 @@ describe('CSV', () => {
     expect({ rowCount, truncated }).toEqual({ rowCount: 2, truncated: false });
   });
 
+  test('numbers that a double cannot hold keep their digits', async () => {
+    const numbers = ['1.5', '12345678901234567890', '0.1234567890123456789', '1e-400', '4.91e-324', '1e400', '0.00'];
+    const { data } = await read('a.csv', ['n', ...numbers].join('\n'));
+
+    expect((data as { n: unknown }[]).map(({ n }) => n)).toEqual([1.5, ...numbers.slice(1, 6), 0]);
+  });
+
   test.each([
     ['semicolons', 'a.csv', Buffer.from('a;b\n1,5;"x;y"\n')],
     ['tabs', 'a.tsv', Buffer.from('a\tb\n1,5\tx;y\n')],

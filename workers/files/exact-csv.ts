@@ -1,0 +1,56 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+
+/**
+ * DuckDB's reader of a CSV file, with a type for each column of numbers that holds all of their digits. Its own choice for a
+ * number that is too long for BIGINT is DOUBLE, which makes another number of it. All rows are sampled: a type chosen from the
+ * first rows takes the zeros from a later `007`.
+ */
+export async function exactCsv(connection: DuckDBConnection, path: string, delimiter?: string): Promise<string> {
+  const reader = (types: Record<string, string> = {}) => {
+    const named = Object.entries(types).map(([name, type]) => `${literal(name)}: ${literal(type)}`);
+    const options = [
+      'sample_size = -1',
+      ...(delimiter ? [`delim = ${literal(delimiter)}`] : []),
+      ...(named.length > 0 ? [`types = {${named.join(', ')}}`] : []),
+    ];
+    return `read_csv_auto(${[literal(path), ...options].join(', ')})`;
+  };
+
+  const described = await connection.runAndReadAll(`describe select * from ${reader()}`);
+  const doubles = described
+    .getRowObjectsJson()
+    .filter(({ column_type: type }) => type === 'DOUBLE')
+    .map(({ column_name: name }) => String(name));
+  if (doubles.length === 0) return reader();
+  const texts = reader(Object.fromEntries(doubles.map((name) => [name, 'VARCHAR'])));
+  const measured = await connection.runAndReadAll(`select ${doubles.map(measuresOf).join(', ')} from ${texts}`);
+  const [measures = []] = measured.getRowsJson();
+  const exact = doubles.map((name, n) => [name, typeOf(measures.slice(n * 5, n * 5 + 5))] as const);
+  return reader(Object.fromEntries(exact.filter(([, type]) => type !== 'DOUBLE')));
+}
+
+/** Whether the column has no exponents, how many digits are significant, before and after the point, and the largest exponent. */
+function measuresOf(name: string): string {
+  const text = `"${name.replaceAll('"', '""')}"`;
+  const mantissa = `regexp_replace(${text}, '[eE].*$', '')`;
+  return [
+    `bool_and(regexp_full_match(${text}, '-?\\d+(\\.\\d+)?'))`,
+    `max(length(replace(regexp_replace(${mantissa}, '^[-+]?0*\\.?0*', ''), '.', '')))`,
+    `max(length(regexp_extract(${text}, '^-?0*(\\d*)', 1)))`,
+    `max(length(regexp_extract(${text}, '\\.(\\d+)', 1)))`,
+    `max(abs(try_cast(regexp_extract(${text}, '[eE]([-+]?\\d+)$', 1) as bigint)))`,
+  ].join(', ');
+}
+
+/** A double holds every number of 15 digits, but for the very small and the very large. */
+function typeOf([isPlain, significant, whole, fraction, exponent]: readonly unknown[]): string {
+  const [digits, before, after] = [Number(significant), Number(whole), Number(fraction)];
+  if (digits <= 15 && Number(exponent) < 290 && before + after < 290) return 'DOUBLE';
+  // DECIMAL has no exponents, and 38 digits.
+  if (isPlain !== true || before + after > 38) return 'VARCHAR';
+  return after === 0 ? 'HUGEINT' : `DECIMAL(${before + after}, ${after})`;
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
