@@ -8,6 +8,7 @@ import {
   DatabaseRow,
 } from '#shared/database-table.ts';
 import { isJsonObject, Json } from '#shared/json.ts';
+import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import type { Spellings } from '../../http/spelling.ts';
 import {
@@ -26,11 +27,6 @@ export const TenantID = z.object({ tenantID: ID });
 export const SchemaName = z.object({ databaseSchemaName: DatabaseName });
 export const TableName = SchemaName.extend({ databaseTableName: DatabaseName });
 export const TriggerName = TableName.extend({ databaseTriggerName: DatabaseName });
-
-const Flag = z
-  .enum(['true', 'false'])
-  .default('false')
-  .transform((text) => text === 'true');
 
 export const Preview = z.object({
   preview: Flag.meta({ description: 'Answers the SQL that would run, and runs nothing' }),

@@ -1,11 +1,10 @@
-import { z } from 'zod';
 import { TenantFile } from '#shared/db/entities/tenant-file.ts';
-import { Message } from '../../http/answer-parts.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { downloadFile, noFile } from './download.ts';
+import { deleteFile } from './delete.ts';
+import { downloadFile } from './download.ts';
 import { presentFile } from './present.ts';
-import { FileID, FileList, Files } from './schemas.ts';
+import { FileList, Files } from './schemas.ts';
 import { uploadFile } from './upload.ts';
 
 export const datasourceFileRoutes = [
@@ -29,21 +28,5 @@ export const datasourceFileRoutes = [
 
   downloadFile,
 
-  tenantRoute({
-    name: 'deleteDatasourceFile',
-    method: 'delete',
-    path: '/datasources/files/:fileID',
-    summary: 'Delete an uploaded file',
-    description: 'Deletes a file. Datasources that still name it fail from the next query on.',
-    permission: 'datasource.delete',
-    onWholeType: true,
-    params: FileID,
-    response: z.object({ message: Message }),
-
-    async handle({ params, em }) {
-      const deleted = await em.nativeDelete(TenantFile, { id: params.fileID });
-      if (deleted === 0) throw noFile();
-      return { message: 'File deleted' };
-    },
-  }),
+  deleteFile,
 ];

@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { exampleFile } from './examples.ts';
 
 export const FileID = z.object({ tenantID: ID, fileID: ID });
+
+export const FileDelete = z.object({ force: Flag.describe('Deletes the file although datasources use it') });
 
 export const FileList = z.object(pageQuery(standardPage));
 

@@ -5,6 +5,7 @@ import { QueryAnswer } from '#shared/queues/query-runs.ts';
 import { ResultCursor } from '#shared/result-pages.ts';
 import { readBy } from '#shared/schema-walk.ts';
 import { Message, ResultColumn, WorkError } from '../../http/answer-parts.ts';
+import { Flag } from '../../http/flag.ts';
 import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
@@ -101,11 +102,6 @@ export const DataQueryTest = z
   .object({ dataQuery: GivenDataQuery, ...inputs })
   .transform(({ dataQuery, ...body }) => ({ dataQuery, inputs: inputsOf(body) }))
   .meta({ id: 'DataQueryTest', examples: [exampleDataQueryTest] });
-
-const Flag = z
-  .enum(['true', 'false'])
-  .default('false')
-  .transform((text) => text === 'true');
 
 export const RunQuery = z.object({
   explain: Flag.describe('Returns how the server would execute the query, and does not execute it'),

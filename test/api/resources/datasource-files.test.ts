@@ -101,6 +101,48 @@ describe('a file', () => {
     });
   });
 
+  test('in use is deleted only by force, and the answer names its users', async () => {
+    const own = await aTenant(cluster);
+    const { body: file } = await upload('a.csv', 'a\n1\n', own);
+    const create = async (datasourceTitle: string, datasourceType: string, datasourceOptions: object) =>
+      (await api(own).post('T/datasources', { datasourceTitle, datasourceType, datasourceOptions })).body.datasource.id;
+    const sheet = await create('Sheet', 'excelcsv', {
+      fileInfo: { filePath: file.filePath.toUpperCase().replace('TENANT-FILES', 'tenant-files') },
+    });
+    const joined = await create('Joined', 'duckdb', {
+      files: [{ name: 'a', fileInfo: { filePath: file.filePath } }],
+    });
+    await create('Other', 'excelcsv', { fileInfo: { filePath: `tenant-files/${newID()}` } });
+    const path = `T/datasources/files/${file.fileID}`;
+    const cleaner = await aMember(cluster, { tenant: own, can: ['datasource.delete'] });
+
+    const refused = await api(own).delete(path);
+    expect(refused).toMatchObject({
+      status: 409,
+      body: {
+        error: {
+          code: 'CONFLICT',
+          message: '2 datasources use this file; force=true deletes it all the same',
+          details: {
+            datasources: [
+              { datasourceID: joined, datasourceTitle: 'Joined' },
+              { datasourceID: sheet, datasourceTitle: 'Sheet' },
+            ],
+            others: { datasources: 0 },
+          },
+        },
+      },
+    });
+    const { error } = (await cluster.as(cleaner).in(own).delete(path)).body;
+    expect(error.details).toEqual({ datasources: [], others: { datasources: 2 } });
+    expect((await api(own).get(file.url)).status).toBe(200);
+
+    await api(own).delete(`T/datasources/${joined}`);
+    expect((await api(own).delete(path)).body.error.message).toMatch(/^1 datasource uses /);
+    expect((await api(own).delete(`${path}?force=true`)).status).toBe(200);
+    expect((await api(own).delete(path)).status).toBe(404);
+  });
+
   test('is listed and deleted, with all of its pieces', async () => {
     const own = await aTenant(cluster);
     const { body } = await upload('a.csv', aTable(MB + 1), own);

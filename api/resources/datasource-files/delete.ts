@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { filePathOf } from '#shared/datasources/file-info.ts';
+import { Datasource } from '#shared/db/entities/datasource.ts';
+import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { AppError } from '#shared/errors.ts';
+import { findDatasourcesOfFile } from '../../db/datasources-of-file.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { noFile } from './download.ts';
+import { FileDelete, FileID } from './schemas.ts';
+
+/** Further ones are only counted. */
+const SHOWN = 200;
+
+export const deleteFile = tenantRoute({
+  name: 'deleteDatasourceFile',
+  method: 'delete',
+  path: '/datasources/files/:fileID',
+  summary: 'Delete an uploaded file',
+  description:
+    'Deletes a file. While datasources use it, that is a CONFLICT that names them; with `force` their queries fail from then on.',
+  permission: 'datasource.delete',
+  onWholeType: true,
+  params: FileID,
+  query: FileDelete,
+  response: z.object({ message: Message }),
+  errors: ['409'],
+
+  async handle({ params: { fileID }, query, em, tenantID, visible }, { pool }) {
+    const users = query.force ? [] : await findDatasourcesOfFile(pool, tenantID, filePathOf(fileID));
+    if (users.length > 0 && (await em.count(TenantFile, { id: fileID })) > 0) {
+      const shown = await em.find(
+        Datasource,
+        { id: { $in: users }, ...(await visible('datasource.read')) },
+        { limit: SHOWN, orderBy: { createdAt: 'desc' } },
+      );
+      const words = users.length === 1 ? '1 datasource uses' : `${users.length} datasources use`;
+      throw new AppError('CONFLICT', `${words} this file; force=true deletes it all the same`, {
+        details: {
+          datasources: shown.map(({ id, datasourceTitle }) => ({ datasourceID: id, datasourceTitle })),
+          others: { datasources: users.length - shown.length },
+        },
+      });
+    }
+    const deleted = await em.nativeDelete(TenantFile, { id: fileID });
+    if (deleted === 0) throw noFile();
+    return { message: 'File deleted' };
+  },
+});
