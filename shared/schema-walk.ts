@@ -56,3 +56,29 @@ export function choicesFor(def: z.core.$ZodUnionDef, value: unknown): readonly S
   );
   return named.length > 0 ? named : def.options;
 }
+
+/** The schema with all schemas that it wraps or chooses from; several choices may remain. */
+export function unfold(schema: Schema, value: unknown): Schema[] {
+  return [schema, ...inside(schema, value).flatMap((inner) => unfold(inner, value))];
+}
+
+function inside(schema: Schema, value: unknown): readonly Schema[] {
+  const def = defOf(schema);
+  if (def.type === 'union') return choicesFor(def, value);
+  if (def.type === 'intersection') return [def.left, def.right];
+  if (def.type === 'pipe') return [def.in, def.out];
+  const inner = wrappedIn(schema);
+  return inner ? [inner] : [];
+}
+
+/** The schemas of a field or element. */
+export function below(schemas: readonly Schema[], key: string | number): Schema[] {
+  return schemas.flatMap((schema) => {
+    const def = defOf(schema);
+    if (def.type === 'object') return (Object.hasOwn(def.shape, key) ? def.shape[key] : def.catchall) ?? [];
+    if (def.type === 'record') return def.valueType;
+    if (def.type === 'array') return def.element;
+    if (def.type === 'tuple') return def.items[Number(key)] ?? def.rest ?? [];
+    return [];
+  });
+}

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isSealed, type KeyRing } from './crypto.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
-import { choicesFor, defOf, type Schema, wrappedIn } from './schema-walk.ts';
+import { below, type Schema, unfold } from './schema-walk.ts';
 import { invalid } from './workflow/issues.ts';
 
 /** Stands in answers for a stored secret. */
@@ -14,6 +14,14 @@ export const MASK = '••••••••';
  */
 export function secret<S extends z.ZodType>(schema: S): S {
   return schema.meta({ 'x-secret': true }) as S;
+}
+
+/**
+ * Declares a field to be a part of the address that the secrets of its object are sent to. A client that changes the address must
+ * send the secrets again (`refuseMoved`). The JSON schema shows it as `x-destination`.
+ */
+export function destination<S extends z.ZodType>(schema: S): S {
+  return schema.meta({ 'x-destination': true }) as S;
 }
 
 /** Masks secrets for an answer; empty ones stay empty. */
@@ -39,6 +47,56 @@ export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, c
  */
 export function keepMasked(schema: z.ZodType, options: JsonObject, stored: JsonObject): JsonObject {
   return keep([schema], options, stored, []) as JsonObject;
+}
+
+interface Update {
+  /** As the client sent it, with masks. */
+  given: JsonObject;
+  next: JsonObject;
+  stored: JsonObject;
+}
+
+/** Rejects options that keep stored secrets by their mask but send them to another address. */
+export function refuseMoved(schema: z.ZodType, { given, next, stored }: Update): void {
+  const before = new Map(destinationsOf(schema, stored));
+  const after = new Map(destinationsOf(schema, next));
+  const moved = [...new Set([...before.keys(), ...after.keys()])].find((path) => before.get(path) !== after.get(path));
+  if (moved === undefined) return;
+  const [first, ...others] = secretPaths(schema, given, (value) => value === MASK);
+  if (!first) return;
+  const message = `must be given again, because ${moved} changes: a stored secret is not sent to another address`;
+  throw invalid([first, ...others].map((path) => ({ path: [...path], message })));
+}
+
+/** The parts of addresses, each with its path. */
+function destinationsOf(schema: z.ZodType, options: JsonObject): [path: string, value: string][] {
+  const found: [string, string][] = [];
+  visit([schema], options, [], (value, path, schemas) => {
+    if (schemas.some((one) => isMarked(one, 'x-destination'))) found.push([path.join('.'), JSON.stringify(value)]);
+  });
+  return found;
+}
+
+function secretPaths(schema: z.ZodType, options: JsonObject, isWanted: (value: Json) => boolean): Path[] {
+  const found: Path[] = [];
+  visit([schema], options, [], (value, path, schemas) => {
+    if (schemas.some(isSecret) && isWanted(value)) found.push(path);
+  });
+  return found;
+}
+
+function visit(
+  schemas: readonly Schema[],
+  value: Json,
+  path: Path,
+  see: (value: Json, path: Path, schemas: readonly Schema[]) => void,
+): void {
+  const all = schemas.flatMap((schema) => unfold(schema, value));
+  see(value, path, all);
+  mapChildren(value, (child, key) => {
+    visit(below(all, key), child, [...path, key], see);
+    return null;
+  });
 }
 
 /** Seals again, at any depth, values that were sealed with an older key; the context is that of `sealSecrets`. */
@@ -143,31 +201,11 @@ function mapChildren(value: Json, change: (child: Json, key: Key) => Json): Json
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, change(child, key)]));
 }
 
+/** If one choice of several is secret the value is masked, to be safe. */
 function isSecret(schema: Schema): boolean {
-  return z.globalRegistry.get(schema)?.['x-secret'] === true;
+  return isMarked(schema, 'x-secret');
 }
 
-/** The schema with all schemas that it wraps or chooses from. If one choice is secret the value is masked, to be safe. */
-function unfold(schema: Schema, value: Json): Schema[] {
-  return [schema, ...inside(schema, value).flatMap((inner) => unfold(inner, value))];
-}
-
-function inside(schema: Schema, value: Json): readonly Schema[] {
-  const def = defOf(schema);
-  if (def.type === 'union') return choicesFor(def, value);
-  if (def.type === 'intersection') return [def.left, def.right];
-  if (def.type === 'pipe') return [def.in, def.out];
-  const inner = wrappedIn(schema);
-  return inner ? [inner] : [];
-}
-
-function below(schemas: readonly Schema[], key: Key): Schema[] {
-  return schemas.flatMap((schema) => {
-    const def = defOf(schema);
-    if (def.type === 'object') return (Object.hasOwn(def.shape, key) ? def.shape[key] : def.catchall) ?? [];
-    if (def.type === 'record') return def.valueType;
-    if (def.type === 'array') return def.element;
-    if (def.type === 'tuple') return def.items[Number(key)] ?? def.rest ?? [];
-    return [];
-  });
+function isMarked(schema: Schema, mark: 'x-secret' | 'x-destination'): boolean {
+  return z.globalRegistry.get(schema)?.[mark] === true;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { HTTPAddress, SecretPairs, sslVerify, timeout } from './http-fields.ts';
 
@@ -13,7 +13,7 @@ export const graphql = defineDatasource({
   category: 'api',
   options: z.object({
     connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    endpoint: HTTPAddress.meta({ title: 'Endpoint' }),
+    endpoint: destination(HTTPAddress).meta({ title: 'Endpoint' }),
     authType: z.enum(['none', 'bearer', 'apiKey', 'basic']).default('none').meta({ title: 'Authentication' }),
     bearerToken: secret(text).default('').meta({ title: 'Bearer token' }),
     apiKey: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
@@ -22,11 +22,10 @@ export const mqtt = defineDatasource({
   category: 'messaging',
   options: z.object({
     connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    brokerUrl: z
-      .string()
-      .min(1)
-      .max(2_000)
-      .meta({ title: 'Broker', description: 'mqtt://host:1883, or mqtts://host:8883 with TLS' }),
+    brokerUrl: destination(z.string().min(1).max(2_000)).meta({
+      title: 'Broker',
+      description: 'mqtt://host:1883, or mqtts://host:8883 with TLS',
+    }),
     protocolVersion: z.enum(['3.1.1', '5']).default('3.1.1').meta({ title: 'Version of MQTT' }),
     clientId: z.string().max(1_000).default('').meta({
       title: 'Client id',
@@ -36,7 +35,7 @@ export const mqtt = defineDatasource({
     username: z.string().max(1_000).default('').meta({ title: 'User' }),
     password: secret(z.string().max(60_000)).default('').meta({ title: 'Password' }),
     keepAlive: z.int().min(0).max(65_535).default(60).meta({ title: 'Keep alive (s)', description: '0: none' }),
-    useTLS: z.boolean().default(false).meta({ title: 'TLS' }),
+    useTLS: destination(z.boolean()).default(false).meta({ title: 'TLS' }),
     ...certificateFields,
   }),
   query: z.discriminatedUnion('operation', [

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 
 /** The protocol ends a name with NUL. */
@@ -15,12 +15,12 @@ export const mysql = defineDatasource({
       connectionOption: z.literal('connectionDetails'),
       connectionDetails: z.object({
         connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-        host: z.string().min(1).max(253).meta({ title: 'Host' }),
-        port: z.int().min(1).max(65_535).default(3306).meta({ title: 'Port' }),
+        host: destination(z.string().min(1).max(253)).meta({ title: 'Host' }),
+        port: destination(z.int().min(1).max(65_535)).default(3306).meta({ title: 'Port' }),
         database: text.min(1).meta({ title: 'Database' }),
         user: text.min(1).meta({ title: 'User' }),
         password: secret(text).default('').meta({ title: 'Password' }),
-        ssl: z.boolean().default(false).meta({ title: 'SSL' }),
+        ssl: destination(z.boolean()).default(false).meta({ title: 'SSL' }),
         sslVerify: z.boolean().default(true).meta({
           title: 'Verify the certificate',
           description: 'If off, the connection is encrypted, but the server is not verified',

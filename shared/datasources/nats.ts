@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
@@ -14,15 +14,14 @@ export const nats = defineDatasource({
   category: 'messaging',
   options: z.object({
     connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    servers: z
-      .string()
-      .min(1)
-      .max(2_000)
-      .meta({ title: 'Servers', description: 'host:port, several with commas; they are tried in this order' }),
+    servers: destination(z.string().min(1).max(2_000)).meta({
+      title: 'Servers',
+      description: 'host:port, several with commas; they are tried in this order',
+    }),
     token: secret(z.string()).default('').meta({ title: 'Token' }),
     user: z.string().max(255).default('').meta({ title: 'User' }),
     pass: secret(z.string()).default('').meta({ title: 'Password' }),
-    useTLS: z.boolean().default(false).meta({ title: 'TLS' }),
+    useTLS: destination(z.boolean()).default(false).meta({ title: 'TLS' }),
     ...certificateFields,
   }),
   query: z.discriminatedUnion('operation', [

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 
 /** The protocol ends a text with NUL. */
 const text = z.string().regex(/^[^\0]*$/, 'must not have a NUL character');
-const host = z.string().min(1).max(253).meta({ title: 'Host' });
-const port = z.int().min(1).max(65_535).default(5432).meta({ title: 'Port' });
+const host = destination(z.string().min(1).max(253)).meta({ title: 'Host' });
+const port = destination(z.int().min(1).max(65_535)).default(5432).meta({ title: 'Port' });
 
 /** PostgreSQL and servers with its protocol. */
 export const postgresql = defineDatasource({
@@ -22,8 +22,7 @@ export const postgresql = defineDatasource({
         database: text.min(1).meta({ title: 'Database' }),
         user: text.min(1).meta({ title: 'User' }),
         password: secret(text).default('').meta({ title: 'Password' }),
-        sslMode: z
-          .enum(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'])
+        sslMode: destination(z.enum(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']))
           .default('prefer')
           .meta({ title: 'SSL', description: 'verify-ca and verify-full require a certificate of a known authority' }),
         caCertificate: z.string().max(100_000).default('').meta({

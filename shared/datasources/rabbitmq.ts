@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
@@ -39,13 +39,15 @@ export const rabbitmq = defineDatasource({
       connectionOption: z.literal('connectionDetails'),
       connectionDetails: z.object({
         connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-        host: z.string().min(1).max(253).meta({ title: 'Host' }),
-        port: z.int().min(1).max(65_535).default(5672).meta({ title: 'Port', description: 'Mostly 5671 with TLS' }),
+        host: destination(z.string().min(1).max(253)).meta({ title: 'Host' }),
+        port: destination(z.int().min(1).max(65_535))
+          .default(5672)
+          .meta({ title: 'Port', description: 'Mostly 5671 with TLS' }),
         vhost: name.default('/').meta({ title: 'Virtual host' }),
         username: z.string().max(255).default('guest').meta({ title: 'User' }),
         password: secret(z.string()).default('').meta({ title: 'Password' }),
         heartbeat: z.int().min(0).max(3_600).default(60).meta({ title: 'Heartbeat (s)', description: '0: none' }),
-        ssl: z.boolean().default(false).meta({ title: 'TLS' }),
+        ssl: destination(z.boolean()).default(false).meta({ title: 'TLS' }),
         ...certificateFields,
       }),
     }),

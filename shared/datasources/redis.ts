@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
@@ -41,12 +41,12 @@ export const redis = defineDatasource({
       connectionOption: z.literal('connectionDetails'),
       connectionDetails: z.object({
         connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-        host: z.string().min(1).max(253).meta({ title: 'Host' }),
-        port: z.int().min(1).max(65_535).default(6379).meta({ title: 'Port' }),
+        host: destination(z.string().min(1).max(253)).meta({ title: 'Host' }),
+        port: destination(z.int().min(1).max(65_535)).default(6379).meta({ title: 'Port' }),
         username: z.string().max(255).default('').meta({ title: 'User' }),
         password: secret(z.string()).default('').meta({ title: 'Password' }),
         database: z.int().min(0).max(15).default(0).meta({ title: 'Database' }),
-        tls: z.boolean().default(false).meta({ title: 'TLS' }),
+        tls: destination(z.boolean()).default(false).meta({ title: 'TLS' }),
         ...certificateFields,
       }),
     }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { ContentType, HTTPAddress, Pairs, SecretPairs, sslVerify, timeout } from './http-fields.ts';
 
@@ -66,7 +66,7 @@ export const restapi = defineDatasource({
   label: 'REST API',
   category: 'api',
   options: z.object({
-    baseUrl: HTTPAddress.meta({ title: 'Base URL', description: 'All requests stay below it' }),
+    baseUrl: destination(HTTPAddress).meta({ title: 'Base URL', description: 'All requests stay below it' }),
     timeout,
     authType: z
       .enum(['none', 'basic', 'bearer', 'apiKey', 'oauth2', 'oauthConnection'])
@@ -87,7 +87,7 @@ export const restapi = defineDatasource({
       .object({
         clientId: text.default('').meta({ title: 'Client ID' }),
         clientSecret: secret(text).default('').meta({ title: 'Client secret' }),
-        tokenUrl: HTTPAddress.optional().meta({ title: 'Token URL' }),
+        tokenUrl: destination(HTTPAddress).optional().meta({ title: 'Token URL' }),
         scope: text.default('').meta({ title: 'Scope' }),
         credentialsIn: z.enum(['header', 'body']).default('header').meta({ title: 'Client credentials sent in' }),
       })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { HTTPAddress } from './http-fields.ts';
 
@@ -24,8 +24,9 @@ export const s3 = defineDatasource({
       .default('us-east-1')
       .meta({ title: 'Region' }),
     bucket: bucketName.default('').meta({ title: 'Bucket', description: 'For queries that name none' }),
-    endpoint: z
-      .union([z.literal(''), HTTPAddress.refine((text) => !text.includes('?'), 'must not contain a ?')])
+    endpoint: destination(
+      z.union([z.literal(''), HTTPAddress.refine((text) => !text.includes('?'), 'must not contain a ?')]),
+    )
       .default('')
       .meta({ title: 'Endpoint', description: 'URL of the server; empty: Amazon S3 in the region' }),
   }),

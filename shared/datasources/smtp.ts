@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../secret.ts';
+import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
@@ -17,10 +17,9 @@ export const smtp = defineDatasource({
   category: 'mail',
   options: z.object({
     connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    host: z.string().min(1).max(253).meta({ title: 'Host' }),
-    port: z.int().min(1).max(65_535).default(587).meta({ title: 'Port' }),
-    security: z
-      .enum(['starttls', 'tls', 'none'])
+    host: destination(z.string().min(1).max(253)).meta({ title: 'Host' }),
+    port: destination(z.int().min(1).max(65_535)).default(587).meta({ title: 'Port' }),
+    security: destination(z.enum(['starttls', 'tls', 'none']))
       .default('starttls')
       .meta({ title: 'Encryption', description: 'tls from the start (465), starttls (587), or none' }),
     user: z.string().max(255).default('').meta({ title: 'User' }),

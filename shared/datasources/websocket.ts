@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
+import { destination } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { SecretPairs, sslVerify, timeout } from './http-fields.ts';
 
@@ -10,14 +11,15 @@ export const websocket = defineDatasource({
   category: 'messaging',
   options: z.object({
     connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
-    url: z
-      .url({ protocol: /^wss?$/, error: 'must be a URL that begins with ws:// or wss://' })
-      .max(2_000)
-      .refine((text) => {
-        const url = URL.parse(text);
-        return url === null || (url.username === '' && url.password === '' && url.hash === '');
-      }, 'must not contain a user, a password or a #')
-      .meta({ title: 'URL' }),
+    url: destination(
+      z
+        .url({ protocol: /^wss?$/, error: 'must be a URL that begins with ws:// or wss://' })
+        .max(2_000)
+        .refine((text) => {
+          const url = URL.parse(text);
+          return url === null || (url.username === '' && url.password === '' && url.hash === '');
+        }, 'must not contain a user, a password or a #'),
+    ).meta({ title: 'URL' }),
     headers: SecretPairs.meta({ title: 'Headers' }),
     timeout,
     sslVerify,

@@ -7,20 +7,31 @@ import type { JsonObject } from '#shared/json.ts';
 import { requireValue } from '#shared/parse-value.ts';
 import { quote } from '#shared/quote.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { keepMasked, maskSecrets, openSecrets, sealSecrets } from '#shared/secret.ts';
+import { keepMasked, maskSecrets, openSecrets, refuseMoved, sealSecrets } from '#shared/secret.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
 
 /**
- * Options parsed by their type, in clear: a mask takes the stored value. Fields unknown to the type are dropped, because it is
- * unknown whether they are secret.
+ * Options parsed by their type, in clear: a mask takes the stored value, unless the address that it is sent to changes. Fields
+ * unknown to the type are dropped, because it is unknown whether they are secret.
  */
 export function readOptions(type: string, given: JsonObject, stored: JsonObject = {}): JsonObject {
   const whole = z.object({ datasourceOptions: schemaOf(type) });
-  const parsed = requireValue(whole, keepMasked(whole, { datasourceOptions: given }, { datasourceOptions: stored }));
-  // A schema of options turns JSON into JSON; serializing drops undefined fields.
-  return JSON.parse(JSON.stringify(parsed.datasourceOptions));
+  const before = { datasourceOptions: stored };
+  const parsed = requireValue(whole, keepMasked(whole, { datasourceOptions: given }, before));
+  refuseMoved(whole, {
+    given: { datasourceOptions: given },
+    next: asJSON(parsed),
+    // With the defaults of fields that the type did not have when the options were stored.
+    stored: asJSON(whole.safeParse(before).data ?? before),
+  });
+  return asJSON(parsed.datasourceOptions);
+}
+
+/** A schema of options turns JSON into JSON; serializing drops undefined fields. */
+function asJSON(options: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(options));
 }
 
 export function sealOptions(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): JsonObject {

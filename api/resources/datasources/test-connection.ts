@@ -45,7 +45,7 @@ export const testGivenDatasource = tenantRoute({
   },
 });
 
-/** Sending a stored secret to another host needs the permission to change the datasource, or to make one of the connection. */
+/** Using a stored secret needs the permission to change the datasource, or to make one of the connection. */
 function secretAccess({ datasourceID, datasourceOptions }: z.output<typeof DatasourceTest>): Access[] {
   if (datasourceID) return [{ permission: 'datasource.update', object: `datasource:${datasourceID}` }];
   if (usesConnection(datasourceOptions)) return [{ permission: 'datasource.create', object: 'datasource:*' }];

@@ -20,7 +20,7 @@ export const updateDatasource = tenantRoute({
   path: '/datasources/:datasourceID',
   summary: 'Update a datasource',
   description:
-    'Fields that are left out stay as they are. Options are given as a whole; a secret that is sent back masked stays as it is.',
+    'Fields that are left out stay as they are. Options are given as a whole; a secret that is sent back masked stays as it is, but must be given again when the address it is sent to changes.',
   access: ({ params, body }) => [
     { permission: 'datasource.update', object: `datasource:${params.datasourceID}` },
     ...typeAccess(body.datasourceType),

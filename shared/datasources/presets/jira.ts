@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../../secret.ts';
+import { destination, secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, type PresetCall, text, wanted } from './define-preset.ts';
 
 const issue = '/api/3/issue/{issueKey}';
@@ -26,10 +26,14 @@ export const jira = definePreset({
   type: 'jira',
   label: 'Jira',
   options: z.object({
-    host: z
-      .string()
-      .regex(/^(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i, 'must be a host name, such as example.atlassian.net')
-      .meta({ title: 'Host' }),
+    host: destination(
+      z
+        .string()
+        .regex(
+          /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i,
+          'must be a host name, such as example.atlassian.net',
+        ),
+    ).meta({ title: 'Host' }),
     email: z.email().meta({ title: 'Email' }),
     apiToken: secret(z.string().max(1_000)).meta({ title: 'API token' }),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret } from '../../secret.ts';
+import { destination, secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, named, type PresetCall, type PresetPaging, wanted } from './define-preset.ts';
 
 /** Lists of suppressed addresses, which all have the same form. */
@@ -32,8 +32,7 @@ export const sendgrid = definePreset({
   label: 'SendGrid',
   options: z.object({
     apiKey: secret(z.string().max(500)).meta({ title: 'API key' }),
-    host: z
-      .enum(['api.sendgrid.com', 'api.eu.sendgrid.com'])
+    host: destination(z.enum(['api.sendgrid.com', 'api.eu.sendgrid.com']))
       .default('api.sendgrid.com')
       .meta({ title: 'Host', description: 'That of the EU for its regional subusers' }),
   }),

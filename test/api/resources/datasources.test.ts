@@ -240,13 +240,35 @@ describe('an update', () => {
     };
 
     expect(await passwordAfter(datasourceOptions)).toMatchObject({ connectionDetails: { password: 'first' } });
-    expect(await passwordAfter(details({ password: MASK, port: 1 }))).toMatchObject({
-      connectionDetails: { password: 'first', port: 1 },
+    expect(await passwordAfter(details({ password: MASK, connectionName: 'Mine' }))).toMatchObject({
+      connectionDetails: { password: 'first', connectionName: 'Mine' },
     });
     expect(await passwordAfter(details({ password: 'second' }))).toMatchObject({
       connectionDetails: { password: 'second' },
     });
     expect(await passwordAfter(details({ password: '' }))).toMatchObject({ connectionDetails: { password: '' } });
+  });
+
+  test('sends no stored secret to another address, and neither does a test', async () => {
+    const { id } = (await create({ datasourceOptions: details({ password: 'first' }) })).body.datasource;
+    const moving = details({ password: MASK, host: 'attacker.example.com' });
+    const field = 'datasourceOptions.connectionDetails.password';
+    const refused = {
+      status: 400,
+      body: {
+        error: {
+          code: 'VALIDATION_ERROR',
+          message: `${field}: must be given again, because datasourceOptions.connectionDetails.host changes: a stored secret is not sent to another address`,
+        },
+      },
+    };
+
+    expect(await api.patch(`T/datasources/${id}`, { datasourceOptions: moving })).toMatchObject(refused);
+    const trial = { datasourceType: 'postgresql', datasourceOptions: moving, datasourceID: id };
+    expect(await api.post('T/datasources/test', trial)).toMatchObject(refused);
+    expect((await stored(id)).clear).toMatchObject({ connectionDetails: { password: 'first', host: server.hostname } });
+    const known = details({ password: 'first', host: 'attacker.example.com' });
+    expect((await api.patch(`T/datasources/${id}`, { datasourceOptions: known })).status).toBe(200);
   });
 
   test('keeps the fields it does not mention, and resets the last test when options change', async () => {
