@@ -17,6 +17,8 @@ export interface IdempotencyClaim {
 export interface StoredAnswer {
   status: number;
   response: JsonObject;
+  /** Stands for status and response if they are what a tenant's server has sent. */
+  sealed?: string | null;
 }
 
 /** Stands for the answer while the work goes on; visible to other requests only if the work is outside of the transaction. */
@@ -45,7 +47,7 @@ export async function claimKey(
   if (earlier.request_hash !== requestHash)
     throw new AppError('CONFLICT', 'This Idempotency-Key was used with a different request');
   if (earlier.status === notYet.status) return 'underWay';
-  return { status: earlier.status, response: earlier.response };
+  return { status: earlier.status, response: earlier.response, sealed: earlier.sealed ?? null };
 }
 
 /** Repeats an attempt that ends before its work while an earlier request with the key is at work. */
@@ -62,9 +64,9 @@ export async function storeAnswer(
   query: Query,
   tenantID: string,
   { principal, route, key }: IdempotencyClaim,
-  { status, response }: StoredAnswer,
+  { status, response, sealed = null }: StoredAnswer,
 ): Promise<void> {
-  await query(STORE, [tenantID, principal, route, key, status, JSON.stringify(response)]);
+  await query(STORE, [tenantID, principal, route, key, status, JSON.stringify(response), sealed]);
 }
 
 /** Deletes the key of a request that is known to have had no effect. */
@@ -84,12 +86,13 @@ with turn as (select pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', $
 insert into idempotency (tenant_id, principal, route, key, request_hash, status, response, expires_at)
 select $1::uuid, $2::uuid, $3, $4, $5, $6::int, $7::jsonb, now() + interval '24 hours' from turn where mine
 on conflict (tenant_id, principal, route, key) do update
-  set request_hash = excluded.request_hash, status = excluded.status, response = excluded.response, expires_at = excluded.expires_at
+  set request_hash = excluded.request_hash, status = excluded.status, response = excluded.response, sealed = null,
+    expires_at = excluded.expires_at
   where idempotency.expires_at < now()`;
 
 const READ = `
-select request_hash, status, response from idempotency
+select request_hash, status, response, sealed from idempotency
 where tenant_id = $1 and principal = $2 and route = $3 and key = $4 and expires_at >= now()`;
 
 const STORE = `
-update idempotency set status = $5, response = $6 where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
+update idempotency set status = $5, response = $6, sealed = $7 where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;

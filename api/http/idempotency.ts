@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
+import type { KeyRing } from '#shared/crypto.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
@@ -135,21 +136,22 @@ export async function answerOnce(
  * every request with the key is told so.
  */
 export async function answerAtMostOnce(
-  pool: Pool,
+  { pool, secrets }: { pool: Pool; secrets: KeyRing },
   { tenantID, claim }: { tenantID: string; claim: IdempotencyClaim | undefined },
   work: () => Promise<StoredAnswer>,
 ): Promise<StoredAnswer> {
   if (!claim) return work();
   const query = onPool(pool);
   const claimed = await whenKeyIsFree(claim, () => claimKey(query, tenantID, claim, notYet));
-  if (claimed !== 'claimed') return replayed(claimed, claim);
+  const context = contextOf(tenantID, claim);
+  if (claimed !== 'claimed') return replayed(opened(claimed, { secrets, context }), claim);
   try {
     const answer = await work();
-    await storeAnswer(query, tenantID, claim, keepable(answer));
+    await storeAnswer(query, tenantID, claim, sealed(answer, { secrets, context }));
     return answer;
   } catch (error) {
     if (hasNotBegun(error)) await forgetKey(query, tenantID, claim);
-    else await storeAnswer(query, tenantID, claim, keepable(endOf(error)));
+    else await storeAnswer(query, tenantID, claim, sealed(endOf(error), { secrets, context }));
     throw error;
   }
 }
@@ -159,13 +161,31 @@ const UNKNOWN = 504;
 const NOT_KEPT = 413;
 const MAX_KEPT = 1024 * 1024;
 
-/** Postgres accepts neither NUL nor lone surrogates in JSON. */
-const unstorable = /\\u(?:0000|d[89a-f])/;
+interface SealContext {
+  secrets: KeyRing;
+  context: string;
+}
 
-function keepable(answer: StoredAnswer): StoredAnswer {
-  const text = JSON.stringify(answer.response);
-  const isKept = Buffer.byteLength(text) <= MAX_KEPT && !unstorable.test(text);
-  return isKept ? answer : { status: NOT_KEPT, response: {} };
+function contextOf(tenantID: string, { principal, route, key }: IdempotencyClaim): string {
+  return `idempotency:${[tenantID, principal, route, key].map(encodeURIComponent).join('/')}`;
+}
+
+/** Sealed as the cache of queries is: the answer is the tenant's data. A process without this column reads that it was not kept. */
+function sealed({ status, response }: StoredAnswer, { secrets, context }: SealContext): StoredAnswer {
+  if (status === UNKNOWN) return { status, response: {} };
+  const text = JSON.stringify({ status, response });
+  const isKept = Buffer.byteLength(text) <= MAX_KEPT;
+  return { status: NOT_KEPT, response: {}, sealed: isKept ? secrets.seal(text, context) : null };
+}
+
+/** An answer whose key was taken out of `SECRETS_KEYS` is not kept any more. */
+function opened(stored: StoredAnswer, { secrets, context }: SealContext): StoredAnswer {
+  if (!stored.sealed) return stored;
+  try {
+    return JSON.parse(secrets.open(stored.sealed, context));
+  } catch {
+    return { status: NOT_KEPT, response: {} };
+  }
 }
 
 function replayed({ status, response }: StoredAnswer, claim: IdempotencyClaim): StoredAnswer {

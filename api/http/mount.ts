@@ -216,7 +216,7 @@ async function handle(
 
   function runClaimed(): Promise<StoredAnswer> {
     if (route.idempotent === 'transaction') return answerOnce(input.em, claimed, work);
-    if (route.idempotent === 'outside') return answerAtMostOnce(context.pool, claimed, work);
+    if (route.idempotent === 'outside') return answerAtMostOnce(context, claimed, work);
     return work();
   }
 

@@ -105,7 +105,7 @@ test('no secret is ever in clear in the database, the backplane or a log', async
     api.post('T/datasources/test', { ...wrong, datasourceOptions: options(secrets.password) }),
     api.post('T/datasources/test', wrong),
     api.post(`T/datasources/${id}/test`),
-    api.post(`T/queries/${queryID}/run`, { args: { value: secrets.value } }),
+    api.post(`T/queries/${queryID}/run`, { args: { value: secrets.value } }, { 'Idempotency-Key': 'k' }),
     api.post(`T/queries/${pagedID}/run`, { args: { value: secrets.value } }),
     api.post(`T/queries/${restQueryID}/run`),
     cluster.as(tenant.creator).post('/api/v1/tenants', { tenantTitle: 'Other', tenantDBURL: database.href }),

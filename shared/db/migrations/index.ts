@@ -15,6 +15,7 @@ import { Migration20261122091000_SweepLeader } from './Migration20261122091000_S
 import { Migration20261122104100_Suspects } from './Migration20261122104100_Suspects.ts';
 import { Migration20261122105500_AwaitedRuns } from './Migration20261122105500_AwaitedRuns.ts';
 import { Migration20261122105700_RunNotices } from './Migration20261122105700_RunNotices.ts';
+import { Migration20261122110000_SealedAnswers } from './Migration20261122110000_SealedAnswers.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -35,6 +36,7 @@ const classes = {
   Migration20261122104100_Suspects,
   Migration20261122105500_AwaitedRuns,
   Migration20261122105700_RunNotices,
+  Migration20261122110000_SealedAnswers,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

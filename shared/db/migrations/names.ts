@@ -19,4 +19,5 @@ export const migrationNames = [
   'Migration20261122104100_Suspects',
   'Migration20261122105500_AwaitedRuns',
   'Migration20261122105700_RunNotices',
+  'Migration20261122110000_SealedAnswers',
 ] as const;

@@ -308,7 +308,7 @@ describe('an Idempotency-Key', () => {
 
     test('lets 20 requests of a principal wait, and tells the others to come back', async () => {
       await send();
-      await api.context.pool.query('update idempotency set status = 0');
+      await api.context.pool.query('update idempotency set status = 0, sealed = null');
       const ended: number[] = [];
       const requests = Array.from({ length: 22 }, async () => {
         const answer = await send();
@@ -316,7 +316,7 @@ describe('an Idempotency-Key', () => {
         return answer;
       });
       await expect.poll(() => ended).toEqual([503, 503]);
-      await api.context.pool.query('update idempotency set status = 200');
+      await api.context.pool.query(`update idempotency set status = 200, response = '{"text":"x"}'`);
 
       const answers = await Promise.all(requests);
       for (const { status, headers, body } of answers)
@@ -405,19 +405,47 @@ describe('an Idempotency-Key', () => {
       expect(calls).toBe(1);
     });
 
-    test.each(['a\0b', 'a\ud800b', 'x'.repeat(2_000_000)])(
-      'stores no answer that Postgres cannot hold, and says that the work is done',
-      async (message) => {
-        beforeAnswer = () => Promise.reject(new AppError('DB_ERROR', message));
-        expect((await send()).body.error.code).toBe('DB_ERROR');
-        beforeAnswer = async () => {};
-        expect(await send()).toMatchObject({
-          status: 409,
-          body: { error: { message: expect.stringMatching(/is done/) } },
-        });
-        expect(calls).toBe(1);
-      },
-    );
+    test.each(['a\0b', 'a\ud800b'])('repeats an answer that Postgres could not hold in clear', async (message) => {
+      beforeAnswer = () => Promise.reject(new AppError('DB_ERROR', message));
+      const first = await send();
+      beforeAnswer = async () => {};
+
+      expect((await send()).body).toEqual(first.body);
+      expect(calls).toBe(1);
+    });
+
+    test.each([
+      ['an answer', async () => undefined],
+      ['an error', () => Promise.reject(new AppError('DB_ERROR', 'x'.repeat(20)))],
+    ])('stores %s sealed, as the cache of queries is', async (_what, answering) => {
+      beforeAnswer = answering;
+      const first = await send(20);
+      const { rows } = await api.context.pool.query('select * from idempotency where tenant_id = $1', [tenantID]);
+
+      expect(JSON.stringify(first.body)).toContain('x'.repeat(20));
+      expect(JSON.stringify(rows)).not.toContain('xx');
+      // What a process reads that does not know the column: done, and not kept.
+      expect(rows[0]).toMatchObject({ status: 413, response: {} });
+      const { status, body, headers } = await send(20);
+      expect({ status, body }).toEqual({ status: first.status, body: first.body });
+      expect(headers.get('idempotency-replayed')).toBe('true');
+
+      await api.context.pool.query(`update idempotency set sealed = 'gs1.gone.' || repeat('A', 80)`);
+      expect(await send(20)).toMatchObject({
+        status: 409,
+        body: { error: { message: expect.stringMatching(/is done/) } },
+      });
+    });
+
+    test('says of a large error that the work is done', async () => {
+      beforeAnswer = () => Promise.reject(new AppError('DB_ERROR', 'x'.repeat(2_000_000)));
+      expect((await send()).body.error.code).toBe('DB_ERROR');
+      expect(await send()).toMatchObject({
+        status: 409,
+        body: { error: { message: expect.stringMatching(/is done/) } },
+      });
+      expect(calls).toBe(1);
+    });
 
     test('stores no large answer, and says that the work is done', async () => {
       expect((await send(2_000_000)).status).toBe(200);
