@@ -7,7 +7,29 @@ export function isPublic(address: string): boolean {
   if (isIP(address) === 4) return !isWithin(reserved, address);
   // An IPv4-mapped address is as public as its IPv4 address; others must be global unicast.
   if (isWithin(mapped, address)) return !isWithin(reserved, address);
+  if (isWithin(nat64, address)) return isPublic(translated(address) ?? '');
   return isWithin(globalUnicast, address) && !isWithin(reserved, address);
+}
+
+/**
+ * The IPv4 address that a router or this machine translates an IPv6 address into: of NAT64 (RFC 6052, RFC 8215) or 6to4 (RFC 3056).
+ * What is refused of the one must be refused of the other.
+ */
+export function translated(address: string): string | undefined {
+  if (isIP(address) !== 6 || address.includes('%')) return undefined;
+  const isNAT64 = isWithin(nat64, address) || isWithin(localNAT64, address);
+  if (!isNAT64 && !isWithin(sixToFour, address)) return undefined;
+  const groups = groupsOf(address);
+  const [high = 0, low = 0] = isNAT64 ? groups.slice(6) : groups.slice(1, 3);
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/** The eight numbers of an IPv6 address. The URL parser writes all spellings in one, without dots. */
+function groupsOf(address: string): number[] {
+  const [before = '', after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const read = (part: string | undefined) => (part ? part.split(':').map((group) => Number.parseInt(group, 16)) : []);
+  const [head, tail] = [read(before), read(after)];
+  return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail];
 }
 
 /** An IPv4-mapped IPv6 address is looked up as the IPv4 address that it is. */
@@ -35,6 +57,9 @@ function named(...names: string[]): BlockList {
 }
 
 const mapped = named('::ffff:0:0/96');
+const nat64 = named('64:ff9b::/96');
+const localNAT64 = named('64:ff9b:1::/48');
+const sixToFour = named('2002::/16');
 const globalUnicast = named('2000::/3');
 
 /** Special-purpose registries of IANA: private, shared, loopback, link-local (cloud metadata), documentation, multicast. */

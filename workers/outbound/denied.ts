@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Network, Place } from '#shared/config.ts';
-import { familyOf, isPublic, isWithin, networksOf } from './addresses.ts';
+import { familyOf, isPublic, isWithin, networksOf, translated } from './addresses.ts';
 
 /** What tenants' connections never reach, although OUTBOUND_ALLOW may cover it. */
 export interface Denied {
@@ -40,7 +40,8 @@ export function createDenied(
           return counted ? isOneOf(counted) : (address: string) => !isPublic(address);
         }),
     );
-    return (address) => isWithin(everyPort, address) || lists.some((isListed) => isListed(address));
+    const isListed = (address: string) => isWithin(everyPort, address) || lists.some((isOn) => isOn(address));
+    return (address) => [address, translated(address) ?? address].some(isListed);
   };
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import type { Network, Place } from '#shared/config.ts';
-import { isPublic, isWithin, networksOf } from './addresses.ts';
+import { isPublic, isWithin, networksOf, translated } from './addresses.ts';
 import { createDenied, type Denied } from './denied.ts';
 import { createNames, type Lookup } from './names.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -32,10 +32,16 @@ export function createOutbound({ allow, deny }: OutboundRules, lookupAll: Lookup
   const allowed = networksOf(allow);
   const denied = createDenied(deny, lookupAll);
 
+  function isAllowable(address: string): boolean {
+    const inside = translated(address);
+    if (inside !== undefined && !isAllowable(inside)) return false;
+    return isWithin(allowed, address) || isPublic(address);
+  }
+
   async function resolve({ host, port }: Place, signal: AbortSignal): Promise<string[]> {
     // Numbers such as 2130706433 and 0x7f.1 stand for addresses as well, so addresses are checked after the lookup.
     const addresses = await unlessAborted(signal, lookupAll(host, signal));
-    const allowable = addresses.filter((address) => isWithin(allowed, address) || isPublic(address));
+    const allowable = addresses.filter(isAllowable);
     // Said first, so that an address which is not allowed anyway does not tell where the deployment's stores are.
     if (allowable.length === 0) throw upstreamError('not-allowed', host);
     const isDenied = await unlessAborted(signal, denied(port));

@@ -53,6 +53,30 @@ test('loopback is refused as such under any name or number, not as an unknown ho
     await expect(resolve(closed, host)).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
 });
 
+test('an address that is translated into IPv4 is as public, as allowed and as denied as that', async () => {
+  const settings = {
+    DATABASE_URL: 'postgres://u:p@203.0.113.5:5432/d',
+    REDIS_URL: 'redis://127.0.0.1:6379',
+    OUTBOUND_ALLOW: '64:ff9b::/96, 64:ff9b:1::/48, 2002::/16, 127.0.0.0/8, 203.0.113.0/24',
+    OUTBOUND_DENY: '203.0.113.64/26',
+  };
+  const config = readConfig(settings);
+  const open = createOutbound({ allow: config.outbound.allow, deny: deniedBy(config) });
+  const at = (host: string, port: number) => open.resolve({ host, port }, AbortSignal.timeout(10_000));
+  const own = { message: expect.stringContaining('it is an address of this service') };
+
+  expect(await resolve(closed, '64:ff9b::808:808')).toEqual(['64:ff9b::808:808']);
+  for (const host of ['64:ff9b::a00:1', '64:ff9b::10.0.0.1', '64:ff9b:1::a00:1', '2002:a00:1::1', '64:ff9b::a9fe:a9fe'])
+    await expect(at(host, 443), host).rejects.toMatchObject({ details: { reason: 'not-allowed' } });
+  for (const host of ['64:ff9b::203.0.113.5', '64:ff9b:1::cb00:7105', '2002:cb00:7105::1', '203.0.113.5'])
+    await expect(at(host, 5432), host).rejects.toMatchObject(own);
+  for (const host of ['64:ff9b::7f00:1', '2002:7f00:1::', '64:ff9b::7fff:fffe'])
+    await expect(at(host, 6379), host).rejects.toMatchObject(own);
+  await expect(at('64:ff9b::203.0.113.65', 443)).rejects.toMatchObject(own);
+  for (const host of ['64:ff9b::203.0.113.5', '64:ff9b::7f00:1', '2002:cb00:7105::1'])
+    expect(await at(host, 443)).toHaveLength(1);
+});
+
 test('public addresses may be connected to', async () => {
   for (const address of ['1.1.1.1', '8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700:4700::1111', '::ffff:8.8.8.8'])
     expect(await resolve(closed, address)).toEqual([address]);
