@@ -7,7 +7,12 @@ interface ExportFormat {
   type: string;
   /** Limits of this file format. */
   maxRows: number;
-  write(columns: readonly Column[], portions: Portions): AsyncIterable<string | Uint8Array>;
+  write(columns: readonly Column[], portions: Portions, options: ExportOptions): AsyncIterable<string | Uint8Array>;
+}
+
+export interface ExportOptions {
+  /** Whether CSV texts that a spreadsheet would read as formulas stay as they are. */
+  keepsFormulas: boolean;
 }
 
 interface Column {
@@ -37,14 +42,22 @@ async function* writeJSON(_columns: readonly Column[], portions: Portions): Asyn
 }
 
 /** RFC 4180: null is an empty field, an empty text is `""`. */
-async function* writeCSV(columns: readonly Column[], portions: Portions): AsyncGenerator<string> {
+async function* writeCSV(
+  columns: readonly Column[],
+  portions: Portions,
+  { keepsFormulas }: ExportOptions,
+): AsyncGenerator<string> {
   const names = columns.map(({ name }) => name);
+  const lineOf = (values: readonly Json[]) =>
+    `${values.map((value) => asCell(keepsFormulas ? value : neutralised(value))).join(',')}\r\n`;
   yield lineOf(names);
   for await (const rows of portions) yield rows.map((row) => lineOf(names.map((name) => row[name] ?? null))).join('');
 }
 
-function lineOf(values: readonly Json[]): string {
-  return `${values.map(asCell).join(',')}\r\n`;
+/** Marks a text that a spreadsheet would run as a formula by the apostrophe that spreadsheets know; numbers are none. */
+function neutralised(value: Json): Json {
+  if (typeof value !== 'string' || !/^[=+\-@\t\r＝＋－＠]/.test(value)) return value;
+  return /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(value) ? value : `'${value}`;
 }
 
 function asCell(value: Json): string {

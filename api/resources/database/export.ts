@@ -8,7 +8,7 @@ import type { ApiContext } from '../../context.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { askDatabase } from './database-route.ts';
 import { exportFormats, type Portions } from './export-formats.ts';
-import { exportSpellings, RowsExport, TableName } from './schemas.ts';
+import { ExportQuery, exportSpellings, RowsExport, TableName } from './schemas.ts';
 
 export const exportRows = tenantRoute({
   name: 'exportRows',
@@ -18,13 +18,14 @@ export const exportRows = tenantRoute({
   description: 'Returns the rows that a filter finds as a file: CSV, JSON or Excel.',
   permission: 'database.rowList',
   params: TableName,
+  query: ExportQuery,
   body: RowsExport,
   spellings: exportSpellings,
   produces: 'text/csv',
   response: z.object({}),
   errors: ['404', '409', '502', '504'],
 
-  async handle({ params, body: { format, ...body }, caller, response, tenantID, signal }, context) {
+  async handle({ params, query, body: { format, ...body }, caller, response, tenantID, signal }, context) {
     const name = { schema: params.databaseSchemaName, table: params.databaseTableName };
     const operation = { kind: 'exportRows', ...name, ...body, callerID: caller.id } as const;
     const found = DatabaseExport.parse(await askDatabase({ tenantID, signal }, context, operation));
@@ -38,7 +39,8 @@ export const exportRows = tenantRoute({
       response.attachment(`export.${format}`).type(type).set('x-content-type-options', 'nosniff');
       const owner = { tenantID, source: DATABASE_EXPORT, callerID: caller.id };
       // The status has been sent: on an error the connection is cut, so that the client sees an incomplete file.
-      await pipeline(write(found.columns, portionsOf(context, owner, found)), response, { signal });
+      const options = { keepsFormulas: query.formulas === 'keep' };
+      await pipeline(write(found.columns, portionsOf(context, owner, found), options), response, { signal });
     } finally {
       await forgetResult(context.pool, found.resultID);
     }

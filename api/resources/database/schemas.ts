@@ -212,6 +212,12 @@ export const RowsDelete = z
   .transform(({ where, query, all }) => ({ filter: where ?? query ?? null, all }))
   .meta({ id: 'DatabaseRowsDelete', examples: [exampleRowsDelete] });
 
+export const ExportQuery = z.object({
+  formulas: z.enum(['neutralise', 'keep']).default('neutralise').meta({
+    description: 'CSV texts that a spreadsheet would run as formulas get an apostrophe in front, or stay as they are',
+  }),
+});
+
 export const RowsExport = z
   .object({
     where: Where,

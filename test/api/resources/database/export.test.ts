@@ -55,6 +55,46 @@ test('exports are files of the rows that match the filter', async () => {
   expect((await api.patch(rowsOf('none'), {})).body).toBe('id\r\n');
 });
 
+test('a CSV file has no text that a spreadsheet would run, unless it is to be kept', async () => {
+  const texts = [
+    '=1+1',
+    '+1+1',
+    '-1+1',
+    '@SUM(1)',
+    '\t=1',
+    '\r=1',
+    '＝1',
+    "'=1",
+    'a=1',
+    '-5',
+    '+1.5e3',
+    '=HYPERLINK("a,b")',
+  ];
+  await sql(`create table "=cmd" (n int, "+text" text, amount numeric)`);
+  const rows = texts.map((text, n) => ({ n, '+text': text, amount: '-0.10' }));
+  await api.post('T/database/schemas/public/tables/%3Dcmd/rows', { databaseTableRowData: rows });
+  const lines = async (query = '') =>
+    (await api.patch(`${rowsOf('%3Dcmd')}${query}`, { order: 'n' })).body.split('\r\n').slice(0, -1);
+
+  expect(await lines()).toEqual([
+    "n,'+text,amount",
+    "0,'=1+1,-0.10",
+    "1,'+1+1,-0.10",
+    "2,'-1+1,-0.10",
+    "3,'@SUM(1),-0.10",
+    "4,'\t=1,-0.10",
+    '5,"\'\r=1",-0.10',
+    "6,'＝1,-0.10",
+    "7,'=1,-0.10",
+    '8,a=1,-0.10',
+    '9,-5,-0.10',
+    '10,+1.5e3,-0.10',
+    '11,"\'=HYPERLINK(""a,b"")",-0.10',
+  ]);
+  expect((await lines('?formulas=keep')).slice(0, 3)).toEqual(['n,+text,amount', '0,=1+1,-0.10', '1,+1+1,-0.10']);
+  expect((await api.patch(`${rowsOf('things')}?formulas=no`, {})).status).toBe(400);
+});
+
 test('a workbook has booleans and safe numbers as such and everything else as text, formulas included', async () => {
   const response = await download('things', { exportFormat: 'xlsx', order: 'id' });
   const bytes = Buffer.from(await response.arrayBuffer());
