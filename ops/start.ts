@@ -1,6 +1,6 @@
 /**
  * `npm start`: Gantry on one machine with nothing to set. Postgres, the API and the board live in or under this process, the
- * workers in a second one. DATABASE_URL and REDIS_URL name servers to use instead of that Postgres. `--watch`
+ * workers in a second one. A second Postgres, for databases of tenants, is started when a worker first wants it. DATABASE_URL and REDIS_URL name servers to use instead of that Postgres. `--watch`
  * (`npm run dev`) restarts the API and the workers when a file changes.
  */
 import { openSync } from 'node:fs';
@@ -13,11 +13,13 @@ import { type Config, readConfig, readEmbeddedConfig } from '#shared/config.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { createLogger, type Logger } from '#shared/logger.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
+import { EMBEDDED_SERVER } from '#shared/tenant-servers.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
 import { type Home, openHome } from './embedded/home.ts';
 import { portProblem } from './embedded/ports.ts';
 import { openServers } from './embedded/servers.ts';
+import { prepareTenantPostgres, startWhenWanted } from './embedded/tenant-postgres.ts';
 import { migrateAll } from './migrate-all.ts';
 import { runSample } from './sample.ts';
 
@@ -48,12 +50,16 @@ async function start(): Promise<void> {
   say(settings.databaseURL ? 'Asking Postgres …' : 'Starting Postgres …');
   const servers = resources.use(await openServers(settings, home.dir));
 
-  const env = environment(home, { databaseURL: servers.databaseURL, port, boardPort });
+  const tenants = resources.use(await prepareTenantPostgres(home, settings));
+
+  const env = environment(home, { databaseURL: servers.databaseURL, tenantsURL: tenants?.url, port, boardPort });
   const config = readConfig(env);
   const logger = createLogger(config.log, { process: 'api' }, apiLog);
   if (config.auth.devIssuerKeyFile) await refuseUsersOfOthers(config, logger);
   say('Bringing the schema up to date …');
-  await bringUpToDate(config, logger);
+  const backplane = resources.use(await createBackplane(config.backplane, logger));
+  await migrateAll(config, backplane, logger);
+  resources.use(await startWhenWanted(tenants, { config, backplane, logger, say }));
 
   const stop = stopSignal(config.shutdownMs + 10_000, logger);
   say('Starting the API and the workers …');
@@ -106,11 +112,17 @@ function isForDevelopment(): boolean {
 
 function environment(
   home: Home,
-  { databaseURL, port, boardPort }: { databaseURL: string; port: number; boardPort: number },
+  {
+    databaseURL,
+    tenantsURL,
+    port,
+    boardPort,
+  }: { databaseURL: string; tenantsURL: string | undefined; port: number; boardPort: number },
 ) {
   return {
     ...process.env,
     DATABASE_URL: databaseURL,
+    ...(tenantsURL && { TENANT_DATABASES_URL: `${EMBEDDED_SERVER}=${tenantsURL}`, TENANT_DATABASES_ON_DEMAND: 'true' }),
     HOST: '127.0.0.1',
     PORT: String(port),
     PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
@@ -132,11 +144,6 @@ async function refuseUsersOfOthers({ db }: Config, logger: Logger): Promise<void
   } finally {
     await pool.end();
   }
-}
-
-async function bringUpToDate(config: Config, logger: Logger): Promise<void> {
-  await using backplane = await createBackplane(config.backplane, logger);
-  await migrateAll(config, backplane, logger);
 }
 
 function say(line: string): void {

@@ -74,6 +74,36 @@ const networksAndPlaces = list.transform((items, check) => {
   return denied;
 });
 
+/** Name of the deployment's own server in TENANT_DATABASES_URL and in `tenant_database`. */
+export const OWN_SERVER = 'DATABASE_URL';
+
+export interface TenantServerPlace {
+  /** Stored with each tenant's database, so it has to stay when the server's address changes. */
+  name: string;
+  url: string;
+}
+
+/** Comma-separated `postgres://` URLs, each optionally with a name before it (`east=postgres://…`), or the word DATABASE_URL. */
+const tenantServers = list.transform((items, check): TenantServerPlace[] => {
+  const servers = items.map((item, index) => {
+    if (item === OWN_SERVER) return { name: OWN_SERVER, url: '' };
+    const [, name, url = ''] = /^(?:([a-z0-9][a-z0-9_-]{0,62})=)?(postgres(?:ql)?:\/\/.+)$/.exec(item) ?? [];
+    if (!URL.canParse(url)) {
+      check.addIssue(`server ${index + 1} must be a postgres:// URL, <name>=<URL> or the word ${OWN_SERVER}`);
+      return { name: String(index), url };
+    }
+    return { name: name ?? hostAndPort(url), url };
+  });
+  if (new Set(servers.map(({ name }) => name)).size < servers.length)
+    check.addIssue('every server must have a name of its own');
+  return servers;
+});
+
+function hostAndPort(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname}:${port || 5432}`;
+}
+
 const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 const DAY_MS = 86_400_000;
 
@@ -133,8 +163,17 @@ export const Environment = z.object({
    * variables name are refused without it.
    */
   OUTBOUND_DENY: networksAndPlaces,
-  /** Whether a tenant without a database gets one in the deployment's Postgres, when it first needs it. */
+  /** Whether a tenant without a database gets one when it first needs it. */
   TENANT_DATABASES: z.stringbool().default(true),
+  /**
+   * PostgreSQL servers for the databases of tenants. SQL of tenants is arbitrary, and all databases of a server share its roles,
+   * connections, disk and memory, so the deployment's own server counts only when the list contains the word DATABASE_URL.
+   */
+  TENANT_DATABASES_URL: tenantServers,
+  /** Set by `npm start`: the server is started when a worker asks for it. */
+  TENANT_DATABASES_ON_DEMAND: z.stringbool().default(false),
+  /** Databases on one server. A server with as many gets no new ones. */
+  TENANT_DATABASES_PER_SERVER: z.coerce.number().int().min(1).default(500),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */
   STALE_WORKFLOW_WINDOW: seconds(300),
@@ -160,8 +199,14 @@ export const Environment = z.object({
 
 /** Variables that `npm start` reads before a database exists. */
 export const EmbeddedEnvironment = z.object({
-  ...Environment.pick({ REDIS_URL: true, REDIS_SENTINELS: true, REDIS_SENTINEL_MASTER: true, SECRETS_KEYS: true })
-    .shape,
+  ...Environment.pick({
+    REDIS_URL: true,
+    REDIS_SENTINELS: true,
+    REDIS_SENTINEL_MASTER: true,
+    SECRETS_KEYS: true,
+    TENANT_DATABASES: true,
+    TENANT_DATABASES_URL: true,
+  }).shape,
   DATABASE_URL: Environment.shape.DATABASE_URL.optional(),
   GANTRY_HOME: z.string().default('.gantry'),
   PORT: port(1).default(8080),
@@ -183,6 +228,7 @@ export function readEmbeddedConfig(env: Record<string, string | undefined> = pro
     boardPort: e.BOARD_PORT ?? e.PORT + 1,
     databaseURL: e.DATABASE_URL,
     redis: readRedis(e),
+    wantsTenantPostgres: e.TENANT_DATABASES && e.TENANT_DATABASES_URL.length === 0,
   };
 }
 
@@ -246,7 +292,13 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     secrets: { keys: e.SECRETS_KEYS },
     outbound: { allow: e.OUTBOUND_ALLOW, deny: e.OUTBOUND_DENY },
     oauth: { publicURL: e.PUBLIC_URL ?? '', providers: e.OAUTH_PROVIDERS, uiOrigins: e.CORS_ORIGINS },
-    tenantDatabases: { provision: e.TENANT_DATABASES, serverURL: e.DATABASE_URL },
+    tenantDatabases: {
+      provision: e.TENANT_DATABASES,
+      servers: tenantServersOf(e),
+      ownURL: e.DATABASE_URL,
+      onDemand: e.TENANT_DATABASES_ON_DEMAND,
+      maxPerServer: e.TENANT_DATABASES_PER_SERVER,
+    },
     worker: {
       slots: e.WORKER_SLOTS,
       leaseMs: Math.round(e.WORKER_SESSION_SECONDS * 1000),
@@ -271,6 +323,17 @@ function readRedis(e: Pick<z.output<typeof Environment>, `REDIS_${string}` & key
     return { host, port: Number(port) };
   });
   return { url: e.REDIS_URL, sentinels, sentinelMaster: e.REDIS_SENTINEL_MASTER };
+}
+
+function tenantServersOf(e: z.output<typeof Environment>): TenantServerPlace[] {
+  return e.TENANT_DATABASES_URL.map(({ name, url }) => {
+    if (name === OWN_SERVER) return { name, url: e.DATABASE_URL };
+    if (hostAndPort(url) === hostAndPort(e.DATABASE_URL))
+      throw new Error(
+        `Configuration: TENANT_DATABASES_URL names the server of DATABASE_URL. If databases of tenants shall be on it, write the word ${OWN_SERVER} in place of its URL`,
+      );
+    return { name, url };
+  });
 }
 
 const notInProduction = ['DEV_ISSUER_KEY_FILE', 'BOARD_OPEN_ON_LOOPBACK', 'AUTH_TEST_BYPASS'] as const;

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from './db/pool.ts';
-import { withTenantDatabaseLock } from './db/tenant-database-lock.ts';
 import type { Runs } from './runs.ts';
+
+/** Tells workers that a database may have to be dropped. */
+export const TENANT_DELETED_CHANNEL = 'tenant.deleted';
 
 type EndsRuns = Pick<Runs, 'end'>;
 
@@ -18,7 +20,8 @@ export async function shutTenant(pool: Pool, tenantID: string): Promise<boolean>
 }
 
 /**
- * Deletes a tenant with everything it owns. Shuts it first; may then be interrupted at any point and called again, also in
+ * Deletes a tenant with everything it owns. Its database goes on the list of those that workers drop
+ * (`tenant_database_removal`), so that no server has to be reached for it. Shuts the tenant first; may then be interrupted at any point and called again, also in
  * another process (`resumeDeletions`).
  */
 export async function deleteTenant(pool: Pool, runs: EndsRuns, tenantID: string): Promise<void> {
@@ -26,7 +29,7 @@ export async function deleteTenant(pool: Pool, runs: EndsRuns, tenantID: string)
     if (!(await shutTenant(pool, tenantID))) return;
     for (const statement of ACCESS) await repeatUntilEmpty(pool, tenantID, statement);
     await cancelRuns(pool, runs, tenantID);
-    await dropDatabase(pool, tenantID);
+    await pool.query('delete from tenant_database where tenant_id = $1', [tenantID]);
     for (const statement of ROWS) await repeatUntilEmpty(pool, tenantID, statement);
     if (await deleteRow(pool, tenantID)) return;
     // A request that began before the tenant was shut has written a row: repeat.
@@ -35,14 +38,39 @@ export async function deleteTenant(pool: Pool, runs: EndsRuns, tenantID: string)
   throw new Error(`Tenant ${tenantID} is still being written to`);
 }
 
-/** Continues deletions whose process has ended. Returns the number of tenants it deleted. */
-export async function resumeDeletions(pool: Pool, runs: EndsRuns): Promise<number> {
-  const { rows } = await pool.query<{ id: string }>(
-    `select id from tenant where deleting_at < now() - interval '30 seconds' order by deleting_at limit 10`,
-  );
-  for (const { id } of rows) await deleteTenant(pool, runs, id);
-  return rows.length;
+/** Deletions of one round. */
+const MAX_RESUMED = 10;
+
+/**
+ * Continues deletions whose process has ended. Each stands alone: one that fails is reported and tried again in a later round.
+ * Returns the number of tenants it deleted.
+ */
+export async function resumeDeletions(
+  pool: Pool,
+  runs: EndsRuns,
+  report: (error: unknown, tenantID: string) => void,
+): Promise<number> {
+  let done = 0;
+  for (let n = 0; n < MAX_RESUMED; n += 1) {
+    const { rows } = await pool.query<{ id: string }>(CLAIM_DELETION);
+    const [tenant] = rows;
+    if (!tenant) break;
+    try {
+      await deleteTenant(pool, runs, tenant.id);
+      done += 1;
+    } catch (error) {
+      report(error, tenant.id);
+    }
+  }
+  return done;
 }
+
+// The heartbeat is the claim.
+const CLAIM_DELETION = `
+update tenant set deleting_at = now()
+where id = (select id from tenant where deleting_at < now() - interval '30 seconds'
+            order by deleting_at limit 1 for update skip locked)
+returning id`;
 
 async function cancelRuns(pool: Pool, runs: EndsRuns, tenantID: string): Promise<void> {
   for (;;) {
@@ -54,21 +82,6 @@ async function cancelRuns(pool: Pool, runs: EndsRuns, tenantID: string): Promise
     await runs.end({ tenantID, ids: rows.map(({ id }) => id), status: 'CANCELLED', error: null });
     await shutTenant(pool, tenantID);
   }
-}
-
-/** Drops the tenant's database and role in our own Postgres. Neither drop can run in a transaction, so either may be done. */
-export async function dropDatabase(pool: Pool, tenantID: string): Promise<void> {
-  await withTenantDatabaseLock(pool, tenantID, async (client) => {
-    const { rows } = await client.query<{ database_name: string; role_name: string }>(
-      'select database_name, role_name from tenant_database where tenant_id = $1',
-      [tenantID],
-    );
-    for (const { database_name, role_name } of rows) {
-      await client.query(`drop database if exists ${client.escapeIdentifier(database_name)} with (force)`);
-      await client.query(`drop role if exists ${client.escapeIdentifier(role_name)}`);
-      await client.query('delete from tenant_database where tenant_id = $1', [tenantID]);
-    }
-  });
 }
 
 async function repeatUntilEmpty(pool: Pool, tenantID: string, statement: string): Promise<void> {

@@ -16,6 +16,7 @@ import { openEngine } from './open-engine.ts';
 import { createCancels } from './processors/cancels.ts';
 import { consume, type Processor, type ProcessorContext } from './processors/consume.ts';
 import { processors } from './processors/index.ts';
+import { createKeeper } from './tenant-database/keeper.ts';
 
 export interface WorkerContext extends AsyncDisposable {
   readonly leaseID: string;
@@ -44,7 +45,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     leaseSlots: advancesRuns ? config.worker.slots : 0,
     onFinished: () => sweep.refillSoon(),
   });
-  const { pool, backplane, producer, runs, engine, lease, reach, secrets, datasources, queries } = opened;
+  const { pool, backplane, producer, runs, engine, lease, reach, servers, secrets, datasources, queries } = opened;
   const sweep = createSweep({
     pool,
     runs,
@@ -91,6 +92,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     await Promise.all(consumers.map((consumer) => consumer.close()));
   });
   sweep.start();
+  resources.use(createKeeper({ pool, runs, servers, messages: backplane.messages, logger }));
   suspects?.start();
 
   const owned = resources.move();

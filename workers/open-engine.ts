@@ -20,6 +20,7 @@ import { createDatasources, type Datasources } from './queries/datasources.ts';
 import type { Queries } from './queries/queries.ts';
 import { createQueries } from './queries/run.ts';
 import { createSandbox } from './sandbox/pool.ts';
+import { createTenantServers, type TenantServers } from './tenant-database/servers.ts';
 
 /** The engine with everything that nodes use: what a worker and its process for suspects have in common. */
 export interface OpenEngine {
@@ -27,6 +28,7 @@ export interface OpenEngine {
   readonly backplane: Backplane;
   readonly producer: Producer;
   readonly runs: Runs;
+  readonly servers: TenantServers;
   readonly secrets: KeyRing;
   readonly reach: Reach;
   readonly datasources: Datasources;
@@ -66,7 +68,8 @@ export async function openEngine(
 
   const secrets = createKeyRing(config.secrets.keys);
   const kept = resources.use(createKeptConnections(logger));
-  const reach = resources.use(await createReach({ pool, secrets, config, logger }));
+  const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
+  const reach = resources.use(await createReach({ pool, secrets, servers, config, logger }));
   const datasources = createDatasources({ pool, secrets, kept, reach, logger });
   const cache = createQueryCache(pool, secrets);
   const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
@@ -98,5 +101,5 @@ export async function openEngine(
       for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
     }),
   );
-  return { pool, backplane, producer, runs, secrets, reach, datasources, queries, engine, lease };
+  return { pool, backplane, producer, runs, servers, secrets, reach, datasources, queries, engine, lease };
 }

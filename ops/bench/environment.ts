@@ -51,6 +51,8 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
     ...(redis && { REDIS_URL: redis.url }),
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
     WORKER_SLOTS: '50',
+    // A server apart would be one more server to measure.
+    TENANT_DATABASES_URL: 'DATABASE_URL',
     NODE_ENV: 'development',
   };
   const config = readConfig(env);

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { readEmbeddedConfig } from '#shared/config.ts';
+import { EMBEDDED_SERVER } from '#shared/tenant-servers.ts';
 import { readSecretsKeys } from './home.ts';
-import { findURL } from './postgres-folder.ts';
+import { findURL, TENANT_POSTGRES_FOLDER } from './postgres-folder.ts';
 
 /**
  * What a command reads its configuration from: the environment, or without DATABASE_URL what the embedded Gantry of this folder
@@ -16,7 +17,10 @@ export async function commandEnvironment(): Promise<Record<string, string | unde
   if (!url || !(await isListening(url)))
     throw new Error(`No Gantry is running in ${home}: start it first (npm start), or set DATABASE_URL or GANTRY_HOME`);
   const SECRETS_KEYS = process.env.SECRETS_KEYS || (await readSecretsKeys(home));
-  return { ...process.env, DATABASE_URL: url, SECRETS_KEYS };
+  const tenantsURL = await findURL(join(home, TENANT_POSTGRES_FOLDER), 'postgres');
+  const TENANT_DATABASES_URL =
+    process.env.TENANT_DATABASES_URL || (tenantsURL ? `${EMBEDDED_SERVER}=${tenantsURL}` : '');
+  return { ...process.env, DATABASE_URL: url, TENANT_DATABASES_URL, SECRETS_KEYS };
 }
 
 async function isListening(url: string): Promise<boolean> {

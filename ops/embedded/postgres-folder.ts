@@ -1,13 +1,15 @@
 /** The folder of an embedded Postgres: `data/` is the cluster, `password` the key to it, `port` where it was last found. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeOf, readIfThere, syncFolder } from './files.ts';
 import type { ServiceUser } from './service-user.ts';
 
 export const role = 'gantry';
+/** In the folder of Gantry, for the server of tenants' databases. */
+export const TENANT_POSTGRES_FOLDER = 'tenants';
 const major = '18';
 
 export interface Binaries {
@@ -25,11 +27,24 @@ export async function isFresh(dir: string): Promise<boolean> {
   }
 }
 
+export interface FolderOptions {
+  user: ServiceUser;
+  binaries: Binaries;
+  fsync: string;
+  /** Whether it is for databases of tenants. */
+  forTenants: boolean;
+  password?: string | undefined;
+}
+
+const tenantServerScript = join(import.meta.dirname, '../tenant-server.sql');
+
 /** Creates the folder under another name and renames it when it is complete, so a crash leaves no half of it. */
-export async function createFolder(dir: string, user: ServiceUser, binaries: Binaries, fsync: string): Promise<void> {
+export async function createFolder(
+  dir: string,
+  { user, binaries, fsync, forTenants, password = randomBytes(24).toString('hex') }: FolderOptions,
+): Promise<void> {
   const draft = `${dir}.new`;
   const data = join(draft, 'data');
-  const password = randomBytes(24).toString('hex');
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { mode: 0o700 });
   await user.own(draft);
@@ -44,8 +59,8 @@ export async function createFolder(dir: string, user: ServiceUser, binaries: Bin
   await runAs(user, [binaries.initdb, '-D', data, ...options, ...locale]);
   await runAs(
     user,
-    [binaries.postgres, '--single', '-D', data, '-c', `fsync=${fsync}`, 'postgres'],
-    createRole(password),
+    [binaries.postgres, '--single', '-j', '-D', data, '-c', `fsync=${fsync}`, forTenants ? 'template1' : 'postgres'],
+    forTenants ? `${await readFile(tenantServerScript, 'utf8')}${setPassword(password)}` : createRole(password),
   );
   await write(user, join(data, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
   await write(user, join(draft, 'password'), password);
@@ -84,7 +99,11 @@ export async function checkFolder(dir: string): Promise<void> {
  * rights of the server process.
  */
 function createRole(password: string): string {
-  return `CREATE ROLE ${role} LOGIN CREATEDB CREATEROLE PASSWORD '${password}'\n`;
+  return `CREATE ROLE ${role} LOGIN CREATEDB CREATEROLE PASSWORD '${password}';\n\n`;
+}
+
+function setPassword(password: string): string {
+  return `ALTER ROLE ${role} PASSWORD '${password}';\n\n`;
 }
 
 async function runAs(user: ServiceUser, command: readonly string[], input = ''): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, open, stat, truncate, writeFile } from 'node:fs/promises';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,6 +34,14 @@ export interface PostgresOptions {
   /** The server's log file; it is appended to. */
   readonly log: string;
   readonly settings?: Readonly<Record<string, string>>;
+  /** The port, in place of the one used last; the start fails if it is taken. */
+  readonly port?: number;
+  /** The password of a new folder, in place of a random one. */
+  readonly password?: string;
+  /** How often the log is looked at, in milliseconds: a minute by default. */
+  readonly checkLogMs?: number;
+  /** Whether a new folder is prepared for databases of tenants, by `ops/tenant-server.sql`. */
+  readonly forTenants?: boolean;
 }
 
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
@@ -66,6 +74,18 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
 }
 
 /**
+ * Statements, parameters and messages of errors contain data of tenants, and a function of a tenant may write to the log itself
+ * (RAISE LOG). What remains are failed starts, failed sign-ins and connections that were ended.
+ */
+const silentOnTenants = {
+  log_min_messages: 'fatal',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_parameter_max_length: '0',
+  log_parameter_max_length_on_error: '0',
+};
+
+/**
  * The command line wins over postgresql.conf, so a newer Gantry brings its settings to an older folder.
  * io_method, jit, max_logical_replication_workers: no helper processes and no LLVM for a database this size.
  */
@@ -81,7 +101,7 @@ const defaults: Readonly<Record<string, string>> = {
   max_logical_replication_workers: '0',
   min_wal_size: '80MB',
   max_wal_size: '1GB',
-  log_checkpoints: 'off',
+  ...silentOnTenants,
   log_line_prefix: '%m [%p] %q%u@%d ',
   log_timezone: 'UTC',
   timezone: 'UTC',
@@ -93,11 +113,13 @@ async function openServer(options: PostgresOptions, settings: Readonly<Record<st
   await mkdir(dirname(dir), { recursive: true, mode: 0o700 });
   const user = await serviceUserFor(dir, binaries.postgres);
 
-  if (await isFresh(dir)) await createFolder(dir, user, binaries, settings.fsync ?? 'on');
+  const { forTenants = false, port, password } = options;
+  if (await isFresh(dir))
+    await createFolder(dir, { user, binaries, fsync: settings.fsync ?? 'on', forTenants, password });
   else await checkFolder(dir);
-  await rotate(log);
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  return new Server({ dir, log, user, command: [binaries.postgres, '-D', join(dir, 'data'), ...args] });
+  const command = [binaries.postgres, '-D', join(dir, 'data'), ...args];
+  return new Server({ dir, log, user, command, port, checkLogMs: options.checkLogMs ?? 60_000 });
 }
 
 async function findBinaries(): Promise<Binaries> {
@@ -112,10 +134,14 @@ async function findBinaries(): Promise<Binaries> {
   }
 }
 
-/** A log is there to be read after an accident, not to fill the disk. */
+const MAX_LOG_BYTES = 10_000_000;
+
+/** A log is there to be read after an accident, not to fill the disk. The server goes on writing to the file, which it appends to. */
 async function rotate(log: string): Promise<void> {
   const size = (await stat(log).catch(() => undefined))?.size ?? 0;
-  if (size > 10_000_000) await rename(log, `${log}.1`);
+  if (size <= MAX_LOG_BYTES) return;
+  await copyFile(log, `${log}.1`);
+  await truncate(log);
 }
 
 interface ServerOptions {
@@ -123,6 +149,8 @@ interface ServerOptions {
   readonly log: string;
   readonly user: ServiceUser;
   readonly command: readonly string[];
+  readonly port: number | undefined;
+  readonly checkLogMs: number;
 }
 
 class Server {
@@ -135,6 +163,7 @@ class Server {
   /** While true, an end of the process is an accident. */
   #wanted = false;
   #revivals: number[] = [];
+  #logTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -153,14 +182,17 @@ class Server {
     const portFile = join(this.#options.dir, 'port');
     const remembered = Number(await readIfThere(portFile));
     this.#wanted = true;
-    await this.#endLeftovers();
-    this.port = remembered > 0 && (await isFree(remembered)) ? remembered : await freePort();
+    await endLeftovers(this.#options.dir);
+    const { port: given, log, checkLogMs } = this.#options;
+    await rotate(log);
+    this.#logTimer = setInterval(() => void rotate(log).catch(() => undefined), checkLogMs).unref();
+    this.port = given ?? (remembered > 0 && (await isFree(remembered)) ? remembered : await freePort());
     for (let attempt = 1; ; attempt += 1) {
       try {
         await this.#launch();
         break;
       } catch (error) {
-        if (attempt === 5 || !/could not bind|could not create any TCP/.test(String(error))) throw error;
+        if (given || attempt === 5 || !/could not bind|could not create any TCP/.test(String(error))) throw error;
         this.port = await freePort();
       }
     }
@@ -170,14 +202,14 @@ class Server {
 
   async restart(): Promise<void> {
     await this.#end(['SIGQUIT', 'SIGKILL']);
-    await this.#endLeftovers();
+    await endLeftovers(this.#options.dir);
     this.#wanted = true;
     await this.#launch();
   }
 
   async kill(): Promise<void> {
     await this.#end(['SIGKILL']);
-    await this.#endLeftovers();
+    await endLeftovers(this.#options.dir);
   }
 
   /** Stops by SIGINT, Postgres's fast shutdown with a checkpoint; then by SIGQUIT, which leaves recovery to the next start. */
@@ -187,12 +219,8 @@ class Server {
 
   async #end(signals: readonly NodeJS.Signals[]): Promise<void> {
     this.#wanted = false;
+    if (signals.includes('SIGINT')) clearInterval(this.#logTimer);
     if (this.#child) await endChild(this.#child, signals);
-  }
-
-  /** Ends servers that an earlier, killed process left running: two servers in one folder would destroy it. */
-  async #endLeftovers(): Promise<void> {
-    await endProcesses(() => processesIn(this.#data), 'SIGINT');
   }
 
   /** Detached: a terminal's Ctrl-C must not stop the database before the workers have handed back their runs. */
@@ -239,12 +267,17 @@ class Server {
     try {
       if (this.#revivals.length > 5)
         throw new Error(`Postgres in ${this.#options.dir} keeps dying; see ${this.#options.log}.`);
-      await this.#endLeftovers();
+      await endLeftovers(this.#options.dir);
       if (this.#wanted) await this.#launch();
     } catch (error) {
       if (this.#wanted) this.#giveUp(readable(error, this.#options.dir));
     }
   }
+}
+
+/** Ends servers that an earlier, killed process left running: two servers in one folder would destroy it. */
+export async function endLeftovers(dir: string): Promise<void> {
+  await endProcesses(() => processesIn(join(dir, 'data')), 'SIGINT');
 }
 
 async function ensureDatabase({ database, ...connection }: EmbeddedPostgres['connection']): Promise<void> {

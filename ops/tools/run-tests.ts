@@ -5,8 +5,9 @@
  *   npm test -- --backplane postgres    one backplane
  *   npm test -- --watch policy          keeps the servers up and repeats on every change: a second, not ten
  *
- * TEST_DATABASE_URL, TEST_DATASOURCE_URL and TEST_REDIS_URL name servers to use instead. Their databases are dropped and flushed.
- * The server of datasources is one of its own, because workers connect no tenant to the deployment's.
+ * TEST_DATABASE_URL, TEST_DATASOURCE_URL, TEST_TENANTS_URL and TEST_REDIS_URL name servers to use instead. Their databases are dropped and flushed.
+ * The server of datasources is one of its own, because workers connect no tenant to the deployment's; the third is for databases of
+ * tenants, prepared by ops/tenant-server.sql.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,15 +42,16 @@ try {
   await using servers = new AsyncDisposableStack();
   const place = await placeForServers();
   const dir = servers.adopt(await makeFolder(place), (path) => rm(path, { recursive: true, force: true }));
-  const [databaseURL, datasourceURL] = await Promise.all([
+  const [databaseURL, datasourceURL, tenantsURL] = await Promise.all([
     process.env.TEST_DATABASE_URL ?? startDatabase(servers, dir, 'postgres'),
     process.env.TEST_DATASOURCE_URL ?? startDatabase(servers, dir, 'datasources'),
+    process.env.TEST_TENANTS_URL ?? startDatabase(servers, dir, 'tenants'),
   ]);
   const redis = wanted.includes('redis') ? await provideRedis(servers, dir) : undefined;
   missing = redis?.reason;
 
   const available = wanted.filter((backplane) => backplane === 'postgres' || redis?.url !== undefined);
-  const env = testEnvironment(available, { databaseURL, datasourceURL, redisURL: redis?.url });
+  const env = testEnvironment(available, { databaseURL, datasourceURL, tenantsURL, redisURL: redis?.url });
   if (!stop.signal.aborted) result = await runVitest([...(watch ? ['--watch'] : []), ...rest], env);
 } catch (error) {
   console.error(`\nThe tests could not be run: ${error instanceof Error ? error.message : error}`);
@@ -120,7 +122,9 @@ async function startDatabase(servers: AsyncDisposableStack, dir: string, name: s
     max_connections: '500',
   };
   const folder = { dir: join(dir, name), log: join(dir, `${name}.log`) };
-  return servers.use(await startPostgres({ ...folder, database: 'gantry', settings })).url;
+  const forTenants = name === 'tenants';
+  const database = forTenants ? 'postgres' : 'gantry';
+  return servers.use(await startPostgres({ ...folder, database, settings, forTenants })).url;
 }
 
 async function provideRedis(servers: AsyncDisposableStack, dir: string): Promise<{ url?: string; reason?: string }> {
@@ -136,8 +140,9 @@ function testEnvironment(
   {
     databaseURL,
     datasourceURL,
+    tenantsURL,
     redisURL,
-  }: { databaseURL: string; datasourceURL: string; redisURL: string | undefined },
+  }: { databaseURL: string; datasourceURL: string; tenantsURL: string; redisURL: string | undefined },
 ): NodeJS.ProcessEnv {
   const { DATABASE_URL, REDIS_URL, TEST_REDIS_URL, ...inherited } = process.env;
   return {
@@ -147,6 +152,7 @@ function testEnvironment(
     GANTRY_TEST_BACKPLANES: available.join(','),
     TEST_DATABASE_URL: databaseURL,
     TEST_DATASOURCE_URL: datasourceURL,
+    TEST_TENANTS_URL: tenantsURL,
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'),
     ...(redisURL && { TEST_REDIS_URL: redisURL }),
   };

@@ -8,18 +8,51 @@ export async function withTenantDatabaseLock<T>(
   tenantID: string,
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
-  // A connection that cannot release the lock is closed, which releases it.
-  let broken: Error | undefined = new Error('the lock was not released');
-  try {
+  return await onConnection(pool, async (client) => {
     await client.query('select pg_advisory_lock($1, hashtext($2))', [LOCK, tenantID]);
-    try {
-      return await work(client);
-    } finally {
-      await client.query('select pg_advisory_unlock($1, hashtext($2))', [LOCK, tenantID]);
-      broken = undefined;
-    }
+    return await thenUnlock(client, tenantID, work);
+  });
+}
+
+/** Like `withTenantDatabaseLock`; does nothing and answers false while another process has the lock. */
+export async function tryTenantDatabaseLock(
+  pool: Pool,
+  tenantID: string,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
+  return await onConnection(pool, async (client) => {
+    const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1, hashtext($2)) as taken', [
+      LOCK,
+      tenantID,
+    ]);
+    if (!rows[0]?.taken) return false;
+    await thenUnlock(client, tenantID, work);
+    return true;
+  });
+}
+
+async function thenUnlock<T>(
+  client: PoolClient,
+  tenantID: string,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(client);
   } finally {
-    client.release(broken);
+    await client.query('select pg_advisory_unlock($1, hashtext($2))', [LOCK, tenantID]);
+  }
+}
+
+/** A connection that could not release the lock is closed, which releases it. */
+async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    return await work(client);
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    client.release(failure);
   }
 }

@@ -76,6 +76,7 @@ test('every table either has a retention or is kept', async () => {
     'tenant',
     'tenant_logo',
     'tenant_database',
+    'tenant_database_removal',
     'app_user',
     'membership',
     'api_key',

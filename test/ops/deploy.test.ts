@@ -19,6 +19,8 @@ interface Process {
 /** Stands in for the variables that compose takes from the shell and Kubernetes from the secret. */
 const given: Record<string, string> = {
   POSTGRES_PASSWORD: 'x',
+  TENANTS_PASSWORD: 'x',
+  TENANT_DATABASES_URL: 'tenants=postgres://gantry:x@gantry-tenants/postgres',
   REDIS_PASSWORD: 'x',
   AUTH_ISSUER: 'https://login.example.com/',
   AUTH_AUDIENCE: 'gantry',
@@ -78,6 +80,35 @@ test('compose does not start without passwords', () => {
   const literal = [...text.matchAll(/:\/\/\w*:[^$@\s]+@|PASSWORD: +[^$\s]/g)].map(([match]) => match);
 
   expect({ lenient, literal }).toEqual({ lenient: [], literal: [] });
+});
+
+describe("the server of tenants' databases", () => {
+  test('is prepared by the same scripts everywhere', () => {
+    const map = manifests.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata?.name === 'gantry-tenants');
+    const mounted = compose.services.tenants?.volumes?.filter((volume) => volume.includes('initdb.d')) ?? [];
+
+    expect(map?.data).toEqual({
+      '1-tenant-server.sql': `${read('ops/tenant-server.sql').trim()}\n`,
+      '2-gantry-role.sh': read('ops/gantry-role.sh'),
+    });
+    expect(mounted.map((volume) => volume.split(':').slice(0, 2))).toEqual([
+      ['./ops/tenant-server.sql', '/docker-entrypoint-initdb.d/1-tenant-server.sql'],
+      ['./ops/gantry-role.sh', '/docker-entrypoint-initdb.d/2-gantry-role.sh'],
+    ]);
+  });
+
+  test('is not the server of DATABASE_URL, and no server makes Gantry its superuser', () => {
+    for (const { name, env } of processes) {
+      const { tenantDatabases, db } = readConfig(env);
+      const [own, ...tenants] = [db.url, ...tenantDatabases.servers.map(({ url }) => url)].map(
+        (url) => new URL(url).host,
+      );
+      if (/worker/.test(name)) expect(tenants).toHaveLength(1);
+      expect(tenants).not.toContain(own);
+    }
+    for (const { environment } of Object.values(compose.services)) expect(environment?.POSTGRES_USER).toBeUndefined();
+    expect(read('ops/tenant-server.sql')).toMatch(/alter role gantry nosuperuser createdb createrole/);
+  });
 });
 
 test('no manifest holds a secret', () => {
@@ -142,7 +173,13 @@ describe('the image', () => {
 interface Compose {
   services: Record<
     string,
-    { image: string; command?: string[]; environment: Record<string, string>; stop_grace_period: string }
+    {
+      image: string;
+      command?: string[];
+      environment: Record<string, string>;
+      volumes?: string[];
+      stop_grace_period: string;
+    }
   >;
 }
 
@@ -150,6 +187,7 @@ interface Pod {
   terminationGracePeriodSeconds: number;
   securityContext: object;
   containers: {
+    image: string;
     args: string[];
     env: { name: string; value?: string }[];
     envFrom: { configMapRef: { name: string } }[];
@@ -179,7 +217,8 @@ function composeProcesses(): Process[] {
 }
 
 function podProcesses(): Process[] {
-  return pods().flatMap(({ name, pod }) =>
+  const ours = pods().filter(({ pod }) => pod.containers.every(({ image }) => image === 'gantry'));
+  return ours.flatMap(({ name, pod }) =>
     pod.containers.map(({ args, env, envFrom }) => {
       const maps = envFrom.map(({ configMapRef }) =>
         manifests.find((one) => one.kind === 'ConfigMap' && one.metadata?.name === configMapRef.name),

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -124,6 +124,39 @@ test('a folder opens again after its owner was killed', async () => {
   await using postgres = await start();
 
   expect(await query(postgres, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+});
+
+test('the log holds nothing that clients sent', async () => {
+  await using postgres = await startOnCopy();
+
+  await withClient(postgres.url, async (client) => {
+    await client.query('create table kept (word text primary key)');
+    await client.query(`insert into kept values ('topsecret')`);
+    await client.query(`do $$ begin raise log 'topsecret'; raise warning 'topsecret'; end $$`);
+    await client.query('set debug_print_parse = on');
+    for (const statement of [`select 'topsecret'::int`, `insert into kept values ('topsecret')`, 'select topsecret'])
+      await expect(client.query(statement)).rejects.toThrow();
+    await expect(client.query('select 1 / length($1)', [''])).rejects.toThrow('division by zero');
+    await expect(client.query('select $1::int', ['topsecret'])).rejects.toThrow('topsecret');
+    const ended = once(client, 'error');
+    await query(postgres, `select pg_terminate_backend(pid) from pg_stat_activity where query like '%$1::int'`);
+    await ended;
+  });
+
+  const log = await readFile(join(dir, 'postgres.log'), 'utf8');
+  expect(log).toContain('terminating connection');
+  expect(log).not.toContain('topsecret');
+});
+
+test('the log starts anew when it has grown large, while the server runs', async () => {
+  await copyMade();
+  const log = join(dir, 'postgres.log');
+  await using _ = await startPostgres({ dir: join(dir, 'postgres'), database: 'gantry', log, checkLogMs: 50 });
+
+  await appendFile(log, Buffer.alloc(10_000_001, 'x'));
+
+  await expect.poll(async () => (await stat(log)).size, { timeout: 20_000 }).toBeLessThan(1_000);
+  expect((await stat(`${log}.1`)).size).toBeGreaterThan(10_000_000);
 });
 
 test('an interrupted creation is started again', async () => {

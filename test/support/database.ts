@@ -56,3 +56,10 @@ export async function countActive(marker: string): Promise<number> {
   );
   return rows.length;
 }
+
+/** The server of the databases that Gantry creates for tenants, as the deployment's role. */
+export const tenantServer = {
+  query: async (sql: string, values: unknown[] = []) => ({
+    rows: await onServer(sql, { url: testServers.tenantsURL, values }),
+  }),
+};

@@ -7,11 +7,12 @@ import type { Logger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import type { QueueName } from '#shared/queues/index.ts';
 import { createRuns, type NewRun, type Runs } from '#shared/runs.ts';
-import { dropDatabase } from '#shared/tenants.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
+import { workOffRemovals } from '#workers/tenant-database/removals.ts';
+import { createTenantServers } from '#workers/tenant-database/servers.ts';
 import { redisURL } from './backplane.ts';
 import { freshDatabase } from './database.ts';
-import { testLogger, testOAuth, testSecurity } from './environment.ts';
+import { testLogger, testOAuth, testSecurity, testServers } from './environment.ts';
 import { settle } from './settle.ts';
 
 /** A database, a backplane and as many workers as asked for, without an API: for tests of what a run does. */
@@ -73,6 +74,7 @@ export async function startDeployment(
     LOG_LEVEL: 'silent',
     ...testSecurity,
     ...testOAuth,
+    TENANT_DATABASES_URL: `tenants=${testServers.tenantsURL}`,
     DATABASE_POOL: '5',
     SANDBOX_PROCESSES: '1',
     STALE_WORKFLOW_WINDOW: '0',
@@ -81,8 +83,8 @@ export async function startDeployment(
   const config = readConfig(env);
   const pool = createPool(config.db, testLogger);
   resources.defer(() => pool.end());
-  resources.defer(() => dropTenantDatabases(pool));
   const backplane = resources.use(await createBackplane(config.backplane, testLogger));
+  resources.defer(() => dropTenantDatabases({ pool, config, backplane }));
   const producer = createProducer(backplane);
   const runs = createRuns({ pool, dispatchPool: pool, producer, messages: backplane.messages, logger: testLogger });
   const tenantID = newID();
@@ -153,8 +155,15 @@ export async function startDeployment(
   };
 }
 
-/** Drops the databases and roles of tenants, which belong to the server and outlive the test's own database. */
-async function dropTenantDatabases(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ tenant_id: string }>('select tenant_id from tenant_database');
-  for (const { tenant_id } of rows) await dropDatabase(pool, tenant_id).catch(() => undefined);
+/** Drops the databases and roles of tenants, which belong to their server and outlive the test's own database. */
+async function dropTenantDatabases({
+  pool,
+  config,
+  backplane,
+}: Pick<Deployment, 'pool' | 'config' | 'backplane'>): Promise<void> {
+  const { messages } = backplane;
+  await using servers = createTenantServers({ pool, messages, config: config.tenantDatabases, logger: testLogger });
+  await pool.query('delete from tenant_database');
+  await pool.query('update tenant_database_removal set next_try_at = now()');
+  while ((await workOffRemovals({ pool, servers, logger: testLogger })) > 0);
 }

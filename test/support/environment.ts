@@ -5,6 +5,8 @@ export const testServers = {
   databaseURL: required('TEST_DATABASE_URL'),
   /** For tenants' datasources and databases of their own: workers connect no tenant to the deployment's server. */
   datasourceURL: required('TEST_DATASOURCE_URL'),
+  /** For the databases that Gantry creates for tenants. */
+  tenantsURL: required('TEST_TENANTS_URL'),
 };
 
 export const testLogger = createLogger({ level: (process.env.TEST_LOG_LEVEL as 'warn' | undefined) ?? 'silent' });

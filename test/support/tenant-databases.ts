@@ -3,11 +3,14 @@ import { createOutbound } from '#workers/outbound/gate.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 import type { PostgresConnection } from '#workers/postgresql/connection.ts';
 import { createTenantDatabases, type TenantDatabases } from '#workers/tenant-database/databases.ts';
+import { workOffRemovals } from '#workers/tenant-database/removals.ts';
+import { createTenantServers, type TenantServers } from '#workers/tenant-database/servers.ts';
 import { type Deployment, startDeployment } from './deployment.ts';
+import { testLogger } from './environment.ts';
 
 export interface TestDatabases extends AsyncDisposable {
   deployment: Deployment;
-  databases: TenantDatabases;
+  databases: TenantDatabases & { servers: TenantServers };
   /** In the database of the deployment's one tenant. */
   use<T>(work: (client: PostgresConnection) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
@@ -28,11 +31,33 @@ export async function aTenantDatabases(settings: Record<string, string> = {}): P
 }
 
 /** As another worker process of the same deployment has it. */
-export function databasesOf({ pool, config }: Deployment): TenantDatabases {
-  return createTenantDatabases({
+export function databasesOf({ pool, config, backplane }: Deployment): TenantDatabases & { servers: TenantServers } {
+  const servers = createTenantServers({
+    pool,
+    messages: backplane.messages,
+    config: config.tenantDatabases,
+    logger: testLogger,
+  });
+  const databases = createTenantDatabases({
     pool,
     secrets: createKeyRing(config.secrets.keys),
     outbound: createOutbound({ allow: config.outbound.allow, deny: deniedBy(config) }),
-    config: config.tenantDatabases,
+    servers,
   });
+  return {
+    lend: databases.lend,
+    servers,
+    async [Symbol.asyncDispose]() {
+      await databases[Symbol.asyncDispose]();
+      await servers[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Drops the databases of deleted tenants, as every worker does; returns how many. */
+export async function removeDatabases({
+  deployment: { pool },
+  databases: { servers },
+}: TestDatabases): Promise<number> {
+  return await workOffRemovals({ pool, servers, logger: testLogger });
 }

@@ -8,6 +8,7 @@ import { createOutboundFetch, type OutboundFetch } from '../outbound/fetch.ts';
 import { createOutbound, type Outbound } from '../outbound/gate.ts';
 import { deniedBy, type OwnSettings } from '../outbound/own-places.ts';
 import { createTenantDatabases, type TenantDatabases } from '../tenant-database/databases.ts';
+import type { TenantServers } from '../tenant-database/servers.ts';
 
 /** Everything by which a worker reaches outside the deployment's own stores. */
 export interface Reach {
@@ -23,17 +24,22 @@ export interface Reach {
 interface ReachNeeds {
   pool: Pool;
   secrets: KeyRing;
-  config: OwnSettings & Pick<Config, 'outbound' | 'oauth' | 'tenantDatabases'>;
+  servers: TenantServers;
+  config: OwnSettings & Pick<Config, 'outbound' | 'oauth'>;
   logger: Logger;
 }
 
-export async function createReach({ pool, secrets, config, logger }: ReachNeeds): Promise<Reach & AsyncDisposable> {
+export async function createReach({
+  pool,
+  secrets,
+  servers,
+  config,
+  logger,
+}: ReachNeeds): Promise<Reach & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
   const outbound = createOutbound({ allow: config.outbound.allow, deny: deniedBy(config) });
   const files = resources.use(await createFiles(pool, logger));
-  const tenantDatabases = resources.use(
-    createTenantDatabases({ pool, secrets, outbound, config: config.tenantDatabases }),
-  );
+  const tenantDatabases = resources.use(createTenantDatabases({ pool, secrets, outbound, servers }));
   const fetch = resources.use(createOutboundFetch(outbound));
   const { providers } = config.oauth;
   const oauthConnections = resources.use(createOAuthConnections({ pool, secrets, providers, fetch, logger }));

@@ -1,7 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { resumeSpreading } from '#shared/deployment-roles.ts';
-import type { Runs } from '#shared/runs.ts';
-import { resumeDeletions } from '#shared/tenants.ts';
 
 /** Periods that are settings, in milliseconds. */
 export interface Retention {
@@ -53,12 +51,11 @@ const DAY_SECONDS = 86_400;
 const BATCH = { alone: 5000, withOthers: 1000 };
 
 /** One round of deleting old rows, and of finishing what was broken off. */
-export async function retire(pool: Pool, runs: Runs, settings: Retention): Promise<void> {
+export async function retire(pool: Pool, settings: Retention): Promise<void> {
   for (const [table, kept] of Object.entries<Kept>(retentions)) {
     const seconds = typeof kept.for === 'number' ? kept.for * DAY_SECONDS : settings[kept.for] / 1000;
     await pool.query(deletionOf(table, kept), [seconds]);
   }
-  await resumeDeletions(pool, runs);
   await resumeSpreading(pool);
 }
 

@@ -90,7 +90,7 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'act on notices', run: actOnNotices },
       { name: 'hand over again', run: handOverAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repair },
-      { name: 'retention', isDue: round % 60 === 1, run: () => retire(pool, runs, options.retention) },
+      { name: 'retention', isDue: round % 60 === 1, run: () => retire(pool, options.retention) },
       { name: 'refill', run: () => runs.refill() },
     ];
     for (const { name, isDue = true, run } of steps) {

@@ -13,7 +13,7 @@ export function deniedBy({ outbound, db, backplane, tenantDatabases, http, board
   const places: DeniedPlace[] = [
     ...outbound.deny.places,
     ...[http, board].map(({ host, port }) => ({ host, port })),
-    ...[...new Set([db.url, backplane.databaseURL, tenantDatabases.serverURL])].map(postgresAt),
+    ...[...new Set([db.url, backplane.databaseURL, ...tenantDatabases.servers.map(({ url }) => url)])].map(postgresAt),
     ...(backplane.redis ? redisAt(backplane.redis) : []),
     ...(oauth.publicURL === '' ? [] : [{ ...urlAt(oauth.publicURL), unlessPublic: true }]),
   ];

@@ -1,4 +1,3 @@
-import type { Config } from '#shared/config.ts';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
@@ -11,6 +10,7 @@ import { openPostgresConnection, type PostgresConnection } from '../postgresql/c
 import { readably } from '../postgresql/errors.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
 import { createProvisioner, type OwnDatabase } from './provision.ts';
+import type { TenantServers } from './servers.ts';
 
 /** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
 export interface TenantDatabases extends AsyncDisposable {
@@ -25,7 +25,7 @@ interface Needs {
   pool: Pool;
   secrets: KeyRing;
   outbound: Outbound;
-  config: Config['tenantDatabases'];
+  servers: TenantServers;
 }
 
 /** Limit for one tenant in one worker process. */
@@ -36,13 +36,14 @@ const MAX_PROVISIONED = 2;
 interface Row {
   tenant_db_url: string | null;
   id: string | null;
+  server: string;
   database_name: string;
   role_name: string;
   password: string;
 }
 
-export function createTenantDatabases({ pool, secrets, outbound, config }: Needs): TenantDatabases {
-  const provisioner = createProvisioner({ pool, secrets, config });
+export function createTenantDatabases({ pool, secrets, outbound, servers }: Needs): TenantDatabases {
+  const provisioner = createProvisioner({ pool, secrets, servers });
   const provisioning = createLane({ places: MAX_PROVISIONED, maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_PLACE });
   const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
 
@@ -92,9 +93,10 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
     }
   }
 
-  function openRow({ id, database_name, role_name, password }: Row & { id: string }): OwnDatabase {
+  function openRow({ id, server, database_name, role_name, password }: Row & { id: string }): OwnDatabase {
     return {
       id,
+      server,
       databaseName: database_name,
       roleName: role_name,
       password: secrets.open(password, sealedColumns.tenantDatabasePassword.context(id)),
@@ -102,10 +104,13 @@ export function createTenantDatabases({ pool, secrets, outbound, config }: Needs
   }
 
   function ownSource(database: OwnDatabase): ConnectionSource<PostgresConnection> {
-    const open = (signal: AbortSignal) =>
-      openPostgresConnection(endpointOfOwn(config.serverURL, database), dialOwn, signal);
+    const server = servers.get(database.server);
+    const open = async (signal: AbortSignal) => {
+      await server.ready(signal);
+      return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
+    };
     return {
-      key: database.id,
+      key: `${database.id} ${database.server}`,
       open: (signal) =>
         open(signal).catch(async (error: unknown) => {
           if (!isWrongPassword(error)) throw error;
@@ -129,6 +134,6 @@ function isWrongPassword(error: unknown): boolean {
 }
 
 const FIND_SOURCE = `
-select t.tenant_db_url, d.id, d.database_name, d.role_name, d.password
+select t.tenant_db_url, d.id, d.server, d.database_name, d.role_name, d.password
 from tenant t left join tenant_database d on d.tenant_id = t.id and d.ready_at is not null
 where t.id = $1 and t.deleting_at is null`;

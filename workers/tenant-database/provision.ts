@@ -1,6 +1,5 @@
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Config } from '#shared/config.ts';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
@@ -8,10 +7,12 @@ import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
+import type { TenantServer, TenantServers } from './servers.ts';
 
-/** A tenant's database in the deployment's own Postgres. */
+/** A database that Gantry has created for a tenant. */
 export interface OwnDatabase {
   id: string;
+  server: string;
   databaseName: string;
   roleName: string;
   password: string;
@@ -27,11 +28,12 @@ export interface Provisioner {
 interface Needs {
   pool: Pool;
   secrets: KeyRing;
-  config: Config['tenantDatabases'];
+  servers: TenantServers;
 }
 
 interface Row {
   id: string;
+  server: string;
   database_name: string;
   role_name: string;
   password: string;
@@ -42,19 +44,17 @@ interface Row {
 const MAX_ROLE_CONNECTIONS = 40;
 const REVOKE_LOCK = 7_265_017;
 
-export function createProvisioner({ pool, secrets, config }: Needs): Provisioner {
+export function createProvisioner({ pool, secrets, servers }: Needs): Provisioner {
   async function provide(tenantID: string): Promise<OwnDatabase> {
-    if (!config.provision)
-      throw new AppError(
-        'CONFLICT',
-        'This tenant has no database: it was created without tenantDBURL, and this service does not create databases (TENANT_DATABASES is false)',
-      );
-    await announce(tenantID);
+    const { rowCount } = await pool.query('select from tenant_database where tenant_id = $1', [tenantID]);
+    if (rowCount === 0) await announce(tenantID);
     return withTenantDatabaseLock(pool, tenantID, async (connection) => {
       const row = await find(connection, tenantID);
       if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
       const database = open(row);
-      if (!row.ready) await make(connection, database);
+      if (row.ready) return database;
+      await make(servers.get(row.server), database);
+      await connection.query('update tenant_database set ready_at = now() where id = $1', [row.id]);
       return database;
     });
   }
@@ -67,44 +67,52 @@ export function createProvisioner({ pool, secrets, config }: Needs): Provisioner
       sealedColumns.tenantDatabasePassword.context(id),
     );
     const name = `tenant_${randomBytes(12).toString('hex')}`;
-    await pool.query(
-      `insert into tenant_database (id, tenant_id, database_name, role_name, password)
-       select $1, id, $3, $3, $4 from tenant where id = $2 and deleting_at is null
-       on conflict (tenant_id) do nothing`,
-      [id, tenantID, name, password],
+    await servers.place((client, server) =>
+      client.query(
+        `insert into tenant_database (id, tenant_id, server, database_name, role_name, password)
+         select $1, id, $5, $3, $3, $4 from tenant where id = $2 and deleting_at is null
+         on conflict (tenant_id) do nothing`,
+        [id, tenantID, name, password, server],
+      ),
     );
   }
 
-  function open({ id, database_name, role_name, password }: Row): OwnDatabase {
+  function open({ id, server, database_name, role_name, password }: Row): OwnDatabase {
     return {
       id,
+      server,
       databaseName: database_name,
       roleName: role_name,
       password: secrets.open(password, sealedColumns.tenantDatabasePassword.context(id)),
     };
   }
 
-  async function make(connection: PoolClient, database: OwnDatabase): Promise<void> {
-    await requireRights(connection);
-    await closeDeployment(connection);
-    await makeRole(connection, database);
-    await makeDatabase(connection, database);
-    await connection.query('update tenant_database set ready_at = now() where id = $1', [database.id]);
-  }
-
   return {
     provide,
-    async restorePassword({ roleName, password }) {
-      await pool.query(
-        `alter role ${quoteName(roleName)} login password ${quoteLiteral(await scramVerifier(password))}`,
-      );
+    async restorePassword({ server, roleName, password }) {
+      await servers
+        .get(server)
+        .admin.query(`alter role ${quoteName(roleName)} login password ${quoteLiteral(await scramVerifier(password))}`);
     },
   };
 }
 
+/** Creates what is missing of role and database. */
+async function make({ admin, isOwn }: TenantServer, database: OwnDatabase): Promise<void> {
+  const connection = await admin.connect();
+  try {
+    await requireRights(connection);
+    if (isOwn) await closeDeployment(connection);
+    await makeRole(connection, database);
+    await makeDatabase(connection, database);
+  } finally {
+    connection.release();
+  }
+}
+
 async function find(connection: PoolClient, tenantID: string): Promise<Row | undefined> {
   const { rows } = await connection.query<Row>(
-    'select id, database_name, role_name, password, ready_at is not null as ready from tenant_database where tenant_id = $1',
+    'select id, server, database_name, role_name, password, ready_at is not null as ready from tenant_database where tenant_id = $1',
     [tenantID],
   );
   return rows[0];
@@ -169,10 +177,18 @@ async function makeRole(connection: PoolClient, { roleName, password }: OwnDatab
 async function makeDatabase(connection: PoolClient, { databaseName, roleName }: OwnDatabase): Promise<void> {
   const database = quoteName(databaseName);
   const { rowCount } = await connection.query('select from pg_database where datname = $1', [databaseName]);
-  if (rowCount === 0)
-    await connection.query(`create database ${database} owner ${quoteName(roleName)} template template0`);
+  if (rowCount === 0) {
+    const { rows } = await connection.query<{ template: string }>(FIND_TEMPLATE);
+    const template = rows[0]?.template ?? 'template0';
+    await connection.query(`create database ${database} owner ${quoteName(roleName)} template ${template}`);
+  }
   await connection.query(`revoke all on database ${database} from public`);
 }
+
+// template1 only where ops/tenant-server.sql has prepared it: elsewhere it may hold anything.
+const FIND_TEMPLATE = `
+select case when shobj_description(oid, 'pg_database') = 'template of tenant databases' then 'template1' else 'template0' end as template
+from pg_database where datname = 'template1'`;
 
 const derive = promisify(pbkdf2);
 const ITERATIONS = 4096;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { deleteTenant as deleteEverything, shutTenant } from '#shared/tenants.ts';
+import { deleteTenant as deleteEverything, shutTenant, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { TenantID } from './schemas.ts';
@@ -20,12 +20,12 @@ export const deleteTenant = tenantRoute({
   params: TenantID,
   response: z.object({ message: Message }),
 
-  async handle({ tenantID, log }, { pool, runs }) {
-    // The tenant is shut from here on; the sweep finishes the deletion if this process does not.
+  async handle({ tenantID, log }, { pool, runs, backplane }) {
+    // The tenant is shut from here on; a worker finishes the deletion if this process does not.
     await shutTenant(pool, tenantID);
-    const deletion = deleteEverything(pool, runs, tenantID).catch((error) =>
-      log.warn({ err: error }, 'deletion is left to the sweep'),
-    );
+    const deletion = deleteEverything(pool, runs, tenantID)
+      .then(() => backplane.messages.publish(TENANT_DELETED_CHANNEL, {}))
+      .catch((error) => log.warn({ err: error }, 'deletion is left to the workers'));
     await Promise.race([deletion, sleep(ANSWER_AFTER_MS, undefined, { ref: false })]);
     return { message: 'Tenant deleted' };
   },

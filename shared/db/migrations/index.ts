@@ -16,6 +16,7 @@ import { Migration20261122104100_Suspects } from './Migration20261122104100_Susp
 import { Migration20261122105500_AwaitedRuns } from './Migration20261122105500_AwaitedRuns.ts';
 import { Migration20261122105700_RunNotices } from './Migration20261122105700_RunNotices.ts';
 import { Migration20261122110000_SealedAnswers } from './Migration20261122110000_SealedAnswers.ts';
+import { Migration20261122110500_TenantServers } from './Migration20261122110500_TenantServers.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -37,6 +38,7 @@ const classes = {
   Migration20261122105500_AwaitedRuns,
   Migration20261122105700_RunNotices,
   Migration20261122110000_SealedAnswers,
+  Migration20261122110500_TenantServers,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -20,4 +20,5 @@ export const migrationNames = [
   'Migration20261122105500_AwaitedRuns',
   'Migration20261122105700_RunNotices',
   'Migration20261122110000_SealedAnswers',
+  'Migration20261122110500_TenantServers',
 ] as const;

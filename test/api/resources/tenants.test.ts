@@ -146,7 +146,7 @@ test('an interrupted deletion is finished later, and the tenant is closed meanwh
   await pool.query(`update tenant set deleting_at = now() - interval '5 minutes' where id = $1`, [tenant.id]);
 
   const meanwhile = await cluster.as(tenant.creator).in(tenant).get('T/workflows');
-  await resumeDeletions(pool, runs);
+  await resumeDeletions(pool, runs, () => expect.unreachable());
 
   expect(meanwhile.status).toBe(403);
   expect(await rowsOf(tenant.id)).toEqual({});

@@ -62,20 +62,20 @@ test.each(Object.entries(retentions))('%s is kept for its period and no longer',
   const table = name as Table;
   const keptMs = typeof kept.for === 'number' ? kept.for * DAY_MS : settings[kept.for];
   const others: readonly string[] = 'with' in kept ? kept.with : [];
-  const { pool, runs } = deployment;
+  const { pool } = deployment;
 
   await add(table, keptMs - 60_000);
-  await retire(pool, runs, settings);
+  await retire(pool, settings);
   for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
 
   await add(table, keptMs + 60_000);
   for (const each of [table, ...others]) expect(await count(each), each).toBe(2);
-  await retire(pool, runs, settings);
+  await retire(pool, settings);
   for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
 });
 
 test('a version is kept as long as a workflow or a run uses it', async () => {
-  const { pool, runs, tenantID } = deployment;
+  const { pool, tenantID } = deployment;
   await pool.query('delete from workflow_version');
   const { versionID } = await deployment.saveWorkflow({ nodes: [], edges: [] });
   const usedByRun = await deployment.saveVersion({ nodes: [], edges: [] });
@@ -86,7 +86,7 @@ test('a version is kept as long as a workflow or a run uses it', async () => {
   );
   await pool.query(`update workflow_version set created_at = now() - interval '1 year'`);
 
-  await retire(pool, runs, settings);
+  await retire(pool, settings);
 
   const left = await pool.query<{ id: string }>('select id from workflow_version');
   expect(left.rows.map(({ id }) => id).sort()).toEqual([versionID, usedByRun].sort());

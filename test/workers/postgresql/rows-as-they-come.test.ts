@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
+import { tenantServer } from '#test/support/database.ts';
 import { testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
 import { aTenantDatabases, type TestDatabases } from '#test/support/tenant-databases.ts';
@@ -234,7 +235,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
 
     await expect(answer).rejects.toThrow('enough');
     await eventually(async () => {
-      const { rows } = await place.deployment.pool.query(
+      const { rows } = await tenantServer.query(
         'select count(*)::int as n from pg_stat_activity where query like $1 and pid <> pg_backend_pid()',
         [`%${mark}%`],
       );

@@ -4,11 +4,11 @@ import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
-import { broughtDatabase, onServer } from '../../support/database.ts';
+import { broughtDatabase, onServer, tenantServer } from '../../support/database.ts';
 import { testServers } from '../../support/environment.ts';
 import { eventually } from '../../support/settle.ts';
 import { startTCP } from '../../support/tcp.ts';
-import { aTenantDatabases, databasesOf, type TestDatabases } from '../../support/tenant-databases.ts';
+import { aTenantDatabases, databasesOf, removeDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
 
 let place: TestDatabases;
 beforeAll(async () => {
@@ -39,11 +39,11 @@ async function nameOf(tenantID: string, databases = place.databases): Promise<st
 }
 
 async function there(name: string): Promise<[databases: number, roles: number]> {
-  const { rows } = await place.deployment.pool.query(
+  const { rows } = await tenantServer.query(
     'select (select count(*)::int from pg_database where datname = $1) as d, (select count(*)::int from pg_roles where rolname = $1) as r',
     [name],
   );
-  return [rows[0].d, rows[0].r];
+  return [rows[0]?.d, rows[0]?.r];
 }
 
 describe('a database of its own', () => {
@@ -78,6 +78,7 @@ describe('a database of its own', () => {
     const name = await nameOf(tenantID);
 
     await deleteTenant(place.deployment.pool, place.deployment.runs, tenantID);
+    await removeDatabases(place);
 
     expect(await there(name)).toEqual([0, 0]);
     await expect(nameOf(tenantID)).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -87,12 +88,13 @@ describe('a database of its own', () => {
     const { pool, runs } = place.deployment;
     const [whole, half] = [await aTenant(), await aTenant()];
     const names = [await nameOf(whole), await nameOf(half)];
-    await pool.query(`drop database ${names[1]} with (force)`);
+    await tenantServer.query(`drop database ${names[1]} with (force)`);
     await pool.query(`update tenant set deleting_at = now() - interval '5 minutes' where id = any($1)`, [
       [whole, half],
     ]);
 
-    await resumeDeletions(pool, runs);
+    await resumeDeletions(pool, runs, () => expect.unreachable());
+    await removeDatabases(place);
 
     for (const name of names) expect(await there(name)).toEqual([0, 0]);
   });
@@ -186,11 +188,11 @@ test('an abort reaches the server', async () => {
   const name = await nameOf(tenantID);
   const controller = new AbortController();
   const active = async () => {
-    const { rows } = await place.deployment.pool.query(
+    const { rows } = await tenantServer.query(
       `select count(*)::int as n from pg_stat_activity where datname = $1 and state = 'active'`,
       [name],
     );
-    return rows[0].n;
+    return rows[0]?.n;
   };
 
   const work = place.databases.lend(tenantID, controller.signal, (client) => client.query('select pg_sleep(60)'));
@@ -207,12 +209,12 @@ test('a lost server is an error that says so, and the next request connects agai
   const tenantID = await aTenant();
   const name = await nameOf(tenantID);
   const end = () =>
-    place.deployment.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    tenantServer.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
 
   const work = place.databases.lend(tenantID, never, (client) => client.query('select pg_sleep(60)'));
   work.catch(() => undefined);
   await eventually(async () => {
-    const { rows } = await place.deployment.pool.query(
+    const { rows } = await tenantServer.query(
       `select from pg_stat_activity where datname = $1 and state = 'active' and query like '%pg_sleep%'`,
       [name],
     );

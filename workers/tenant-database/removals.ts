@@ -1,0 +1,128 @@
+import type { Pool, PoolClient } from '#shared/db/pool.ts';
+import { tryTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
+import type { Logger } from '#shared/logger.ts';
+import { quoteName } from './quote.ts';
+import type { TenantServer, TenantServers } from './servers.ts';
+
+interface Needs {
+  pool: Pool;
+  servers: TenantServers;
+  logger: Logger;
+}
+
+interface Entry {
+  id: string;
+  deleted_tenant_id: string;
+  server: string;
+  database_name: string;
+  role_name: string;
+}
+
+/** Entries of one round. */
+const MAX_ENTRIES = 50;
+
+/**
+ * Drops the databases and roles on the list `tenant_database_removal`. An entry that fails stays on the list for a later round and
+ * holds up no other. Returns the number of entries that are done.
+ */
+export async function workOffRemovals(needs: Needs): Promise<number> {
+  let done = 0;
+  for (let n = 0; n < MAX_ENTRIES; n += 1) {
+    const { rows } = await needs.pool.query<Entry>(CLAIM);
+    const [entry] = rows;
+    if (!entry) break;
+    if (await workOff(entry, needs)) done += 1;
+  }
+  return done;
+}
+
+async function workOff(entry: Entry, { pool, servers, logger }: Needs): Promise<boolean> {
+  try {
+    const server = servers.find(entry.server);
+    if (!server) throw new Error(`TENANT_DATABASES_URL does not name the server ${entry.server}`);
+    // A creation may be under way, which began before the tenant was deleted.
+    await server.ready();
+    return await tryTenantDatabaseLock(pool, entry.deleted_tenant_id, async () => {
+      await remove(server, entry);
+      await pool.query('delete from tenant_database_removal where id = $1', [entry.id]);
+    });
+  } catch (error) {
+    const { database_name: database, server } = entry;
+    logger.warn({ err: error, database, server }, 'a deleted tenant still has a database or a role; tried again later');
+    const message = error instanceof Error ? error.message : String(error);
+    await pool.query('update tenant_database_removal set error = $2 where id = $1', [entry.id, message]);
+    return false;
+  }
+}
+
+/** Drops both. Neither drop can run in a transaction, so either may be done already. */
+async function remove(server: TenantServer, { database_name, role_name }: Entry): Promise<void> {
+  const connection = await server.admin.connect();
+  try {
+    const { rows } = await connection.query<{ oid: number }>('select oid from pg_roles where rolname = $1', [
+      role_name,
+    ]);
+    const [role] = rows;
+    if (role) await takeOver(connection, role_name);
+    await dropDatabase(connection, database_name);
+    if (role) await dropRole(connection, { server, oid: role.oid, name: role_name });
+  } finally {
+    connection.release();
+  }
+}
+
+/** Ends sign-ins. The membership is granted again: before PostgreSQL 16 a role may revoke membership in itself. */
+async function takeOver(connection: PoolClient, role: string): Promise<void> {
+  await connection.query(`grant ${quoteName(role)} to current_user`);
+  await connection.query(`alter role ${quoteName(role)} nologin`);
+}
+
+async function dropDatabase(connection: PoolClient, name: string): Promise<void> {
+  const { rowCount } = await connection.query('select from pg_database where datname = $1', [name]);
+  if (rowCount === 0) return;
+  // The owner may have made it a template, which cannot be dropped.
+  await connection.query(`alter database ${quoteName(name)} with is_template false`);
+  await connection.query(`drop database ${quoteName(name)} with (force)`);
+}
+
+interface Role {
+  server: TenantServer;
+  oid: number;
+  name: string;
+}
+
+const DEPENDENT_OBJECTS = '2BP01';
+
+async function dropRole(connection: PoolClient, role: Role): Promise<void> {
+  try {
+    await connection.query(`drop role ${quoteName(role.name)}`);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === DEPENDENT_OBJECTS)) throw error;
+    await dropGrants(connection, role);
+    await connection.query(`drop role ${quoteName(role.name)}`);
+  }
+}
+
+/** Any tenant may grant rights on its objects to any role, and a role with rights cannot be dropped. */
+async function dropGrants(connection: PoolClient, { server, oid, name }: Role): Promise<void> {
+  const { rows } = await connection.query<{ database: string }>(DATABASES_WITH_GRANTS, [oid]);
+  for (const { database } of rows) {
+    // The owner may have closed it to us; we are a member of the owner.
+    await connection.query(`alter database ${quoteName(database)} with allow_connections true`);
+    await connection.query(`grant connect on database ${quoteName(database)} to current_user`);
+    await server.on(database, (client) => client.query(`drop owned by ${quoteName(name)}`));
+  }
+  // Rights on databases, which belong to none of them.
+  await connection.query(`drop owned by ${quoteName(name)}`);
+}
+
+const DATABASES_WITH_GRANTS = `
+select distinct d.datname as database from pg_shdepend s join pg_database d on d.oid = s.dbid
+where s.refclassid = 'pg_authid'::regclass and s.refobjid = $1`;
+
+// The next attempt is the claim: another worker takes the entry only then. Pauses double from 10 s to 1 h.
+const CLAIM = `
+update tenant_database_removal
+set attempts = attempts + 1, next_try_at = now() + least(interval '1 hour', interval '10 seconds' * 2 ^ least(attempts, 10))
+where id = (select id from tenant_database_removal where next_try_at <= now() order by next_try_at limit 1 for update skip locked)
+returning id, deleted_tenant_id, server, database_name, role_name`;
