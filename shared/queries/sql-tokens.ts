@@ -55,6 +55,11 @@ const lexicons: Readonly<Record<Dialect, Lexicon>> = {
   duckdb: { ...standard, dollars: true, lineComment: /--[^\n\r]*/y },
 };
 
+/** Marks that begin nothing longer in any dialect. One token each: a text of five million would make as many. */
+const plainMarks: ReadonlyMap<number, SqlToken> = new Map(
+  [...';(),=<>+*%^|&!~:{}?@].'].map((text) => [text.charCodeAt(0), { kind: 'mark', text, isClosed: true }]),
+);
+
 const space = /\s+/y;
 const word = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\d[\w.]*/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
@@ -67,6 +72,7 @@ export function* tokenize(sql: string, dialect: Dialect): Generator<SqlToken> {
   const lexicon = lexicons[dialect];
   for (let at = 0; at < sql.length; ) {
     const token =
+      plainMarks.get(sql.charCodeAt(at)) ??
       match(space, 'space', sql, at) ??
       commentAt(sql, at, lexicon) ??
       quotedAt(sql, at, lexicon) ??

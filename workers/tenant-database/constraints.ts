@@ -3,7 +3,7 @@ import { invalidField } from '#shared/workflow/issues.ts';
 import type { PostgresConnection } from '../postgresql/connection.ts';
 import { findTables, type TableName } from './catalog.ts';
 import { quoteName } from './quote.ts';
-import { requireExpression } from './sql-text.ts';
+import { requireExpressions, withoutParentheses } from './sql-text.ts';
 
 /** A constraint, as in the catalogue or as wanted by a client. */
 export interface Constraint {
@@ -31,6 +31,19 @@ const plain = {
   check: null,
 };
 
+/** Requires that the checks which a client has sent are expressions; `readConstraint` and `constraintsOfFlags` rely on it. */
+export async function requireChecks(
+  constraints: readonly DatabaseConstraint[],
+  columns: readonly DatabaseColumn[],
+): Promise<void> {
+  await requireExpressions(
+    [
+      ...constraints.map(({ check }, at) => ({ text: check, field: `constraints.${at}.check` })),
+      ...columns.map(({ check }, at) => ({ text: check, field: `columns.${at}.check` })),
+    ].flatMap(({ text, field }) => (text ? [{ text, field }] : [])),
+  );
+}
+
 /** Reads a constraint that a client has sent, and checks what can be checked without the database. */
 export function readConstraint(given: DatabaseConstraint, { schema }: TableName, field: string): Constraint {
   const refuse = (name: string, message: string) => invalidField(`${field}.${name}`, message);
@@ -38,7 +51,7 @@ export function readConstraint(given: DatabaseConstraint, { schema }: TableName,
   const constraint = { ...plain, name: given.constraintName, type };
   if (type === 'CHECK') {
     if (!given.check) throw refuse('check', 'is required');
-    return { ...constraint, columns, check: requireExpression(given.check, `${field}.check`) };
+    return { ...constraint, columns, check: given.check.trim() };
   }
   if (columns.length === 0) throw refuse('databaseTableColumns', 'is required');
   if (type !== 'FOREIGN KEY') return { ...constraint, columns };
@@ -79,8 +92,8 @@ export function constraintsOfFlags(columns: readonly DatabaseColumn[]): Constrai
   const nameOf = ({ databaseTableColumnName }: DatabaseColumn) => databaseTableColumnName;
   const key = columns.filter(({ primaryKey }) => primaryKey).map(nameOf);
   const unique = columns.filter((column) => column.unique && !(column.primaryKey && key.length === 1));
-  const checks = columns.flatMap((column, at) =>
-    column.check ? [{ columns: [nameOf(column)], check: requireExpression(column.check, `columns.${at}.check`) }] : [],
+  const checks = columns.flatMap((column) =>
+    column.check ? [{ columns: [nameOf(column)], check: column.check.trim() }] : [],
   );
   return [
     ...(key.length > 0 ? [{ ...plain, type: 'PRIMARY KEY' as const, columns: key }] : []),
@@ -109,7 +122,7 @@ function listOf(names: readonly string[]): string {
 export function isSameConstraint(wanted: Constraint, current: Constraint): boolean {
   if (wanted.type !== current.type) return false;
   if (wanted.name !== undefined && wanted.name !== current.name) return false;
-  if (wanted.type === 'CHECK') return bare(wanted.check) === bare(current.check);
+  if (wanted.type === 'CHECK') return bare(wanted) === bare(current);
   const fields = ['columns', 'referencedSchema', 'referencedTable', 'onUpdate', 'onDelete'] as const;
   if (!fields.every((field) => String(wanted[field]) === String(current[field]))) return false;
   return (
@@ -117,15 +130,13 @@ export function isSameConstraint(wanted: Constraint, current: Constraint): boole
   );
 }
 
-/** Removes outer parentheses: the catalogue puts them around every expression. */
-function bare(expression: string | null): string {
-  const text = (expression ?? '').trim();
-  if (!text.startsWith('(') || !text.endsWith(')')) return text;
-  const inner = text.slice(1, -1);
-  try {
-    return bare(requireExpression(inner, 'check'));
-  } catch {
-    // The first and the last parenthesis are not a pair.
-    return text;
-  }
+/** Without outer parentheses: the catalogue puts them around every expression. Remembered, because each is compared with all others. */
+function bare(constraint: Constraint): string {
+  const known = bareChecks.get(constraint);
+  if (known !== undefined) return known;
+  const text = withoutParentheses(constraint.check ?? '');
+  bareChecks.set(constraint, text);
+  return text;
 }
+
+const bareChecks = new WeakMap<Constraint, string>();

@@ -6,7 +6,7 @@ import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { quoteTable, requireSchema } from './catalog.ts';
 import { findColumnType } from './column-type.ts';
-import { constraintSQL, constraintsOfFlags, readConstraint, requireReferenced } from './constraints.ts';
+import { constraintSQL, constraintsOfFlags, readConstraint, requireChecks, requireReferenced } from './constraints.ts';
 import { defaultOf } from './default-value.ts';
 import { quoteName } from './quote.ts';
 
@@ -17,6 +17,7 @@ export async function createTable(
   const { schema, columns, ifNotExists, preview } = operation;
   await requireSchema(connection, schema);
   requireDistinct(columns);
+  await requireChecks(operation.constraints, columns);
   const listed = operation.constraints.map((given, at) => readConstraint(given, operation, `constraints.${at}`));
   await requireReferenced(connection, operation, listed);
   const flags = constraintsOfFlags(columns);

@@ -17,7 +17,7 @@ const MAX_STATEMENTS = 200;
  * Runs SQL of a client as it is. Several statements are one transaction, unless they begin or end transactions themselves.
  */
 export async function executeSQL(connection: PostgresConnection, operation: ExecuteSQL): Promise<JsonObject> {
-  const statements = splitStatements(operation.sql);
+  const statements = await splitStatements(operation.sql, MAX_STATEMENTS);
   if (statements.length === 0) throw invalidField('sql', 'must contain a statement');
   if (statements.length > MAX_STATEMENTS)
     throw invalidField('sql', `must contain at most ${MAX_STATEMENTS} statements`);

@@ -1,39 +1,69 @@
+import { createPauses, type Pauses } from '#shared/pauses.ts';
 import { type SqlToken, tokenize } from '#shared/queries/sql-tokens.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 
-interface Statement {
+interface SqlStatement {
   text: string;
   /** Its first words, in capitals. */
   words: string[];
 }
 
-/** Splits SQL into its statements; empty ones are left out. */
-export function splitStatements(sql: string): Statement[] {
-  const statements: Statement[] = [];
-  let text = '';
-  let words: string[] = [];
-  const depth = createDepth();
-  const end = () => {
-    if (text.trim() !== '' && hasMore) statements.push({ text: text.trim(), words });
-    text = '';
-    words = [];
-    hasMore = false;
-    depth.reset();
-  };
-  let hasMore = false;
+/** Tokens between two looks at the clock. */
+const STRIDE = 256;
+
+/** Shows the tokens of a text to `see`, until it says that it needs no more. Gives way to other work. */
+async function readTokens(sql: string, pauses: Pauses, see: (token: SqlToken) => boolean): Promise<void> {
+  let count = 0;
   for (const token of tokenize(sql, 'postgresql')) {
-    if (token.text === ';' && token.kind === 'mark' && depth.isOutermost()) {
-      end();
-      continue;
-    }
-    text += token.text;
-    if (token.kind === 'space' || token.kind === 'comment') continue;
-    hasMore = true;
-    if (token.kind === 'word' && words.length < 4) words.push(token.text.toUpperCase());
-    depth.see(token, words);
+    count += 1;
+    if (count % STRIDE === 0 && pauses.isDue) await pauses.take();
+    if (!see(token)) return;
   }
-  end();
-  return statements;
+}
+
+/** Splits SQL into its statements; empty ones are left out. Stops after `max + 1`. Gives way to other work. */
+export async function splitStatements(sql: string, max: number): Promise<SqlStatement[]> {
+  const splitting = new Splitting(sql);
+  await readTokens(sql, createPauses(), (token) => {
+    splitting.see(token);
+    return splitting.statements.length <= max;
+  });
+  splitting.end();
+  return splitting.statements;
+}
+
+class Splitting {
+  readonly statements: SqlStatement[] = [];
+  readonly #sql: string;
+  readonly #depth = createDepth();
+  #words: string[] = [];
+  #isEmpty = true;
+  #start = 0;
+  #at = 0;
+
+  constructor(sql: string) {
+    this.#sql = sql;
+  }
+
+  see(token: SqlToken): void {
+    const { kind, text } = token;
+    if (text === ';' && kind === 'mark' && this.#depth.isOutermost()) this.end();
+    else if (kind !== 'space' && kind !== 'comment') {
+      this.#isEmpty = false;
+      if (kind === 'word' && this.#words.length < 4) this.#words.push(text.toUpperCase());
+      this.#depth.see(token, this.#words);
+    }
+    this.#at += text.length;
+  }
+
+  end(): void {
+    const text = this.#sql.slice(this.#start, this.#at).trim();
+    if (!this.#isEmpty) this.statements.push({ text, words: this.#words });
+    this.#words = [];
+    this.#isEmpty = true;
+    this.#start = this.#at + 1;
+    this.#depth.reset();
+  }
 }
 
 const nesting: Record<string, number> = { '(': 1, ')': -1 };
@@ -53,7 +83,8 @@ function createDepth() {
     },
     see(token: SqlToken, words: readonly string[]) {
       if (token.kind === 'mark') parentheses = Math.max(parentheses + (nesting[token.text] ?? 0), 0);
-      const word = token.kind === 'word' ? token.text.toUpperCase() : '';
+      // `begin`, `atomic`, `case` and `end`; a word may have megabytes.
+      const word = token.kind === 'word' && token.text.length <= 6 ? token.text.toUpperCase() : '';
       if (words[0] === 'CREATE' && earlier === 'BEGIN' && word === 'ATOMIC') blocks += 1;
       else if (blocks > 0) blocks += blockWords[word] ?? 0;
       earlier = word;
@@ -61,19 +92,31 @@ function createDepth() {
   };
 }
 
+/** A text of a client that becomes part of our statement, and the field it came in. */
+interface Expression {
+  text: string;
+  field: string;
+}
+
+/** Deeper ones exceed the stack of Postgres sooner or later. */
+const MAX_PARENTHESES = 200;
+
 /**
- * Requires that a text, which is put between parentheses in our statement, is exactly one expression: it must not end the
- * parentheses, begin a second statement, or hide what follows in a comment.
+ * Requires that each text, which is put between parentheses in our statement, is exactly one expression: it must not end the
+ * parentheses, begin a second statement, or hide what follows in a comment. Gives way to other work.
  */
-export function requireExpression(text: string, field: string): string {
-  const open: string[] = [];
-  for (const token of tokenize(text, 'postgresql')) {
-    const fault = faultOf(token, open);
-    if (fault) throw invalidField(field, fault);
+export async function requireExpressions(expressions: readonly Expression[]): Promise<void> {
+  const pauses = createPauses();
+  for (const { text, field } of expressions) {
+    const open: string[] = [];
+    await readTokens(text, pauses, (token) => {
+      const fault = faultOf(token, open);
+      if (fault) throw invalidField(field, fault);
+      return true;
+    });
+    if (text.trim() === '') throw invalidField(field, 'must not be empty');
+    if (open.length > 0) throw invalidField(field, 'has a parenthesis that is not closed');
   }
-  if (text.trim() === '') throw invalidField(field, 'must not be empty');
-  if (open.length > 0) throw invalidField(field, 'has a parenthesis that is not closed');
-  return text.trim();
 }
 
 const closing: Record<string, string> = { '(': ')', '[': ']' };
@@ -85,7 +128,36 @@ function faultOf({ kind, text, isClosed }: SqlToken, open: string[]): string | u
   if (kind !== 'mark') return undefined;
   if (text === ';') return 'must be one expression';
   const closes = closing[text];
-  if (closes) open.push(closes);
+  if (closes && open.push(closes) > MAX_PARENTHESES) return `has more than ${MAX_PARENTHESES} nested parentheses`;
   if ((text === ')' || text === ']') && open.pop() !== text) return 'has a parenthesis that was not opened';
   return undefined;
+}
+
+/** The expression without parentheses around all of it. */
+export function withoutParentheses(expression: string): string {
+  const text = expression.trim();
+  if (!text.startsWith('(') || !text.endsWith(')')) return text;
+  const pairs = pairsIn(text);
+  let [from, to] = [0, text.length];
+  for (;;) {
+    while (/\s/.test(text[from] ?? '')) from += 1;
+    while (/\s/.test(text[to - 1] ?? '')) to -= 1;
+    if (from >= to || pairs.get(from) !== to - 1) return text.slice(from, to);
+    from += 1;
+    to -= 1;
+  }
+}
+
+/** Positions of the opening parentheses, each with that of its closing one. */
+function pairsIn(text: string): Map<number, number> {
+  const pairs = new Map<number, number>();
+  const open: number[] = [];
+  let at = 0;
+  for (const { kind, text: own } of tokenize(text, 'postgresql')) {
+    if (kind === 'mark' && own === '(') open.push(at);
+    const opened = kind === 'mark' && own === ')' ? open.pop() : undefined;
+    if (opened !== undefined) pairs.set(opened, at);
+    at += own.length;
+  }
+  return pairs;
 }

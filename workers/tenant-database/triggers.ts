@@ -6,7 +6,7 @@ import type { PostgresConnection } from '../postgresql/connection.ts';
 import { applyDDL } from './apply-ddl.ts';
 import { findTable, isOwnSchema, quoteTable, requireSchema, type Table } from './catalog.ts';
 import { quoteName } from './quote.ts';
-import { requireExpression } from './sql-text.ts';
+import { requireExpressions } from './sql-text.ts';
 
 export async function listTriggers(
   connection: PostgresConnection,
@@ -65,7 +65,8 @@ export async function createTrigger(connection: PostgresConnection, operation: C
   if (fault) throw fault;
   const routine = await findRoutine(connection, operation);
   const { trigger, timing, events, forEach, condition, preview } = operation;
-  const when = condition === null ? '' : ` when (${requireExpression(condition, 'triggerCondition')})`;
+  if (condition !== null) await requireExpressions([{ text: condition, field: 'triggerCondition' }]);
+  const when = condition === null ? '' : ` when (${condition.trim()})`;
   const sql = [
     `create trigger ${quoteName(trigger)} ${timing.toLowerCase()} ${events.join(' or ').toLowerCase()} on ${quoteTable(table)} for each ${forEach.toLowerCase()}${when} execute function ${routine}()`,
   ];

@@ -12,6 +12,7 @@ import {
   constraintsOfFlags,
   isSameConstraint,
   readConstraint,
+  requireChecks,
   requireReferenced,
 } from './constraints.ts';
 import { definitionOf, requireDistinct } from './create-table.ts';
@@ -31,6 +32,7 @@ export async function updateTable(connection: PostgresConnection, operation: Upd
     throw invalidField('databaseTableName', 'must be a table; a view or a foreign table cannot be changed here');
   const { columns } = operation;
   if (columns) requireDistinct(columns);
+  await requireChecks(operation.constraints ?? [], columns ?? []);
   const listed = listedConstraints(operation);
   if (listed) await requireReferenced(connection, operation, listed);
   const wanted = wantedConstraints(current, operation, listed);
@@ -142,7 +144,7 @@ function isRevoked(constraint: Constraint, columns: readonly DatabaseColumn[]): 
 function covers(constraint: Constraint, flag: Constraint): boolean {
   if (flag.type === 'PRIMARY KEY') return constraint.type === 'PRIMARY KEY';
   const isUnique = flag.type === 'UNIQUE' && isKey(constraint) && String(constraint.columns) === String(flag.columns);
-  return isUnique || isSameConstraint({ ...flag, name: undefined }, constraint);
+  return isUnique || isSameConstraint(flag, constraint);
 }
 
 /** Returns the constraints to drop and the constraints to add. */
