@@ -45,9 +45,11 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     leaseSlots: advancesRuns ? config.worker.slots : 0,
     onFinished: () => sweep.refillSoon(),
   });
-  const { pool, backplane, producer, runs, engine, lease, reach, servers, secrets, datasources, queries } = opened;
+  const { pool, leasePool, backplane, producer, runs, engine, lease, reach, servers, secrets, datasources, queries } =
+    opened;
   const sweep = createSweep({
     pool,
+    leasePool,
     runs,
     producer,
     backplane,

@@ -1,7 +1,7 @@
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
-import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
+import { createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createPolicy } from '#shared/policy/enforcer.ts';
@@ -25,6 +25,7 @@ import { createTenantServers, type TenantServers } from './tenant-database/serve
 /** The engine with everything that nodes use: what a worker and its process for suspects have in common. */
 export interface OpenEngine {
   readonly pool: Pool;
+  readonly leasePool: Pool;
   readonly backplane: Backplane;
   readonly producer: Producer;
   readonly runs: Runs;
@@ -58,6 +59,8 @@ export async function openEngine(
   resources.defer(() => pool.end());
   const dispatchPool = createDispatchPool(config.db, logger, name);
   resources.defer(() => dispatchPool.end());
+  const leasePool = createLeasePool(config.db, logger, name, config.worker.leaseMs);
+  resources.defer(() => leasePool.end());
   await requireSchema(pool);
   const backplane = resources.use(await createBackplane(config.backplane, logger));
   const { messages } = backplane;
@@ -75,8 +78,8 @@ export async function openEngine(
   const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
 
-  const lease = createLease({
-    pool,
+  const lease: Lease = createLease({
+    pool: leasePool,
     slots: leaseSlots,
     leaseMs: config.worker.leaseMs,
     logger,
@@ -92,7 +95,7 @@ export async function openEngine(
     tellEnd: createRunEnds(messages, logger),
     nodes: { ...reach, sandbox, queries },
     config: config.worker,
-    leaseID: () => lease.id,
+    lease,
     logger,
     onFinished: () => onFinished({ runs }),
   });
@@ -101,5 +104,5 @@ export async function openEngine(
       for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
     }),
   );
-  return { pool, backplane, producer, runs, servers, secrets, reach, datasources, queries, engine, lease };
+  return { pool, leasePool, backplane, producer, runs, servers, secrets, reach, datasources, queries, engine, lease };
 }

@@ -64,6 +64,7 @@ async function measure({ env, pool }: BenchEnvironment): Promise<{ name: string;
   const producer = createProducer(backplane);
   await using sweep = createSweep({
     pool: measured,
+    leasePool: measured,
     runs: createRuns({ pool: measured, dispatchPool: measured, producer, messages: backplane.messages, logger }),
     producer,
     backplane,

@@ -23,7 +23,7 @@ export interface DatabaseConfig {
 export function createPool(
   config: DatabaseConfig,
   logger: Logger,
-  options: { max?: number; name?: string; settings?: string } = {},
+  options: { max?: number; name?: string; settings?: string; answerMs?: number } = {},
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionString: config.url,
@@ -31,6 +31,8 @@ export function createPool(
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    // The pool closes a connection whose query had no answer in time.
+    ...(options.answerMs && { query_timeout: options.answerMs }),
     application_name: options.name ?? 'gantry',
     options: `${PLANNER} ${options.settings ?? ''}`,
   });
@@ -58,6 +60,18 @@ export function createDispatchPool(config: DatabaseConfig, logger: Logger, name:
     max: 3,
     name: `${name}.dispatch`,
     settings: '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan',
+  });
+}
+
+/**
+ * A pool for the lease of a worker and for the lead of the sweep, with connections of its own: a renewal must not wait for the reads
+ * of a hundred runs. In a network that swallows packets a query without a limit would wait for minutes after the network is back.
+ */
+export function createLeasePool(config: DatabaseConfig, logger: Logger, name: string, leaseMs: number): pg.Pool {
+  return createPool(config, logger, {
+    max: 2,
+    name: `${name}.lease`,
+    answerMs: Math.round(Math.max(500, leaseMs / 6)),
   });
 }
 

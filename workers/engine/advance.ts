@@ -12,6 +12,7 @@ import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
 import type { WaitRow } from './facts.ts';
+import type { Lease } from './lease.ts';
 import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
 import { outputText } from './outputs.ts';
 import { parkNode } from './park.ts';
@@ -35,6 +36,8 @@ export interface Advance {
   config: WorkerConfig;
   logger: Logger;
   submit(run: Run): void;
+  /** While it is not valid by the clocks of this process, no node starts. */
+  lease: Pick<Lease, 'isValid' | 'untilValid'>;
   shouldYield(): boolean;
   /** Reads the run's waits and passes them to `applyWaits`. */
   reread(run: Run): void;
@@ -67,16 +70,26 @@ export function applyWaits(advance: Advance, run: Run, waits: readonly WaitRow[]
 }
 
 function execute(advance: Advance, run: Run, node: GraphNode, fact?: Fact): void {
-  const { slots } = advance;
+  const { lease, slots } = advance;
   if (run.isOver) return;
   run.start(node, { isContinued: fact !== undefined });
   if (node.isDisabled) return skip(advance, run, node);
-  if (slots.take(run.turn)) void attempt(advance, run, node, fact);
+  if (lease.isValid && slots.take(run.turn)) void attempt(advance, run, node, fact);
   else
-    void slots.wait(run.turn).then(() => {
+    void untilMayStart(advance, run).then(() => {
       if (!run.isOver) return attempt(advance, run, node, fact);
       slots.leave(run.turn);
     });
+}
+
+/** Waits for a slot under a valid lease; the wait for the one may outlast the other. */
+async function untilMayStart({ lease, slots }: Advance, { turn }: Run): Promise<void> {
+  for (;;) {
+    await lease.untilValid();
+    if (!slots.take(turn)) await slots.wait(turn);
+    if (lease.isValid) return;
+    slots.leave(turn);
+  }
 }
 
 async function attempt(advance: Advance, run: Run, node: GraphNode, fact: Fact | undefined): Promise<void> {

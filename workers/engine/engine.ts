@@ -13,7 +13,7 @@ import { type ClaimedRow, claimSuspect, createClaim } from './claim.ts';
 import { type Committed, createCommitter } from './commit.ts';
 import { readWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
-import type { HeldRow } from './lease.ts';
+import type { HeldRow, Lease } from './lease.ts';
 import { restore } from './restore.ts';
 import type { Rights } from './rights.ts';
 import { type Leaving, Run } from './run.ts';
@@ -48,7 +48,7 @@ export interface EngineDependencies {
   tellEnd: TellEnd;
   nodes: NodeContext;
   config: WorkerConfig;
-  leaseID: () => string;
+  lease: Pick<Lease, 'id' | 'isValid' | 'untilValid'>;
   logger: Logger;
   /** A slot has become free. */
   onFinished(): void;
@@ -56,13 +56,15 @@ export interface EngineDependencies {
 
 /** Holds claimed runs: executes nodes, commits, and takes the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
-  const { pool, runs, publisher, config, leaseID, logger } = dependencies;
+  const { pool, runs, publisher, config, lease, logger } = dependencies;
+  const leaseID = () => lease.id;
   const held = new Map<string, Run>();
   const unknownBefore = new Map<string, number>();
   const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createLane({ places: config.slots });
+  const drained = Promise.withResolvers<void>();
   let draining = false;
   let pressure = false;
 
@@ -96,6 +98,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     config,
     logger,
     submit: (run) => committer.submit(run),
+    lease,
     shouldYield: () => pressure,
     reread,
   };
@@ -199,6 +202,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     async advance(job) {
       if (draining) return;
+      if (!lease.isValid) await Promise.race([lease.untilValid(), drained.promise]);
+      if (draining) return;
       const row = await claim(job);
       if (row) await take(row);
     },
@@ -229,6 +234,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     async drain() {
       draining = true;
+      drained.resolve();
       for (const run of held.values()) run.abort(new AppError('UNAVAILABLE', 'The worker is stopping'));
       await committer.idle();
       const mine = [...held.values()].filter((run) => run.left === null);

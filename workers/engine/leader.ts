@@ -2,7 +2,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 
-const TICK_MS = 1000;
+const TICK_MS = 500;
 
 export interface Leadership {
   /** Whether this process is the one that sweeps. */
@@ -15,22 +15,47 @@ export interface Leadership {
 }
 
 export interface Leader extends AsyncDisposable {
-  /** Ticks, and takes the lead if no process has ticked for three seconds. */
+  /** Ticks, and takes the lead if its holder has not ticked for two seconds. */
   tick(): Promise<Leadership>;
 }
 
+interface LeaderOptions {
+  /** With connections that no other work can occupy: a late tick looks like an outage. */
+  pool: Pool;
+  leaseMs: number;
+  logger: Logger;
+  /** Called when this process has taken the lead by its own timer. */
+  onLead?: () => void;
+}
+
 /**
- * Elects the process that sweeps, by a row in Postgres. While it leads it ticks once a second by a timer of its own, so that a long
- * step of the sweep does not look like an outage. Disposing gives up the lead.
+ * Elects the process that sweeps, by a row in Postgres. Every process ticks twice a second by a timer of its own: the leader so that
+ * a long step of the sweep does not look like an outage, the others so that one of them leads within three seconds of its death.
+ * Disposing gives up the lead.
  */
-export function createLeader({ pool, leaseMs, logger }: { pool: Pool; leaseMs: number; logger: Logger }): Leader {
+export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }: LeaderOptions): Leader {
   const id = newID();
   let leads = false;
+  let isClosed = false;
+  let looking: Promise<void> | undefined;
   const timer = setInterval(() => {
-    if (leads) tick().catch((error) => logger.debug({ err: error }, 'tick of the sweep failed'));
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
   }, TICK_MS).unref();
 
+  async function look(): Promise<void> {
+    const led = leads;
+    try {
+      await tick();
+      if (leads && !led) onLead();
+    } catch (error) {
+      logger.debug({ err: error }, 'tick of the sweep failed');
+    }
+  }
+
   async function tick(): Promise<Leadership> {
+    if (isClosed) return { leads: false, mayExpire: false };
     const { rows } = await pool.query<{ may_expire: boolean }>({
       name: 'sweep_tick',
       text: TICK,
@@ -45,7 +70,9 @@ export function createLeader({ pool, leaseMs, logger }: { pool: Pool; leaseMs: n
   return {
     tick,
     async [Symbol.asyncDispose]() {
+      isClosed = true;
       clearInterval(timer);
+      await looking;
       if (!leads) return;
       leads = false;
       await pool
@@ -61,6 +88,6 @@ update sweep
 set leader = $1::uuid, last_tick = now(),
     streak_started_at = case when last_tick between now() - interval '5 seconds' and now() + interval '1 second' then streak_started_at else now() end
 where leader is not distinct from $1::uuid or leader is null
-   or last_tick not between now() - interval '3 seconds' and now() + interval '3 seconds'
+   or last_tick not between now() - interval '2 seconds' and now() + interval '3 seconds'
 returning streak_started_at < now() - make_interval(secs => $2)
   and pg_postmaster_start_time() < now() - make_interval(secs => $2) as may_expire`;

@@ -13,6 +13,13 @@ export interface HeldRow {
 
 export interface Lease extends AsyncDisposable {
   readonly id: string;
+  /**
+   * Whether the lease is valid by this process's own clocks. If not, other workers may have the runs, and no node starts. The
+   * monotonic clock stands still while a machine is suspended, and the clock of the day may be moved: both have to agree.
+   */
+  readonly isValid: boolean;
+  /** Resolves when the lease is valid. */
+  untilValid(): Promise<void>;
   /** Creates the lease and keeps renewing it until disposed. */
   open(): Promise<void>;
   /** Stops renewing and ends the lease. */
@@ -20,6 +27,7 @@ export interface Lease extends AsyncDisposable {
 }
 
 export interface LeaseOptions {
+  /** With connections that no other work can occupy, and a limit for each answer: see `createLeasePool`. */
   pool: Pool;
   slots: number;
   /** How long the lease outlives the last renewal. */
@@ -31,40 +39,67 @@ export interface LeaseOptions {
   onRenewed(held: HeldRow[], asOf: number): Promise<void>;
 }
 
-/** A row per worker process: the lease under which it holds runs. Only the database's clock counts. */
+/** A row per worker process: the lease under which it holds runs. Whether it has ended is decided by the database alone. */
 export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }: LeaseOptions): Lease {
   let id = newID();
   let timer: NodeJS.Timeout | undefined;
   let ended = false;
-  let lastGood = 0;
+  let renewedAt: Instant | undefined;
+  let isReconciling = false;
+  let renewal = Promise.withResolvers<void>();
 
   async function begin(): Promise<void> {
+    const asOf = now();
     id = newID();
     await pool.query(
       `insert into worker_session (id, expires_at, slots, version, kinds) values ($1, now() + make_interval(secs => $2), $3, $4, $5)`,
       [id, leaseMs / 1000, slots, VERSION, nodes.map(({ kind }) => kind)],
     );
-    lastGood = performance.now();
+    renewed(asOf);
   }
 
   async function renew(): Promise<void> {
-    const asOf = Date.now();
-    const started = performance.now();
+    const asOf = now();
     const { rowCount } = await pool.query(
       `update worker_session set expires_at = now() + make_interval(secs => $2) where id = $1 and ended_at is null`,
       [id, leaseMs / 1000],
     );
     if (rowCount === 0) {
       logger.warn({ leaseID: id }, 'the lease was ended by another worker; a new one begins');
+      renewedAt = undefined;
       onLost();
       await begin();
       return;
     }
-    lastGood = started;
+    renewed(asOf);
     const { rows } = await pool.query<HeldRow>('select id, epoch, wake_seq from workflow_instance where held_by = $1', [
       id,
     ]);
-    await onRenewed(rows, asOf);
+    void reconcile(rows, asOf.ofDay);
+  }
+
+  /** Whatever it takes does not delay the next renewal. */
+  async function reconcile(rows: HeldRow[], asOf: number): Promise<void> {
+    if (isReconciling) return;
+    isReconciling = true;
+    try {
+      await onRenewed(rows, asOf);
+    } catch (error) {
+      logger.warn({ err: error }, 'runs not compared with the database; the next renewal tries again');
+    }
+    isReconciling = false;
+  }
+
+  function renewed(asOf: Instant): void {
+    renewedAt = asOf;
+    renewal.resolve();
+    renewal = Promise.withResolvers();
+  }
+
+  function isValid(): boolean {
+    if (!renewedAt) return false;
+    const { monotonic, ofDay } = now();
+    return monotonic - renewedAt.monotonic < leaseMs && ofDay - renewedAt.ofDay < leaseMs;
   }
 
   function schedule(): void {
@@ -72,9 +107,8 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
       try {
         await renew();
       } catch (error) {
-        logger.warn({ err: error }, 'the lease was not renewed');
         // Runs stay held: without the database nothing can be written, and afterwards the fence decides.
-        if (performance.now() - lastGood > leaseMs * 2) logger.error('no database for two lease lengths');
+        logger.warn({ err: error, isValid: isValid() }, 'the lease was not renewed');
       }
       if (!ended) schedule();
     }, leaseMs / 6);
@@ -93,6 +127,12 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
     get id() {
       return id;
     },
+    get isValid() {
+      return isValid();
+    },
+    async untilValid() {
+      while (!isValid()) await renewal.promise;
+    },
     async open() {
       await begin();
       schedule();
@@ -100,4 +140,14 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
     end,
     [Symbol.asyncDispose]: end,
   };
+}
+
+/** In ms, by both clocks of the process. */
+interface Instant {
+  monotonic: number;
+  ofDay: number;
+}
+
+function now(): Instant {
+  return { monotonic: performance.now(), ofDay: Date.now() };
 }

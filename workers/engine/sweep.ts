@@ -16,6 +16,8 @@ const REFILL_MS = 4;
 
 export interface SweepOptions {
   pool: Pool;
+  /** See `createLeader`. */
+  leasePool: Pool;
   runs: Runs;
   producer: Producer;
   backplane: Backplane;
@@ -47,9 +49,11 @@ interface Step {
  */
 export function createSweep(options: SweepOptions): Sweep {
   const { pool, runs, producer, backplane, logger } = options;
-  const leader = createLeader(options);
+  const { leasePool, leaseMs } = options;
+  const leader = createLeader({ pool: leasePool, leaseMs, logger, onLead: sweepNow });
   const alarms = createAlarms(options);
   let timer: NodeJS.Timeout | undefined;
+  let started = false;
   let stopped = false;
   let round = 0;
   let running: Promise<void> = Promise.resolve();
@@ -57,7 +61,18 @@ export function createSweep(options: SweepOptions): Sweep {
   let again = false;
 
   function start(): void {
+    started = true;
     running = tick();
+  }
+
+  /** For a process that has just taken the lead: a round that is under way began without it. */
+  function sweepNow(): void {
+    if (!started || stopped) return;
+    clearTimeout(timer);
+    running = running.then(() => {
+      clearTimeout(timer);
+      if (!stopped) running = tick();
+    });
   }
 
   async function tick(): Promise<void> {

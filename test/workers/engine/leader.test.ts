@@ -44,9 +44,9 @@ test('one of several processes leads, and the next one when it stops', async () 
 });
 
 test.each([
-  { what: 'ticked two seconds ago', lastTick: 2, streak: 60, expected: { leads: false, mayExpire: false } },
-  { what: 'ticked four seconds ago', lastTick: 4, streak: 60, expected: { leads: true, mayExpire: true } },
-  { what: 'has led for less than a lease', lastTick: 4, streak: 1, expected: { leads: true, mayExpire: false } },
+  { what: 'ticked a second ago', lastTick: 1, streak: 60, expected: { leads: false, mayExpire: false } },
+  { what: 'ticked three seconds ago', lastTick: 3, streak: 60, expected: { leads: true, mayExpire: true } },
+  { what: 'has led for less than a lease', lastTick: 3, streak: 1, expected: { leads: true, mayExpire: false } },
   { what: 'ticked six seconds ago', lastTick: 6, streak: 60, expected: { leads: true, mayExpire: false } },
   { what: 'ticked an hour from now', lastTick: -3_600, streak: 60, expected: { leads: true, mayExpire: false } },
 ])('after a leader that $what: $expected', async ({ lastTick, streak, expected }) => {

@@ -40,7 +40,7 @@ test('no statement of a round reads the runs that only wait', async () => {
   });
   const { retention, leaseMs } = config.worker;
   const options = { runs, producer, backplane, logger: testLogger, retention, leaseMs };
-  await using sweep = createSweep({ ...options, pool: explained, onPressure: () => undefined });
+  await using sweep = createSweep({ ...options, pool: explained, leasePool: explained, onPressure: () => undefined });
 
   // The first round has every step of the sweep, and the second finds the window full.
   for (let round = 0; round < 2; round += 1) await sweep.once();

@@ -57,7 +57,16 @@ test('the parents of runs that are overdue, or that lost their workers, are woke
   const overdue = await insert(`status = 'WAITING', deadline_at = now()`, parents[0]);
   const lost = await insert(`status = 'RUNNING', losses = 3, ready_at = now()`, parents[1]);
   const { retention, leaseMs } = config.worker;
-  const options = { pool, runs, producer, backplane, logger: testLogger, retention, onPressure: () => undefined };
+  const options = {
+    pool,
+    leasePool: pool,
+    runs,
+    producer,
+    backplane,
+    logger: testLogger,
+    retention,
+    onPressure: () => undefined,
+  };
   await using sweep = createSweep({ ...options, leaseMs });
 
   await sweep.once();
@@ -82,7 +91,16 @@ test('no lease expires before Postgres has been up for the length of a lease', a
   const upMs = rows[0]?.ms ?? 0;
   const { retention } = config.worker;
   const lease = async (leaseMs: number) => {
-    const options = { pool, runs, producer, backplane, logger: testLogger, retention, onPressure: () => undefined };
+    const options = {
+      pool,
+      leasePool: pool,
+      runs,
+      producer,
+      backplane,
+      logger: testLogger,
+      retention,
+      onPressure: () => undefined,
+    };
     await using sweep = createSweep({ ...options, leaseMs });
     // The leaders have ticked for long enough.
     await pool.query(`update sweep set last_tick = now(), streak_started_at = now() - interval '1 day'`);

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface TCPProxy extends AsyncDisposable {
+  readonly port: number;
+  /** A partition that swallows packets: open connections stay and carry nothing, new ones are accepted and carry nothing. */
+  silence(): void;
+  /** Breaks all connections and refuses new ones. */
+  cut(): void;
+  /** Ends either; what was sent meanwhile arrives. */
+  heal(): void;
+}
+
+/** The network between two processes, which can be broken. */
+export async function startTCPProxy(target: { host?: string; port: number }): Promise<TCPProxy> {
+  const sockets = new Set<Socket>();
+  let state: 'open' | 'silent' | 'cut' = 'open';
+
+  const server = createServer((client) => {
+    if (state === 'cut') return void client.destroy();
+    const upstream = connect(target.port, target.host ?? '127.0.0.1');
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => undefined);
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+      if (state === 'silent') from.pause();
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    silence() {
+      state = 'silent';
+      for (const socket of sockets) socket.pause();
+    },
+    cut() {
+      state = 'cut';
+      for (const socket of sockets) socket.destroy();
+    },
+    heal() {
+      state = 'open';
+      for (const socket of sockets) socket.resume();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
