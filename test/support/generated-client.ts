@@ -40,7 +40,7 @@ export async function compile(dir: string): Promise<string> {
     types: [],
   };
   await writeFile(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['.'] }));
-  return exec(root('node_modules/.bin/tsc'), ['-p', dir]).then(
+  return exec(process.execPath, [root('node_modules/typescript/bin/tsc'), '-p', dir]).then(
     ({ stdout }) => stdout,
     (error: { stdout: string }) => error.stdout,
   );
