@@ -264,12 +264,12 @@ order by id for no key update`;
 // A node in flight gets a CANCELLED event (its side effect may have happened), then the run gets its own.
 const END = `
 with open_node as (
-  select e.instance_id, e.node_id, e.iteration, e.attempt,
-         row_number() over (partition by e.instance_id order by e.node_id, e.iteration) as n
+  select e.instance_id, e.node_id, e.iteration, e.frame, e.attempt,
+         row_number() over (partition by e.instance_id order by e.node_id, e.frame) as n
   from (
-    select distinct on (instance_id, node_id, iteration) instance_id, node_id, iteration, attempt, status from run_event
+    select distinct on (instance_id, node_id, frame) instance_id, node_id, iteration, frame, attempt, status from run_event
     where instance_id = any($1::uuid[]) and node_id is not null
-    order by instance_id, node_id, iteration, seq desc
+    order by instance_id, node_id, frame, seq desc
   ) e
   where e.status in ('RUNNING', 'SUSPENDED')
 ),
@@ -282,8 +282,8 @@ ended as (
   returning id, seq, (select count(*) from open_node o where o.instance_id = i.id) as nodes
 ),
 node_events as (
-  insert into run_event (instance_id, seq, node_id, iteration, attempt, status)
-  select e.id, e.seq - 1 - e.nodes + o.n, o.node_id, o.iteration, o.attempt, 'CANCELLED'
+  insert into run_event (instance_id, seq, node_id, iteration, frame, attempt, status)
+  select e.id, e.seq - 1 - e.nodes + o.n, o.node_id, o.iteration, o.frame, o.attempt, 'CANCELLED'
   from ended e join open_node o on o.instance_id = e.id
 ),
 run_events as (

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../json.ts';
+import { IterationPath } from '../workflow/frame.ts';
 import { NodeStatus, RunStatus } from '../workflow/status.ts';
 
 const RunErrorShape = z.object({ code: z.string(), message: z.string() });
@@ -15,6 +16,7 @@ export const serverEvents = {
     seq: z.int(),
     nodeID: z.string(),
     iteration: z.int(),
+    frame: IterationPath,
     attempt: z.int(),
     status: NodeStatus,
     output: Json,
@@ -33,6 +35,8 @@ export const serverEvents = {
     instanceID: z.uuid(),
     seq: z.int(),
     nodeID: z.string(),
+    iteration: z.int(),
+    frame: IterationPath,
     collectionRequestID: z.uuid(),
     collectionType: z.string(),
     collectionConfig: JsonObject,
@@ -49,6 +53,7 @@ export interface RunEventRow {
   seq: number;
   nodeID: string | null;
   iteration: number;
+  frame: IterationPath | null;
   attempt: number;
   status: string;
   payload: RunEventPayload | null;
@@ -69,6 +74,7 @@ const MAX_INLINE_LENGTH = 16 * 1024;
 /** The messages a client gets for one row, in order. */
 export function presentRunEvent(row: RunEventRow): ServerMessage[] {
   const { instanceID, seq, nodeID, iteration, attempt, payload } = row;
+  const frame = row.frame ?? [];
   const result = inlineOutput(payload?.output ?? null);
   if (nodeID === null) {
     const error = payload?.error;
@@ -91,13 +97,23 @@ export function presentRunEvent(row: RunEventRow): ServerMessage[] {
   const messages: ServerMessage[] = [
     {
       event: 'workflow_node_update',
-      payload: { instanceID, seq, nodeID, iteration, attempt, status: row.status as NodeStatus, ...result, error },
+      payload: {
+        instanceID,
+        seq,
+        nodeID,
+        iteration,
+        frame,
+        attempt,
+        status: row.status as NodeStatus,
+        ...result,
+        error,
+      },
     },
   ];
   if (payload?.request)
     messages.push({
       event: 'workflow_data_collection_request',
-      payload: { instanceID, seq, nodeID, ...payload.request },
+      payload: { instanceID, seq, nodeID, iteration, frame, ...payload.request },
     });
   return messages;
 }

@@ -3,16 +3,18 @@
  * A *node* is a step of some kind with its config; an *edge* leads from an exit of one node to another node.
  * An *exit* is a way out of a node. A node leaves by one exit: edges of that exit are *taken*, its other edges are *dead*, and so is
  * every node whose edges are all dead. Hence a join of branches of which only one can happen never waits for the other.
+ * A node may repeat a *body*, the nodes behind one of its exits. Each time through is an *iteration*; a *frame* is a node together with
+ * the iterations around it. What happens in a run happens in a frame: see `progress.ts`.
  */
 import { z } from 'zod';
 import { isJsonObject, JsonObject } from '../json.ts';
 import { type AnyNode, nodes } from '../nodes/index.ts';
-import { elseExitOf } from '../nodes/properties.ts';
 import { readBy } from '../schema-walk.ts';
 import { checkEdge } from './check-edge.ts';
 import { type CheckedNode, checkNode } from './check-node.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import { type Issue, invalid, within } from './issues.ts';
+import { divide, type Region, type Regions } from './regions.ts';
 
 const GraphID = z.string().min(1).max(255);
 
@@ -50,6 +52,9 @@ export interface GraphNode {
   readonly hasTemplates: boolean;
   readonly joinMode: 'all' | 'any';
   readonly isDisabled: boolean;
+  /** Index of the region that the node lies in, and its place there. */
+  readonly region: number;
+  readonly place: number;
   /** Indices of edges. */
   readonly incoming: readonly number[];
   /** Connected exits only, with the indices of their edges. */
@@ -68,6 +73,7 @@ export interface Graph {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
   readonly startIndex: number;
+  readonly regions: readonly Region[];
   readonly indexOf: ReadonlyMap<string, number>;
 }
 
@@ -88,6 +94,7 @@ export function checkGraph(
   const checkedNodes = nodes.map((node) => checkNode(node));
   const checkedEdges = edges.map((edge) => checkEdge(edge, { nodes: checkedNodes, indexOf }));
   const links = checkedEdges.flatMap(({ link }, index) => (link ? [{ index, ...link }] : []));
+  const division = divide(nodes.length, links, (index) => checkedNodes[index]?.definition?.body);
   const starts = [...checkedNodes.keys()].filter((index) => checkedNodes[index]?.definition?.begins);
 
   const issues = [
@@ -97,11 +104,18 @@ export function checkGraph(
     ...repeated(edges).map((index) => ({ path: ['workflowEdges', index, 'id'], message: 'another edge has this id' })),
     ...checkedEdges.flatMap((edge, index) => within(['workflowEdges', index], edge.issues)),
     ...checkShape(shapeOf(nodes, links, starts)),
+    ...division.strays.map((index) => ({ path: ['workflowEdges', index], message: strayHint })),
   ];
   const [startIndex] = starts;
   if (issues.length > 0 || startIndex === undefined) return { graph: null, issues };
-  return { graph: { nodes: assemble(checkedNodes, links), edges: links, startIndex, indexOf }, issues: [] };
+  const { regions } = division;
+  return {
+    graph: { nodes: assemble(checkedNodes, links, division), edges: links, startIndex, regions, indexOf },
+    issues: [],
+  };
 }
+
+const strayHint = 'the edge leads into the body of a node from outside of it';
 
 function startIssues([first, ...others]: readonly number[]): GraphIssue[] {
   if (first === undefined) return [{ path: ['workflowNodes'], message: 'there is no start node' }];
@@ -125,7 +139,7 @@ function shapeOf(nodes: readonly WorkflowNode[], links: readonly GraphEdge[], st
   };
 }
 
-function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[]): GraphNode[] {
+function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], division: Regions): GraphNode[] {
   const arriving = Map.groupBy(edges, (edge) => edge.target);
   const leaving = Map.groupBy(edges, (edge) => edge.source);
   return checked.flatMap(({ id, data, definition, config, hasTemplates }, index) => {
@@ -141,6 +155,8 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[]):
       hasTemplates,
       joinMode: joinMode === 'any' ? 'any' : 'all',
       isDisabled: isDisabled === true,
+      region: division.regionOf[index] ?? 0,
+      place: division.placeOf[index] ?? 0,
       incoming: indices(arriving.get(index)),
       exits: new Map([...exits].map(([exit, list]) => [exit, indices(list)])),
     };
@@ -150,96 +166,4 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[]):
 
 function indices(edges: readonly GraphEdge[] = []): number[] {
   return edges.map((edge) => edge.index);
-}
-
-/** Progress of one run in the graph. Opaque: only the functions below read or write it. */
-export interface Progress {
-  /** Per node, the edges that are neither taken nor dead yet. */
-  readonly pending: Uint32Array;
-  readonly state: Uint8Array;
-  /** Nodes that became ready and have not been settled. */
-  unsettled: number;
-}
-
-/** `called`: at least one edge was taken, others are pending. */
-const state = { waiting: 0, called: 1, ready: 2, settled: 3, dead: 4 } as const;
-
-export function createProgress(graph: Graph): Progress {
-  const pending = new Uint32Array(graph.nodes.length);
-  for (const node of graph.nodes) pending[node.index] = node.incoming.length;
-  return { pending, state: new Uint8Array(graph.nodes.length), unsettled: 0 };
-}
-
-/** Makes the start node ready. Returns the nodes that became ready. */
-export function begin(graph: Graph, progress: Progress): number[] {
-  if (progress.state[graph.startIndex] !== state.waiting) return [];
-  progress.state[graph.startIndex] = state.ready;
-  progress.unsettled += 1;
-  return [graph.startIndex];
-}
-
-/** Whether all nodes that became ready are settled. */
-export function isFinished(_graph: Graph, progress: Progress): boolean {
-  return progress.unsettled === 0;
-}
-
-/**
- * Settles a node that left by an exit, or by none: an end node, a failed node. Returns the nodes that become ready, in the order
- * of their edges. Settling a node again changes nothing.
- */
-export function settle(graph: Graph, progress: Progress, nodeIndex: number, exit: string | null): number[] {
-  const node = graph.nodes[nodeIndex];
-  if (progress.state[nodeIndex] === state.settled) return [];
-  if (!node || progress.state[nodeIndex] !== state.ready)
-    throw new Error(`Node ${node?.id ?? nodeIndex} is settled before it is ready`);
-
-  progress.state[nodeIndex] = state.settled;
-  const wave: Wave = { graph, progress, ready: [], dead: [] };
-  leave(wave, node, exit === null ? undefined : takenEdges(node, exit));
-  // The list grows in the loop: a dead node may make the nodes after it dead.
-  for (const dead of wave.dead) leave(wave, dead, undefined);
-  progress.unsettled += wave.ready.length - 1;
-  return wave.ready;
-}
-
-function takenEdges(node: GraphNode, exit: string): readonly number[] | undefined {
-  const edges = node.exits.get(exit);
-  if (edges || exit === 'error') return edges;
-  return node.exits.get(elseExitOf(node.definition, node.config) ?? exit);
-}
-
-/** The effects of settling one node. */
-interface Wave {
-  readonly graph: Graph;
-  readonly progress: Progress;
-  readonly ready: number[];
-  readonly dead: GraphNode[];
-}
-
-function leave(wave: Wave, node: GraphNode, taken: readonly number[] | undefined): void {
-  const { nodes, edges } = wave.graph;
-  for (const exit of node.exits.values()) {
-    for (const index of exit) {
-      const target = nodes[edges[index]?.target ?? -1];
-      if (target) arrive(wave, target, exit === taken ? 'taken' : 'dead');
-    }
-  }
-}
-
-function arrive({ progress, ready, dead }: Wave, target: GraphNode, edge: 'taken' | 'dead'): void {
-  const { index, joinMode } = target;
-  const pending = (progress.pending[index] ?? 0) - 1;
-  progress.pending[index] = pending;
-  const before = progress.state[index];
-  if (before === state.ready || before === state.settled) return; // joinMode any: an earlier edge was enough
-
-  const isCalled = edge === 'taken' || before === state.called;
-  if (isCalled && (pending === 0 || joinMode === 'any')) {
-    progress.state[index] = state.ready;
-    ready.push(index);
-  } else if (isCalled) progress.state[index] = state.called;
-  else if (pending === 0) {
-    progress.state[index] = state.dead;
-    dead.push(target);
-  }
 }

@@ -9,6 +9,7 @@ export function aNodeRun(given: Partial<NodeRun> = {}): NodeRun {
     workflowID: null,
     nodeID: 'node',
     iteration: 0,
+    frame: [],
     attempt: 1,
     caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
     scope: {},

@@ -7,7 +7,7 @@ import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
@@ -45,15 +45,18 @@ export interface Advance {
 
 /** Begins a run without history. */
 export function startRun(advance: Advance, run: Run): void {
-  for (const node of run.state.begin()) execute(advance, run, node);
+  for (const frame of run.state.begin()) {
+    run.state.countAttempt(frame);
+    execute(advance, run, frame);
+  }
 }
 
 /** Continues a run that was held before. */
 export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored): void {
-  for (const { node, wait, purpose } of waits)
-    run.resume(node, { kind: wait.kind, purpose, ms: wait.dueInMs }, () => onDue(advance, run, node));
+  for (const { frame, wait, purpose } of waits)
+    run.resume(frame, { kind: wait.kind, purpose, ms: wait.dueInMs }, () => onDue(advance, run, frame));
   launch(advance, run, ready);
-  for (const { node, wait } of waits) if (wait.fact) endWait(advance, run, node, wait.fact);
+  for (const { frame, wait } of waits) if (wait.fact) endWait(advance, run, frame, wait.fact);
   run.rest();
   advance.submit(run);
 }
@@ -61,23 +64,23 @@ export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored
 /** Continues the nodes of a held run whose waits are over, after its waits were read again. */
 export function applyWaits(advance: Advance, run: Run, waits: readonly WaitRow[]): void {
   if (run.isOver) return;
-  for (const { nodeID, fact } of waits) {
-    const node = run.nodeOf(nodeID);
-    if (fact && node) endWait(advance, run, node, fact);
+  for (const { nodeID, path, fact } of waits) {
+    const frame = run.state.find(nodeID, path);
+    if (fact && frame) endWait(advance, run, frame, fact);
   }
   run.rest();
   advance.submit(run);
 }
 
-function execute(advance: Advance, run: Run, node: GraphNode, fact?: Fact): void {
+function execute(advance: Advance, run: Run, frame: Frame, fact?: Fact): void {
   const { lease, slots } = advance;
   if (run.isOver) return;
-  run.start(node, { isContinued: fact !== undefined });
-  if (node.isDisabled) return skip(advance, run, node);
-  if (lease.isValid && slots.take(run.turn)) void attempt(advance, run, node, fact);
+  run.start(frame);
+  if (frame.node.isDisabled) return skip(advance, run, frame);
+  if (lease.isValid && slots.take(run.turn)) void attempt(advance, run, frame, fact);
   else
     void untilMayStart(advance, run).then(() => {
-      if (!run.isOver) return attempt(advance, run, node, fact);
+      if (!run.isOver) return attempt(advance, run, frame, fact);
       slots.leave(run.turn);
     });
 }
@@ -92,21 +95,22 @@ async function untilMayStart({ lease, slots }: Advance, { turn }: Run): Promise<
   }
 }
 
-async function attempt(advance: Advance, run: Run, node: GraphNode, fact: Fact | undefined): Promise<void> {
-  const task = createTask(run, node, fact, advance.logger);
+async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | undefined): Promise<void> {
+  const { node } = frame;
+  const task = createTask(run, frame, fact, advance.logger);
   let resolved: unknown;
   try {
-    resolved = resolveConfig(node, run.state.scope);
+    resolved = resolveConfig(node, run.state.scopeOf(frame));
     if (node.definition.clocked) task.startClock();
     // A node that continues after its wait was checked before it parked.
     const assets = fact ? [] : namedAssets(node.definition, resolved);
     if (assets.length > 0) await checkAssets(advance.rights, run, { node, assets });
     const result = await executorOf(node.definition)(task.with(resolved), advance.nodes);
     if (run.isOver) return;
-    if ('park' in result) await park(advance, run, node, result);
-    else succeed(advance, run, node, { resolved, ...result });
+    if ('park' in result) await park(advance, run, frame, result);
+    else succeed(advance, run, frame, { resolved, ...result });
   } catch (error) {
-    if (!run.isOver) failNode(advance, run, node, { resolved, error: task.explain(error) });
+    if (!run.isOver) failNode(advance, run, frame, { resolved, error: task.explain(error) });
   } finally {
     task.stopClock();
     advance.slots.leave(run.turn);
@@ -119,8 +123,9 @@ interface Success {
   exit: string | null;
 }
 
-function succeed(advance: Advance, run: Run, node: GraphNode, { resolved, output, exit }: Success): void {
+function succeed(advance: Advance, run: Run, frame: Frame, { resolved, output, exit }: Success): void {
   const { config } = advance;
+  const { node } = frame;
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
     throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
   const text = outputText(output, config.nodeOutputMaxBytes);
@@ -129,16 +134,17 @@ function succeed(advance: Advance, run: Run, node: GraphNode, { resolved, output
       'OUTPUT_TOO_LARGE',
       `The outputs of this run are larger than the limit of ${config.runOutputMaxBytes} bytes together`,
     );
-  run.state.keep(node, resolved, output);
-  run.record(node, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
-  proceed(advance, run, run.state.settle(node, exit));
+  run.state.keep(frame, resolved, output);
+  run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
+  proceed(advance, run, run.state.settle(frame, exit));
 }
 
 /** Passes through a disabled node: no output, and the usual exit of its kind. */
-function skip(advance: Advance, run: Run, node: GraphNode): void {
+function skip(advance: Advance, run: Run, frame: Frame): void {
+  const { node } = frame;
   const exit = usualExitOf(node.definition, node.config);
-  run.record(node, { status: 'SKIPPED', exit, payload: null });
-  proceed(advance, run, run.state.settle(node, exit));
+  run.record(frame, { status: 'SKIPPED', exit, payload: null });
+  proceed(advance, run, run.state.settle(frame, exit));
 }
 
 interface Failure {
@@ -146,71 +152,72 @@ interface Failure {
   error: AppError;
 }
 
-function failNode(advance: Advance, run: Run, node: GraphNode, { resolved, error }: Failure): void {
+function failNode(advance: Advance, run: Run, frame: Frame, { resolved, error }: Failure): void {
+  const { node } = frame;
   const policy = run.version.policies[node.index];
-  const failures = run.state.countFailure(node);
+  const failures = run.state.countFailure(frame);
   if (error.retry && failures <= retriesOf(policy)) {
     const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
-    return retryLater(advance, run, node, { error, ms });
+    return retryLater(advance, run, frame, { error, ms });
   }
   const connected = node.exits.has('error');
   if (endsTheRun(policy?.errorHandling, connected)) {
-    run.record(node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
-    run.fail(error, { nodeID: node.id, attempt: run.attemptOf(node) });
+    run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
+    run.fail(error, { frame, attempt: run.attemptOf(frame) });
     return advance.submit(run);
   }
   // The run continues without the node's value.
   const exit = connected ? 'error' : usualExitOf(node.definition, node.config);
   const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
-  run.state.keep(node, resolved, output);
-  run.record(node, { status: 'FAILED', exit, payload: JSON.stringify({ output, error: shownError(error) }) });
-  proceed(advance, run, run.state.settle(node, exit));
+  run.state.keep(frame, resolved, output);
+  run.record(frame, { status: 'FAILED', exit, payload: JSON.stringify({ output, error: shownError(error) }) });
+  proceed(advance, run, run.state.settle(frame, exit));
 }
 
-function retryLater(advance: Advance, run: Run, node: GraphNode, { error, ms }: { error: AppError; ms: number }): void {
+function retryLater(advance: Advance, run: Run, frame: Frame, { error, ms }: { error: AppError; ms: number }): void {
   const dueAt = new Date(Date.now() + ms).toISOString();
-  run.record(node, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
-  wait(advance, run, node, { kind: 'time', purpose: 'retry', ms });
+  run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
+  wait(advance, run, frame, { kind: 'time', purpose: 'retry', ms });
 }
 
-async function park(advance: Advance, run: Run, node: GraphNode, request: Park): Promise<void> {
-  const parked = await parkNode(advance.pool, run, node, request);
+async function park(advance: Advance, run: Run, frame: Frame, request: Park): Promise<void> {
+  const parked = await parkNode(advance.pool, run, frame, request);
   if (run.isOver) return;
-  run.record(node, parked.event);
-  wait(advance, run, node, parked.wait);
+  run.record(frame, parked.event);
+  wait(advance, run, frame, parked.wait);
 }
 
-function wait(advance: Advance, run: Run, node: GraphNode, spec: Wait): void {
-  run.wait(node, spec, () => onDue(advance, run, node));
+function wait(advance: Advance, run: Run, frame: Frame, spec: Wait): void {
+  run.wait(frame, spec, () => onDue(advance, run, frame));
   proceed(advance, run, []);
 }
 
 /** The time of a wait has come while the run is held. */
-function onDue(advance: Advance, run: Run, node: GraphNode): void {
-  const waiting = run.waitOf(node);
+function onDue(advance: Advance, run: Run, frame: Frame): void {
+  const waiting = run.waitOf(frame);
   if (!waiting || run.isOver) return;
-  if (waiting.kind === 'time') return endWait(advance, run, node, { kind: 'time' });
+  if (waiting.kind === 'time') return endWait(advance, run, frame, { kind: 'time' });
   // The time to answer is up. The database decides whether the answer came first, and its clock began with the commit.
-  run.askAgain(node, LATER_MS, () => onDue(advance, run, node));
+  run.askAgain(frame, LATER_MS, () => onDue(advance, run, frame));
   advance.reread(run);
 }
 
 /** Ends the wait of a node: a retry runs the node again, any other wait continues it with the fact. */
-function endWait(advance: Advance, run: Run, node: GraphNode, fact: Fact): void {
-  const purpose = run.resolve(node);
-  if (purpose === 'park') execute(advance, run, node, fact);
+function endWait(advance: Advance, run: Run, frame: Frame, fact: Fact): void {
+  const purpose = run.resolve(frame);
+  if (purpose === 'park') execute(advance, run, frame, fact);
   if (purpose !== 'retry') return;
-  launch(advance, run, [node]);
+  launch(advance, run, [frame]);
   advance.submit(run);
 }
 
 /** Adds the start of nodes to the commit that makes them ready; they start when it is durable. */
-function launch(advance: Advance, run: Run, nodes: readonly GraphNode[]): void {
-  for (const node of nodes) run.launch(node, () => execute(advance, run, node));
+function launch(advance: Advance, run: Run, frames: readonly Frame[]): void {
+  for (const frame of frames) run.launch(frame, () => execute(advance, run, frame));
 }
 
 /** Goes on after a node: starts what it made ready, or leaves that to the next holder. */
-function proceed(advance: Advance, run: Run, next: readonly GraphNode[]): void {
+function proceed(advance: Advance, run: Run, next: readonly Frame[]): void {
   if (next.length > 0 && mustYield(advance, run)) run.postpone(next);
   else launch(advance, run, next);
   run.rest();

@@ -1,8 +1,10 @@
 import { plainArray, textArray } from '#shared/db/array.ts';
 import { storable, storableJSON } from '#shared/db/storable.ts';
 import type { RunEventPayload, RunEventRow } from '#shared/realtime/events.ts';
+import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
 import type { Run } from './run.ts';
-import type { Step } from './step.ts';
+import type { PendingEvent, Step } from './step.ts';
 
 /** The step of a run on its way into the database. */
 export interface Entry {
@@ -54,7 +56,7 @@ function releaseOf(step: Step): number {
   return step.events.every(({ status }) => status === 'RUNNING') ? 3 : 0;
 }
 
-/** $1 to $18 of both statements. */
+/** $1 to $19 of both statements. */
 export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
   const ids: string[] = [];
   const epochs: number[] = [];
@@ -73,6 +75,7 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
   const eventStatus: string[] = [];
   const eventExit: (string | null)[] = [];
   const eventPayload: (string | null)[] = [];
+  const eventFrame: (string | null)[] = [];
   for (const { run, step, fromSeq, toSeq, output } of batch) {
     ids.push(run.id);
     epochs.push(run.epoch);
@@ -88,8 +91,9 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
       seq += 1;
       eventRun.push(run.id);
       eventSeq.push(seq);
-      eventNode.push(event.nodeID);
-      eventIteration.push(event.iteration);
+      eventNode.push(event.frame?.node.id ?? null);
+      eventIteration.push(innermost(pathOf(event)));
+      eventFrame.push(frameText(pathOf(event)));
       eventAttempt.push(event.attempt);
       eventStatus.push(event.status);
       eventExit.push(event.exit && storable(event.exit));
@@ -115,23 +119,23 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
     plainArray(eventStatus),
     textArray(eventExit),
     textArray(eventPayload),
+    textArray(eventFrame),
   ];
 }
 
-/** $19 to $22: waits, ended waits, children and requests, as JSON because they are few and have many shapes. */
+/** $20 to $23: waits, ended waits, children and requests, as JSON because they are few and have many shapes. */
 export function waitValues(batch: readonly Entry[]): string[] {
   const waits = batch.flatMap(({ run, step }) =>
     step.waits.map((wait) => ({
       instance_id: run.id,
-      node_id: wait.nodeID,
-      iteration: wait.iteration,
+      ...placeOf(wait.frame),
       kind: wait.kind,
       ref: wait.ref,
       due_ms: wait.dueInMs,
     })),
   );
   const resolved = batch.flatMap(({ run, step }) =>
-    step.resolved.map((nodeID) => ({ instance_id: run.id, node_id: nodeID })),
+    step.resolved.map((frame) => ({ instance_id: run.id, ...placeOf(frame) })),
   );
   const children = batch.flatMap(({ run, step }) =>
     step.children.map((child) => ({
@@ -149,8 +153,9 @@ export function waitValues(batch: readonly Entry[]): string[] {
       instance_id: run.id,
       id: request.id,
       tenant_id: run.tenantID,
-      node_id: request.nodeID,
-      iteration: request.iteration,
+      node_id: request.frame.node.id,
+      iteration: innermost(request.frame.path),
+      frame: request.frame.path.length > 0 ? request.frame.path : null,
       config: request.config,
       expires_ms: request.expiresInMs,
     })),
@@ -163,10 +168,24 @@ export function toRows({ run, step, fromSeq }: Entry): RunEventRow[] {
   return step.events.map((event, index) => ({
     instanceID: run.id,
     seq: fromSeq + index + 1,
-    nodeID: event.nodeID,
-    iteration: event.iteration,
+    nodeID: event.frame?.node.id ?? null,
+    iteration: innermost(pathOf(event)),
+    frame: pathOf(event),
     attempt: event.attempt,
     status: event.status,
     payload: event.payload === null ? null : (JSON.parse(event.payload) as RunEventPayload),
   }));
+}
+
+function pathOf({ frame }: PendingEvent): IterationPath {
+  return frame?.path ?? [];
+}
+
+function placeOf({ node, path }: Frame) {
+  return { node_id: node.id, iteration: innermost(path), path: pathKey(path) };
+}
+
+/** Null outside of loops, where nearly all events are. */
+function frameText(path: IterationPath): string | null {
+  return path.length > 0 ? JSON.stringify(path) : null;
 }

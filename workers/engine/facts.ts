@@ -4,7 +4,8 @@ import type { ChildError, Fact } from '../nodes/executor.ts';
 
 export interface WaitRow {
   nodeID: string;
-  iteration: number;
+  /** The key of its path: see `pathKey`. */
+  path: string;
   kind: 'time' | 'child' | 'input';
   dueInMs: number | null;
   /** Null: the wait is not over. */
@@ -13,7 +14,7 @@ export interface WaitRow {
 
 interface Row {
   node_id: string;
-  iteration: number;
+  path: string;
   kind: 'time' | 'child' | 'input';
   ref: string | null;
   due_in_ms: number | null;
@@ -30,7 +31,7 @@ export async function readWaits(pool: Pool, instanceID: string): Promise<WaitRow
   const { rows } = await pool.query<Row>({ name: 'read_waits', text: WAITS, values: [instanceID] });
   return rows.map((row) => ({
     nodeID: row.node_id,
-    iteration: row.iteration,
+    path: row.path,
     kind: row.kind,
     dueInMs: row.due_in_ms,
     fact: factOf(row),
@@ -59,7 +60,7 @@ update collection_request set status = 'EXPIRED', updated_at = now()
 where instance_id = $1::uuid and status = 'PENDING' and expires_at <= now()`;
 
 const WAITS = `
-select w.node_id, w.iteration, w.kind, w.ref, extract(epoch from w.due_at - clock_timestamp())::float8 * 1000 as due_in_ms,
+select w.node_id, w.path, w.kind, w.ref, extract(epoch from w.due_at - clock_timestamp())::float8 * 1000 as due_in_ms,
        case when child.completed_at is not null then child.status end as child_status,
        child.output as child_output, child.error as child_error,
        request.status as request_status, request.submitted_data

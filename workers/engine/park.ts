@@ -1,9 +1,9 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
 import type { Park } from '../nodes/executor.ts';
 import { noSuchAsset } from './asset-rights.ts';
 import type { Outcome, Run, Wait } from './run.ts';
@@ -15,7 +15,7 @@ interface Parked {
   wait: Wait;
 }
 
-export async function parkNode(pool: Pool, run: Run, node: GraphNode, park: Park): Promise<Parked> {
+export async function parkNode(pool: Pool, run: Run, frame: Frame, park: Park): Promise<Parked> {
   if (park.park === 'time') {
     const dueAt = new Date(Date.now() + park.ms).toISOString();
     return { event: suspended({ wait: 'time', dueAt }), wait: { kind: 'time', purpose: 'park', ms: park.ms } };
@@ -24,13 +24,13 @@ export async function parkNode(pool: Pool, run: Run, node: GraphNode, park: Park
   if (park.park === 'input') {
     const { request: config, expiresInMs } = park;
     const question = { collectionRequestID: ref, collectionType: 'form', collectionConfig: config };
-    const request = { id: ref, nodeID: node.id, iteration: 0, config, expiresInMs };
+    const request = { id: ref, frame, config, expiresInMs };
     return {
       event: suspended({ wait: 'input', request: question }),
       wait: { kind: 'input', purpose: 'park', ms: expiresInMs, ref, request },
     };
   }
-  const child = await prepareChild(pool, run, node, { ...park, id: ref });
+  const child = await prepareChild(pool, run, frame, { ...park, id: ref });
   return {
     event: suspended({ wait: 'child', childInstanceID: ref }),
     wait: { kind: 'child', purpose: 'park', ms: null, ref, child },
@@ -44,7 +44,7 @@ function suspended(payload: object): Outcome {
 async function prepareChild(
   pool: Pool,
   run: Run,
-  node: GraphNode,
+  frame: Frame,
   { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
 ): Promise<PendingChild> {
   if (workflowID === run.workflowID) throw subWorkflowError('A workflow cannot call itself');
@@ -60,7 +60,7 @@ async function prepareChild(
     id,
     workflowID,
     versionID: child.version_id,
-    nodeID: node.id,
+    nodeID: frame.node.id,
     input: resolveInputs(options.inputDefinitions, input, { field: 'inputMapping' }),
     timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),
   };

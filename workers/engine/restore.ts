@@ -1,17 +1,19 @@
 import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
 import { readWaits, type WaitRow } from './facts.ts';
 import type { Run } from './run.ts';
 
 export interface Restored {
-  /** Nodes to start, as a first or a further attempt: ready, and neither settled nor waiting. */
-  ready: GraphNode[];
-  waits: { node: GraphNode; wait: WaitRow; purpose: 'park' | 'retry' }[];
+  /** Frames to start, as a first or a further attempt: ready, and neither settled nor waiting. */
+  ready: Frame[];
+  waits: { frame: Frame; wait: WaitRow; purpose: 'park' | 'retry' }[];
 }
 
 interface EventRow {
   node_id: string;
+  frame: IterationPath | null;
   attempt: number;
   status: string;
   exit: string | null;
@@ -25,24 +27,24 @@ export async function restore(pool: Pool, run: Run): Promise<Restored> {
     readWaits(pool, run.id),
   ]);
   const open = new Set(run.state.begin());
-  const last = new Map<GraphNode, string>();
-  for (const { node_id, attempt, status, exit, payload } of rows) {
-    const node = run.nodeOf(node_id);
-    if (!node) continue;
-    last.set(node, status);
-    const next = run.state.replay(node, { attempt, status, exit, output: payload?.output });
+  const last = new Map<Frame, string>();
+  for (const { node_id, frame: path, attempt, status, exit, payload } of rows) {
+    const frame = run.state.find(node_id, pathKey(path ?? []));
+    if (!frame) continue;
+    last.set(frame, status);
+    const next = run.state.replay(frame, { attempt, status, exit, output: payload?.output });
     if (!next) continue;
-    open.delete(node);
+    open.delete(frame);
     for (const ready of next) open.add(ready);
   }
   const waiting = waits.flatMap((wait): Restored['waits'] => {
-    const node = run.nodeOf(wait.nodeID);
-    if (!node || !open.delete(node)) return [];
-    return [{ node, wait, purpose: last.get(node) === 'FAILED' ? 'retry' : 'park' }];
+    const frame = run.state.find(wait.nodeID, wait.path);
+    if (!frame || !open.delete(frame)) return [];
+    return [{ frame, wait, purpose: last.get(frame) === 'FAILED' ? 'retry' : 'park' }];
   });
   return { ready: [...open], waits: waiting };
 }
 
 const EVENTS = `
-select node_id, attempt, status, exit, payload from run_event
+select node_id, frame, attempt, status, exit, payload from run_event
 where instance_id = $1::uuid and node_id is not null order by seq`;

@@ -1,6 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
-import { begin, createProgress, type Graph, type GraphNode, isFinished, settle } from '#shared/workflow/graph.ts';
+import type { IterationPath } from '#shared/workflow/frame.ts';
+import type { Graph } from '#shared/workflow/graph.ts';
+import { type Frame, Progress } from '#shared/workflow/progress.ts';
 import { addEnd, emptyResult, endOf } from './result.ts';
 import type { Step } from './step.ts';
 
@@ -14,28 +16,28 @@ export interface PastEvent {
 
 /** What a run has done so far: its place in the graph, `ctx`, attempts, and the result of its ends. Follows from its events. */
 export class RunState {
-  readonly #graph: Graph;
-  readonly #progress;
+  readonly #progress: Progress;
+  /** By the path that the frames of an iteration share. */
+  readonly #scopes = new Map<IterationPath, JsonObject>();
   readonly #scope: JsonObject;
-  readonly #attempts = new Map<GraphNode, number>();
-  readonly #failures = new Map<GraphNode, number>();
+  readonly #attempts = new Map<Frame, number>();
+  readonly #failures = new Map<Frame, number>();
   readonly #result = emptyResult();
   #outputLength = 0;
 
   constructor(graph: Graph, input: JsonObject) {
-    this.#graph = graph;
-    this.#progress = createProgress(graph);
+    this.#progress = new Progress(graph);
     this.#scope = { input };
   }
 
-  /** What templates and code call `ctx`. */
-  get scope(): JsonObject {
-    return this.#scope;
+  /** What templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
+  scopeOf({ path }: Frame): JsonObject {
+    return this.#scopes.get(path) ?? this.#scope;
   }
 
   /** Whether every branch has ended. */
   get isFinished(): boolean {
-    return isFinished(this.#graph, this.#progress);
+    return this.#progress.isFinished;
   }
 
   get end(): NonNullable<Step['end']> {
@@ -43,18 +45,18 @@ export class RunState {
   }
 
   /** The number of the node's latest attempt, 0 before the first. */
-  attemptsOf(node: GraphNode): number {
-    return this.#attempts.get(node) ?? 0;
+  attemptsOf(frame: Frame): number {
+    return this.#attempts.get(frame) ?? 0;
   }
 
-  countAttempt(node: GraphNode): void {
-    this.#attempts.set(node, this.attemptsOf(node) + 1);
+  countAttempt(frame: Frame): void {
+    this.#attempts.set(frame, this.attemptsOf(frame) + 1);
   }
 
   /** Counts a failed attempt. Returns how many there were. */
-  countFailure(node: GraphNode): number {
-    const failures = (this.#failures.get(node) ?? 0) + 1;
-    this.#failures.set(node, failures);
+  countFailure(frame: Frame): number {
+    const failures = (this.#failures.get(frame) ?? 0) + 1;
+    this.#failures.set(frame, failures);
     return failures;
   }
 
@@ -64,38 +66,42 @@ export class RunState {
     return this.#outputLength;
   }
 
-  /** Makes the first node ready. */
-  begin(): readonly GraphNode[] {
-    return this.#nodes(begin(this.#graph, this.#progress));
+  /** The frame of a node by the key of its path. */
+  find(nodeID: string, key: string): Frame | undefined {
+    return this.#progress.find(nodeID, key);
   }
 
-  /** Takes a node's output into `ctx`, and into the result if the node is an end. */
-  keep(node: GraphNode, config: unknown, output: JsonObject): void {
+  /** Makes the first node ready. */
+  begin(): readonly Frame[] {
+    return this.#progress.begin();
+  }
+
+  /** Takes the output of a frame into its `ctx`, and into the result if the node is an end. */
+  keep(frame: Frame, config: unknown, output: JsonObject): void {
+    const { node } = frame;
     const patch = contextPatch(node, config, output);
-    if (patch) Object.assign(this.#scope, patch);
+    if (patch) Object.assign(this.scopeOf(frame), patch);
     if (node.definition.ends) addEnd(this.#result, node.id, output);
   }
 
-  /** Leaves a node by an exit. Returns the nodes that become ready. */
-  settle(node: GraphNode, exit: string | null): readonly GraphNode[] {
-    return this.#nodes(settle(this.#graph, this.#progress, node.index, exit));
+  /** Leaves a frame by an exit. Returns the frames that become ready. */
+  settle(frame: Frame, exit: string | null): readonly Frame[] {
+    this.#attempts.delete(frame);
+    this.#failures.delete(frame);
+    return this.#progress.settle(frame, exit);
   }
 
-  /** Takes an event of an earlier holder. Returns the nodes that it made ready; undefined if it does not settle its node. */
-  replay(node: GraphNode, { attempt, status, exit, output }: PastEvent): readonly GraphNode[] | undefined {
-    this.#attempts.set(node, Math.max(this.attemptsOf(node), attempt));
-    if (status === 'FAILED') this.countFailure(node);
+  /** Takes an event of an earlier holder. Returns the frames that it made ready; undefined if it does not settle its frame. */
+  replay(frame: Frame, { attempt, status, exit, output }: PastEvent): readonly Frame[] | undefined {
+    this.#attempts.set(frame, Math.max(this.attemptsOf(frame), attempt));
+    if (status === 'FAILED') this.countFailure(frame);
     // A handled failure left by an exit; a failure that is retried, or that ended the run, did not.
     const isSettled = status === 'SUCCESS' || status === 'SKIPPED' || (status === 'FAILED' && exit !== null);
     if (!isSettled) return undefined;
     if (isJsonObject(output)) {
       this.countOutput(JSON.stringify(output).length);
-      this.keep(node, node.config, output);
+      this.keep(frame, frame.node.config, output);
     }
-    return this.settle(node, exit);
-  }
-
-  #nodes(indices: readonly number[]): GraphNode[] {
-    return indices.flatMap((index) => this.#graph.nodes[index] ?? []);
+    return this.settle(frame, exit);
   }
 }

@@ -1,12 +1,13 @@
 import type { Caller } from '#shared/caller.ts';
 import type { AppError } from '#shared/errors.ts';
 import type { Turn } from '#shared/turns.ts';
-import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
+import type { Graph } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
 import type { ClaimedRow } from './claim.ts';
 import { endPayload } from './result.ts';
 import { RunState } from './run-state.ts';
-import { emptyStep, hasWork, type PendingChild, type PendingEvent, type PendingRequest, type Step } from './step.ts';
+import { emptyStep, hasWork, type PendingChild, type PendingRequest, type Step } from './step.ts';
 
 /** A version of a workflow as the engine uses it; all its runs share the object. */
 export interface LoadedVersion {
@@ -41,9 +42,9 @@ interface Waiting extends Pick<Wait, 'kind' | 'purpose'> {
   timer: NodeJS.Timeout | null;
 }
 
-export interface Where {
-  nodeID: string | null;
-  attempt: number | null;
+export interface Attempt {
+  frame: Frame;
+  attempt: number;
 }
 
 /** Why a run has left the process: it ended, waits, went to the end of the line, was taken away, or was handed back. */
@@ -73,12 +74,12 @@ export class Run {
   readonly claimedAt = Date.now();
   readonly #abort = new AbortController();
   readonly #released = Promise.withResolvers<void>();
-  readonly #running = new Set<GraphNode>();
-  readonly #waiting = new Map<GraphNode, Waiting>();
+  readonly #running = new Set<Frame>();
+  readonly #waiting = new Map<Frame, Waiting>();
   /** Nodes whose wait is over. The commit that records their outcome deletes it: until then a crash must find it again. */
-  readonly #ended = new Set<GraphNode>();
+  readonly #ended = new Set<Frame>();
   /** Nodes that are ready but not started, because the run yields. */
-  readonly #backlog: GraphNode[] = [];
+  readonly #backlog: Frame[] = [];
   #step = emptyStep();
   #seq: number;
   #seen: number;
@@ -155,76 +156,71 @@ export class Run {
     return [...this.#waiting.values()].some(({ kind }) => kind === 'child');
   }
 
-  nodeOf(nodeID: string): GraphNode | undefined {
-    const { indexOf, nodes } = this.version.graph;
-    return nodes[indexOf.get(nodeID) ?? -1];
+  attemptOf(frame: Frame): number {
+    return this.state.attemptsOf(frame) || 1;
   }
 
-  attemptOf(node: GraphNode): number {
-    return this.state.attemptsOf(node) || 1;
+  waitOf(frame: Frame): Pick<Wait, 'kind' | 'purpose'> | undefined {
+    return this.#waiting.get(frame);
   }
 
-  waitOf(node: GraphNode): Pick<Wait, 'kind' | 'purpose'> | undefined {
-    return this.#waiting.get(node);
-  }
-
-  /** Announces a node whose start is part of the next step; `start` is called when that is durable. */
-  launch(node: GraphNode, start: () => void): void {
-    this.#running.add(node);
-    // Counted when it starts; a disabled node takes no time.
-    if (!node.isDisabled) this.#announce(node, { status: 'RUNNING', attempt: this.state.attemptsOf(node) + 1 });
+  /** Announces an attempt of a frame with the next step; `start` is called when that is durable. */
+  launch(frame: Frame, start: () => void): void {
+    this.#running.add(frame);
+    this.state.countAttempt(frame);
+    // A disabled node takes no time.
+    if (!frame.node.isDisabled) this.#announce(frame, 'RUNNING');
     this.#step.next.push(start);
   }
 
-  /** Begins an attempt of a node, or continues the one that has waited. */
-  start(node: GraphNode, { isContinued }: { isContinued: boolean }): void {
-    this.#running.add(node);
+  /** Takes note that a frame is executed, or continued after its wait. */
+  start(frame: Frame): void {
+    this.#running.add(frame);
     this.#nodesRun += 1;
-    if (!isContinued) this.state.countAttempt(node);
   }
 
   /** Adds what a node did to the step. */
-  record(node: GraphNode, outcome: Outcome): void {
-    this.#deleteEndedWait(node);
-    this.#running.delete(node);
-    this.#step.events.push({ nodeID: node.id, iteration: 0, attempt: this.attemptOf(node), ...outcome });
+  record(frame: Frame, outcome: Outcome): void {
+    this.#deleteEndedWait(frame);
+    this.#running.delete(frame);
+    this.#step.events.push({ frame, attempt: this.attemptOf(frame), ...outcome });
   }
 
   /** Leaves nodes that are ready for the next holder: the run yields. */
-  postpone(nodes: readonly GraphNode[]): void {
-    this.#backlog.push(...nodes);
+  postpone(frames: readonly Frame[]): void {
+    this.#backlog.push(...frames);
   }
 
   /** Begins a wait with the next step; `onDue` is called when its time comes, if the run is still held. */
-  wait(node: GraphNode, wait: Wait, onDue: () => void): void {
+  wait(frame: Frame, wait: Wait, onDue: () => void): void {
     const { kind, ref = null, ms, child, request } = wait;
     if (child) this.#step.children.push(child);
     if (request) this.#step.requests.push(request);
-    this.#step.waits.push({ nodeID: node.id, iteration: 0, kind, ref, dueInMs: ms });
-    this.resume(node, wait, onDue);
+    this.#step.waits.push({ frame, kind, ref, dueInMs: ms });
+    this.resume(frame, wait, onDue);
   }
 
   /** Continues a wait that stands in the database. */
-  resume(node: GraphNode, { kind, purpose, ms }: Wait, onDue: () => void): void {
+  resume(frame: Frame, { kind, purpose, ms }: Wait, onDue: () => void): void {
     const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
-    this.#waiting.set(node, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
+    this.#waiting.set(frame, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
   }
 
   /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */
-  askAgain(node: GraphNode, ms: number, onDue: () => void): void {
-    const waiting = this.#waiting.get(node);
+  askAgain(frame: Frame, ms: number, onDue: () => void): void {
+    const waiting = this.#waiting.get(frame);
     if (waiting) waiting.timer = setTimeout(onDue, ms);
   }
 
   /** Ends the wait of a node. Its row stays until the node's outcome is recorded. */
-  resolve(node: GraphNode): Wait['purpose'] | undefined {
-    const waiting = this.#waiting.get(node);
+  resolve(frame: Frame): Wait['purpose'] | undefined {
+    const waiting = this.#waiting.get(frame);
     if (!waiting) return undefined;
     if (waiting.timer) clearTimeout(waiting.timer);
-    this.#waiting.delete(node);
-    this.#ended.add(node);
+    this.#waiting.delete(frame);
+    this.#ended.add(frame);
     this.#step.release = 'hold';
-    if (waiting.purpose === 'retry') this.#deleteEndedWait(node);
+    if (waiting.purpose === 'retry') this.#deleteEndedWait(frame);
     return waiting.purpose;
   }
 
@@ -250,14 +246,15 @@ export class Run {
     else if (this.#readings === 0 && ![...this.#waiting.values()].some(isShort)) this.#step.release = 'park';
   }
 
-  /** Fails the run and cancels its nodes that run or wait. */
-  fail(error: AppError, where: Where): void {
-    for (const node of [...this.#running, ...this.#waiting.keys()])
-      if (node.id !== where.nodeID) this.#announce(node, { status: 'CANCELLED', attempt: this.attemptOf(node) });
+  /** Fails the run, at an attempt of a frame if it is to blame, and cancels its frames that run or wait. */
+  fail(error: AppError, at: Attempt | null): void {
+    for (const frame of [...this.#running, ...this.#waiting.keys()])
+      if (frame !== at?.frame) this.#announce(frame, 'CANCELLED');
     // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
-    for (const { id } of [...this.#waiting.keys(), ...this.#ended]) this.#step.resolved.push(id);
+    this.#step.resolved.push(...this.#waiting.keys(), ...this.#ended);
     // Not written yet and never needed: the commit cancels only questions that an earlier one has stored.
     Object.assign(this.#step, { waits: [], requests: [], children: [], release: 'hold', next: [] });
+    const where = { nodeID: at?.frame.node.id ?? null, attempt: at?.attempt ?? null };
     this.#end({ status: 'FAILED', output: null, error: { code: error.code, message: error.message, ...where } });
     this.#abort.abort(error);
   }
@@ -265,8 +262,8 @@ export class Run {
   /** Fails the run after the database has refused a step. The failure replaces everything else that was to be written. */
   refuse({ events }: Step, error: AppError): void {
     this.#step = emptyStep();
-    const outcome = events.find(({ status }) => status === 'SUCCESS');
-    this.fail(error, { nodeID: outcome?.nodeID ?? null, attempt: outcome?.attempt ?? null });
+    const { frame, attempt = 1 } = events.find(({ status }) => status === 'SUCCESS') ?? {};
+    this.fail(error, frame ? { frame, attempt } : null);
   }
 
   /** Hands the step over to the committer. After one that ends or releases the run, nothing is added. */
@@ -298,18 +295,18 @@ export class Run {
   #end(end: NonNullable<Step['end']>): void {
     const { status } = end;
     this.#step.end = end;
-    this.#step.events.push({ nodeID: null, iteration: 0, attempt: 1, status, exit: null, payload: endPayload(end) });
+    this.#step.events.push({ frame: null, attempt: 1, status, exit: null, payload: endPayload(end) });
   }
 
-  #announce(node: GraphNode, event: Pick<PendingEvent, 'status' | 'attempt'>): void {
-    this.#step.events.push({ nodeID: node.id, iteration: 0, exit: null, payload: null, ...event });
+  #announce(frame: Frame, status: 'RUNNING' | 'CANCELLED'): void {
+    this.#step.events.push({ frame, attempt: this.attemptOf(frame), status, exit: null, payload: null });
   }
 
   /** The same step may hold a wait not yet written. */
-  #deleteEndedWait(node: GraphNode): void {
-    if (!this.#ended.delete(node)) return;
-    this.#step.waits = this.#step.waits.filter(({ nodeID }) => nodeID !== node.id);
-    this.#step.resolved.push(node.id);
+  #deleteEndedWait(frame: Frame): void {
+    if (!this.#ended.delete(frame)) return;
+    this.#step.waits = this.#step.waits.filter((wait) => wait.frame !== frame);
+    this.#step.resolved.push(frame);
   }
 }
 

@@ -1,13 +1,14 @@
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 
 /** Changes that the next commit of a run writes. */
 export interface Step {
   events: PendingEvent[];
   waits: PendingWait[];
-  /** Node ids of waits that are over. */
-  resolved: string[];
+  /** Frames whose wait is over. */
+  resolved: Frame[];
   children: PendingChild[];
   requests: PendingRequest[];
   release: 'hold' | 'park' | 'yield';
@@ -18,8 +19,8 @@ export interface Step {
 }
 
 export interface PendingEvent {
-  nodeID: string | null;
-  iteration: number;
+  /** Null: the event is about the run itself. */
+  frame: Frame | null;
   attempt: number;
   status: NodeStatus | RunStatus;
   exit: string | null;
@@ -28,8 +29,7 @@ export interface PendingEvent {
 }
 
 export interface PendingWait {
-  nodeID: string;
-  iteration: number;
+  frame: Frame;
   kind: 'time' | 'child' | 'input';
   ref: string | null;
   /** Milliseconds from now, by the database's clock. Null: no end. */
@@ -47,8 +47,7 @@ export interface PendingChild {
 
 export interface PendingRequest {
   id: string;
-  nodeID: string;
-  iteration: number;
+  frame: Frame;
   config: JsonObject;
   expiresInMs: number | null;
 }

@@ -257,7 +257,7 @@ in_flight as (
   select lost.id from lost where exists (
     select from run_event e where e.instance_id = lost.id and e.status = 'RUNNING'
       and not exists (select from run_event later where later.instance_id = e.instance_id and later.node_id = e.node_id
-                        and later.iteration = e.iteration and later.seq > e.seq))
+                        and later.frame is not distinct from e.frame and later.seq > e.seq))
 )
 update workflow_instance i
 set held_by = null, epoch = i.epoch + 1, ready_at = now(), dispatched_at = null,

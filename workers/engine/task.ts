@@ -2,7 +2,8 @@ import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
+import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeRun } from '../nodes/executor.ts';
 import type { Run } from './run.ts';
 
@@ -11,14 +12,14 @@ export class AttemptTask implements NodeRun {
   readonly fact: Fact | undefined;
   config: unknown;
   readonly #run: Run;
-  readonly #node: GraphNode;
+  readonly #frame: Frame;
   readonly #logger: Logger;
   #clock: NodeJS.Timeout | undefined;
   #timeout: AbortController | undefined;
 
-  constructor(run: Run, node: GraphNode, fact: Fact | undefined, logger: Logger) {
+  constructor(run: Run, frame: Frame, fact: Fact | undefined, logger: Logger) {
     this.#run = run;
-    this.#node = node;
+    this.#frame = frame;
     this.#logger = logger;
     this.fact = fact;
   }
@@ -42,25 +43,28 @@ export class AttemptTask implements NodeRun {
     return this.#run.workflowID;
   }
   get nodeID(): string {
-    return this.#node.id;
+    return this.#frame.node.id;
   }
   get iteration(): number {
-    return 0;
+    return innermost(this.#frame.path);
+  }
+  get frame(): IterationPath {
+    return this.#frame.path;
   }
   get attempt(): number {
-    return this.#run.attemptOf(this.#node);
+    return this.#run.attemptOf(this.#frame);
   }
   get caller(): Caller {
     return this.#run.caller;
   }
   get scope(): JsonObject {
-    return this.#run.state.scope;
+    return this.#run.state.scopeOf(this.#frame);
   }
   get idempotencyKey(): string {
-    return `${this.#run.id}.${this.#node.id}.0`;
+    return `${this.#run.id}.${this.#frame.node.id}.${pathKey(this.#frame.path)}`;
   }
   get timeoutMs(): number {
-    return this.#run.version.policies[this.#node.index]?.timeoutMs ?? 60_000;
+    return this.#run.version.policies[this.#frame.node.index]?.timeoutMs ?? 60_000;
   }
   get log(): Logger {
     return this.#logger.child({ tenantID: this.tenantID, instanceID: this.instanceID, nodeID: this.nodeID });
@@ -94,6 +98,6 @@ export class AttemptTask implements NodeRun {
   }
 }
 
-export function createTask(run: Run, node: GraphNode, fact: Fact | undefined, logger: Logger): AttemptTask {
-  return new AttemptTask(run, node, fact, logger);
+export function createTask(run: Run, frame: Frame, fact: Fact | undefined, logger: Logger): AttemptTask {
+  return new AttemptTask(run, frame, fact, logger);
 }

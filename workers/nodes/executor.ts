@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { EndStatus } from '#shared/nodes/end.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
+import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
@@ -15,11 +16,16 @@ export interface NodeRun {
   /** Null where there is none: a test of a graph that was never saved. */
   readonly workflowID: string | null;
   readonly nodeID: string;
+  /** The index of the innermost iteration; 0 outside of loops. */
   readonly iteration: number;
+  readonly frame: IterationPath;
   readonly attempt: number;
   readonly caller: Caller;
   readonly scope: JsonObject;
-  /** The same for every attempt of this node in this run: `runID.nodeID.iteration`. */
+  /**
+   * The same for every attempt of this node in this frame: `runID.nodeID.iteration`, with the index of every
+   * iteration around it; 0 outside of loops.
+   */
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
   readonly log: Logger;

@@ -96,6 +96,7 @@ export const exampleInstance = {
       seq: 2,
       nodeID: 'order',
       iteration: 0,
+      frame: [],
       attempt: 1,
       status: 'SUCCESS',
       exit: 'success',
@@ -109,6 +110,7 @@ export const exampleInstance = {
     {
       nodeID: 'order',
       iteration: 0,
+      frame: [],
       attempt: 1,
       status: 'SUCCESS',
       exit: 'success',
@@ -133,6 +135,7 @@ export const exampleCollectionRequest = {
   workflowID,
   nodeID: 'ask',
   iteration: 0,
+  frame: [],
   status: 'COMPLETED',
   collectionType: 'form',
   collectionConfig: { fields },

@@ -62,6 +62,7 @@ export function presentCollectionRequest(
     workflowID,
     nodeID,
     iteration,
+    frame: request.frame ?? [],
     status,
     collectionType,
     collectionConfig,

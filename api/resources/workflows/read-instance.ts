@@ -1,9 +1,7 @@
 import type { z } from 'zod';
-import { RunEvent } from '#shared/db/entities/run-event.ts';
-import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findReadableRun } from './find-run.ts';
@@ -30,7 +28,7 @@ export const readInstance = tenantRoute({
     const run = await findReadableRun({ em, require, caller }, params.instanceID);
     const titles = await findTitles(em, [run]);
     const { timeline, nextSeq } = await findTimeline(pool, run.id, query);
-    const latest = await findLatest(em, run);
+    const latest = await findLatest(pool, run.id);
     return {
       ...presentInstanceSummary(run, titles.get(run.workflowID ?? '') ?? null),
       seq: run.seq,
@@ -49,6 +47,7 @@ interface TimelineRow {
   seq: number;
   nodeID: string;
   iteration: number;
+  frame: IterationPath | null;
   attempt: number;
   status: NodeStatus;
   exit: string | null;
@@ -67,14 +66,15 @@ async function findTimeline(pool: Pool, instanceID: string, query: z.output<type
 
 // The stored size, after compression.
 const TIMELINE = `
-select seq, node_id as "nodeID", iteration, attempt, status, exit, created_at as at,
+select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, created_at as at,
        case when large then payload - 'output' else payload end as payload, large as "isOmitted"
 from (select *, not $4 and coalesce(pg_column_size(payload), 0) > 16384 as large from run_event) e
 where instance_id = $1 and seq > $2 and node_id is not null order by seq limit $3`;
 
-function presentEvent({ payload, isOmitted, at, ...event }: TimelineRow) {
+function presentEvent({ payload, isOmitted, at, frame, ...event }: TimelineRow) {
   return {
     ...event,
+    frame: frame ?? [],
     output: payload?.output ?? null,
     ...(isOmitted && { outputOmitted: true }),
     error: payload?.error ?? null,
@@ -85,6 +85,7 @@ function presentEvent({ payload, isOmitted, at, ...event }: TimelineRow) {
 interface Latest {
   nodeID: string;
   iteration: number;
+  frame: IterationPath;
   attempt: number;
   status: NodeStatus;
   exit: string | null;
@@ -94,23 +95,20 @@ interface Latest {
 }
 
 /** State of each node by its last event, in the order of their starts, without outputs. */
-async function findLatest(em: EntityManager, run: WorkflowInstance): Promise<Latest[]> {
-  const events = await em.find(
-    RunEvent,
-    { instanceID: run.id, nodeID: { $ne: null } },
-    { orderBy: { seq: 'asc' }, exclude: ['payload'], disableIdentityMap: true },
-  );
+async function findLatest(pool: Pool, instanceID: string): Promise<Latest[]> {
+  const { rows } = await pool.query<Omit<TimelineRow, 'payload' | 'isOmitted'>>(EVENTS, [instanceID]);
   const latest = new Map<string, Latest>();
-  for (const { nodeID, iteration, attempt, status, exit, seq, createdAt: at } of events) {
-    if (!nodeID) continue;
+  for (const { nodeID, iteration, frame, attempt, status, exit, seq, at } of rows) {
+    const path = frame ?? [];
     const before = latest.get(nodeID);
-    const startedAt = before?.iteration === iteration ? before.startedAt : null;
+    const startedAt = before && pathKey(before.frame) === pathKey(path) ? before.startedAt : null;
     latest.set(nodeID, {
       nodeID,
       iteration,
+      frame: path,
       attempt,
-      status: status as NodeStatus,
-      exit: exit ?? null,
+      status,
+      exit,
       seq,
       // A node that takes no time has no RUNNING event.
       startedAt: startedAt ?? (status === 'SKIPPED' ? null : at),
@@ -120,11 +118,16 @@ async function findLatest(em: EntityManager, run: WorkflowInstance): Promise<Lat
   return [...latest.values()];
 }
 
-function presentNode({ nodeID, iteration, attempt, status, exit, startedAt, at }: Latest) {
+const EVENTS = `
+select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, created_at as at
+from run_event where instance_id = $1 and node_id is not null order by seq`;
+
+function presentNode({ nodeID, iteration, frame, attempt, status, exit, startedAt, at }: Latest) {
   const isOver = status !== 'RUNNING' && status !== 'SUSPENDED';
   return {
     nodeID,
     iteration,
+    frame,
     attempt,
     status,
     exit,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/json.ts';
+import { IterationPath } from '#shared/workflow/frame.ts';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
@@ -224,6 +225,7 @@ const TimelineEvent = z
     seq: z.int(),
     nodeID: z.string(),
     iteration: z.int(),
+    frame: IterationPath,
     attempt: z.int(),
     status: StatusOfNode,
     exit: z.string().nullable(),
@@ -238,6 +240,7 @@ const NodeState = z
   .object({
     nodeID: z.string(),
     iteration: z.int(),
+    frame: IterationPath,
     attempt: z.int(),
     status: StatusOfNode,
     exit: z.string().nullable(),
@@ -273,6 +276,7 @@ export const CollectionRequest = z
     workflowID: z.uuid().nullable(),
     nodeID: z.string(),
     iteration: z.int(),
+    frame: IterationPath,
     status: z.enum(['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELLED']),
     collectionType: z.string(),
     collectionConfig: Stored,

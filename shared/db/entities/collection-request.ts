@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../json.ts';
+import type { IterationPath } from '../../workflow/frame.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** A question a run asks a person, and the answer. */
@@ -12,6 +13,7 @@ export const CollectionRequestSchema = defineEntity({
     instanceID: p.uuid(),
     nodeID: p.text(),
     iteration: p.integer(),
+    frame: p.json().$type<IterationPath>().nullable(),
     status: p.string().$type<'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELLED'>(),
     collectionType: p.string(),
     collectionConfig: p.json().$type<JsonObject>(),

@@ -21,4 +21,5 @@ export const migrationNames = [
   'Migration20261122105700_RunNotices',
   'Migration20261122110000_SealedAnswers',
   'Migration20261122110500_TenantServers',
+  'Migration20261122112000_Frames',
 ] as const;

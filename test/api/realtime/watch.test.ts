@@ -215,7 +215,16 @@ function end(run: Run): Promise<RunBroadcast> {
 
 function eventOf(run: Run, seq: number, status: 'SUCCESS' | 'COMPLETED'): RunEventRow {
   const nodeID = status === 'COMPLETED' ? null : `n${seq}`;
-  return { instanceID: run.id, seq, nodeID, iteration: 0, attempt: 1, status, payload: { output: { seq } } };
+  return {
+    instanceID: run.id,
+    seq,
+    nodeID,
+    iteration: 0,
+    frame: null,
+    attempt: 1,
+    status,
+    payload: { output: { seq } },
+  };
 }
 
 async function write(run: Run, rows: RunEventRow[], status: string): Promise<RunBroadcast> {

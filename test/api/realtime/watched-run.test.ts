@@ -66,7 +66,16 @@ function live(...seqs: number[]): ServerMessage[] {
 
 function eventOf(seq: number): RunEventRow {
   const instanceID = '00000000-0000-4000-8000-000000000000';
-  return { instanceID, seq, nodeID: `n${seq}`, iteration: 0, attempt: 1, status: 'SUCCESS', payload: null };
+  return {
+    instanceID,
+    seq,
+    nodeID: `n${seq}`,
+    iteration: 0,
+    frame: null,
+    attempt: 1,
+    status: 'SUCCESS',
+    payload: null,
+  };
 }
 
 function numbersOf(messages: readonly ServerMessage[]): number[] {

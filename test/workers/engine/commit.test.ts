@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
-import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { noops } from '#test/support/graphs.ts';
@@ -53,7 +54,7 @@ async function hold(count: number) {
   });
   const held = ids.map(asHeld);
   function step(run: Run, payload = '{"output":{}}', nodeID = 'n1') {
-    run.record(nodeOf(run, nodeID), { status: 'SUCCESS', exit: 'yes', payload });
+    run.record(frameOf(run, nodeID), { status: 'SUCCESS', exit: 'yes', payload });
     committer.submit(run);
   }
   return { leaseID, held, committer, committed, fenced, refused, broken, breaking, poisons, step };
@@ -93,10 +94,10 @@ function asHeld(id: string): Run {
   return new Run(row, { graph, options: WorkflowOptions.parse({}), policies: [] });
 }
 
-function nodeOf(run: Run, nodeID: string): GraphNode {
-  const node = run.nodeOf(nodeID);
-  if (!node) throw new Error(`No node ${nodeID}`);
-  return node;
+function frameOf(run: Run, nodeID: string): Frame {
+  const frame = run.state.find(nodeID, '0');
+  if (!frame) throw new Error(`No node ${nodeID}`);
+  return frame;
 }
 
 test('of fifty runs one is invalid, one stale and one locked: the others commit, and each of the three is handled', async () => {
@@ -156,9 +157,9 @@ test('a holder with another lease cannot write', async () => {
 test('concurrent parking and waking loses no wake, a thousand times', async () => {
   const { held, committer, committed, leaseID } = await hold(1000);
   const races = held.map(async (run) => {
-    const node = nodeOf(run, 'n1');
-    run.record(node, { status: 'SUSPENDED', exit: null, payload: null });
-    run.wait(node, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
+    const frame = frameOf(run, 'n1');
+    run.record(frame, { status: 'SUSPENDED', exit: null, payload: null });
+    run.wait(frame, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
     run.rest();
     committer.submit(run);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** One pass through the body of a node that repeats it: a round of a loop, or an item of a map. */
+export interface Iteration {
+  nodeID: string;
+  iteration: number;
+}
+
+/** The iterations around a node, outermost first; empty outside of bodies. Together with the node's id it names a *frame*. */
+export type IterationPath = Iteration[];
+
+const Iteration = z.object({ nodeID: z.string(), iteration: z.int() }).meta({ id: 'Iteration' });
+export const IterationPath = z
+  .array(Iteration)
+  .meta({ id: 'Frame', description: 'The iterations around a node, outermost first; empty outside of loops' });
+
+/** The index of the innermost iteration; 0 outside of bodies. */
+export function innermost(path: IterationPath): number {
+  return path.at(-1)?.iteration ?? 0;
+}
+
+/** Tells the frames of one node apart; `0` outside of bodies. The graph says which nodes repeat, so indices suffice. */
+export function pathKey(path: IterationPath): string {
+  return path.length === 0 ? '0' : path.map(({ iteration }) => iteration).join('.');
+}

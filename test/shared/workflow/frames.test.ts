@@ -1,0 +1,299 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { innermost, pathKey } from '#shared/workflow/frame.ts';
+import { compileGraph, type Graph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
+import { type Frame, Progress } from '#shared/workflow/progress.ts';
+import { divide } from '#shared/workflow/regions.ts';
+
+/** A part of a workflow: a node, two nodes side by side, or a node that repeats a body. */
+type Item = { kind: 'node' } | { kind: 'pair' } | { kind: 'loop'; times: number; atOnce: boolean; body: Item[] };
+
+const { items } = fc.letrec<{ items: Item[]; item: Item }>((tie) => ({
+  items: fc.array(tie('item'), { minLength: 1, maxLength: 3 }),
+  item: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    fc.constant<Item>({ kind: 'node' }),
+    fc.constant<Item>({ kind: 'pair' }),
+    fc.record({
+      kind: fc.constant('loop' as const),
+      times: fc.nat(3),
+      atOnce: fc.boolean(),
+      body: tie('items'),
+    }),
+  ),
+}));
+
+interface Loop {
+  times: number;
+  atOnce: boolean;
+}
+
+interface Drawing {
+  graph: Graph;
+  loops: Map<string, Loop>;
+  /** Every frame of a complete run: `node path`. */
+  frames: string[];
+}
+
+/** Loops are conditions whose exit `x` leads into the body; after it they leave by `y`, as plain nodes do. */
+function draw(all: Item[]): Drawing {
+  const ids: string[] = ['s'];
+  const edges: WorkflowEdge[] = [];
+  const loops = new Map<string, Loop>();
+  const connect = (source: string, sourceHandle: string, target: string) =>
+    edges.push({ id: `e${edges.length}`, source, target, sourceHandle });
+  const connectAll = (heads: [string, string][], targets: string[]) => {
+    for (const target of targets) for (const [source, exit] of heads) connect(source, exit, target);
+  };
+  const create = () => {
+    const id = `c${ids.length}`;
+    ids.push(id);
+    return id;
+  };
+
+  /** Appends the items behind the exits; returns the nodes, with a function that lists their frames. */
+  function append(list: Item[], heads: [string, string][]): (path: number[]) => string[] {
+    const listings: ((path: number[]) => string[])[] = [];
+    let open = heads;
+    for (const item of list) {
+      const own = item.kind === 'pair' ? [create(), create()] : [create()];
+      connectAll(open, own);
+      open = own.map((id) => [id, 'y']);
+      listings.push((path) => own.map((id) => `${id} ${path.length === 0 ? '0' : path.join('.')}`));
+      if (item.kind === 'loop') listings.push(repeat(item, own[0] ?? ''));
+    }
+    return (path) => listings.flatMap((listing) => listing(path));
+  }
+
+  function repeat(loop: Extract<Item, { kind: 'loop' }>, id: string): (path: number[]) => string[] {
+    loops.set(id, loop);
+    const inside = append(loop.body, [[id, 'x']]);
+    return (path) => Array.from({ length: loop.times }, (_, at) => inside([...path, at])).flat();
+  }
+
+  const listing = append(all, [['s', 'output']]);
+  const branches = ['x', 'y'].map((id) => ({ id, conditions: [{ operator: 'is_empty', leftValue: 1 }] }));
+  const nodes = ids.map(
+    (id): WorkflowNode =>
+      id === 's' ? { id, type: 'start', data: {} } : { id, type: 'condition', data: { branches } },
+  );
+  const graph = compileGraph(nodes, edges);
+  const division = divide(ids.length, graph.edges, (index) => (loops.has(ids[index] ?? '') ? 'x' : undefined));
+  expect(division.strays).toEqual([]);
+  const divided = {
+    ...graph,
+    regions: division.regions,
+    nodes: graph.nodes.map((node) => ({
+      ...node,
+      region: division.regionOf[node.index] ?? 0,
+      place: division.placeOf[node.index] ?? 0,
+    })),
+  };
+  return { graph: divided, loops, frames: ['s 0', ...listing([])] };
+}
+
+type Operation = { node: string; key: string } & ({ enters: number } | { exit: string });
+
+/** A run that executes frames in any order, and writes down what it does. */
+class Execution {
+  readonly operations: Operation[] = [];
+  readonly settled: string[] = [];
+  readonly progress: Progress;
+  readonly #loops: Drawing['loops'];
+  #ready: Frame[] = [];
+  readonly #repeating = new Map<Frame, { begun: number; left: number }>();
+
+  constructor({ graph, loops }: Drawing, past: readonly Operation[] = []) {
+    this.progress = new Progress(graph);
+    this.#loops = loops;
+    this.#ready = this.progress.begin();
+    for (const operation of past) this.#replay(operation);
+  }
+
+  get ready(): string[] {
+    return this.#ready.map(nameOf);
+  }
+
+  /** Executes one ready frame; false if there is none. */
+  step(pick: number): boolean {
+    const [frame] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
+    if (!frame) return false;
+    const loop = this.#loops.get(frame.node.id);
+    if (loop && loop.times > 0) {
+      for (let at = 0; at < (loop.atOnce ? loop.times : 1); at += 1) this.#enter(frame, at);
+    } else this.#settle(frame, frame.node.id === 's' ? 'output' : 'y');
+    return true;
+  }
+
+  #enter(frame: Frame, iteration: number): void {
+    const repeating = this.#repeating.get(frame) ?? { begun: 0, left: this.#loops.get(frame.node.id)?.times ?? 0 };
+    this.#repeating.set(frame, { ...repeating, begun: repeating.begun + 1 });
+    this.operations.push({ node: frame.node.id, key: pathKey(frame.path), enters: iteration });
+    this.#ready.push(...this.progress.enter(frame, iteration));
+    expect(this.progress.enter(frame, iteration)).toEqual([]);
+  }
+
+  #settle(frame: Frame, exit: string): void {
+    this.settled.push(nameOf(frame));
+    this.operations.push({ node: frame.node.id, key: pathKey(frame.path), exit });
+    this.#ready.push(...this.progress.settle(frame, exit));
+    const around = frame.path.at(-1);
+    const container = around && this.progress.find(around.nodeID, pathKey(frame.path.slice(0, -1)));
+    if (container && this.progress.isOver(container, around.iteration)) this.#endIteration(container, around.iteration);
+  }
+
+  #endIteration(container: Frame, iteration: number): void {
+    const repeating = this.#repeating.get(container);
+    if (!repeating) throw new Error('an iteration ended that had not begun');
+    this.progress.leave(container, iteration);
+    repeating.left -= 1;
+    if (repeating.left === 0) this.#settle(container, 'y');
+    else if (!this.#loops.get(container.node.id)?.atOnce) this.#enter(container, repeating.begun);
+  }
+
+  /** The ends of iterations follow from the settled frames, so they may have happened here already. */
+  #replay(operation: Operation): void {
+    if (this.operations.some((known) => JSON.stringify(known) === JSON.stringify(operation))) return;
+    const frame = this.progress.find(operation.node, operation.key);
+    if (!frame) throw new Error(`the replay does not find ${operation.node} ${operation.key}`);
+    this.#ready = this.#ready.filter((ready) => ready !== frame);
+    if ('enters' in operation) this.#enter(frame, operation.enters);
+    else this.#settle(frame, operation.exit);
+  }
+}
+
+function nameOf({ node, path }: Frame): string {
+  return `${node.id} ${pathKey(path)}`;
+}
+
+const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 40 });
+const fewRuns = { numRuns: 300, seed: 1 };
+
+describe('for any nesting of loops and maps', () => {
+  test('every frame runs once, in any order, to the end', () => {
+    fc.assert(
+      fc.property(items, picks, (list, order) => {
+        const drawing = draw(list);
+        const run = new Execution(drawing);
+        for (let at = 0; run.step(order[at % order.length] ?? 0); at += 1);
+
+        expect(run.progress.isFinished).toBe(true);
+        expect(run.settled.toSorted()).toEqual(drawing.frames.toSorted());
+      }),
+      fewRuns,
+    );
+  });
+
+  test('a run that is interrupted anywhere continues from what it has done', () => {
+    fc.assert(
+      fc.property(items, picks, fc.nat(), (list, order, cut) => {
+        const drawing = draw(list);
+        const whole = new Execution(drawing);
+        for (let at = 0; whole.step(order[at % order.length] ?? 0); at += 1);
+        const first = new Execution(drawing);
+        for (let at = 0; at < cut % (whole.settled.length + 1) && first.step(order[at % order.length] ?? 0); at += 1);
+
+        const second = new Execution(drawing, first.operations);
+        expect(second.ready.toSorted()).toEqual(first.ready.toSorted());
+        while (second.step(0));
+        expect(second.settled.toSorted()).toEqual(drawing.frames.toSorted());
+      }),
+      fewRuns,
+    );
+  });
+
+  test('a run that is repeated from a frame keeps what does not come after it, and has that frame ready', () => {
+    fc.assert(
+      fc.property(items, picks, fc.nat(), (list, order, pick) => {
+        const sequential = list.map(inTurn);
+        const drawing = draw(sequential);
+        const run = new Execution(drawing);
+        for (let at = 0; run.step(order[at % order.length] ?? 0); at += 1);
+        const leaves = run.operations.filter((one) => 'exit' in one && !drawing.loops.has(one.node));
+        const from = leaves[pick % leaves.length] as Operation;
+
+        const kept = run.operations.filter((one) => !isAfter(drawing.graph, one, from));
+        const again = new Execution(drawing, kept);
+        expect(again.ready).toContain(`${from.node} ${from.key}`);
+        while (again.step(0));
+        expect(again.settled.toSorted()).toEqual(drawing.frames.toSorted());
+      }),
+      fewRuns,
+    );
+  });
+
+  test('no two frames have the same node and key', () => {
+    fc.assert(
+      fc.property(items, (list) => {
+        const { frames } = draw(list);
+        expect(new Set(frames).size).toBe(frames.length);
+      }),
+      fewRuns,
+    );
+  });
+});
+
+function inTurn(item: Item): Item {
+  return item.kind === 'loop' ? { ...item, atOnce: false, body: item.body.map(inTurn) } : item;
+}
+
+/** Whether an operation follows from what a frame did, or is of that frame. */
+function isAfter(graph: Graph, operation: Operation, from: Operation): boolean {
+  const [mine, theirs] = [placesOf(graph, operation), placesOf(graph, from)];
+  for (const [depth, place] of theirs.entries()) {
+    const own = mine[depth];
+    // The operation is of a loop around the frame: its end comes after, an iteration up to that of the frame before.
+    if (!own) return 'exit' in operation || operation.enters > (theirs[depth - 1]?.iteration ?? 0);
+    if (own.node !== place.node) return reaches(graph, place.node, own.node);
+    if (own.iteration === undefined) {
+      const isItself = place.iteration === undefined;
+      return isItself || 'exit' in operation || operation.enters > (place.iteration ?? 0);
+    }
+    if (own.iteration !== place.iteration) return own.iteration > (place.iteration ?? 0);
+  }
+  return true;
+}
+
+interface Place {
+  node: string;
+  iteration?: number;
+}
+
+/** The loops around a frame, each with its iteration, and the node itself. */
+function placesOf(graph: Graph, { node: id, key }: Operation): Place[] {
+  const around: string[] = [];
+  let region = graph.nodes[graph.indexOf.get(id) ?? -1]?.region ?? 0;
+  for (let container = graph.regions[region]?.container; typeof container === 'number'; ) {
+    around.unshift(graph.nodes[container]?.id ?? '');
+    region = graph.nodes[container]?.region ?? 0;
+    container = graph.regions[region]?.container;
+  }
+  return [...around.map((node, depth) => ({ node, iteration: Number(key.split('.')[depth]) })), { node: id }];
+}
+
+function reaches(graph: Graph, from: string, to: string): boolean {
+  const reached = new Set([graph.indexOf.get(from) ?? -1]);
+  for (const node of reached) for (const { source, target } of graph.edges) if (source === node) reached.add(target);
+  return reached.has(graph.indexOf.get(to) ?? -1);
+}
+
+describe('regions', () => {
+  test('an edge into a body from outside of it is a stray', () => {
+    const edges = ['0>1:x', '1>2:x', '0>2:x'].map((text, index) => {
+      const [, source, target, exit = ''] = /(\d)>(\d):(\w)/.exec(text) ?? [];
+      return { index, id: text, source: Number(source), target: Number(target), exit };
+    });
+
+    expect(divide(3, edges, () => undefined).strays).toEqual([]);
+    expect(divide(3, edges, (node) => (node === 1 ? 'x' : undefined)).strays).toEqual([2]);
+  });
+});
+
+test('outside of loops the key is 0 and the iteration 0; inside it has the index of every iteration', () => {
+  expect([pathKey([]), innermost([])]).toEqual(['0', 0]);
+  const path = [
+    { nodeID: 'outer', iteration: 2 },
+    { nodeID: 'inner', iteration: 0 },
+  ];
+  expect([pathKey(path), innermost(path)]).toEqual(['2.0', 0]);
+});
