@@ -180,6 +180,8 @@ export const Environment = z.object({
   /** Nodes running at once in one worker process. */
   WORKER_SLOTS: z.coerce.number().int().min(1).max(10_000).default(50),
   WORKER_SESSION_SECONDS: z.coerce.number().min(1).max(600).default(30),
+  /** A process for user code serves one tenant, until it has idled for 10 s. */
+  SANDBOX_PER_TENANT: z.stringbool().default(false),
   SANDBOX_PROCESSES: z.coerce.number().int().min(1).max(64).default(availableParallelism()),
   NODE_OUTPUT_MAX_BYTES: z.coerce
     .number()
@@ -311,7 +313,11 @@ export function readConfig(env: Record<string, string | undefined> = process.env
         operatorAuditMs: e.OPERATOR_AUDIT_RETENTION_DAYS * DAY_MS,
       },
     },
-    sandbox: { processes: e.SANDBOX_PROCESSES, maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES },
+    sandbox: {
+      processes: e.SANDBOX_PROCESSES,
+      isPerTenant: e.SANDBOX_PER_TENANT,
+      maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES,
+    },
     shutdownMs: e.SHUTDOWN_SECONDS * 1000,
   };
 }

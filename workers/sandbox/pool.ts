@@ -9,6 +9,7 @@ import { Call } from './call.ts';
 import { HostProcess } from './host-process.ts';
 import type { CallOutcome, HostReply, Job } from './protocol.ts';
 import { readOutcome } from './read-outcome.ts';
+import { chooseHost } from './tenant-hosts.ts';
 
 export interface SandboxRequest {
   tenantID: string;
@@ -32,6 +33,10 @@ export interface Sandbox extends AsyncDisposable {
 interface SandboxConfig {
   processes: number;
   maxOutputBytes: number;
+  /** No process serves two tenants. */
+  isPerTenant?: boolean;
+  /** How long a process of one tenant stays without a call; default: 10 s. */
+  idleMs?: number;
 }
 
 export function createSandbox(config: SandboxConfig, logger: Logger): Sandbox {
@@ -52,7 +57,7 @@ class Pool implements Sandbox {
   readonly #waiting = createTurns<Call>();
   /** Of the places in all hosts but the quarantine, which has one. */
   readonly #shares = createShares();
-  #retirement: NodeJS.Timeout | undefined;
+  #tenureEnd: NodeJS.Timeout | undefined;
   #lastID = 0;
   #failedStarts = 0;
   #isClosed = false;
@@ -126,10 +131,27 @@ class Pool implements Sandbox {
 
   #hostFor(call: Call): HostProcess | undefined {
     if (call.isAlone || this.#suspects.has(call.tenantID)) {
-      this.#quarantine ??= this.#spawn(1);
-      return this.#quarantine.isFree ? this.#quarantine : undefined;
+      this.#quarantine ??= this.#spawn(1, call);
+      const host = this.#quarantine;
+      if (!host.isFree) return undefined;
+      if (host.owner === undefined || host.owner === call.tenantID) return host;
+      host.kill();
+      return undefined;
     }
-    return this.#shares.isExhausted(call.turn, this.#freePlaces()) ? undefined : this.#sharedHostFor(call);
+    if (this.#shares.isExhausted(call.turn, this.#freePlaces())) return undefined;
+    return this.#config.isPerTenant ? this.#ownHostFor(call) : this.#sharedHostFor(call);
+  }
+
+  #ownHostFor(call: Call): HostProcess | undefined {
+    const choice = chooseHost(this.#hosts, call.tenantID, this.#config.processes);
+    if (choice.kind === 'run') return choice.host;
+    if (choice.kind === 'start') this.#hosts.add(this.#spawn(callsPerHost, call));
+    else if (choice.kind === 'replace') choice.host.kill();
+    else if (choice.ms !== null) {
+      clearTimeout(this.#tenureEnd);
+      this.#tenureEnd = setTimeout(() => this.#dispatch(), choice.ms + 1).unref();
+    }
+    return undefined;
   }
 
   #sharedHostFor(call: Call): HostProcess | undefined {
@@ -140,7 +162,7 @@ class Pool implements Sandbox {
       if (!host.isFree || host.tenants.has(call.tenantID)) continue;
       if (!best || costOf(host, call) < costOf(best, call)) best = host;
     }
-    if (!isAnyIdle && this.#hosts.size < this.#config.processes) this.#hosts.add(this.#spawn(callsPerHost));
+    if (!isAnyIdle && this.#hosts.size < this.#config.processes) this.#hosts.add(this.#spawn(callsPerHost, call));
     return best;
   }
 
@@ -148,7 +170,7 @@ class Pool implements Sandbox {
   #freePlaces(): number {
     let taken = 0;
     for (const host of this.#hosts) taken += host.calls.size;
-    return this.#config.processes * callsPerHost - taken;
+    return this.#config.processes * (this.#config.isPerTenant ? 1 : callsPerHost) - taken;
   }
 
   #start(call: Call, host: HostProcess): void {
@@ -171,9 +193,9 @@ class Pool implements Sandbox {
     call.watchdog = setTimeout(() => setImmediate(look), ms);
   }
 
-  #spawn(capacity: number): HostProcess {
+  #spawn(capacity: number, { tenantID }: Call): HostProcess {
     const host = new HostProcess(
-      capacity,
+      { capacity, owner: this.#config.isPerTenant ? tenantID : undefined },
       { onReply: (from, reply) => this.#onReply(from, reply), onExit: (from) => this.#onExit(from) },
       this.#logger,
     );
@@ -186,6 +208,7 @@ class Pool implements Sandbox {
       this.#failedStarts = 0;
       host.start();
       this.#dispatch();
+      this.#retire(host);
       return;
     }
     const call = reply.id === null ? undefined : host.calls.get(reply.id);
@@ -195,14 +218,16 @@ class Pool implements Sandbox {
       this.#release(host, call);
       settle(call, reply.outcome);
       this.#dispatch();
-      if (host === this.#quarantine) this.#retire(host);
+      this.#retire(host);
     }
   }
 
-  /** Ends the quarantine process after some time without a call. */
+  /** Ends the quarantine process, or one of a single tenant, after some time without a call. */
   #retire(host: HostProcess): void {
-    clearTimeout(this.#retirement);
-    this.#retirement = setTimeout(() => host.calls.size === 0 && host.kill(), retirementMs).unref();
+    if (host.calls.size > 0 || (host !== this.#quarantine && host.owner === undefined)) return;
+    clearTimeout(host.retirement);
+    const end = () => host.calls.size === 0 && host.kill();
+    host.retirement = setTimeout(end, this.#config.idleMs ?? retirementMs).unref();
   }
 
   #destroy(host: HostProcess, culprit: Call | undefined, outcome: CallOutcome): void {

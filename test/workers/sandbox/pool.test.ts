@@ -646,6 +646,60 @@ describe('a host', () => {
   });
 });
 
+describe('processes of one tenant each', () => {
+  const perTenant = { maxOutputBytes, isPerTenant: true };
+
+  test('a process serves no second tenant, and ends when its own has been idle', async () => {
+    const others = new Set(children());
+    const own = () => children().filter((pid) => !others.has(pid) && !isZombie(pid));
+    await using sandbox = createSandbox({ ...perTenant, processes: 2, idleMs: 2_500 }, logger);
+
+    expect(await run('return 1', { sandbox, tenantID: 'a' })).toBe(1);
+    const first = own();
+    expect(await run('return 2', { sandbox, tenantID: 'b' })).toBe(2);
+    expect(first).toHaveLength(1);
+    expect(own()).toHaveLength(2);
+    for (let n = 0; n < 5; n += 1)
+      expect(await run('return ctx', { sandbox, tenantID: 'a', args: { ctx: n } })).toBe(n);
+    expect(own()).toHaveLength(2);
+
+    await until(() => sandbox.processes === 0 && own().length === 0);
+    expect(await run('return 3', { sandbox, tenantID: 'a' })).toBe(3);
+    expect(own().filter((pid) => first.includes(pid))).toEqual([]);
+  });
+
+  test('with fewer processes than tenants, each tenant gets its turn in a process of its own', async () => {
+    const others = new Set(children());
+    await using sandbox = createSandbox({ ...perTenant, processes: 1 }, logger);
+    const pids = new Set<number>();
+    const ask = async (tenantID: string) => {
+      const answer = await run('return ctx', { sandbox, tenantID, args: { ctx: tenantID } });
+      for (const pid of children()) if (!others.has(pid) && !isZombie(pid)) pids.add(pid);
+      return answer;
+    };
+    const flood = Promise.all(Array.from({ length: 3_000 }, () => ask('busy')));
+
+    expect(await Promise.all(['a', 'b', 'c'].map(ask))).toEqual(['a', 'b', 'c']);
+    // One of the busy tenant, and one each of the others, at least.
+    expect(pids.size).toBeGreaterThanOrEqual(4);
+    expect(sandbox.processes).toBe(1);
+    await flood;
+  });
+
+  test('a suspect does not share the process apart with another suspect', async () => {
+    const others = new Set(children());
+    await using sandbox = createSandbox({ ...perTenant, processes: 1 }, logger);
+    const stuck = 'return "x".repeat(2 ** 25).lastIndexOf("x".repeat(2 ** 20) + "y" + "x".repeat(2 ** 20))';
+    for (const tenantID of ['a', 'b']) await failureOf(stuck, { sandbox, tenantID, timeoutMs: 50 });
+    const own = () => children().filter((pid) => !others.has(pid) && !isZombie(pid));
+
+    expect(await run('return 1', { sandbox, tenantID: 'a' })).toBe(1);
+    const first = own();
+    expect(await run('return 2', { sandbox, tenantID: 'b' })).toBe(2);
+    expect(own().filter((pid) => first.includes(pid))).toEqual([]);
+  });
+});
+
 describe('an abort', () => {
   test('before the call', async () => {
     const reason = new Error('too late');
