@@ -1,34 +1,16 @@
+import { type Accepted, acceptOnce, acceptRuns, insertRuns, type NewRun } from './accept-runs.ts';
 import type { Messages } from './backplane/index.ts';
 import { batched } from './batched.ts';
-import type { Caller } from './caller.ts';
 import { inTransaction, isRefusedStatement, type Pool } from './db/pool.ts';
-import { onClient } from './db/query.ts';
 import { READY_BY_ID } from './db/ready.ts';
 import { storableJSON } from './db/storable.ts';
-import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
-import { newID } from './ids.ts';
+import { ROOM } from './db/window.ts';
+import type { IdempotencyClaim } from './idempotency.ts';
 import type { JsonObject } from './json.ts';
 import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
 import { workflowRuns } from './queues/workflow-runs.ts';
 import { MAX_SIGNALS, RUN_CHANNEL, type RunSignal } from './run-signals.ts';
-
-export interface NewRun {
-  /** Absent: made here. */
-  id?: string;
-  tenantID: string;
-  /** Null for the test of an unsaved graph. */
-  workflowID: string | null;
-  versionID: string;
-  caller: Caller;
-  input: JsonObject;
-  /** From acceptance to the end, waits included. */
-  timeoutMs: number;
-  isTest?: boolean;
-  class?: 'interactive' | 'webhook' | 'cron' | 'batch';
-  /** The channel of the process that waits for the end of the run. */
-  awaitedBy?: string;
-}
 
 export interface Runs {
   /** Creates one run, durable when this returns. A repeated idempotency key returns the run of the first request. */
@@ -66,7 +48,11 @@ interface Dependencies {
 
 /** Accepts, hands over, wakes and ends runs that this process does not hold; for the API and workers. */
 export function createRuns({ pool, dispatchPool, producer, messages, logger }: Dependencies): Runs {
-  const accepts = batched((runs: NewRun[]) => insertRuns(pool, runs), isRefusedStatement);
+  const accepts = batched(async (runs: NewRun[]) => {
+    const accepted = await acceptRuns(pool, runs);
+    void addJobs(accepted);
+    return accepted.map(({ id }) => id);
+  }, isRefusedStatement);
   const handOvers = batched(async (ids: string[]) => {
     await dispatch(ids);
     return ids;
@@ -84,6 +70,19 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
     return rows.length;
   }
 
+  /** Adds the first job of runs whose rows say that they are handed over. Never throws. */
+  async function addJobs(accepted: readonly Accepted[]): Promise<void> {
+    const handedOver = accepted.filter(({ isHandedOver }) => isHandedOver);
+    try {
+      await producer.enqueue(
+        workflowRuns,
+        handedOver.map(({ id }) => ({ instanceID: id, epoch: 1 })),
+      );
+    } catch (error) {
+      logger.warn({ err: error }, 'runs left to the sweep');
+    }
+  }
+
   async function signal(signals: RunSignal[]): Promise<void> {
     for (let at = 0; at < signals.length; at += MAX_SIGNALS)
       await messages
@@ -93,9 +92,10 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
 
   const runs: Runs = {
     async accept(run, idempotency) {
-      const instanceID = idempotency ? await insertOnce(pool, run, idempotency) : await accepts(run);
-      void runs.handOver([instanceID]);
-      return { instanceID };
+      if (!idempotency) return { instanceID: await accepts(run) };
+      const accepted = await acceptOnce(pool, run, idempotency);
+      void addJobs([accepted]);
+      return { instanceID: accepted.id };
     },
     async acceptMany(all) {
       const ids = await insertRuns(pool, all);
@@ -139,12 +139,6 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   return runs;
 }
 
-const ROOM = `
-  select greatest(0, ceil(1.25 * (select coalesce(sum(slots), 0) from worker_session where ended_at is null and expires_at > now()))::int
-    - (select count(*) from workflow_instance where dispatched_at is not null)::int
-    - (select count(*) from workflow_instance where held_by is not null)::int) as free`;
-
-// Suspects (losses > 0) never go through the queue: the processes for suspects claim them.
 // Waits for a locked row, mostly a watcher's short update: if it were skipped, the run would wait for the next sweep.
 const HAND_OVER = `
 with room as (${ROOM}),
@@ -172,58 +166,6 @@ update workflow_instance
 set wake_seq = wake_seq + 1, ready_at = case when held_by is null then coalesce(ready_at, now()) end
 where id = any($1::uuid[]) and completed_at is null
 returning id, held_by is not null as held`;
-
-const INSERT = `
-insert into workflow_instance (id, tenant_id, workflow_id, version_id, is_test, class, ready_at, deadline_at, caller, input, awaited_by)
-select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class, now(), now() + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by
-from jsonb_to_recordset($1::jsonb) as r(
-  id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb, awaited_by text)`;
-
-// An earlier request that still waits, in another process, notices the end within a second.
-const AWAIT = `
-update workflow_instance set awaited_by = $3 where id = $1 and tenant_id = $2 and completed_at is null`;
-
-function toRow(run: NewRun, id: string) {
-  return {
-    id,
-    tenant_id: run.tenantID,
-    workflow_id: run.workflowID,
-    version_id: run.versionID,
-    is_test: run.isTest ?? false,
-    class: run.class ?? 'interactive',
-    timeout_s: run.timeoutMs / 1000,
-    caller: run.caller,
-    input: run.input,
-    awaited_by: run.awaitedBy ?? null,
-  };
-}
-
-async function insertRuns(pool: Pool, runs: readonly NewRun[]): Promise<string[]> {
-  const rows = runs.map((run) => toRow(run, run.id ?? newID()));
-  await pool.query({ name: 'accept_runs', text: INSERT, values: [JSON.stringify(rows)] });
-  return rows.map(({ id }) => id);
-}
-
-/** Writes the key and the run in one transaction. A second request with the key waits for the first, then reads its answer. */
-async function insertOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Promise<string> {
-  const id = run.id ?? newID();
-  const own = { status: 200, response: { instanceID: id } };
-  const { response } = await whenKeyIsFree(claim, () =>
-    inTransaction(pool, async (client) => {
-      const claimed = await claimKey(onClient(client), run.tenantID, claim, own);
-      if (claimed !== 'claimed') return claimed;
-      await client.query(INSERT, [JSON.stringify([toRow(run, id)])]);
-      return own;
-    }),
-  );
-  const instanceID = String(response.instanceID);
-  if (instanceID !== id) {
-    claim.onReplay();
-    // If this fails, the comparison with Postgres finds the end.
-    if (run.awaitedBy) await pool.query(AWAIT, [instanceID, run.tenantID, run.awaitedBy]).catch(() => undefined);
-  }
-  return instanceID;
-}
 
 /**
  * Ends runs and their descendants, parents first, one level per transaction, so that no transaction locks a parent and a child

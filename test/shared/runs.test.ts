@@ -78,6 +78,44 @@ describe('the window', () => {
     expect(await deployment.runs.refill()).toBe(0);
   });
 
+  test('takes accepted runs while it has room, and each of them gets its job', async () => {
+    const { runs, newRun, backplane } = deployment;
+
+    const accepted = await Promise.all(Array.from({ length: 13 }, () => runs.accept(newRun(versionID))));
+
+    const ids = accepted.map(({ instanceID }) => instanceID);
+    const states = await Promise.all(ids.map((id) => deployment.read(id)));
+    const isHandedOver = ids.map((_, n) => n < 10);
+    expect(states.map(({ dispatched_at }) => dispatched_at !== null)).toEqual(isHandedOver);
+    const queue = backplane.queue('workflow.runs');
+    await eventually(async () => {
+      const jobs = await Promise.all(ids.map((id) => queue.getJob(`${id}.1`)));
+      expect(jobs.map((job) => job !== undefined)).toEqual(isHandedOver);
+    });
+    expect(await runs.refill()).toBe(0);
+  });
+
+  test('takes a run with an Idempotency-Key like any other', async () => {
+    const { runs, newRun, backplane } = deployment;
+    const claim = {
+      principal: newID(),
+      route: 'post /x',
+      key: newID(),
+      requestHash: 'h',
+      onReplay: () => undefined,
+      pause: async () => undefined,
+    };
+
+    const { instanceID } = await runs.accept(newRun(versionID), claim);
+    const again = await runs.accept(newRun(versionID), claim);
+
+    expect(again).toEqual({ instanceID });
+    expect((await deployment.read(instanceID)).dispatched_at).not.toBeNull();
+    await eventually(async () =>
+      expect(await backplane.queue('workflow.runs').getJob(`${instanceID}.1`)).toBeDefined(),
+    );
+  });
+
   test('is filled by runs that are held', async () => {
     await runsThat(`status = 'RUNNING', held_by = '${leaseID}'`, 7);
     const ids = await runsThat(ready, 15);

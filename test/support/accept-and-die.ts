@@ -1,10 +1,12 @@
 /** Accepts a run and is killed at the given point, as an API process may be: argv is the point and the run. */
+
+import type { NewRun } from '#shared/accept-runs.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { createLogger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
-import { createRuns, type NewRun } from '#shared/runs.ts';
+import { createRuns } from '#shared/runs.ts';
 
 const [point, run] = process.argv.slice(2) as [string, string];
 const config = readConfig();
@@ -23,12 +25,5 @@ const producer: Producer = {
 };
 const runs = createRuns({ pool, dispatchPool: pool, producer, messages: backplane.messages, logger });
 const input = JSON.parse(run) as NewRun;
-if (point === 'before-hand-over') {
-  const handOver = runs.handOver;
-  runs.handOver = async (ids) => {
-    process.kill(process.pid, 'SIGKILL');
-    await handOver(ids);
-  };
-}
 await runs.accept(input);
 await new Promise((resolve) => setTimeout(resolve, 10_000));

@@ -1,3 +1,4 @@
+import type { NewRun } from '#shared/accept-runs.ts';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { type Config, readConfig } from '#shared/config.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
@@ -6,7 +7,7 @@ import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import type { QueueName } from '#shared/queues/index.ts';
-import { createRuns, type NewRun, type Runs } from '#shared/runs.ts';
+import { createRuns, type Runs } from '#shared/runs.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { workOffRemovals } from '#workers/tenant-database/removals.ts';
 import { createTenantServers } from '#workers/tenant-database/servers.ts';

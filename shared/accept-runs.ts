@@ -1,0 +1,101 @@
+import type { Caller } from './caller.ts';
+import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
+import { onClient } from './db/query.ts';
+import { ROOM } from './db/window.ts';
+import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
+import { newID } from './ids.ts';
+import type { JsonObject } from './json.ts';
+
+export interface NewRun {
+  /** Absent: made here. */
+  id?: string;
+  tenantID: string;
+  /** Null for the test of an unsaved graph. */
+  workflowID: string | null;
+  versionID: string;
+  caller: Caller;
+  input: JsonObject;
+  /** From acceptance to the end, waits included. */
+  timeoutMs: number;
+  isTest?: boolean;
+  class?: 'interactive' | 'webhook' | 'cron' | 'batch';
+  /** The channel of the process that waits for the end of the run. */
+  awaitedBy?: string;
+}
+
+export interface Accepted {
+  id: string;
+  /** The row says that the run has a job. The caller adds it after the commit. */
+  isHandedOver: boolean;
+}
+
+type Queryable = Pick<PoolClient, 'query'>;
+
+/** Inserts runs, in order, and hands over as many as the window has room for. */
+export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promise<Accepted[]> {
+  const rows = toRows(runs);
+  const inserted = await on.query<Accepted>({ name: 'accept_runs', text: ACCEPT, values: [JSON.stringify(rows)] });
+  const byID = new Map(inserted.rows.map((row) => [row.id, row.isHandedOver]));
+  return rows.map(({ id }) => ({ id, isHandedOver: byID.get(id) ?? false }));
+}
+
+/** Inserts runs, in order, and hands over none. Returns their ids. */
+export async function insertRuns(on: Queryable, runs: readonly NewRun[]): Promise<string[]> {
+  const rows = toRows(runs);
+  await on.query(INSERT_ALL, [JSON.stringify(rows)]);
+  return rows.map(({ id }) => id);
+}
+
+/** Writes the key and the run in one transaction. A second request with the key waits for the first, then reads its answer. */
+export async function acceptOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Promise<Accepted> {
+  const id = run.id ?? newID();
+  const own = { status: 200, response: { instanceID: id } };
+  let accepted: Accepted | undefined;
+  const { response } = await whenKeyIsFree(claim, () =>
+    inTransaction(pool, async (client) => {
+      const claimed = await claimKey(onClient(client), run.tenantID, claim, own);
+      if (claimed !== 'claimed') return claimed;
+      [accepted] = await acceptRuns(client, [{ ...run, id }]);
+      return own;
+    }),
+  );
+  if (accepted) return accepted;
+  const instanceID = String(response.instanceID);
+  claim.onReplay();
+  // If this fails, the comparison with Postgres finds the end.
+  if (run.awaitedBy) await pool.query(AWAIT, [instanceID, run.tenantID, run.awaitedBy]).catch(() => undefined);
+  return { id: instanceID, isHandedOver: false };
+}
+
+function toRows(runs: readonly NewRun[]) {
+  return runs.map((run, index) => ({
+    n: index + 1,
+    id: run.id ?? newID(),
+    tenant_id: run.tenantID,
+    workflow_id: run.workflowID,
+    version_id: run.versionID,
+    is_test: run.isTest ?? false,
+    class: run.class ?? 'interactive',
+    timeout_s: run.timeoutMs / 1000,
+    caller: run.caller,
+    input: run.input,
+    awaited_by: run.awaitedBy ?? null,
+  }));
+}
+
+const INSERT = (handedOver: string) => `
+insert into workflow_instance (id, tenant_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, deadline_at, caller, input, awaited_by)
+select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class, now(), ${handedOver}, now() + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by
+from jsonb_to_recordset($1::jsonb) as r(
+  n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
+  awaited_by text)
+returning id, dispatched_at is not null as "isHandedOver"`;
+
+// With the hand-over: a statement of its own would lock and write the row again.
+const ACCEPT = `with room as materialized (${ROOM})${INSERT('case when r.n <= (select free from room) then now() end')}`;
+
+const INSERT_ALL = INSERT('null');
+
+// An earlier request that still waits, in another process, notices the end within a second.
+const AWAIT = `
+update workflow_instance set awaited_by = $3 where id = $1 and tenant_id = $2 and completed_at is null`;
