@@ -129,7 +129,8 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       const { rows } = await dispatchPool.query<{ id: string; held: boolean }>({
         name: 'wake_runs',
         text: WAKE,
-        values: [ids],
+        // Locked in this order, as by a hand-over and a claim.
+        values: [[...ids].sort()],
       });
       const ready = rows.filter(({ held }) => !held).map(({ id }) => id);
       await signal(rows.filter(({ held }) => held).map(({ id }) => ({ kind: 'woken', instanceID: id })));

@@ -25,10 +25,12 @@ export type Claim = (job: { instanceID: string; epoch: number }) => Promise<Clai
 /** Claims runs for this process, all claims of one turn in one statement. Null: an old job, or another worker was faster. */
 export function createClaim(pool: Pool, leaseID: () => string): Claim {
   return batched(async (jobs: { instanceID: string; epoch: number }[]) => {
+    // Rows are locked in this order. A hand-over locks in the order of ids, so any other order could deadlock with it.
+    const inOrder = jobs.toSorted((a, b) => (a.instanceID < b.instanceID ? -1 : 1));
     const { rows } = await pool.query<ClaimedRow>({
       name: 'claim_runs',
       text: CLAIM,
-      values: [leaseID(), jobs.map(({ instanceID }) => instanceID), jobs.map(({ epoch }) => epoch)],
+      values: [leaseID(), inOrder.map(({ instanceID }) => instanceID), inOrder.map(({ epoch }) => epoch)],
     });
     const byID = new Map(rows.map((row) => [`${row.id}.${row.epoch}`, row]));
     return jobs.map(({ instanceID, epoch }) => byID.get(`${instanceID}.${epoch}`) ?? null);

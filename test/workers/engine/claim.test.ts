@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
 import { createClaim } from '#workers/engine/claim.ts';
 
 describe('claiming a run', () => {
@@ -43,6 +44,31 @@ describe('claiming a run', () => {
     expect(await claimAs(newID())({ instanceID: id, epoch: 1 })).toBeNull();
     expect(await claimAs(newID())({ instanceID: id, epoch: 2 })).toBeNull();
     expect(await deployment.read(id)).toMatchObject({ status: 'RUNNING', epoch: 1, held_by: leaseID, ready_at: null });
+  });
+
+  test('locks the rows in the order of their ids, as a hand-over does, so that the two cannot deadlock', async () => {
+    const ids = (await accepted(3)).sort();
+    const [first, second = '', third] = ids;
+    const holder = await deployment.pool.connect();
+    await holder.query('begin');
+    await holder.query('select from workflow_instance where id = $1 for update', [second]);
+    const claim = claimAs(newID());
+
+    const claims = [third, first, second].map((id) => claim({ instanceID: id ?? '', epoch: 1 }));
+    const isFree = async (id = '') => {
+      const { rows } = await deployment.pool.query(
+        'select from workflow_instance where id = $1 for update skip locked',
+        [id],
+      );
+      return rows.length === 1;
+    };
+    await eventually(async () => expect(await isFree(first)).toBe(false));
+    const thirdWasFree = await isFree(third);
+    await holder.query('commit');
+    holder.release();
+
+    expect(thirdWasFree).toBe(true);
+    for (const row of await Promise.all(claims)) expect(row).not.toBeNull();
   });
 
   test('succeeds for one of many workers at once', async () => {
