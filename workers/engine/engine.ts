@@ -11,7 +11,7 @@ import type { NodeContext } from '../nodes/executor.ts';
 import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
 import { type ClaimedRow, claimSuspect, createClaim } from './claim.ts';
 import { type Committed, createCommitter } from './commit.ts';
-import { readWaits, type WaitRow } from './facts.ts';
+import { createReadWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import type { HeldRow, Lease } from './lease.ts';
 import { restore } from './restore.ts';
@@ -62,6 +62,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const unknownBefore = new Map<string, number>();
   const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
+  const readWaits = createReadWaits(pool);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createLane({ places: config.slots });
   const drained = Promise.withResolvers<void>();
@@ -163,7 +164,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     const { rows } = await pool.query<{ wake_seq: number }>('select wake_seq from workflow_instance where id = $1', [
       run.id,
     ]);
-    const waits = await readWaits(pool, run.id);
+    const waits = await readWaits(run.id);
     run.see(rows[0]?.wake_seq ?? 0);
     return waits;
   }
@@ -187,7 +188,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       run = new Run(row, await loadVersion(row.version_id));
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
-      else resumeRun(advance, run, await restore(pool, run));
+      else resumeRun(advance, run, await restore(pool, readWaits, run));
     } catch (error) {
       if (run) leave(run, 'fenced');
       return handBack(row, error);

@@ -1,4 +1,5 @@
-import type { Pool } from '#shared/db/pool.ts';
+import { batched } from '#shared/batched.ts';
+import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { ChildError, Fact } from '../nodes/executor.ts';
 
@@ -13,6 +14,7 @@ export interface WaitRow {
 }
 
 interface Row {
+  instance_id: string;
   node_id: string;
   path: string;
   kind: 'time' | 'child' | 'input';
@@ -23,19 +25,43 @@ interface Row {
   child_error: ChildError | null;
   request_status: string | null;
   submitted_data: JsonObject | null;
+  /** The time to answer is over, and the request is still PENDING. */
+  is_late: boolean | null;
 }
 
-/** Reads the waits of a run, each with the fact that ended it, if any. First expires requests whose time is over. */
-export async function readWaits(pool: Pool, instanceID: string): Promise<WaitRow[]> {
-  await pool.query({ name: 'expire_requests', text: EXPIRE, values: [instanceID] });
-  const { rows } = await pool.query<Row>({ name: 'read_waits', text: WAITS, values: [instanceID] });
-  return rows.map((row) => ({
+/** Reads the waits of a run, each with the fact that ended it, if any. */
+export type ReadWaits = (instanceID: string) => Promise<WaitRow[]>;
+
+/**
+ * Reads of one turn share a statement: when thousands of delays end at once, each of their runs reads its waits. Requests whose time
+ * is over are expired first; then the waits are read again, because a person may have answered in the meantime.
+ */
+export function createReadWaits(pool: Pool): ReadWaits {
+  async function read(ids: readonly string[]): Promise<Row[]> {
+    const { rows } = await pool.query<Row>({ name: 'read_waits', text: WAITS, values: [ids] });
+    return rows;
+  }
+
+  return batched(async (ids: string[]) => {
+    let rows = await read(ids);
+    const late = rows.filter(({ is_late }) => is_late).map(({ instance_id }) => instance_id);
+    if (late.length > 0) {
+      await pool.query(EXPIRE, [late]);
+      rows = await read(ids);
+    }
+    const byRun = Map.groupBy(rows, ({ instance_id }) => instance_id);
+    return ids.map((id) => (byRun.get(id) ?? []).map(toWait));
+  }, isRefusedStatement);
+}
+
+function toWait(row: Row): WaitRow {
+  return {
     nodeID: row.node_id,
     path: row.path,
     kind: row.kind,
     dueInMs: row.due_in_ms,
     fact: factOf(row),
-  }));
+  };
 }
 
 function factOf(row: Row): Fact | null {
@@ -57,14 +83,14 @@ function factOf(row: Row): Fact | null {
 // The first of the two wins: the person's answer or the expiry.
 const EXPIRE = `
 update collection_request set status = 'EXPIRED', updated_at = now()
-where instance_id = $1::uuid and status = 'PENDING' and expires_at <= now()`;
+where instance_id = any($1::uuid[]) and status = 'PENDING' and expires_at <= now()`;
 
 const WAITS = `
-select w.node_id, w.path, w.kind, w.ref, extract(epoch from w.due_at - clock_timestamp())::float8 * 1000 as due_in_ms,
+select w.instance_id, w.node_id, w.path, w.kind, w.ref, extract(epoch from w.due_at - clock_timestamp())::float8 * 1000 as due_in_ms,
        case when child.completed_at is not null then child.status end as child_status,
        child.output as child_output, child.error as child_error,
-       request.status as request_status, request.submitted_data
+       request.status as request_status, request.submitted_data, request.status = 'PENDING' and request.expires_at <= now() as is_late
 from run_wait w
 left join workflow_instance child on w.kind = 'child' and child.id = w.ref
 left join collection_request request on w.kind = 'input' and request.id = w.ref
-where w.instance_id = $1::uuid`;
+where w.instance_id = any($1::uuid[])`;

@@ -2,7 +2,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
-import { readWaits, type WaitRow } from './facts.ts';
+import type { ReadWaits, WaitRow } from './facts.ts';
 import type { Run } from './run.ts';
 
 export interface Restored {
@@ -21,10 +21,10 @@ interface EventRow {
 }
 
 /** Restores a run that has history: replays outcomes in order of `seq`, then finds the waits. */
-export async function restore(pool: Pool, run: Run): Promise<Restored> {
+export async function restore(pool: Pool, readWaits: ReadWaits, run: Run): Promise<Restored> {
   const [{ rows }, waits] = await Promise.all([
     pool.query<EventRow>({ name: 'read_events', text: EVENTS, values: [run.id] }),
-    readWaits(pool, run.id),
+    readWaits(run.id),
   ]);
   const open = new Set(run.state.begin());
   const last = new Map<Frame, string>();
