@@ -17,11 +17,28 @@ export function readiness({
   draining,
 }: Pick<ApiContext, 'pool' | 'backplane' | 'draining'>): RequestHandler {
   return async (_request, response) => {
-    const [postgres, queue] = await Promise.all([within(requireSchema(pool)), within(backplane.ping())]);
-    const checks = { postgres, backplane: queue, draining: draining.aborted };
+    const [postgres, queue, tenantDatabases] = await Promise.all([
+      within(requireSchema(pool)),
+      within(backplane.ping()),
+      within(requireTenantServers(pool)),
+    ]);
+    // What the servers of tenants lack limits those tenants, and keeps no request from the others.
+    const checks = { postgres, backplane: queue, tenantDatabases, draining: draining.aborted };
     const isReady = postgres === 'ok' && queue === 'ok' && !draining.aborted;
     response.status(isReady ? 200 : 503).json({ success: isReady, status: isReady ? 'ready' : 'not ready', checks });
   };
+}
+
+/** Workers write what the servers lack, at their start and every five minutes. */
+async function requireTenantServers(pool: ApiContext['pool']): Promise<void> {
+  const { rows } = await pool.query<{ what: string }>(
+    `select distinct unnest(missing) as what from tenant_server where checked_at > now() - interval '15 minutes' order by 1`,
+  );
+  if (rows.length > 0)
+    throw new AppError(
+      'UNAVAILABLE',
+      `a server of TENANT_DATABASES_URL lacks ${rows.map(({ what }) => what).join(', ')} (ops/tenant-server.sql)`,
+    );
 }
 
 /** `ok`, or the fault, without host names. */

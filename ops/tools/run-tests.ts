@@ -124,7 +124,14 @@ async function startDatabase(servers: AsyncDisposableStack, dir: string, name: s
   const folder = { dir: join(dir, name), log: join(dir, `${name}.log`) };
   const forTenants = name === 'tenants';
   const database = forTenants ? 'postgres' : 'gantry';
-  return servers.use(await startPostgres({ ...folder, database, settings, forTenants })).url;
+  return servers.use(
+    await startPostgres({
+      ...folder,
+      database,
+      forTenants,
+      settings: { ...settings, ...(forTenants && { reserved_connections: '5' }) },
+    }),
+  ).url;
 }
 
 async function provideRedis(servers: AsyncDisposableStack, dir: string): Promise<{ url?: string; reason?: string }> {

@@ -77,6 +77,8 @@ test('every table either has a retention or is kept', async () => {
     'tenant_logo',
     'tenant_database',
     'tenant_database_removal',
+    'tenant_connection',
+    'tenant_server',
     'app_user',
     'membership',
     'api_key',

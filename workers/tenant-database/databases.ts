@@ -107,7 +107,9 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     const server = servers.get(database.server);
     const open = async (signal: AbortSignal) => {
       await server.ready(signal);
-      return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
+      const connection = await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
+      servers.connections.keep(connection, server, database.roleName);
+      return connection;
     };
     return {
       key: `${database.id} ${database.server}`,

@@ -3,7 +3,9 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
+import { endOrphans } from './orphans.ts';
 import { workOffRemovals } from './removals.ts';
+import { checkServers } from './rights.ts';
 import type { TenantServers } from './servers.ts';
 
 interface Needs {
@@ -35,10 +37,12 @@ export function createKeeper({ pool, runs, servers, messages, logger }: Needs): 
           logger.warn({ err: error, tenantID }, 'deletion of a tenant failed; it is tried again'),
         ),
     },
+    { name: 'check servers', everyMs: 300_000, run: () => checkServers({ pool, servers, logger }) },
+    { name: 'end lost connections', everyMs: 10_000, run: () => endOrphans({ pool, servers, logger }) },
     { name: 'drop databases', everyMs: 10_000, run: () => workOffRemovals({ pool, servers, logger }) },
   ];
   const kept = steps.map((step) => keep(step, logger));
-  const [, removals] = kept;
+  const removals = kept.at(-1);
   const unsubscribe = messages.subscribe(TENANT_DELETED_CHANNEL, () => removals?.now());
   return {
     async [Symbol.asyncDispose]() {

@@ -168,9 +168,14 @@ async function makeRole(connection: PoolClient, { roleName, password }: OwnDatab
     await connection.query(`create role ${role} ${attributes} password ${quoteLiteral(await scramVerifier(password))}`);
   // Only members of a role may create and drop databases that it owns.
   await connection.query(`grant ${role} to current_user`);
-  for (const setting of [`statement_timeout = '5min'`, `idle_in_transaction_session_timeout = '1min'`])
+  // Defaults, which the tenant may change for a session.
+  for (const setting of [
+    `statement_timeout = '5min'`,
+    `idle_in_transaction_session_timeout = '1min'`,
+    `work_mem = '8MB'`,
+  ])
     await connection.query(`alter role ${role} set ${setting}`);
-  // Only a superuser may set this, and a deployment's role is rarely one.
+  // A limit, which the tenant may not change; ours to set only if the server's superuser has granted it.
   await connection.query(`alter role ${role} set temp_file_limit = '1GB'`).catch(() => undefined);
 }
 
@@ -182,6 +187,7 @@ async function makeDatabase(connection: PoolClient, { databaseName, roleName }: 
     const template = rows[0]?.template ?? 'template0';
     await connection.query(`create database ${database} owner ${quoteName(roleName)} template ${template}`);
   }
+  await connection.query(`alter database ${database} connection limit ${MAX_ROLE_CONNECTIONS}`);
   await connection.query(`revoke all on database ${database} from public`);
 }
 

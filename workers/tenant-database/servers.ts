@@ -5,6 +5,7 @@ import { createPool, inTransaction, type Pool, type PoolClient } from '#shared/d
 import { AppError, isConnectionError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenant-servers.ts';
+import { createOpenConnections, type OpenConnections } from './connections.ts';
 
 /** A PostgreSQL server with databases of tenants. */
 export interface TenantServer {
@@ -12,6 +13,8 @@ export interface TenantServer {
   readonly url: string;
   /** Whether it is the server of DATABASE_URL. */
   readonly isOwn: boolean;
+  /** Whether `npm start` starts it when a worker asks. */
+  readonly isOnDemand: boolean;
   /** Connections as the deployment's role, for creating, watching and dropping databases. */
   readonly admin: Pool;
   /** Waits until it answers, if it is one that is started on demand. */
@@ -23,6 +26,7 @@ export interface TenantServer {
 export interface TenantServers extends AsyncDisposable {
   /** The servers that new databases are created on. */
   readonly listed: readonly TenantServer[];
+  readonly connections: OpenConnections;
   /** The server of that name; undefined if the settings no longer name it. */
   find(name: string): TenantServer | undefined;
   /** Like `find`, with an error for the tenant. */
@@ -60,6 +64,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       name,
       url,
       isOwn: name === OWN_SERVER,
+      isOnDemand,
       admin,
       ready: isOnDemand ? startOnDemand(admin, messages) : async () => undefined,
       async on(database, work) {
@@ -77,6 +82,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       },
     });
   }
+  const connections = createOpenConnections({ pool, logger });
   const listed = config.servers.flatMap(({ name }) => servers.get(name) ?? []);
 
   async function countDatabases(client: PoolClient | Pool): Promise<Map<string, number>> {
@@ -103,6 +109,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
   const find = (name: string) => servers.get(name);
   return {
     listed,
+    connections,
     find,
     get(name) {
       const server = find(name);
@@ -134,6 +141,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       });
     },
     async [Symbol.asyncDispose]() {
+      await connections[Symbol.asyncDispose]();
       await Promise.all([...servers.values()].map(({ admin }) => admin.end()));
     },
   };

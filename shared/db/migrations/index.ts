@@ -18,6 +18,7 @@ import { Migration20261122105700_RunNotices } from './Migration20261122105700_Ru
 import { Migration20261122110000_SealedAnswers } from './Migration20261122110000_SealedAnswers.ts';
 import { Migration20261122110500_TenantServers } from './Migration20261122110500_TenantServers.ts';
 import { Migration20261122112000_Frames } from './Migration20261122112000_Frames.ts';
+import { Migration20261122112500_TenantConnections } from './Migration20261122112500_TenantConnections.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -41,6 +42,7 @@ const classes = {
   Migration20261122110000_SealedAnswers,
   Migration20261122110500_TenantServers,
   Migration20261122112000_Frames,
+  Migration20261122112500_TenantConnections,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -22,4 +22,5 @@ export const migrationNames = [
   'Migration20261122110000_SealedAnswers',
   'Migration20261122110500_TenantServers',
   'Migration20261122112000_Frames',
+  'Migration20261122112500_TenantConnections',
 ] as const;

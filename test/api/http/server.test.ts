@@ -85,8 +85,20 @@ describe('the server', () => {
     expect(ready.body).toEqual({
       success: true,
       status: 'ready',
-      checks: { postgres: 'ok', backplane: 'ok', draining: false },
+      checks: { postgres: 'ok', backplane: 'ok', tenantDatabases: 'ok', draining: false },
     });
+  });
+
+  test('names what a server of tenants lacks, and is ready', async () => {
+    await api.context.pool.query(`insert into tenant_server (name, missing) values ('one', '{pg_signal_backend}')`);
+
+    const { status, body } = await api.send('GET', '/ready');
+
+    expect(status).toBe(200);
+    expect(body.checks.tenantDatabases).toBe(
+      'a server of TENANT_DATABASES_URL lacks pg_signal_backend (ops/tenant-server.sql)',
+    );
+    await api.context.pool.query('delete from tenant_server');
   });
 
   test('answers an unknown path like another method of a known one', async () => {

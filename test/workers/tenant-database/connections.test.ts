@@ -1,0 +1,166 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { executeSQL } from '#workers/tenant-database/execute-sql.ts';
+import { endOrphans } from '#workers/tenant-database/orphans.ts';
+import { checkServers } from '#workers/tenant-database/rights.ts';
+import { tenantServer } from '../../support/database.ts';
+import { testLogger, testServers } from '../../support/environment.ts';
+import { eventually } from '../../support/settle.ts';
+import { aTenantDatabases, databasesOf, type TestDatabases } from '../../support/tenant-databases.ts';
+
+let place: TestDatabases;
+let name: string;
+beforeAll(async () => {
+  place = await aTenantDatabases();
+  const { rows } = await place.use((client) => client.query('select current_user as name'));
+  name = rows[0].name;
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** SQL that survives a cancel, time limits and the end of its client. */
+function immortal(mark: string): string {
+  return `set statement_timeout = 0; set client_connection_check_interval = 0;
+    do $$ begin loop begin perform pg_sleep(10) /* ${mark} */; exception when query_canceled then null; end; end loop; end $$`;
+}
+
+async function working(mark: string): Promise<number> {
+  const { rows } = await tenantServer.query(
+    `select count(*)::int as n from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and query like $1`,
+    [`%${mark}%`],
+  );
+  return rows[0]?.n;
+}
+
+const sweep = (more = {}) =>
+  endOrphans({ pool: place.deployment.pool, servers: place.databases.servers, logger: testLogger, ...more });
+
+/** Signs in as the tenant could, if it knew the address. */
+async function signIn(): Promise<pg.Client> {
+  await place.use((client) => client.query(`alter role current_user password 'known'`));
+  const url = Object.assign(new URL(testServers.tenantsURL), { username: name, password: 'known', pathname: name });
+  const client = new pg.Client({ connectionString: url.href });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+describe('a statement that catches its cancel', () => {
+  test('ends after the request has been given up', async () => {
+    const mark = newID();
+    const stop = new AbortController();
+    const work = place.use((client) => client.query(immortal(mark)), stop.signal);
+    work.catch(() => undefined);
+    await eventually(async () => expect(await working(mark)).toBe(1));
+
+    stop.abort(new Error('client disconnected'));
+
+    await expect(work).rejects.toThrow('client disconnected');
+    await eventually(async () => expect(await working(mark)).toBe(0), 10_000);
+  });
+
+  test('ends after the time limit of raw SQL', async () => {
+    const mark = newID();
+    const raw = { params: [], readOnly: false, timeoutSeconds: 0.5, maxRows: 1 };
+
+    const work = place.use((client) => executeSQL(client, { kind: 'executeSQL', sql: immortal(mark), ...raw }));
+
+    await expect(work).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    await eventually(async () => expect(await working(mark)).toBe(0), 10_000);
+  });
+
+  test('ends although its worker is gone, while those of live workers go on', async () => {
+    await using other = databasesOf(place.deployment);
+    const [lost, owned] = [newID(), newID()];
+    const client = await signIn();
+    client.query(immortal(lost)).catch(() => undefined);
+    const stop = new AbortController();
+    const work = other.lend(place.deployment.tenantID, stop.signal, (one) =>
+      one.query(`select pg_sleep(60) /* ${owned} */`),
+    );
+    work.catch(() => undefined);
+    await eventually(async () => expect([await working(lost), await working(owned)]).toEqual([1, 1]));
+    await other.servers.connections.reportNow();
+    await place.databases.servers.connections.reportNow();
+
+    expect(await sweep(), 'no report was expected yet').toBe(0);
+    expect(await sweep({ isSteady: true, graceSeconds: 3_600 }), 'it may be too new to be reported').toBe(0);
+    expect(await sweep({ isSteady: true, graceSeconds: 0 })).toBe(1);
+
+    await eventually(async () => expect([await working(lost), await working(owned)]).toEqual([0, 1]));
+    stop.abort();
+  });
+
+  test('is left alone while a worker of an older version reports nothing', async () => {
+    const { pool } = place.deployment;
+    const client = await signIn();
+    await pool.query(
+      `insert into worker_session (id, expires_at, slots, version) select gen_random_uuid(), now() + interval '1 hour', 1, 'x' from generate_series(1, 9)`,
+    );
+
+    expect(await sweep({ isSteady: true, graceSeconds: 0 })).toBe(0);
+
+    await pool.query('delete from worker_session');
+    expect(await sweep({ isSteady: true, graceSeconds: 0 })).toBe(1);
+    await client.end();
+  });
+});
+
+test('a role has its limits, and cannot lift those that are limits', async () => {
+  const { rows } = await place.use((client) =>
+    client.query(`select current_setting('temp_file_limit') as temp, current_setting('work_mem') as work`),
+  );
+  expect(rows).toEqual([{ temp: '1GB', work: '8MB' }]);
+  const { rows: limits } = await tenantServer.query(
+    'select rolconnlimit as role, datconnlimit as database from pg_roles, pg_database where rolname = $1 and datname = $1',
+    [name],
+  );
+  expect(limits).toEqual([{ role: 40, database: 40 }]);
+  for (const sql of [
+    `set temp_file_limit = '-1'`,
+    `alter role current_user set temp_file_limit = '-1'`,
+    `alter role current_user connection limit -1`,
+    `alter role "${name}" reset temp_file_limit`,
+  ])
+    await expect(place.use((client) => client.query(sql))).rejects.toMatchObject({
+      details: { postgres_code: '42501' },
+    });
+  // Sorting on disk.
+  await expect(
+    place.use((client) =>
+      client.query(
+        `select count(*) from (select repeat(md5(n::text), 60) as t from generate_series(1, 700000) n order by t) s`,
+      ),
+    ),
+  ).rejects.toMatchObject({ details: { postgres_code: '53400' } });
+}, 60_000);
+
+describe('what a server lacks', () => {
+  const missing = async ({ deployment: { pool }, databases: { servers } }: TestDatabases) => {
+    await checkServers({ pool, servers, logger: testLogger });
+    const { rows } = await pool.query('select missing from tenant_server');
+    return rows[0].missing;
+  };
+
+  test('is nothing once ops/tenant-server.sql has run', async () => {
+    expect(await missing(place)).toEqual([]);
+  });
+
+  test('is named', async () => {
+    await using bare = await aTenantDatabases({ TENANT_DATABASES_URL: `bare=${testServers.datasourceURL}` });
+    await using away = await aTenantDatabases({ TENANT_DATABASES_URL: 'away=postgres://u:p@127.0.0.1:1/x' });
+
+    expect(await missing(bare)).toEqual([
+      'SET on temp_file_limit',
+      'pg_signal_backend',
+      'pg_read_all_stats',
+      'reserved_connections',
+      'pg_use_reserved_connections',
+      'REVOKE CONNECT on postgres and template1',
+      'template1',
+    ]);
+    expect(await missing(away)).toEqual(['an answer']);
+    // And yet it works.
+    expect((await bare.use((client) => client.query('select 1 as one'))).rows).toEqual([{ one: 1 }]);
+  });
+});

@@ -1,0 +1,56 @@
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { TenantServers } from './servers.ts';
+
+interface Sweep {
+  pool: Pool;
+  servers: TenantServers;
+  logger: Logger;
+  /** Age of a connection that no worker reports, before it is ended. A new one is reported within ten seconds. */
+  graceSeconds?: number;
+  /** Whether the reports of other workers can be expected to be complete. */
+  isSteady?: boolean;
+}
+
+/** Longer than any request may take: a statement gets 3,660 s at most. */
+const MAX_STATEMENT_SECONDS = 3_700;
+
+/** Ends connections of tenants' roles that belong to no worker, or whose statement or transaction is too old. Returns their number. */
+export async function endOrphans({
+  pool,
+  servers,
+  logger,
+  graceSeconds = 30,
+  isSteady = servers.connections.isSteady,
+}: Sweep): Promise<number> {
+  const { rows } = await pool.query<{ server: string; roles: string[]; owned: number[]; isComplete: boolean }>(OWNED);
+  let ended = 0;
+  for (const { server: name, roles, owned, isComplete } of rows) {
+    try {
+      const server = servers.find(name);
+      const limits = [roles, owned, isComplete && isSteady, graceSeconds, MAX_STATEMENT_SECONDS];
+      const { rowCount } = (await server?.admin.query(END, limits)) ?? {};
+      if (rowCount) logger.warn({ server: name, connections: rowCount }, 'ended connections that no request owns');
+      ended += rowCount ?? 0;
+    } catch (error) {
+      logger.warn({ err: error, server: name }, 'a server of tenants was not looked through for lost connections');
+    }
+  }
+  return ended;
+}
+
+// A worker of an older version has a session and reports nothing.
+const OWNED = `
+with report as (select * from tenant_connection where written_at > now() - interval '1 minute')
+select d.server, array_agg(d.role_name) as roles,
+  array(select pid::int from report, jsonb_array_elements_text(report.backends -> d.server) as pid) as owned,
+  (select count(*) from worker_session where ended_at is null and expires_at > now()) <= (select count(*) from report) as "isComplete"
+from (select server, role_name from tenant_database union all select server, role_name from tenant_database_removal) as d
+group by d.server`;
+
+const END = `
+select pg_terminate_backend(pid) from pg_stat_activity
+where usename = any($1) and backend_type = 'client backend'
+  and ($3 and not (pid = any($2)) and backend_start < now() - make_interval(secs => $4)
+    or state = 'active' and query_start < now() - make_interval(secs => $5)
+    or xact_start < now() - make_interval(secs => $5))`;
