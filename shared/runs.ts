@@ -1,6 +1,7 @@
 import { type Accepted, acceptOnce, acceptRuns, insertRuns, type NewRun } from './accept-runs.ts';
 import type { Messages } from './backplane/index.ts';
 import { batched } from './batched.ts';
+import { nodeEvents } from './db/node-events.ts';
 import { inTransaction, isRefusedStatement, type Pool } from './db/pool.ts';
 import { READY_BY_ID } from './db/ready.ts';
 import { storableJSON } from './db/storable.ts';
@@ -210,8 +211,8 @@ with open_node as (
   select e.instance_id, e.node_id, e.iteration, e.frame, e.attempt,
          row_number() over (partition by e.instance_id order by e.node_id, e.frame) as n
   from (
-    select distinct on (instance_id, node_id, frame) instance_id, node_id, iteration, frame, attempt, status from run_event
-    where instance_id = any($1::uuid[]) and node_id is not null
+    select distinct on (instance_id, node_id, frame) instance_id, node_id, iteration, frame, attempt, status
+    from (${nodeEvents('e.instance_id = any($1::uuid[])')}) each
     order by instance_id, node_id, frame, seq desc
   ) e
   where e.status in ('RUNNING', 'SUSPENDED')

@@ -140,10 +140,6 @@ async function fencedCommit({ pool, env, tenantID }: BenchEnvironment, versionID
     async (lane, members) => {
       const from = members.map((m) => seqs[m] ?? 0);
       for (const m of members) seqs[m] = (seqs[m] ?? 0) + 2;
-      const twice = members.flatMap((m, i) => [
-        [ids[m], (from[i] ?? 0) + 1, `n${from[i]}`, 'SUCCESS', 'yes', output],
-        [ids[m], (from[i] ?? 0) + 2, `n${(from[i] ?? 0) + 2}`, 'RUNNING', null, null],
-      ]);
       const { rowCount } = await lane.query({
         name: 'floor',
         text: COMMIT,
@@ -158,14 +154,16 @@ async function fencedCommit({ pool, env, tenantID }: BenchEnvironment, versionID
           members.map(() => 0),
           members.map(() => null),
           members.map(() => null),
-          twice.map((e) => e[0]),
-          twice.map((e) => e[1]),
-          twice.map((e) => e[2]),
-          twice.map(() => 0),
-          twice.map(() => 1),
-          twice.map((e) => e[3]),
-          twice.map((e) => e[4]),
-          twice.map((e) => e[5]),
+          members.map((m) => ids[m]),
+          from.map((seq) => seq + 2),
+          from.map((seq) => `n${seq}`),
+          members.map(() => 0),
+          members.map(() => 1),
+          members.map(() => 'SUCCESS'),
+          members.map(() => 'yes'),
+          members.map(() => output),
+          members.map(() => null),
+          from.map((seq) => JSON.stringify([`n${seq + 2}`])),
         ],
       });
       if (rowCount !== members.length) throw new Error('The floor did not commit');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../json.ts';
-import { IterationPath } from '../workflow/frame.ts';
+import { IterationPath, innermost } from '../workflow/frame.ts';
 import { NodeStatus, RunStatus } from '../workflow/status.ts';
 
 const RunErrorShape = z.object({ code: z.string(), message: z.string() });
@@ -47,6 +47,9 @@ export type ServerEvent = keyof typeof serverEvents;
 export type ServerPayload<E extends ServerEvent> = z.input<(typeof serverEvents)[E]>;
 export type ServerMessage = { [E in ServerEvent]: { event: E; payload: ServerPayload<E> } }[ServerEvent];
 
+/** A node that an outcome has started; with its frame if that is not the frame of the outcome. */
+export type Started = string | { nodeID: string; frame: IterationPath };
+
 /** A row of `run_event`, as the engine writes it and the gateway reads it. */
 export interface RunEventRow {
   instanceID: string;
@@ -57,6 +60,8 @@ export interface RunEventRow {
   attempt: number;
   status: string;
   payload: RunEventPayload | null;
+  /** The row covers their starts, and is stored under the number of the last. Null in rows without, and in all of older versions. */
+  started: Started[] | null;
 }
 
 export interface RunEventPayload {
@@ -71,8 +76,37 @@ export interface RunEventPayload {
 
 const MAX_INLINE_LENGTH = 16 * 1024;
 
+type Covering = Pick<RunEventRow, 'seq' | 'nodeID' | 'iteration' | 'frame' | 'attempt' | 'status' | 'started'>;
+
+/** The events that a row covers, in order: its own, then the starts of nodes. */
+export function eventsOf<R extends Covering & { payload?: unknown; exit?: string | null }>(row: R): R[] {
+  const { seq, started } = row;
+  if (!started || started.length === 0) return [row];
+  const first = seq - started.length;
+  const starts = started.map((node, at): R => {
+    const frame = typeof node === 'string' ? row.frame : node.frame;
+    return {
+      ...row,
+      seq: first + at + 1,
+      nodeID: typeof node === 'string' ? node : node.nodeID,
+      frame,
+      iteration: innermost(frame ?? []),
+      attempt: 1,
+      status: 'RUNNING',
+      started: null,
+      ...('payload' in row && { payload: null }),
+      ...('exit' in row && { exit: null }),
+    };
+  });
+  return [{ ...row, seq: first, started: null }, ...starts];
+}
+
 /** The messages a client gets for one row, in order. */
 export function presentRunEvent(row: RunEventRow): ServerMessage[] {
+  return eventsOf(row).flatMap(presentEvent);
+}
+
+function presentEvent(row: RunEventRow): ServerMessage[] {
   const { instanceID, seq, nodeID, iteration, attempt, payload } = row;
   const frame = row.frame ?? [];
   const result = inlineOutput(payload?.output ?? null);

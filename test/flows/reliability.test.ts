@@ -48,9 +48,9 @@ async function balances({ pool }: Deployment, ids: string[]): Promise<void> {
   }, 45_000);
   const { rows } = await pool.query<{ what: string; n: number }>(
     `select 'ran twice' as what, count(*) as n from (
-       select from run_event where instance_id = any($1::uuid[]) and status = 'SUCCESS' group by instance_id, node_id, iteration having count(*) > 1) twice
+       select from run_event where instance_id = any($1::uuid[]) and status = 'SUCCESS' group by instance_id, node_id, frame having count(*) > 1) twice
      union all select 'hole', count(*) from workflow_instance i where id = any($1::uuid[])
-       and seq <> (select count(*) from run_event e where e.instance_id = i.id)
+       and seq <> (select sum(1 + coalesce(jsonb_array_length(started), 0)) from run_event e where e.instance_id = i.id)
      union all select 'wrong answer', count(*) from workflow_instance where id = any($1::uuid[]) and (output->>'n')::int <> (input->>'n')::int + 1
      union all select 'wait left', count(*) from run_wait where instance_id = any($1::uuid[])`,
     [ids],

@@ -186,6 +186,23 @@ test('stopping a run ends each of its nodes that is running or waits, once', asy
   expect(await deployment.read(id)).toMatchObject({ seq: 8, epoch: 1 });
 });
 
+test('stopping a run ends nodes whose start stands in the row of the outcome before them', async () => {
+  const [id = ''] = await runsThat(`status = 'RUNNING', seq = 4`);
+  await deployment.pool.query(
+    `insert into run_event (instance_id, seq, node_id, status, started) values
+     ($1, 3, 'start', 'SUCCESS', '["done", "runs"]'), ($1, 4, 'done', 'SUCCESS', null)`,
+    [id],
+  );
+
+  await deployment.runs.stop(deployment.tenantID, id);
+
+  const events = await deployment.events(id);
+  expect(events.slice(4).map(({ seq, node_id, status }) => [seq, node_id, status])).toEqual([
+    [5, 'runs', 'CANCELLED'],
+    [6, null, 'CANCELLED'],
+  ]);
+});
+
 test('stopping a child that has ended wakes no parent', async () => {
   const [parent = ''] = await runsThat(`status = 'WAITING'`);
   const [child = ''] = await runsThat(`status = 'COMPLETED', completed_at = now()`, 1, parent);

@@ -7,6 +7,7 @@ import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import type { QueueName } from '#shared/queues/index.ts';
+import { eventsOf, type RunEventRow } from '#shared/realtime/events.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { workOffRemovals } from '#workers/tenant-database/removals.ts';
@@ -34,6 +35,7 @@ export interface Deployment extends AsyncDisposable {
   newRun(versionID: string, input?: JsonObject, more?: Partial<NewRun>): NewRun;
   settle(): Promise<void>;
   read(instanceID: string): Promise<RunRow>;
+  /** One for each number, in order. */
   events(instanceID: string): Promise<EventRow[]>;
 }
 
@@ -147,10 +149,11 @@ export async function startDeployment(
       return rows[0];
     },
     async events(instanceID) {
-      const { rows } = await pool.query<EventRow>('select * from run_event where instance_id = $1 order by seq', [
-        instanceID,
-      ]);
-      return rows;
+      const { rows } = await pool.query<EventRow & RunEventRow>(
+        'select *, node_id as "nodeID" from run_event where instance_id = $1 order by seq',
+        [instanceID],
+      );
+      return rows.flatMap(eventsOf).map((event) => ({ ...event, node_id: event.nodeID }));
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -19,6 +19,7 @@ import { parkNode } from './park.ts';
 import type { Restored } from './restore.ts';
 import type { Rights } from './rights.ts';
 import type { Run, Wait } from './run.ts';
+import type { PendingEvent } from './step.ts';
 import { createTask } from './task.ts';
 
 /** A held run yields after this much if other runs wait. */
@@ -55,7 +56,7 @@ export function startRun(advance: Advance, run: Run): void {
 export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored): void {
   for (const { frame, wait, purpose } of waits)
     run.resume(frame, { kind: wait.kind, purpose, ms: wait.dueInMs }, () => onDue(advance, run, frame));
-  launch(advance, run, ready);
+  launch(advance, run, ready, null);
   for (const { frame, wait } of waits) if (wait.fact) endWait(advance, run, frame, wait.fact);
   run.rest();
   advance.submit(run);
@@ -135,16 +136,16 @@ function succeed(advance: Advance, run: Run, frame: Frame, { resolved, output, e
       `The outputs of this run are larger than the limit of ${config.runOutputMaxBytes} bytes together`,
     );
   run.state.keep(frame, resolved, output);
-  run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
-  proceed(advance, run, run.state.settle(frame, exit));
+  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
+  proceed(advance, run, run.state.settle(frame, exit), outcome);
 }
 
 /** Passes through a disabled node: no output, and the usual exit of its kind. */
 function skip(advance: Advance, run: Run, frame: Frame): void {
   const { node } = frame;
   const exit = usualExitOf(node.definition, node.config);
-  run.record(frame, { status: 'SKIPPED', exit, payload: null });
-  proceed(advance, run, run.state.settle(frame, exit));
+  const outcome = run.record(frame, { status: 'SKIPPED', exit, payload: null });
+  proceed(advance, run, run.state.settle(frame, exit), outcome);
 }
 
 interface Failure {
@@ -170,8 +171,9 @@ function failNode(advance: Advance, run: Run, frame: Frame, { resolved, error }:
   const exit = connected ? 'error' : usualExitOf(node.definition, node.config);
   const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
   run.state.keep(frame, resolved, output);
-  run.record(frame, { status: 'FAILED', exit, payload: JSON.stringify({ output, error: shownError(error) }) });
-  proceed(advance, run, run.state.settle(frame, exit));
+  const payload = JSON.stringify({ output, error: shownError(error) });
+  const outcome = run.record(frame, { status: 'FAILED', exit, payload });
+  proceed(advance, run, run.state.settle(frame, exit), outcome);
 }
 
 function retryLater(advance: Advance, run: Run, frame: Frame, { error, ms }: { error: AppError; ms: number }): void {
@@ -189,7 +191,7 @@ async function park(advance: Advance, run: Run, frame: Frame, request: Park): Pr
 
 function wait(advance: Advance, run: Run, frame: Frame, spec: Wait): void {
   run.wait(frame, spec, () => onDue(advance, run, frame));
-  proceed(advance, run, []);
+  proceed(advance, run, [], null);
 }
 
 /** The time of a wait has come while the run is held. */
@@ -207,19 +209,19 @@ function endWait(advance: Advance, run: Run, frame: Frame, fact: Fact): void {
   const purpose = run.resolve(frame);
   if (purpose === 'park') execute(advance, run, frame, fact);
   if (purpose !== 'retry') return;
-  launch(advance, run, [frame]);
+  launch(advance, run, [frame], null);
   advance.submit(run);
 }
 
-/** Adds the start of nodes to the commit that makes them ready; they start when it is durable. */
-function launch(advance: Advance, run: Run, frames: readonly Frame[]): void {
-  for (const frame of frames) run.launch(frame, () => execute(advance, run, frame));
+/** Adds the start of frames to the commit that makes them ready; they start when it is durable. */
+function launch(advance: Advance, run: Run, frames: readonly Frame[], outcome: PendingEvent | null): void {
+  for (const frame of frames) run.launch(frame, outcome, () => execute(advance, run, frame));
 }
 
-/** Goes on after a node: starts what it made ready, or leaves that to the next holder. */
-function proceed(advance: Advance, run: Run, next: readonly Frame[]): void {
+/** Goes on after an outcome: starts what it made ready, or leaves that to the next holder. */
+function proceed(advance: Advance, run: Run, next: readonly Frame[], outcome: PendingEvent | null): void {
   if (next.length > 0 && mustYield(advance, run)) run.postpone(next);
-  else launch(advance, run, next);
+  else launch(advance, run, next, outcome);
   run.rest();
   advance.submit(run);
 }

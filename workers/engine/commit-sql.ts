@@ -1,4 +1,4 @@
-// $1 lease; $2..$10 one element per run; $11..$19 one element per event. `is not distinct from` keeps the planner off the
+// $1 lease; $2..$10 one element per run; $11..$20 one element per event, whose row is stored under the last of its numbers. `is not distinct from` keeps the planner off the
 // index of held runs, which is full of dead entries: the id alone finds the row.
 const LOCKED = `
 with c as (
@@ -23,9 +23,9 @@ u as (
   returning i.id, i.tenant_id, i.caller, i.deadline_at, i.depth, i.wake_seq, coalesce(i.watched_until > now(), false) as watched, i.ready_at is not null as ready, i.awaited_by
 ),
 e as (
-  insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame)
-  select v.* from unnest($11::uuid[], $12::bigint[], $13::text[], $14::int[], $15::int[], $16::text[], $17::text[], $18::jsonb[], $19::jsonb[])
-    as v(instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame)
+  insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started)
+  select v.* from unnest($11::uuid[], $12::bigint[], $13::text[], $14::int[], $15::int[], $16::text[], $17::text[], $18::jsonb[], $19::jsonb[], $20::jsonb[])
+    as v(instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started)
   join u on u.id = v.instance_id
 )`;
 
@@ -38,9 +38,9 @@ export const COMMIT_AND_WAITS = `${LOCKED},
 w as (
   select r.instance_id, r.node_id, r.iteration, r.path, r.kind, r.ref,
          now() + make_interval(secs => r.due_ms / 1000.0) as due_at
-  from jsonb_to_recordset($20::jsonb) as r(instance_id uuid, node_id text, iteration int, path text, kind text, ref uuid, due_ms double precision)
+  from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, iteration int, path text, kind text, ref uuid, due_ms double precision)
 ),
-over as (select * from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, path text)),
+over as (select * from jsonb_to_recordset($22::jsonb) as r(instance_id uuid, node_id text, path text)),
 due as (
   select l.id, least(
     (select min(w.due_at) from w where w.instance_id = l.id),
@@ -67,13 +67,13 @@ children as (
   insert into workflow_instance (id, tenant_id, workflow_id, version_id, class, ready_at, deadline_at, parent_id, parent_node_id, depth, caller, input)
   select r.id, u.tenant_id, r.workflow_id, r.version_id, 'interactive', now(), least(u.deadline_at, now() + make_interval(secs => r.timeout_s)),
          u.id, r.node_id, u.depth + 1, u.caller || jsonb_build_object('origin', 'workflow', 'originID', u.id), r.input
-  from jsonb_to_recordset($22::jsonb) as r(parent_id uuid, id uuid, workflow_id uuid, version_id uuid, node_id text, input jsonb, timeout_s double precision)
+  from jsonb_to_recordset($23::jsonb) as r(parent_id uuid, id uuid, workflow_id uuid, version_id uuid, node_id text, input jsonb, timeout_s double precision)
   join u on u.id = r.parent_id
 ),
 requests as (
   insert into collection_request (id, tenant_id, instance_id, node_id, iteration, frame, collection_type, collection_config, expires_at)
   select r.id, r.tenant_id, r.instance_id, r.node_id, r.iteration, r.frame, 'form', r.config, now() + make_interval(secs => r.expires_ms / 1000.0)
-  from jsonb_to_recordset($23::jsonb) as r(instance_id uuid, id uuid, tenant_id uuid, node_id text, iteration int, frame jsonb, config jsonb, expires_ms double precision)
+  from jsonb_to_recordset($24::jsonb) as r(instance_id uuid, id uuid, tenant_id uuid, node_id text, iteration int, frame jsonb, config jsonb, expires_ms double precision)
   join u on u.id = r.instance_id
 )
 select id, wake_seq, watched, ready, awaited_by from u`;

@@ -1,10 +1,10 @@
 import { plainArray, textArray } from '#shared/db/array.ts';
 import { storable, storableJSON } from '#shared/db/storable.ts';
-import type { RunEventPayload, RunEventRow } from '#shared/realtime/events.ts';
+import type { RunEventPayload, RunEventRow, Started } from '#shared/realtime/events.ts';
 import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Run } from './run.ts';
-import type { PendingEvent, Step } from './step.ts';
+import { numbersOf, type PendingEvent, type Step } from './step.ts';
 
 /** The step of a run on its way into the database. */
 export interface Entry {
@@ -23,7 +23,7 @@ export function takeEntry(run: Run): Entry {
   const step = run.takeStep();
   const output = step.end && step.end.output !== null ? JSON.stringify(step.end.output) : null;
   const size = (output?.length ?? 0) + sizeOf(step);
-  return { run, step, fromSeq: run.seq, toSeq: run.seq + step.events.length, output, size };
+  return { run, step, fromSeq: run.seq, toSeq: run.seq + numbersOf(step), output, size };
 }
 
 /** Length of the texts that a statement carries for the step. */
@@ -56,7 +56,7 @@ function releaseOf(step: Step): number {
   return step.events.every(({ status }) => status === 'RUNNING') ? 3 : 0;
 }
 
-/** $1 to $19 of both statements. */
+/** $1 to $20 of both statements. */
 export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
   const ids: string[] = [];
   const epochs: number[] = [];
@@ -76,6 +76,7 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
   const eventExit: (string | null)[] = [];
   const eventPayload: (string | null)[] = [];
   const eventFrame: (string | null)[] = [];
+  const eventStarted: (string | null)[] = [];
   for (const { run, step, fromSeq, toSeq, output } of batch) {
     ids.push(run.id);
     epochs.push(run.epoch);
@@ -88,12 +89,13 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
     errors.push(step.end?.error ? storableJSON(JSON.stringify(step.end.error)) : null);
     let seq = fromSeq;
     for (const event of step.events) {
-      seq += 1;
+      seq += 1 + event.started.length;
       eventRun.push(run.id);
       eventSeq.push(seq);
       eventNode.push(event.frame?.node.id ?? null);
       eventIteration.push(innermost(pathOf(event)));
       eventFrame.push(frameText(pathOf(event)));
+      eventStarted.push(startedText(event));
       eventAttempt.push(event.attempt);
       eventStatus.push(event.status);
       eventExit.push(event.exit && storable(event.exit));
@@ -120,10 +122,11 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
     textArray(eventExit),
     textArray(eventPayload),
     textArray(eventFrame),
+    textArray(eventStarted),
   ];
 }
 
-/** $20 to $23: waits, ended waits, children and requests, as JSON because they are few and have many shapes. */
+/** $21 to $24: waits, ended waits, children and requests, as JSON because they are few and have many shapes. */
 export function waitValues(batch: readonly Entry[]): string[] {
   const waits = batch.flatMap(({ run, step }) =>
     step.waits.map((wait) => ({
@@ -163,18 +166,31 @@ export function waitValues(batch: readonly Entry[]): string[] {
   return [waits, resolved, children, requests].map((rows) => storableJSON(JSON.stringify(rows)));
 }
 
-/** The events of a committed step, for the gateways. */
+/** The rows of a committed step, for the gateways. */
 export function toRows({ run, step, fromSeq }: Entry): RunEventRow[] {
-  return step.events.map((event, index) => ({
-    instanceID: run.id,
-    seq: fromSeq + index + 1,
-    nodeID: event.frame?.node.id ?? null,
-    iteration: innermost(pathOf(event)),
-    frame: pathOf(event),
-    attempt: event.attempt,
-    status: event.status,
-    payload: event.payload === null ? null : (JSON.parse(event.payload) as RunEventPayload),
-  }));
+  let seq = fromSeq;
+  return step.events.map((event) => {
+    seq += 1 + event.started.length;
+    return {
+      instanceID: run.id,
+      seq,
+      nodeID: event.frame?.node.id ?? null,
+      iteration: innermost(pathOf(event)),
+      frame: pathOf(event),
+      attempt: event.attempt,
+      status: event.status,
+      payload: event.payload === null ? null : (JSON.parse(event.payload) as RunEventPayload),
+      started: startedBy(event),
+    };
+  });
+}
+
+function startedBy({ frame, started }: PendingEvent): Started[] {
+  return started.map(({ node, path }) => (path === frame?.path ? node.id : { nodeID: node.id, frame: path }));
+}
+
+function startedText(event: PendingEvent): string | null {
+  return event.started.length > 0 ? storableJSON(JSON.stringify(startedBy(event))) : null;
 }
 
 function pathOf({ frame }: PendingEvent): IterationPath {

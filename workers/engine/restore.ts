@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import type { RunEventPayload } from '#shared/realtime/events.ts';
+import type { RunEventPayload, Started } from '#shared/realtime/events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { ReadWaits, WaitRow } from './facts.ts';
@@ -18,6 +18,7 @@ interface EventRow {
   status: string;
   exit: string | null;
   payload: RunEventPayload | null;
+  started: Started[] | null;
 }
 
 /** Restores a run that has history: replays outcomes in order of `seq`, then finds the waits. */
@@ -28,7 +29,7 @@ export async function restore(pool: Pool, readWaits: ReadWaits, run: Run): Promi
   ]);
   const open = new Set(run.state.begin());
   const last = new Map<Frame, string>();
-  for (const { node_id, frame: path, attempt, status, exit, payload } of rows) {
+  for (const { node_id, frame: path, attempt, status, exit, payload, started } of rows) {
     const frame = run.state.find(node_id, pathKey(path ?? []));
     if (!frame) continue;
     last.set(frame, status);
@@ -36,6 +37,7 @@ export async function restore(pool: Pool, readWaits: ReadWaits, run: Run): Promi
     if (!next) continue;
     open.delete(frame);
     for (const ready of next) open.add(ready);
+    for (const ready of next) if (isNamed(ready, started ?? [])) run.state.countAttempt(ready);
   }
   const waiting = waits.flatMap((wait): Restored['waits'] => {
     const frame = run.state.find(wait.nodeID, wait.path);
@@ -46,5 +48,11 @@ export async function restore(pool: Pool, readWaits: ReadWaits, run: Run): Promi
 }
 
 const EVENTS = `
-select node_id, frame, attempt, status, exit, payload from run_event
+select node_id, frame, attempt, status, exit, payload, started from run_event
 where instance_id = $1::uuid and node_id is not null order by seq`;
+
+function isNamed({ node, path }: Frame, started: readonly Started[]): boolean {
+  return started.some((one) =>
+    typeof one === 'string' ? one === node.id : one.nodeID === node.id && pathKey(one.frame) === pathKey(path),
+  );
+}

@@ -7,7 +7,7 @@ import type { Frame } from '#shared/workflow/progress.ts';
 import type { ClaimedRow } from './claim.ts';
 import { endPayload } from './result.ts';
 import { RunState } from './run-state.ts';
-import { emptyStep, hasWork, type PendingChild, type PendingRequest, type Step } from './step.ts';
+import { emptyStep, hasWork, type PendingChild, type PendingEvent, type PendingRequest, type Step } from './step.ts';
 
 /** A version of a workflow as the engine uses it; all its runs share the object. */
 export interface LoadedVersion {
@@ -164,12 +164,18 @@ export class Run {
     return this.#waiting.get(frame);
   }
 
-  /** Announces an attempt of a frame with the next step; `start` is called when that is durable. */
-  launch(frame: Frame, start: () => void): void {
+  /**
+   * Announces an attempt of a frame with the next step, as a start by `outcome` if that has made it ready. `start` is called when the
+   * step is durable.
+   */
+  launch(frame: Frame, outcome: PendingEvent | null, start: () => void): void {
     this.#running.add(frame);
     this.state.countAttempt(frame);
     // A disabled node takes no time.
-    if (!frame.node.isDisabled) this.#announce(frame, 'RUNNING');
+    if (!frame.node.isDisabled) {
+      if (outcome) outcome.started.push(frame);
+      else this.#announce(frame, 'RUNNING');
+    }
     this.#step.next.push(start);
   }
 
@@ -179,11 +185,13 @@ export class Run {
     this.#nodesRun += 1;
   }
 
-  /** Adds what a node did to the step. */
-  record(frame: Frame, outcome: Outcome): void {
+  /** Adds what a node did to the step. Returns the event. */
+  record(frame: Frame, outcome: Outcome): PendingEvent {
     this.#deleteEndedWait(frame);
     this.#running.delete(frame);
-    this.#step.events.push({ frame, attempt: this.attemptOf(frame), ...outcome });
+    const event = { frame, attempt: this.attemptOf(frame), started: [], ...outcome };
+    this.#step.events.push(event);
+    return event;
   }
 
   /** Leaves nodes that are ready for the next holder: the run yields. */
@@ -295,11 +303,11 @@ export class Run {
   #end(end: NonNullable<Step['end']>): void {
     const { status } = end;
     this.#step.end = end;
-    this.#step.events.push({ frame: null, attempt: 1, status, exit: null, payload: endPayload(end) });
+    this.#step.events.push({ frame: null, attempt: 1, status, exit: null, payload: endPayload(end), started: [] });
   }
 
   #announce(frame: Frame, status: 'RUNNING' | 'CANCELLED'): void {
-    this.#step.events.push({ frame, attempt: this.attemptOf(frame), status, exit: null, payload: null });
+    this.#step.events.push({ frame, attempt: this.attemptOf(frame), status, exit: null, payload: null, started: [] });
   }
 
   /** The same step may hold a wait not yet written. */

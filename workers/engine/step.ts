@@ -26,6 +26,8 @@ export interface PendingEvent {
   exit: string | null;
   /** JSON text of a RunEventPayload, or null. */
   payload: string | null;
+  /** First attempts that this outcome starts. Their events have no rows of their own. */
+  started: Frame[];
 }
 
 export interface PendingWait {
@@ -59,4 +61,11 @@ export function emptyStep(): Step {
 /** Whether there is anything to commit. */
 export function hasWork({ events, waits, release, end, next }: Step): boolean {
   return events.length > 0 || release !== 'hold' || end !== null || waits.length > 0 || next.length > 0;
+}
+
+/** How many numbers the events of a step take. */
+export function numbersOf({ events }: Step): number {
+  let count = events.length;
+  for (const { started } of events) count += started.length;
+  return count;
 }

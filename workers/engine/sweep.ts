@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Backplane } from '#shared/backplane/index.ts';
+import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
@@ -255,7 +256,7 @@ with lost as (
 ),
 in_flight as (
   select lost.id from lost where exists (
-    select from run_event e where e.instance_id = lost.id and e.status = 'RUNNING'
+    select from (${nodeEvents('e.instance_id = lost.id')}) e where e.status = 'RUNNING'
       and not exists (select from run_event later where later.instance_id = e.instance_id and later.node_id = e.node_id
                         and later.frame is not distinct from e.frame and later.seq > e.seq))
 )
@@ -267,7 +268,7 @@ from lost where i.id = lost.id`;
 const FIND_LOST = `
 select i.id, i.parent_id, e.node_id, e.attempt from workflow_instance i
 left join lateral (
-  select node_id, attempt from run_event where instance_id = i.id and status = 'RUNNING' order by seq desc limit 1
+  select node_id, attempt from (${nodeEvents('e.instance_id = i.id')}) each where status = 'RUNNING' order by seq desc limit 1
 ) e on true
 where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null limit $1`;
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
-import type { RunEventPayload } from '#shared/realtime/events.ts';
+import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
@@ -52,6 +52,7 @@ interface TimelineRow {
   status: NodeStatus;
   exit: string | null;
   payload: RunEventPayload | null;
+  started: Started[] | null;
   isOmitted: boolean;
   at: Date;
 }
@@ -60,23 +61,24 @@ interface TimelineRow {
 async function findTimeline(pool: Pool, instanceID: string, query: z.output<typeof InstanceQuery>) {
   const { afterSeq, timelineLimit: maxEvents, outputs } = query;
   const { rows } = await pool.query<TimelineRow>(TIMELINE, [instanceID, afterSeq, maxEvents + 1, outputs === 'full']);
-  const shown = rows.slice(0, maxEvents);
-  return { timeline: shown.map(presentEvent), nextSeq: rows.length > maxEvents ? (shown.at(-1)?.seq ?? null) : null };
+  const events = rows.flatMap(eventsOf).filter(({ seq }) => seq > afterSeq);
+  const shown = events.slice(0, maxEvents);
+  return { timeline: shown.map(presentEvent), nextSeq: events.length > maxEvents ? (shown.at(-1)?.seq ?? null) : null };
 }
 
 // The stored size, after compression.
 const TIMELINE = `
-select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, created_at as at,
+select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, started, created_at as at,
        case when large then payload - 'output' else payload end as payload, large as "isOmitted"
 from (select *, not $4 and coalesce(pg_column_size(payload), 0) > 16384 as large from run_event) e
 where instance_id = $1 and seq > $2 and node_id is not null order by seq limit $3`;
 
-function presentEvent({ payload, isOmitted, at, frame, ...event }: TimelineRow) {
+function presentEvent({ payload, isOmitted, at, frame, started: _, ...event }: TimelineRow) {
   return {
     ...event,
     frame: frame ?? [],
     output: payload?.output ?? null,
-    ...(isOmitted && { outputOmitted: true }),
+    ...(isOmitted && payload && { outputOmitted: true }),
     error: payload?.error ?? null,
     at: at.toISOString(),
   };
@@ -98,7 +100,7 @@ interface Latest {
 async function findLatest(pool: Pool, instanceID: string): Promise<Latest[]> {
   const { rows } = await pool.query<Omit<TimelineRow, 'payload' | 'isOmitted'>>(EVENTS, [instanceID]);
   const latest = new Map<string, Latest>();
-  for (const { nodeID, iteration, frame, attempt, status, exit, seq, at } of rows) {
+  for (const { nodeID, iteration, frame, attempt, status, exit, seq, at } of rows.flatMap(eventsOf)) {
     const path = frame ?? [];
     const before = latest.get(nodeID);
     const startedAt = before && pathKey(before.frame) === pathKey(path) ? before.startedAt : null;
@@ -119,7 +121,7 @@ async function findLatest(pool: Pool, instanceID: string): Promise<Latest[]> {
 }
 
 const EVENTS = `
-select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, created_at as at
+select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, started, created_at as at
 from run_event where instance_id = $1 and node_id is not null order by seq`;
 
 function presentNode({ nodeID, iteration, frame, attempt, status, exit, startedAt, at }: Latest) {

@@ -23,4 +23,5 @@ export const migrationNames = [
   'Migration20261122110500_TenantServers',
   'Migration20261122112000_Frames',
   'Migration20261122112500_TenantConnections',
+  'Migration20261122113000_OneRowPerStep',
 ] as const;

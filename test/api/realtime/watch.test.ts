@@ -221,6 +221,7 @@ function eventOf(run: Run, seq: number, status: 'SUCCESS' | 'COMPLETED'): RunEve
     nodeID,
     iteration: 0,
     frame: null,
+    started: null,
     attempt: 1,
     status,
     payload: { output: { seq } },

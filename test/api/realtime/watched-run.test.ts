@@ -41,6 +41,62 @@ test('live messages that arrive while a watcher takes a page wait until it has t
   );
 });
 
+/** Rows of a run of five nodes: starts in the rows of the outcomes, and in rows of their own as older workers write them. */
+const rows: RunEventRow[] = [
+  { ...eventOf(2), nodeID: 'start', started: ['a'] },
+  { ...eventOf(5), nodeID: 'a', started: ['b', 'c'] },
+  { ...eventOf(6), nodeID: 'b' },
+  { ...eventOf(7), nodeID: 'd', status: 'RUNNING' },
+  { ...eventOf(8), nodeID: 'c' },
+  { ...eventOf(10), nodeID: 'd', started: ['e'] },
+  { ...eventOf(11), nodeID: 'e' },
+  { ...eventOf(12), nodeID: null, status: 'COMPLETED' },
+];
+
+test.each([0, 1, 3, 4, 5, 9, 11])(
+  'after message %d, rows of both forms give the rest, each once and without a hole',
+  async (lastSeq) => {
+    const seen: ServerMessage[] = [];
+    const run = stored(rows);
+    run.watch(lastSeq, (messages) => void seen.push(...messages));
+    run.moved({ seq: 12, isOver: true });
+
+    await eventually(() => expect(numbersOf(seen).at(-1)).toBe(12));
+    expect(numbersOf(seen)).toEqual(Array.from({ length: 12 - lastSeq }, (_, at) => lastSeq + at + 1));
+    const starts = seen.filter(({ payload }) => 'status' in payload && payload.status === 'RUNNING');
+    const nodes = ['a', 'b', 'c', 'd', 'e'].slice(5 - starts.length);
+    expect(starts.map(({ payload }) => 'nodeID' in payload && payload.nodeID)).toEqual(nodes);
+  },
+);
+
+test('a gateway of the version before, which does not read the starts in a row, reaches the end, live or from Postgres', async () => {
+  const seen: number[] = [];
+  const run = stored(rows.map((row) => ({ ...row, started: null })));
+  run.watch(0, (messages) => void seen.push(...numbersOf(messages)));
+  await eventually(() => expect(seen).toContain(12));
+  expect(seen).toEqual(rows.map(({ seq }) => seq));
+
+  const live: number[] = [];
+  const other = stored([]);
+  other.watch(0, (messages) => void live.push(...numbersOf(messages)));
+  other.receive(rows.flatMap(presentRunEvent));
+  await eventually(() => expect(live).toContain(12));
+  expect(live).toEqual(Array.from({ length: 12 }, (_, at) => at + 1));
+});
+
+/** A watched run that has these rows in Postgres. */
+function stored(all: readonly RunEventRow[]): WatchedRun {
+  const run = new WatchedRun({
+    read: async (after, maxRows) => all.filter(({ seq }) => seq > after).slice(0, maxRows),
+    onIdle: () => undefined,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  run.isOpen = true;
+  return run;
+}
+
 /** A watched run whose first page is read when the test answers; later pages are empty. */
 function aRun() {
   const { promise: page, resolve } = Promise.withResolvers<RunEventRow[]>();
@@ -72,6 +128,7 @@ function eventOf(seq: number): RunEventRow {
     nodeID: `n${seq}`,
     iteration: 0,
     frame: null,
+    started: null,
     attempt: 1,
     status: 'SUCCESS',
     payload: null,

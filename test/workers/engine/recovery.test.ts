@@ -129,50 +129,67 @@ describe('after a crash at any point', () => {
     expect(await deployment.read(id)).toMatchObject({ epoch: 3 });
   });
 
-  test('a node in flight runs again, and finished nodes do not', async () => {
-    const id = await accepted();
-    const dead = newID();
-    await deployment.pool.query(
-      `update workflow_instance set status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null, seq = 4 where id = $1`,
-      [id, dead],
-    );
-    await deployment.pool.query(
-      `insert into run_event (instance_id, seq, node_id, status, exit, payload) values
-       ($1, 1, 'start', 'SUCCESS', 'output', '{"output":{}}'), ($1, 2, 'n1', 'RUNNING', null, null),
-       ($1, 3, 'n1', 'SUCCESS', 'yes', '{"output":{}}'), ($1, 4, 'n2', 'RUNNING', null, null)`,
-      [id],
-    );
+  /** The same two and a half nodes as workers write them, and as those of the version before did. */
+  const histories = {
+    'with its start in the row of the outcome before it': `
+      ($1, 2, 'start', 'SUCCESS', 'output', '{"output":{}}', '["n1"]'),
+      ($1, 4, 'n1', 'SUCCESS', 'yes', '{"output":{}}', '["n2"]')`,
+    'with its start in a row of its own': `
+      ($1, 1, 'start', 'SUCCESS', 'output', '{"output":{}}', null), ($1, 2, 'n1', 'RUNNING', null, null, null),
+      ($1, 3, 'n1', 'SUCCESS', 'yes', '{"output":{}}', null), ($1, 4, 'n2', 'RUNNING', null, null, null)`,
+  };
 
-    await work();
-
-    await completes(id);
-    const events = await deployment.events(id);
-    expect(events.filter(({ node_id }) => node_id === 'n1')).toHaveLength(2);
-    expect(
-      events.filter(({ node_id }) => node_id === 'n2').map(({ status, attempt }) => `${status} ${attempt}`),
-    ).toEqual(['RUNNING 1', 'RUNNING 2', 'SUCCESS 2']);
-  });
-
-  test('a run that loses its worker three times, alone, fails and names the node', async () => {
+  /** A run with this history, whose worker has died. */
+  async function lost(history: string, more = ''): Promise<string> {
     const id = await accepted();
     await deployment.pool.query(
-      `update workflow_instance set status = 'RUNNING', epoch = 5, losses = 2, alone = true, held_by = $2, ready_at = null, seq = 1 where id = $1`,
+      `update workflow_instance set status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null, seq = 4${more} where id = $1`,
       [id, newID()],
     );
     await deployment.pool.query(
-      `insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING')`,
+      `insert into run_event (instance_id, seq, node_id, status, exit, payload, started) values ${history}`,
       [id],
     );
+    return id;
+  }
 
-    await work();
+  test.each(Object.entries(histories))(
+    'a node in flight, %s, runs again, and finished nodes do not',
+    async (_, history) => {
+      const id = await lost(history);
 
-    await eventually(async () =>
-      expect(await deployment.read(id)).toMatchObject({
-        status: 'FAILED',
-        error: { code: 'WORKER_LOST', nodeID: 'start' },
-      }),
-    );
-  });
+      await work();
+
+      await completes(id);
+      const events = await deployment.events(id);
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
+      expect(events.filter(({ node_id }) => node_id === 'n1')).toHaveLength(2);
+      expect(
+        events.filter(({ node_id }) => node_id === 'n2').map(({ status, attempt }) => `${status} ${attempt}`),
+      ).toEqual(['RUNNING 1', 'RUNNING 2', 'SUCCESS 2']);
+    },
+  );
+
+  test.each(Object.entries(histories))(
+    'a run that loses its worker three times, alone, fails and names the node in flight, %s',
+    async (_, history) => {
+      const id = await lost(history, ', losses = 2, alone = true');
+
+      await work();
+
+      await eventually(async () =>
+        expect(await deployment.read(id)).toMatchObject({
+          status: 'FAILED',
+          error: { code: 'WORKER_LOST', nodeID: 'n2', attempt: 1 },
+        }),
+      );
+      const ends = (await deployment.events(id)).slice(4);
+      expect(ends).toMatchObject([
+        { seq: 5, node_id: 'n2', status: 'CANCELLED', attempt: 1 },
+        { seq: 6, node_id: null, status: 'FAILED' },
+      ]);
+    },
+  );
 
   test('losing the worker together with other runs does not count, after the first time', async () => {
     const id = await accepted();

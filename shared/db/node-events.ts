@@ -1,0 +1,13 @@
+/**
+ * SQL: what nodes did, one row each, from the rows of `run_event` that meet a condition on `e`. A row also covers the nodes that its
+ * outcome has started, and is stored under the number of the last of them: see `eventsOf` in `shared/realtime/events.ts`.
+ */
+export function nodeEvents(condition: string): string {
+  return `
+    select e.instance_id, e.seq - coalesce(jsonb_array_length(e.started), 0) as seq, e.node_id, e.iteration, e.frame, e.attempt, e.status
+    from run_event e where ${condition} and e.node_id is not null
+    union all
+    select e.instance_id, e.seq - jsonb_array_length(e.started) + s.n, coalesce(s.value ->> 'nodeID', s.value #>> '{}'),
+           coalesce((s.value #>> '{frame,-1,iteration}')::int, e.iteration), coalesce(s.value -> 'frame', e.frame), 1, 'RUNNING'
+    from run_event e cross join lateral jsonb_array_elements(e.started) with ordinality as s(value, n) where ${condition}`;
+}
