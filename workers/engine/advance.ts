@@ -130,11 +130,12 @@ function succeed(advance: Advance, run: Run, frame: Frame, { resolved, output, e
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
     throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
   const text = outputText(output, config.nodeOutputMaxBytes);
-  if (run.state.countOutput(text.length) > config.runOutputMaxBytes)
+  if (run.state.outputLength + text.length > config.runOutputMaxBytes)
     throw new AppError(
       'OUTPUT_TOO_LARGE',
       `The outputs of this run are larger than the limit of ${config.runOutputMaxBytes} bytes together`,
     );
+  run.state.countOutput(text.length);
   run.state.keep(frame, resolved, output);
   const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
   proceed(advance, run, run.state.settle(frame, exit), outcome);

@@ -60,10 +60,14 @@ export class RunState {
     return failures;
   }
 
-  /** Counts the length of an output. Returns that of all outputs. */
-  countOutput(length: number): number {
-    this.#outputLength += length;
+  /** The length of all outputs together. */
+  get outputLength(): number {
     return this.#outputLength;
+  }
+
+  /** Counts the length of an output that is kept; one that is refused takes no room. */
+  countOutput(length: number): void {
+    this.#outputLength += length;
   }
 
   /** The frame of a node by the key of its path. */

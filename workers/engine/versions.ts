@@ -8,18 +8,28 @@ import type { LoadedVersion } from './run.ts';
 
 /** Compiled versions in the memory of this process; a version never changes, so an entry is never stale. */
 const MAX_VERSIONS = 500;
+/** Length of their texts together; compiled, a version takes a few times as much. */
+const MAX_LENGTH = 32_000_000;
 
 export type LoadVersion = (versionID: string) => Promise<LoadedVersion>;
 
-export function createVersions(pool: Pool): LoadVersion {
-  const loaded = new LRUCache<string, Promise<LoadedVersion>>({ max: MAX_VERSIONS });
+export function createVersions(pool: Pool, { maxLength = MAX_LENGTH } = {}): LoadVersion {
+  const loaded = new LRUCache<string, Promise<LoadedVersion>>({ max: MAX_VERSIONS, maxSize: maxLength });
 
   return (versionID) => {
     const known = loaded.get(versionID);
     if (known) return known;
-    const version = loadVersion(pool, versionID);
-    loaded.set(versionID, version);
-    version.catch(() => loaded.delete(versionID));
+    const reading = loadVersion(pool, versionID);
+    const version = reading.then(({ loaded: compiled }) => compiled);
+    loaded.set(versionID, version, { size: 1 });
+    reading.then(
+      ({ length }) => {
+        // The cache takes no new size for a value that it has.
+        loaded.delete(versionID);
+        loaded.set(versionID, version, { size: Math.max(length, 1) });
+      },
+      () => loaded.delete(versionID),
+    );
     return version;
   };
 }
@@ -36,9 +46,10 @@ export class UnknownKinds extends AppError {
 
 const knownKinds: ReadonlySet<string> = new Set(nodes.map(({ kind }) => kind));
 
-async function loadVersion(pool: Pool, versionID: string): Promise<LoadedVersion> {
-  const { rows } = await pool.query<{ nodes: unknown; edges: unknown; options: unknown }>(
-    'select nodes, edges, options from workflow_version where id = $1',
+async function loadVersion(pool: Pool, versionID: string): Promise<{ loaded: LoadedVersion; length: number }> {
+  const { rows } = await pool.query<{ nodes: unknown; edges: unknown; options: unknown; length: number }>(
+    `select nodes, edges, options, length(nodes::text) + length(edges::text) + length(options::text) as length
+     from workflow_version where id = $1`,
     [versionID],
   );
   const row = rows[0];
@@ -48,5 +59,8 @@ async function loadVersion(pool: Pool, versionID: string): Promise<LoadedVersion
   if (unknown.size > 0) throw new UnknownKinds([...unknown]);
   const graph = compileGraph(saved, WorkflowEdge.array().parse(row.edges));
   const options = WorkflowOptions.parse(row.options);
-  return { graph, options, policies: graph.nodes.map((node) => nodePolicy(node, options)) };
+  return {
+    loaded: { graph, options, policies: graph.nodes.map((node) => nodePolicy(node, options)) },
+    length: row.length,
+  };
 }
