@@ -19,9 +19,14 @@ import type { Rights } from './rights.ts';
 import { type Leaving, Run } from './run.ts';
 import { createVersions } from './versions.ts';
 
+interface Job {
+  instanceID: string;
+  epoch: number;
+}
+
 export interface Engine {
   /** Claims the run and holds it until it ends, parks, yields or is handed back; resolves then. */
-  advance(job: { instanceID: string; epoch: number }): Promise<void>;
+  advance(job: Job): Promise<void>;
   /** Claims a suspect and holds it like `advance`, but only until its interrupted nodes have ended. Answers whether there was one. */
   advanceSuspect(): Promise<boolean>;
   /** Reacts to a change of a run that may be held here. */
@@ -185,7 +190,10 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   async function take(row: ClaimedRow): Promise<void> {
     let run: Run | undefined;
     try {
-      run = new Run(row, await loadVersion(row.version_id));
+      const version = await loadVersion(row.version_id);
+      // Claimed, or loaded, after `drain` has looked for runs to hand back.
+      if (draining) return await giveUp(row);
+      run = new Run(row, version);
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
       else resumeRun(advance, run, await restore(pool, readWaits, run));
@@ -196,15 +204,33 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     await run.released;
   }
 
+  async function giveUp({ id, epoch }: ClaimedRow): Promise<void> {
+    await pool.query(
+      `update workflow_instance set held_by = null, ready_at = now()
+       where id = $1 and epoch = $2 and held_by = $3 and completed_at is null`,
+      [id, epoch, leaseID()],
+    );
+  }
+
+  /** For a job that ends unused: without this, its run would wait ten seconds for the next one. */
+  async function forgetJob({ instanceID, epoch }: Job): Promise<void> {
+    await pool
+      .query(
+        `update workflow_instance set dispatched_at = null
+         where id = $1 and epoch = $2 - 1 and ready_at is not null and held_by is null`,
+        [instanceID, epoch],
+      )
+      .catch((error) => logger.debug({ err: error, instanceID }, 'the sweep adds the job of this run again'));
+  }
+
   return {
     held,
     get stats() {
       return { ...committer.stats, slotsUsed: slots.used };
     },
     async advance(job) {
-      if (draining) return;
       if (!lease.isValid) await Promise.race([lease.untilValid(), drained.promise]);
-      if (draining) return;
+      if (draining) return forgetJob(job);
       const row = await claim(job);
       if (row) await take(row);
     },

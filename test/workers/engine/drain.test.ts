@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { graph, noop, noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+import { createVersions } from '#workers/engine/versions.ts';
+
+let deployment: Deployment;
+beforeEach(async () => {
+  deployment = await startDeployment({ WORKER_SESSION_SECONDS: '2' });
+});
+afterEach(() => deployment[Symbol.asyncDispose]());
+
+/** A transaction that keeps others from the table while `work` goes on. */
+async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
+  const client = await deployment.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(`lock table ${table} in access exclusive mode`);
+    await work();
+  } finally {
+    await client.query('commit');
+    client.release();
+  }
+}
+
+async function waitingFor(table: string): Promise<boolean> {
+  const { rows } = await deployment.pool.query(
+    `select from pg_locks where relation = $1::regclass and not granted and database = (select oid from pg_database where datname = current_database())`,
+    [table],
+  );
+  return rows.length > 0;
+}
+
+test('a worker that serves no runs adds nothing to the window, and finds no suspects', async () => {
+  await using _asks = await deployment.startWorker({}, ['query.runs']);
+  const versionID = await deployment.saveVersion(noops(1));
+  const ids = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+
+  expect(await deployment.runs.refill()).toBe(0);
+
+  const { rows } = await deployment.pool.query<{ slots: number }>('select slots from worker_session');
+  expect(rows).toEqual([{ slots: 0 }]);
+  await using _worker = await deployment.startWorker();
+  await eventually(async () => expect(await deployment.read(ids[0] ?? '')).toMatchObject({ status: 'COMPLETED' }));
+});
+
+test('a job that reaches a worker after it began to stop leaves its run to be handed over again at once', async () => {
+  const worker = await deployment.startWorker();
+  const versionID = await deployment.saveVersion(noops(1));
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
+  const [late = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]).then(async (ids) => {
+    await worker.engine.drain();
+    return ids;
+  });
+  await deployment.pool.query(
+    'update workflow_instance set dispatched_at = now(), ready_at = now(), held_by = null where id = $1',
+    [late],
+  );
+  const { epoch } = await deployment.read(late);
+
+  await worker.engine.advance({ instanceID: late, epoch: epoch + 1 });
+
+  expect(await deployment.read(late)).toMatchObject({ dispatched_at: null, ready_at: expect.any(Date), held_by: null });
+});
+
+test('a run that is claimed while its worker stops is handed back, not begun', async () => {
+  const worker = await deployment.startWorker({}, ['query.runs']);
+  const versionID = await deployment.saveVersion(noops(1));
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+
+  const [, advanced] = await Promise.all([
+    whileLocked('workflow_version', async () => {
+      await eventually(async () => expect(await deployment.read(id)).toMatchObject({ held_by: worker.leaseID }));
+      await worker.engine.drain();
+    }),
+    worker.engine.advance({ instanceID: id, epoch: 1 }).then(() => 'returned'),
+  ]);
+
+  expect(advanced).toBe('returned');
+  expect(await deployment.read(id)).toMatchObject({ held_by: null, ready_at: expect.any(Date) });
+  expect(await deployment.events(id)).toEqual([]);
+});
+
+test('a child that is prepared while its run fails is not started', async () => {
+  const child = await deployment.saveWorkflow(noops(1));
+  const call = { type: 'subWorkflow', childWorkflowID: child.workflowID };
+  const failing = { type: 'javascript', code: 'throw new Error("no");', retryLimit: 0, errorHandling: 'fail_workflow' };
+  const versionID = await deployment.saveVersion(
+    graph({ start: { type: 'start' }, call, failing, after: noop }, [
+      'start>call',
+      'start>failing',
+      'call:success>after',
+    ]),
+  );
+  await using _worker = await deployment.startWorker();
+  let id = '';
+
+  await whileLocked('workflow', async () => {
+    [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+    await eventually(async () => expect(await waitingFor('workflow')).toBe(true));
+    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'FAILED' }));
+  });
+
+  await eventually(async () => expect(await waitingFor('workflow')).toBe(false));
+  const { rows } = await deployment.pool.query('select from workflow_instance where parent_id = $1', [id]);
+  expect(rows).toEqual([]);
+});
+
+test('an output that is refused takes no room from the outputs after it', async () => {
+  const large = { type: 'javascript', code: 'return "x".repeat(600);' };
+  const tooLarge = { type: 'javascript', code: 'return "x".repeat(1500);', retryLimit: 0, errorHandling: 'continue' };
+  const versionID = await deployment.saveVersion(
+    graph({ start: { type: 'start' }, tooLarge, large }, ['start>tooLarge', 'tooLarge:error>large']),
+  );
+  await using _worker = await deployment.startWorker({ RUN_OUTPUT_MAX_BYTES: '1500' });
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
+  const events = await deployment.events(id);
+  expect(
+    events.filter(({ status }) => status !== 'RUNNING').map(({ node_id, status }) => `${node_id} ${status}`),
+  ).toEqual(['start SUCCESS', 'tooLarge FAILED', 'large SUCCESS', 'null COMPLETED']);
+});
+
+test('kept versions have a limit together, and one that does not fit is read again', async () => {
+  const [first, second] = [await deployment.saveVersion(noops(20)), await deployment.saveVersion(noops(20))];
+  const { rows } = await deployment.pool.query<{ length: number }>(
+    'select length(nodes::text) + length(edges::text) as length from workflow_version limit 1',
+  );
+  const length = rows[0]?.length ?? 0;
+  let reads = 0;
+  const counting = new Proxy(deployment.pool, {
+    get: (target, key) =>
+      key === 'query'
+        ? (...query: unknown[]) => {
+            reads += 1;
+            return Reflect.apply(target.query, target, query);
+          }
+        : Reflect.get(target, key),
+  });
+
+  const loadAll = async (maxLength: number) => {
+    reads = 0;
+    const load = createVersions(counting, { maxLength });
+    for (const id of [first, first, second, first]) await load(id);
+    return reads;
+  };
+
+  expect(await loadAll(length * 3)).toBe(2);
+  expect(await loadAll(Math.round(length * 1.5))).toBe(3);
+});
+
+test('a lease is renewed while every other connection of its worker is busy', async () => {
+  const worker = await deployment.startWorker({ DATABASE_POOL: '2' });
+  const busy = [1, 2, 3, 4].map(() => worker.pool.query('select pg_sleep(4)').catch(() => undefined));
+  const expiry = async () => {
+    const { rows } = await deployment.pool.query<{ expires_at: Date }>(
+      'select expires_at from worker_session where id = $1',
+      [worker.leaseID],
+    );
+    return rows[0]?.expires_at.getTime() ?? 0;
+  };
+  const before = await expiry();
+
+  await eventually(async () => expect(await expiry()).toBeGreaterThan(before + 1_000), 3_500);
+
+  await Promise.all(busy);
+});
