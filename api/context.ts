@@ -16,7 +16,7 @@ import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
 import { warnOfBypass } from './auth/test-bypass.ts';
 import { createExecutables, type Executables } from './db/executables.ts';
-import { type CountRequest, createRequestCount } from './http/rate-limit.ts';
+import { createRequestCount, type RequestCount } from './http/rate-limit.ts';
 import { type AwaitedRuns, createAwaitedRuns } from './realtime/awaited-runs.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
 
@@ -34,7 +34,7 @@ export interface ApiContext {
   secrets: KeyRing;
   authenticator: Authenticator;
   operators: Operators;
-  countRequest: CountRequest;
+  requestCount: RequestCount;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
   awaitedRuns: Omit<AwaitedRuns, 'drain'>;
@@ -84,13 +84,13 @@ export async function createApiContext(
   const watch = resources.use(createRunWatch({ pool, backplane, logger }));
 
   const awaitedRuns = resources.use(createAwaitedRuns({ pool, messages, logger }));
-  const countRequest = createRequestCount(backplane, config.apiKeys.requestsPerMinute);
+  const requestCount = createRequestCount(backplane, config.requestsPerMinute);
   const drain = new AbortController();
 
   const owned = resources.move();
   return {
     config,
-    countRequest,
+    requestCount,
     logger,
     orm,
     pool,

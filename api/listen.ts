@@ -5,8 +5,9 @@ import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/logger.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
+import { limitConnections } from './http/connections.ts';
 import { createStarting } from './http/starting.ts';
-import { answerUnreadable } from './http/unreadable.ts';
+import { answerTooMany, answerUnreadable } from './http/unreadable.ts';
 import { createGateway } from './realtime/gateway.ts';
 import { routeGroups } from './resources/index.ts';
 import { createApp, createServer } from './server.ts';
@@ -27,7 +28,11 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   resources.defer(async () => opened?.[Symbol.asyncDispose]());
   const starting = createStarting();
   let listener: RequestListener = starting.answer;
-  const server = createServer((request, response) => listener(request, response));
+  const server = createServer((request, response) => {
+    if (connections.admits(request, response)) listener(request, response);
+    else answerTooMany(response);
+  });
+  const connections = limitConnections(server, config.http);
   answerUnreadable(server);
   server.listen(config.http.port, config.http.host);
   await once(server, 'listening');
@@ -37,7 +42,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   const context = await untilReachable(open, { logger, onAway: starting.noteAway });
   opened = context;
   listener = createApp(context, routeGroups);
-  resources.use(createGateway({ server, context, watch: context.watch }));
+  resources.use(createGateway({ server, context, watch: context.watch, connections }));
   resources.defer(() => context.drain());
 
   const owned = resources.move();

@@ -14,8 +14,13 @@ import { reference } from './http/reference/reference.ts';
 import { requestID } from './http/request-id.ts';
 import type { RouteGroup } from './http/route.ts';
 
-/** Longer than a load balancer keeps an idle connection, so that it never sends a request into a closed one. */
-const timeouts = { keepAliveTimeout: 75_000, headersTimeout: 80_000 };
+const timeouts = {
+  /** Longer than a load balancer keeps an idle connection, so that it never sends a request into a closed one. */
+  keepAliveTimeout: 75_000,
+  /** From the first byte of a request. Clients that send headers a byte at a time would hold connections for nothing. */
+  headersTimeout: 20_000,
+  connectionsCheckingInterval: 5_000,
+};
 
 /** The server, not listening yet. */
 export function createServer(listener: RequestListener): Server {

@@ -154,6 +154,10 @@ export const Environment = z.object({
   API_KEY_DEFAULT_DAYS: z.coerce.number().positive().max(36_500).default(90),
   /** Requests a minute for one API key, over all API processes; 0 switches the limit off. */
   API_KEY_REQUESTS_PER_MINUTE: z.coerce.number().int().min(0).default(1000),
+  /** Requests and socket events a minute of one user, over all API processes; 0 switches the limit off. */
+  USER_REQUESTS_PER_MINUTE: z.coerce.number().int().min(0).default(6000),
+  /** Connections of one client address to one API process; 0 switches the limit off. */
+  CONNECTIONS_PER_ADDRESS: z.coerce.number().int().min(0).default(5000),
   /** Keys that seal stored secrets, newest first: `<keyID>:<base64 of 32 bytes>,…` (`openssl rand -base64 32`). */
   SECRETS_KEYS: keyRing,
   /** Addresses and networks that workers may reach although they are private, loopback or otherwise not of the internet. */
@@ -280,6 +284,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       corsOrigins: e.CORS_ORIGINS,
       maxBodyBytes: e.BODY_LIMIT_BYTES,
       trustedProxies: e.TRUSTED_PROXIES,
+      maxPerAddress: e.CONNECTIONS_PER_ADDRESS,
       stacks: !production,
     },
     board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
@@ -290,7 +295,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       devIssuerKeyFile: e.DEV_ISSUER_KEY_FILE,
       testBypass: e.AUTH_TEST_BYPASS,
     },
-    apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS, requestsPerMinute: e.API_KEY_REQUESTS_PER_MINUTE },
+    apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS },
+    requestsPerMinute: { apiKey: e.API_KEY_REQUESTS_PER_MINUTE, user: e.USER_REQUESTS_PER_MINUTE },
     secrets: { keys: e.SECRETS_KEYS },
     outbound: { allow: e.OUTBOUND_ALLOW, deny: e.OUTBOUND_DENY },
     oauth: { publicURL: e.PUBLIC_URL ?? '', providers: e.OAUTH_PROVIDERS, uiOrigins: e.CORS_ORIGINS },

@@ -71,7 +71,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const { context, request, handling } = exchange;
   const tenant = TenantID.safeParse(request.params);
   const identity = await identify(exchange, tenant.data?.tenantID);
-  if (identity.apiKeyID) await context.countRequest(identity.apiKeyID, exchange.response);
+  await context.requestCount.count(identity, exchange.response);
   if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }], handling);
   if (!tenant.success || !identity.membership) throw denied();
   const { tenantID } = tenant.data;
@@ -111,6 +111,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
 async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<StoredAnswer> {
   const identity = await identify(exchange);
   if (identity.apiKeyID) throw notFound('An API key is good for its tenant only: this needs the token of a user');
+  await exchange.context.requestCount.count(identity, exchange.response);
   const parsed = await parse(route, exchange);
   const idempotency = readClaim(route, identity.userID, exchange);
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });

@@ -1,26 +1,60 @@
 import type { Response } from 'express';
-import type { Backplane } from '#shared/backplane/index.ts';
+import type { Allowance, Backplane, Limiter } from '#shared/backplane/index.ts';
 import { AppError } from '#shared/errors.ts';
+import type { Identity } from '../auth/identity.ts';
 
-/** Counts a request of an API key and sends the remaining number in headers; throws RATE_LIMITED above the limit. */
-export type CountRequest = (apiKeyID: string, response: Response) => Promise<void>;
+/** Counts the requests of users and API keys. All API processes count together; while the store is away, each counts for itself. */
+export interface RequestCount {
+  /** Sends the remaining number in headers; throws RATE_LIMITED above the limit. */
+  count(identity: Identity, response: Response): Promise<void>;
+  /** Counts an event on a socket as a request of its user. */
+  countEvent(userID: string): Promise<void>;
+}
+
+interface PerMinute {
+  /** 0: no limit. */
+  apiKey: number;
+  user: number;
+}
 
 const seconds = 60;
+/** A key's limit may be a promise to a server behind it, so it is exact. People only must not flood: their requests do not wait. */
+const ADD_EVERY_MS = 500;
 
-/** All API processes count together; while the store is away, each counts for itself. */
-export function createRequestCount(backplane: Backplane, perMinute: number): CountRequest {
-  if (perMinute === 0) return async () => undefined;
-  const limiter = backplane.limiter({ name: 'apikey.requests', points: perMinute, seconds, whenAway: 'countHere' });
+export function createRequestCount(backplane: Backplane, perMinute: PerMinute): RequestCount {
+  const whenAway = 'countHere';
+  const keys = limiterFor(perMinute.apiKey, (points) =>
+    backplane.limiter({ name: 'apikey.requests', points, seconds, whenAway }),
+  );
+  const users = limiterFor(perMinute.user, (points) =>
+    backplane.limiter({ name: 'user.requests', points, seconds, whenAway, addEveryMs: ADD_EVERY_MS }),
+  );
 
-  return async (apiKeyID, response) => {
-    const { allowed, limit, remaining, resetSeconds } = await limiter.consume(apiKeyID);
-    response.setHeader('RateLimit-Policy', `${limit};w=${seconds}`);
-    response.setHeader('RateLimit-Limit', limit);
-    response.setHeader('RateLimit-Remaining', remaining);
-    response.setHeader('RateLimit-Reset', resetSeconds);
-    if (!allowed)
-      throw new AppError('RATE_LIMITED', `An API key may make ${limit} requests a minute`, {
-        retryAfter: Math.max(resetSeconds, 1),
-      });
+  return {
+    async count({ userID, apiKeyID }, response) {
+      const allowance = await (apiKeyID ? keys?.consume(apiKeyID) : users?.consume(userID));
+      if (!allowance) return;
+      const { limit, remaining, resetSeconds } = allowance;
+      response.setHeader('RateLimit-Policy', `${limit};w=${seconds}`);
+      response.setHeader('RateLimit-Limit', limit);
+      response.setHeader('RateLimit-Remaining', remaining);
+      response.setHeader('RateLimit-Reset', resetSeconds);
+      require(allowance, apiKeyID ? 'An API key' : 'A user');
+    },
+    async countEvent(userID) {
+      const allowance = await users?.consume(userID);
+      if (allowance) require(allowance, 'A user');
+    },
   };
+}
+
+function limiterFor(points: number, open: (points: number) => Limiter): Limiter | undefined {
+  return points === 0 ? undefined : open(points);
+}
+
+function require({ allowed, limit, resetSeconds }: Allowance, who: string): void {
+  if (!allowed)
+    throw new AppError('RATE_LIMITED', `${who} may make ${limit} requests a minute`, {
+      retryAfter: Math.max(resetSeconds, 1),
+    });
 }

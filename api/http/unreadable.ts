@@ -1,4 +1,4 @@
-import { type Server, STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 /** Answers malformed HTTP, and requests with too large headers, in our error envelope; Node's own answer has no body. */
@@ -12,6 +12,17 @@ export function answerUnreadable(server: Server): void {
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   });
+}
+
+/** Answers a request of an address that has too many under way. */
+export function answerTooMany(response: ServerResponse): void {
+  const message = 'Too many connections from this address';
+  response.writeHead(429, {
+    'content-type': 'application/json; charset=utf-8',
+    'retry-after': '10',
+    connection: 'close',
+  });
+  response.end(JSON.stringify({ success: false, error: { code: 'RATE_LIMITED', message } }));
 }
 
 const reasons: Record<string, [status: number, message: string]> = {

@@ -9,7 +9,7 @@ import { rooms } from './rooms.ts';
 import { type ClientSocket, type JoinedRoom, sendTo } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 
-export interface EventContext extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger'> {
+export interface EventContext extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger' | 'requestCount'> {
   watch: RunWatch;
 }
 
@@ -19,15 +19,15 @@ const maxRooms = 500;
 export function attachClientEvents(socket: ClientSocket, context: EventContext): void {
   socket.on(
     'workflow_run_join',
-    answer(context, (payload) => joinRun(socket, context, requireValue(RunJoin, payload))),
+    answer(socket, context, (payload) => joinRun(socket, context, requireValue(RunJoin, payload))),
   );
   socket.on(
     'join_room',
-    answer(context, (payload) => joinRoom(socket, context, requireValue(Room, payload, ['room']))),
+    answer(socket, context, (payload) => joinRoom(socket, context, requireValue(Room, payload, ['room']))),
   );
   socket.on(
     'leave_room',
-    answer(context, (payload) => leaveRoom(socket, requireValue(Room, payload, ['room']))),
+    answer(socket, context, (payload) => leaveRoom(socket, requireValue(Room, payload, ['room']))),
   );
   socket.on('disconnect', () => leaveAll(socket));
 }
@@ -131,10 +131,27 @@ function leaveAll(socket: ClientSocket): void {
 
 type Work = (payload: unknown) => Promise<{ answer: object; begin(): void }>;
 
-function answer({ logger }: EventContext, work: Work) {
+/** Each event is read from Postgres or answered, so a socket may send some rooms' worth of them a minute. */
+const EVENTS = { maxPerMinute: 2_000, minuteMs: 60_000, maxIgnored: 10_000 };
+
+/** Counts for the socket here and for its user over all processes. A socket that keeps on sending is disconnected. */
+async function countEvent(socket: ClientSocket, { requestCount }: EventContext): Promise<void> {
+  const { events, userID } = socket.data;
+  const now = performance.now();
+  if (events.until <= now) Object.assign(events, { count: 0, until: now + EVENTS.minuteMs });
+  events.count += 1;
+  if (events.count > EVENTS.maxPerMinute + EVENTS.maxIgnored) socket.disconnect(true);
+  if (events.count > EVENTS.maxPerMinute)
+    throw new AppError('RATE_LIMITED', `A socket may send ${EVENTS.maxPerMinute} events a minute`);
+  await requestCount.countEvent(userID);
+}
+
+function answer(socket: ClientSocket, context: EventContext, work: Work) {
+  const { logger } = context;
   return async (payload: unknown, acknowledge: unknown) => {
     const reply = typeof acknowledge === 'function' ? acknowledge : () => undefined;
     try {
+      await countEvent(socket, context);
       const { answer: fields, begin } = await work(payload);
       reply({ success: true, ...fields });
       begin();

@@ -4,6 +4,7 @@ import { toAppError } from '#shared/errors.ts';
 import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
+import type { ConnectionLimit } from '../http/connections.ts';
 import { attachClientEvents } from './client-events.ts';
 import { recheck, startRechecks } from './recheck.ts';
 import type { SocketServer } from './socket.ts';
@@ -13,19 +14,25 @@ interface Dependencies {
   server: HttpServer;
   context: ApiContext;
   watch: RunWatch;
+  connections: ConnectionLimit;
 }
 
 const maxBytes = 64 * 1024;
 
 /** Socket.IO on the API's own server. Sends what `watch` delivers to sockets that may receive it; keeps no state of runs. */
-export function createGateway({ server, context, watch }: Dependencies): AsyncDisposable {
+export function createGateway({ server, context, watch, connections }: Dependencies): AsyncDisposable {
   const { backplane, logger } = context;
   const origins = context.config.http.corsOrigins;
   const io: SocketServer = new Server(server, {
     adapter: backplane.adapter(),
     cors: { origin: origins, credentials: true },
     // CORS does not stop a page from opening a WebSocket; this does. Only browsers send an origin.
-    allowRequest: ({ headers: { origin } }, done) => done(null, origin === undefined || origins.includes(origin)),
+    allowRequest: (request, done) => {
+      const { origin } = request.headers;
+      const isOwn = origin === undefined || origins.includes(origin);
+      // Polling comes in many requests, of which each is counted while it lasts.
+      done(null, isOwn && connections.admits(request, request.socket));
+    },
     maxHttpBufferSize: maxBytes,
     serveClient: false,
   });
@@ -33,7 +40,7 @@ export function createGateway({ server, context, watch }: Dependencies): AsyncDi
   io.use(async (socket, next) => {
     try {
       const { userID } = await context.authenticator.identifyToken(socket.handshake.auth.token);
-      socket.data = { userID, rooms: new Map() };
+      socket.data = { userID, rooms: new Map(), events: { count: 0, until: 0 } };
       next();
     } catch (error) {
       const { code, message } = toAppError(error);

@@ -11,6 +11,8 @@ type Interserver = { [RUN_BROADCAST]: (broadcast: RunBroadcast) => void };
 interface SocketState {
   userID: string;
   rooms: Map<string, JoinedRoom>;
+  /** Events of the client in the present minute. */
+  events: { count: number; until: number };
 }
 
 export interface JoinedRoom {

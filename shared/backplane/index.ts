@@ -2,7 +2,7 @@ import type { BackplaneConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import type { Backplane } from './types.ts';
 
-export type { Backplane, JobWorker, Limiter, Messages } from './types.ts';
+export type { Allowance, Backplane, JobWorker, Limiter, Messages } from './types.ts';
 
 /** Chooses the backplane: Redis if it has a URL, otherwise Postgres. No other code chooses. Loads only its packages. */
 export async function createBackplane(config: BackplaneConfig, logger: Logger): Promise<Backplane> {

@@ -3,6 +3,7 @@ import { batched } from '../batched.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type Counted, createLocalCount } from './local-count.ts';
+import { countLoosely } from './loose-limiter.ts';
 import type { Allowance, Limit, Limiter } from './types.ts';
 
 /** Interval between attempts after the store has failed. */
@@ -15,6 +16,11 @@ const tickMs = 100;
  * each process then counts locally, and adds its points to the store when that is back.
  */
 export function createLimiter(store: RateLimiterAbstract, limit: Limit, logger: Logger): Limiter {
+  const exact = createExactLimiter(store, limit, logger);
+  return limit.addEveryMs === undefined ? exact : countLoosely(exact, limit, limit.addEveryMs);
+}
+
+function createExactLimiter(store: RateLimiterAbstract, limit: Limit, logger: Logger): Limiter {
   const { name, points: maxPoints, seconds, whenAway } = limit;
   const local = createLocalCount(seconds);
   let isAway = false;

@@ -47,6 +47,8 @@ export interface Limit {
   seconds: number;
   /** If the store does not answer: each process counts locally, or all calls are refused (UNAVAILABLE). */
   whenAway: 'countHere' | 'refuse';
+  /** Counts in this process, and adds to the shared count this often. Absent: every call counts in the store. */
+  addEveryMs?: number;
 }
 
 export interface Allowance {

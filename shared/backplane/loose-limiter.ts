@@ -1,0 +1,50 @@
+import { createLocalCount } from './local-count.ts';
+import type { Limit, Limiter } from './types.ts';
+
+/**
+ * Counts in this process, and adds the points to the shared count once in `addEveryMs`: no request waits for the store. Several
+ * processes together may allow more than the limit, by what they count in that time.
+ */
+export function countLoosely(exact: Limiter, { points: limit, seconds }: Limit, addEveryMs: number): Limiter {
+  const local = createLocalCount(seconds);
+  const changed = new Set<string>();
+  let isDue = false;
+
+  async function addOne(key: string): Promise<void> {
+    const owed = local.takeOwed(key);
+    try {
+      const { allowed, remaining, resetSeconds } = await exact.consume(key, owed);
+      // Above the limit the exact number does not matter.
+      const consumedPoints = allowed ? limit - remaining : limit + 1;
+      local.learn(key, { consumedPoints, msBeforeNext: resetSeconds * 1_000 });
+    } catch {
+      local.owe(key, owed);
+    }
+  }
+
+  function addAll(): void {
+    isDue = false;
+    const keys = [...changed];
+    changed.clear();
+    void Promise.all(keys.map(addOne));
+  }
+
+  return {
+    async consume(key, points = 1) {
+      changed.add(key);
+      if (!isDue) setTimeout(addAll, addEveryMs).unref();
+      isDue = true;
+      const { consumedPoints, msBeforeNext } = local.add(key, points);
+      return {
+        allowed: consumedPoints <= limit,
+        limit,
+        remaining: Math.max(limit - consumedPoints, 0),
+        resetSeconds: Math.max(Math.ceil(msBeforeNext / 1_000), 0),
+      };
+    },
+    async reset(key) {
+      local.forget(key);
+      await exact.reset(key);
+    },
+  };
+}
