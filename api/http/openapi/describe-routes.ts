@@ -162,7 +162,9 @@ function fieldsOf(schema: z.ZodType | undefined, { schemas, toSchema }: Componen
 }
 
 function errorsOf(route: Route): string[] {
-  const byRealm = { public: [], user: ['401'], operator: ['401'], tenant: ['401', '403', '404', '429'] }[route.realm];
+  const byRealm = { public: [], user: ['401', '429'], operator: ['401'], tenant: ['401', '403', '404', '429'] }[
+    route.realm
+  ];
   const idempotent = route.idempotent ? ['409'] : [];
   const outside = route.idempotent === 'outside' ? ['502', '504'] : [];
   const large = route.body || route.upload ? ['413'] : [];
