@@ -42,7 +42,7 @@ const packageRules = [
   only('entity-manager-never-in-workers', ['@mikro-orm'], '^(api|shared|ops)/'),
   only('sockets-only-in-realtime', ['socket\\.io'], '^api/realtime/|^shared/(realtime|backplane)/'),
   only('sockets-of-clients-only-in-the-sample', ['socket\\.io-client'], '^ops/sample\\.ts'),
-  only('headers-only-in-servers', ['helmet', 'cors'], '^api/(http/|server\\.ts)|^ops/board\\.ts'),
+  only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|server\\.ts)|^ops/board\\.ts'),
   only('tokens-only-in-auth', ['jose'], '^api/auth/'),
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/logger\\.ts'),
