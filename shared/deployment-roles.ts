@@ -10,21 +10,29 @@ const beforeAll = '00000000-0000-0000-0000-000000000000';
  * Writes a change or deletion of a role of the deployment to every tenant that has the role, one after the other.
  * May be interrupted at any point and called again, also in another process (`resumeSpreading`).
  */
-export async function spreadRole(pool: Pool, roleID: string): Promise<void> {
+export async function spreadRole(pool: Pool, roleID: string, onFailure: OnFailure = rethrow): Promise<void> {
   const { rows } = await pool.query<{ revision: string }>(
     'select updated_at::text as revision from role where id = $1',
     [roleID],
   );
   const revision = rows[0]?.revision;
   if (revision === undefined) return;
+  let hasFailed = false;
   for (let after = beforeAll; ; ) {
     const { rows: tenants } = await pool.query<{ id: string }>(TENANTS, [roleSubject(roleID), after, BATCH]);
-    for (const { id } of tenants) await inTransaction(pool, (client) => spreadTo(onClient(client), id, roleID));
+    for (const { id: tenantID } of tenants) {
+      await inTransaction(pool, (client) => spreadTo(onClient(client), tenantID, roleID)).catch((error: unknown) => {
+        hasFailed = true;
+        onFailure(error, { roleID, tenantID });
+      });
+    }
     const last = tenants.at(-1);
     if (!last) break;
     after = last.id;
     await pool.query('update role set spreading_at = now() where id = $1', [roleID]);
   }
+  // Still marked as spreading, so it is resumed.
+  if (hasFailed) return;
   await pool.query('delete from role where id = $1 and deleting_at is not null', [roleID]);
   // If the role was changed again, the process that changed it is still spreading it.
   await pool.query('update role set spreading_at = null where id = $1 and updated_at = $2::timestamptz', [
@@ -33,12 +41,20 @@ export async function spreadRole(pool: Pool, roleID: string): Promise<void> {
   ]);
 }
 
-/** Continues the spreading of processes that have ended. Returns the number of roles that were spread. */
-export async function resumeSpreading(pool: Pool): Promise<number> {
+/** Told of each tenant that a role could not be written to; the others get it all the same. */
+type OnFailure = (error: unknown, ids: { roleID: string; tenantID?: string }) => void;
+
+function rethrow(error: unknown): never {
+  throw error;
+}
+
+/** Continues the spreading of processes that have ended. Returns the number of roles that were begun. */
+export async function resumeSpreading(pool: Pool, onFailure: OnFailure = rethrow): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `select id from role where spreading_at < now() - interval '30 seconds' order by spreading_at limit 10`,
   );
-  for (const { id } of rows) await spreadRole(pool, id);
+  for (const { id: roleID } of rows)
+    await spreadRole(pool, roleID, onFailure).catch((error: unknown) => onFailure(error, { roleID }));
   return rows.length;
 }
 

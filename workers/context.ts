@@ -16,6 +16,7 @@ import { openEngine } from './open-engine.ts';
 import { createCancels } from './processors/cancels.ts';
 import { consume, type Processor, type ProcessorContext } from './processors/consume.ts';
 import { processors } from './processors/index.ts';
+import { startRetention } from './retention/retire.ts';
 import { createKeeper } from './tenant-database/keeper.ts';
 
 export interface WorkerContext extends AsyncDisposable {
@@ -55,7 +56,6 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     backplane,
     logger,
     leaseMs: config.worker.leaseMs,
-    retention: config.worker.retention,
     onPressure: (waiting) => engine.setPressure(waiting),
   });
 
@@ -95,6 +95,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   });
   sweep.start();
   resources.use(createKeeper({ pool, runs, servers, messages: backplane.messages, logger }));
+  resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
 
   const owned = resources.move();

@@ -8,9 +8,20 @@ import { p10 } from './p10-api-overhead.ts';
 import { p13 } from './p13-front-door.ts';
 import { p14 } from './p14-bystanders.ts';
 import { p15 } from './p15-sweep.ts';
+import { p16 } from './p16-retention.ts';
 import type { Row } from './row.ts';
 
-const rows: Record<string, Row> = { P1: p1, P2: p2, P9: p9, P10: p10, P13: p13, P14: p14, P15: p15, ASK: ask };
+const rows: Record<string, Row> = {
+  P1: p1,
+  P2: p2,
+  P9: p9,
+  P10: p10,
+  P13: p13,
+  P14: p14,
+  P15: p15,
+  P16: p16,
+  ASK: ask,
+};
 
 const args = process.argv.slice(2);
 const chosen = args.includes('--backplane')

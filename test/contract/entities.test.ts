@@ -10,7 +10,7 @@ import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { noops } from '#test/support/graphs.ts';
-import { retentions } from '#workers/engine/retention.ts';
+import { retentions } from '#workers/retention/tables.ts';
 
 let deployment: Deployment;
 let orm: Awaited<ReturnType<typeof createOrm>>;

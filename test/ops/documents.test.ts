@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { EmbeddedEnvironment, Environment, readConfig } from '#shared/config.ts';
 import { datasourceTypes } from '#shared/datasources/index.ts';
 import { nodes } from '#shared/nodes/index.ts';
-import { retentions } from '#workers/engine/retention.ts';
+import { retentions } from '#workers/retention/tables.ts';
 import { proseIn } from '../support/prose.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -9,7 +9,6 @@ import type { Runs } from '#shared/runs.ts';
 import { createAlarms } from './alarms.ts';
 import { MAX_LOSSES } from './claim.ts';
 import { createLeader } from './leader.ts';
-import { type Retention, retire } from './retention.ts';
 
 const BATCH = 500;
 /** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
@@ -24,7 +23,6 @@ export interface SweepOptions {
   backplane: Backplane;
   logger: Logger;
   leaseMs: number;
-  retention: Retention;
   /** Called once a second with whether runs wait for a worker. */
   onPressure(waiting: boolean): void;
 }
@@ -106,7 +104,6 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'act on notices', run: actOnNotices },
       { name: 'hand over again', run: handOverAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repair },
-      { name: 'retention', isDue: round % 60 === 1, run: () => retire(pool, options.retention) },
       { name: 'refill', run: () => runs.refill() },
     ];
     for (const { name, isDue = true, run } of steps) {

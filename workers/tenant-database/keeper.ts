@@ -1,8 +1,10 @@
 import type { Messages } from '#shared/backplane/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { resumeSpreading } from '#shared/deployment-roles.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
+import { keep, type Step } from '../keep.ts';
 import { endOrphans } from './orphans.ts';
 import { workOffRemovals } from './removals.ts';
 import { checkServers } from './rights.ts';
@@ -14,12 +16,6 @@ interface Needs {
   servers: TenantServers;
   messages: Messages;
   logger: Logger;
-}
-
-interface Step {
-  name: string;
-  everyMs: number;
-  run(): Promise<unknown>;
 }
 
 /**
@@ -39,6 +35,14 @@ export function createKeeper({ pool, runs, servers, messages, logger }: Needs): 
     },
     { name: 'check servers', everyMs: 300_000, run: () => checkServers({ pool, servers, logger }) },
     { name: 'end lost connections', everyMs: 10_000, run: () => endOrphans({ pool, servers, logger }) },
+    {
+      name: 'spread roles of the deployment',
+      everyMs: 60_000,
+      run: () =>
+        resumeSpreading(pool, (error, ids) =>
+          logger.warn({ err: error, ...ids }, 'a role of the deployment was not spread; it is tried again'),
+        ),
+    },
     { name: 'drop databases', everyMs: 10_000, run: () => workOffRemovals({ pool, servers, logger }) },
   ];
   const kept = steps.map((step) => keep(step, logger));
@@ -48,45 +52,6 @@ export function createKeeper({ pool, runs, servers, messages, logger }: Needs): 
     async [Symbol.asyncDispose]() {
       unsubscribe();
       await Promise.all(kept.map((step) => step[Symbol.asyncDispose]()));
-    },
-  };
-}
-
-interface Kept extends AsyncDisposable {
-  /** Runs the step now, and again if it is running. */
-  now(): void;
-}
-
-function keep({ name, everyMs, run }: Step, logger: Logger): Kept {
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
-  let isStopped = false;
-  let isWanted = false;
-
-  function now(): void {
-    isWanted = true;
-    clearTimeout(timer);
-    if (!isStopped) running ??= rounds();
-  }
-
-  async function rounds(): Promise<void> {
-    while (isWanted && !isStopped) {
-      isWanted = false;
-      await run().catch((error: unknown) =>
-        logger.warn({ err: error, step: name }, 'a step failed; it is tried again'),
-      );
-    }
-    running = undefined;
-    if (!isStopped) timer = setTimeout(now, everyMs * (0.8 + 0.4 * Math.random())).unref();
-  }
-
-  now();
-  return {
-    now,
-    async [Symbol.asyncDispose]() {
-      isStopped = true;
-      clearTimeout(timer);
-      await running;
     },
   };
 }

@@ -24,4 +24,5 @@ export const migrationNames = [
   'Migration20261122112000_Frames',
   'Migration20261122112500_TenantConnections',
   'Migration20261122113000_OneRowPerStep',
+  'Migration20261122114000_RetentionIndexes',
 ] as const;

@@ -38,8 +38,8 @@ test('no statement of a round reads the runs that only wait', async () => {
     messages: backplane.messages,
     logger: testLogger,
   });
-  const { retention, leaseMs } = config.worker;
-  const options = { runs, producer, backplane, logger: testLogger, retention, leaseMs };
+  const { leaseMs } = config.worker;
+  const options = { runs, producer, backplane, logger: testLogger, leaseMs };
   await using sweep = createSweep({ ...options, pool: explained, leasePool: explained, onPressure: () => undefined });
 
   // The first round has every step of the sweep, and the second finds the window full.

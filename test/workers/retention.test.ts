@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { retire, startRetention } from '#workers/retention/retire.ts';
+import { BATCH, deletionOf, retentions, secondsOf } from '#workers/retention/tables.ts';
+import { type Deployment, startDeployment } from '../support/deployment.ts';
+import { testLogger } from '../support/environment.ts';
+import { eventually } from '../support/settle.ts';
+
+let deployment: Deployment;
+beforeAll(async () => {
+  deployment = await startDeployment();
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+
+const DAY_MS = 86_400_000;
+const settings = { runsMs: 30 * DAY_MS, queryRunsMs: 7 * DAY_MS, operatorAuditMs: 400 * DAY_MS };
+
+type Table = keyof typeof retentions;
+
+/** A row whose period begins at `$2`. `$1` is an id, `$3` the tenant's. */
+const rows: Record<Table, string> = {
+  idempotency: `insert into idempotency values ($3, $1::text, 'route', 'key', 'hash', 200, '{}', $2)`,
+  ask_claim: 'insert into ask_claim values ($1, $2)',
+  ask_reply: `insert into ask_reply values ($1, 'sealed', $2)`,
+  query_cache: `insert into query_cache values ($1::text, $3, 'sealed', $2)`,
+  result_page: `insert into result_page values ($1, 2, $3, 'source', $3, 'sealed', $2)`,
+  oauth_flow: `insert into oauth_flow (id, tenant_id, caller, browser_hash, expires_at) values ($1, $3, '{}', 'hash', $2)`,
+  rate_limit: 'insert into rate_limit values ($1::text, 1, extract(epoch from $2) * 1000)',
+  worker_session: `insert into worker_session values ($1, $2, $2, $2, 1, 'version')`,
+  policy_change: `insert into policy_change values ($3, abs(hashtext($1::text)), 'add', '{}', $2)`,
+  operator_session: `
+    with op as (insert into operator (id, email, password_hash) values ($1, $1::text || '@example.test', 'x') returning id)
+    insert into operator_session (id, operator_id, token_hash, ip_address, network, expires_at)
+    select $1, id, sha256($1::text::bytea), '', '', $2 from op`,
+  operator_audit: `insert into operator_audit (id, action, created_at) values ($1, 'BOARD', $2)`,
+  query_run: `
+    insert into query_run (id, tenant_id, datasource_type, caller, started_at, duration_ms)
+    values ($1, $3, 'postgresql', '{}', $2, 1)`,
+  workflow_instance: `
+    with events as (insert into run_event (instance_id, seq, status) values ($1, 1, 'COMPLETED')),
+    requests as (insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)
+      values ($1, $3, $1, 'ask', 'form', '{}'))
+    insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, completed_at)
+    values ($1, $3, $1, 'COMPLETED', '{}', $2, $2)`,
+  workflow_version: `insert into workflow_version (id, tenant_id, nodes, edges, created_at, superseded_at) values ($1, $3, '[]', '[]', $2, $2)`,
+};
+
+async function add(table: Table, ageMs: number): Promise<void> {
+  const { pool, tenantID } = deployment;
+  // Postgres does not infer the types of parameters in expressions.
+  const typed = rows[table]
+    .replaceAll('$2', '$2::timestamptz')
+    .replaceAll('$1', '$1::uuid')
+    .replaceAll('$3', '$3::uuid');
+  const params = [newID(), new Date(Date.now() - ageMs), tenantID].slice(0, rows[table].includes('$3') ? 3 : 2);
+  await pool.query(typed, params);
+}
+
+async function count(table: string): Promise<number> {
+  const { rows: counted } = await deployment.pool.query<{ n: number }>(`select count(*)::int as n from ${table}`);
+  return counted[0]?.n ?? 0;
+}
+
+test.each(Object.entries(retentions))('%s is kept for its period and no longer', async (name, kept) => {
+  const table = name as Table;
+  const keptMs = typeof kept.for === 'number' ? kept.for * DAY_MS : settings[kept.for];
+  const others: readonly string[] = 'with' in kept ? kept.with : [];
+  const { pool } = deployment;
+
+  await add(table, keptMs - 60_000);
+  await retire(table, { pool, settings });
+  for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
+
+  await add(table, keptMs + 60_000);
+  for (const each of [table, ...others]) expect(await count(each), each).toBe(2);
+  await retire(table, { pool, settings });
+  for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
+});
+
+test('a version is kept as long as a workflow or a run uses it', async () => {
+  const { pool, tenantID } = deployment;
+  await pool.query('delete from workflow_version');
+  const aYearAgo = () =>
+    pool.query(`
+      update workflow_version set created_at = created_at - interval '1 year', superseded_at = superseded_at - interval '1 year';
+      update workflow_instance set created_at = created_at - interval '1 year'`);
+  const addRun = (versionID: string, workflowID: string | null) =>
+    pool.query(
+      `insert into workflow_instance (id, tenant_id, workflow_id, version_id, caller, deadline_at) values ($1, $2, $3, $4, '{}', now())`,
+      [newID(), tenantID, workflowID, versionID],
+    );
+  const current = await deployment.saveWorkflow({ nodes: [], edges: [] });
+  const changed = await deployment.saveWorkflow({ nodes: [], edges: [] });
+  const deleted = await deployment.saveWorkflow({ nodes: [], edges: [] });
+  const usedByTest = await deployment.saveVersion({ nodes: [], edges: [] });
+  await deployment.saveVersion({ nodes: [], edges: [] });
+  await addRun(usedByTest, null);
+  await addRun(changed.versionID, changed.workflowID);
+  const next = await deployment.saveVersion({ nodes: [], edges: [] });
+  await pool.query('update workflow set version_id = $2 where id = $1', [changed.workflowID, next]);
+  await pool.query('update workflow_version set workflow_id = $2 where id = $1', [next, changed.workflowID]);
+  await pool.query('delete from workflow where id = $1', [deleted.workflowID]);
+  await aYearAgo();
+  const left = async () => {
+    await retire('workflow_version', { pool, settings });
+    return (await pool.query<{ id: string }>('select id from workflow_version')).rows.map(({ id }) => id).sort();
+  };
+
+  expect(await left()).toEqual([current.versionID, usedByTest, changed.versionID, next].sort());
+  await pool.query('delete from workflow_instance');
+  expect(await left()).toEqual([current.versionID, next].sort());
+});
+
+test('the deletion from every table finds its rows by an index', async () => {
+  const { pool } = deployment;
+  for (const table of Object.keys(retentions) as Table[]) {
+    const { rows: plans } = await pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+      `explain (format json) ${deletionOf(table)}`.replaceAll('$1', '86400'),
+    );
+    const scans = scansIn(plans[0]?.['QUERY PLAN'][0].Plan);
+    expect(scans.length, table).toBeGreaterThan(0);
+    for (const scan of scans) {
+      const isByPlace = scan['Node Type'] === 'Tid Scan';
+      expect(isByPlace || scan['Index Cond'] !== undefined, `${table}: ${JSON.stringify(scan)}`).toBe(true);
+    }
+  }
+});
+
+test('a backlog of any size is gone after one turn, beside another worker, and a failing table stops no other', async () => {
+  const { pool, tenantID } = deployment;
+  const old = BATCH.alone * 2 + 7;
+  await pool.query('delete from policy_change; delete from ask_claim');
+  await pool.query(
+    `insert into policy_change select $1, n, 'add', '{}', now() - interval '8 days' from generate_series(1, $2::int) n`,
+    [tenantID, old],
+  );
+  await pool.query(
+    `insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, completed_at)
+     select gen_random_uuid(), $1, $1, 'COMPLETED', '{}', now(), now() - interval '40 days' from generate_series(1, $2::int)`,
+    [tenantID, BATCH.withOthers * 2 + 7],
+  );
+  await pool.query('alter table query_run rename to query_run_away');
+  await pool.query(`insert into ask_claim values ($1, now() - interval '1 second')`, [newID()]);
+  const logged: unknown[] = [];
+  const logger = testLogger.child({});
+  logger.warn = (...args: unknown[]) => void logged.push(...args);
+
+  const deleted = await Promise.all([1, 2].map(() => retire('policy_change', { pool, settings })));
+  expect(deleted.reduce((sum, n) => sum + n, 0)).toBe(old);
+  await Promise.all([1, 2].map(() => retire('workflow_instance', { pool, settings })));
+  expect([await count('policy_change'), await count('workflow_instance')]).toEqual([0, 0]);
+
+  await using _started = startRetention({ pool, settings, logger, everyMs: 100 });
+  await eventually(async () => expect(await count('ask_claim')).toBe(0));
+  await eventually(() => expect(JSON.stringify(logged)).toContain('retention of query_run'));
+  await pool.query('alter table query_run_away rename to query_run');
+});
+
+test('with runs coming and going for an hour, every table keeps its size', async () => {
+  const { pool, tenantID } = deployment;
+  // A period of ten minutes, of which each round of the loop is one, with 60 runs instead of 6,000.
+  const began = Date.now() - 3_600_000;
+  const sizes: number[][] = [];
+  for (let minute = 1; minute <= 60; minute += 1) {
+    const at = new Date(began + minute * 60_000);
+    await pool.query(
+      `with run as (
+         insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, created_at, completed_at)
+         select gen_random_uuid(), $1, $1, 'COMPLETED', '{}', $2, $2, $2 from generate_series(1, 60) returning id)
+       insert into run_event (instance_id, seq, status) select id, n, 'SUCCESS' from run, generate_series(1, 5) n`,
+      [tenantID, at],
+    );
+    await pool.query(
+      `insert into query_run (id, tenant_id, datasource_type, caller, started_at, duration_ms)
+       select gen_random_uuid(), $1, 'postgresql', '{}', $2, 1 from generate_series(1, 60)`,
+      [tenantID, at],
+    );
+    const periodMs = Date.now() - at.getTime() + 10 * 60_000;
+    const moved = { ...settings, runsMs: periodMs, queryRunsMs: periodMs };
+    for (const table of ['workflow_instance', 'query_run'] as const) await retire(table, { pool, settings: moved });
+    sizes.push(await Promise.all(['workflow_instance', 'run_event', 'query_run'].map(count)));
+  }
+
+  for (const each of sizes.slice(15)) expect(each).toEqual(sizes[15]);
+  expect(sizes[15]).toEqual([600, 3_000, 600].map((n) => expect.closeTo(n, -3)));
+});
+
+test('periods come from the settings', () => {
+  expect(secondsOf('workflow_instance', settings)).toBe(30 * 86_400);
+  expect(secondsOf('policy_change', settings)).toBe(7 * 86_400);
+});
+
+interface Plan {
+  'Node Type': string;
+  'Index Cond'?: string;
+  Plans?: Plan[];
+}
+
+/** Every scan of a table. Those of the rows that a statement hands on have no condition of their own. */
+function scansIn(plan: Plan | undefined): Plan[] {
+  if (!plan) return [];
+  const isScan = plan['Node Type'].endsWith('Scan') && !['CTE Scan', 'Subquery Scan'].includes(plan['Node Type']);
+  return [...(isScan ? [plan] : []), ...(plan.Plans ?? []).flatMap(scansIn)];
+}

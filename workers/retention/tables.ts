@@ -1,0 +1,87 @@
+/** Periods that are settings, in milliseconds. */
+export interface Retention {
+  runsMs: number;
+  queryRunsMs: number;
+  operatorAuditMs: number;
+}
+
+interface Kept {
+  /** Days, or the setting with the period. */
+  for: number | keyof Retention;
+  /** SQL: whether a row is older than `$1` seconds. */
+  old: string;
+  /** Tables whose rows are deleted with it, by their `instance_id`. */
+  with?: readonly string[];
+}
+
+/** Every table whose rows are deleted by age. `ops/guides/limits.md` says the same for administrators. */
+export const retentions = {
+  idempotency: { for: 0, old: since('expires_at') },
+  ask_claim: { for: 0, old: since('expires_at') },
+  ask_reply: { for: 0, old: since('expires_at') },
+  query_cache: { for: 0, old: since('expires_at') },
+  result_page: { for: 0, old: since('expires_at') },
+  oauth_flow: { for: 0, old: since('expires_at') },
+  // Milliseconds since 1970, as the library that counts writes them.
+  rate_limit: { for: 0, old: 'expire < ((extract(epoch from now()) - $1) * 1000)::bigint' },
+  worker_session: { for: 7, old: since('ended_at') },
+  policy_change: { for: 7, old: since('created_at') },
+  // As long as a network stays known to sign-in.
+  operator_session: { for: 90, old: since('expires_at') },
+  operator_audit: { for: 'operatorAuditMs', old: since('created_at') },
+  query_run: { for: 'queryRunsMs', old: since('started_at') },
+  workflow_instance: { for: 'runsMs', old: since('completed_at'), with: ['run_event', 'collection_request'] },
+  workflow_version: {
+    for: 'runsMs',
+    // Looked up for each version: a join could read every workflow. Without an index of runs by version, which every step of every run would pay for: a run of a workflow's version was created
+    // before the next version, and the run of a test right after its version.
+    old: `${since('superseded_at')}
+      and (select true from workflow w where w.id = workflow_version.workflow_id and w.version_id = workflow_version.id) is null
+      and (
+        select true from workflow_instance i
+        where i.tenant_id = workflow_version.tenant_id and i.workflow_id = workflow_version.workflow_id
+          and i.created_at < workflow_version.superseded_at + interval '1 hour' limit 1) is null
+      and (
+        select true from workflow_instance i
+        where i.tenant_id = workflow_version.tenant_id and i.version_id = workflow_version.id
+          and i.created_at between workflow_version.created_at - interval '1 minute' and workflow_version.created_at + interval '1 hour'
+        limit 1) is null`,
+  },
+} as const satisfies Record<string, Kept>;
+
+function since(column: string): string {
+  return `${column} < now() - make_interval(secs => $1)`;
+}
+
+const DAY_SECONDS = 86_400;
+
+/** A statement deletes at most this many rows, or runs with all their events. Short, so that no lock is held for long. */
+export const BATCH = { alone: 2_000, withOthers: 250 };
+
+/** How many rows of the table a batch deletes at most. */
+export function batchOf(table: keyof typeof retentions): number {
+  const kept: Kept = retentions[table];
+  return kept.with ? BATCH.withOthers : BATCH.alone;
+}
+
+/** Age in seconds from which rows of the table are old. */
+export function secondsOf(table: keyof typeof retentions, settings: Retention): number {
+  const kept: Kept = retentions[table];
+  return typeof kept.for === 'number' ? kept.for * DAY_SECONDS : settings[kept.for] / 1000;
+}
+
+/** Deletes a batch, oldest first. `$1` is the age in seconds. */
+export function deletionOf(table: keyof typeof retentions): string {
+  const { old, with: others = [] }: Kept = retentions[table];
+  if (others.length === 0)
+    return `delete from ${table} where ctid = any(array(
+select ctid from ${table} where ${old} limit ${BATCH.alone} for update skip locked))`;
+
+  const deletions = others.map(
+    (name) => `${name}_rows as (delete from ${name} where instance_id in (select id from old))`,
+  );
+  return `
+with old as materialized (select id from ${table} where ${old} limit ${BATCH.withOthers} for update skip locked),
+${deletions.join(',\n')}
+delete from ${table} where id in (select id from old)`;
+}
