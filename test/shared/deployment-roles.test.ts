@@ -110,6 +110,28 @@ describe('a role of the deployment', () => {
     expect(await resumeSpreading(pool())).toBe(0);
   });
 
+  test('reaches the other tenants when one fails, and that one when it is tried again', async () => {
+    const held = [await holder(), await holder(), await holder()];
+    const [broken] = held.map(({ tenant }) => tenant.id).sort();
+    await pool().query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise 'broken'; end $$;
+      create trigger refuse before delete on policy_rule for each row when (old.tenant_id = '${broken}') execute function refuse()`);
+    await store({ permissions: ['user.list'] });
+    await pool().query(`update role set spreading_at = now() - interval '1 minute' where id = $1`, [role.id]);
+    const failures: unknown[] = [];
+
+    await resumeSpreading(pool(), (_error, ids) => failures.push(ids));
+    await pool().query('drop function refuse cascade');
+
+    expect(failures).toEqual([{ roleID: role.id, tenantID: broken }]);
+    expect((await rules()).filter((rule) => rule.includes('user:'))).toHaveLength(2);
+    expect(await isSpreading()).toBe(true);
+    await pool().query(`update role set spreading_at = now() - interval '1 minute' where id = $1`, [role.id]);
+    await resumeSpreading(pool());
+    expect((await rules()).filter((rule) => rule.includes('user:'))).toHaveLength(3);
+    expect(await isSpreading()).toBe(false);
+  });
+
   test('has equal rules in all tenants after concurrent changes and assignments', async () => {
     const held = [await holder(), await holder()];
     const fresh = await Promise.all([0, 1, 2].map(() => aTenant(cluster)));
