@@ -68,13 +68,13 @@ async function sizeOf(pool: BenchEnvironment['pool']): Promise<number> {
 const RUNS = `
 with run as (
   insert into workflow_instance (id, tenant_id, version_id, status, caller, input, deadline_at, created_at, completed_at)
-  select gen_random_uuid(), $1::uuid, $1::uuid, 'COMPLETED', '{}', '{"a": 1}', $2::timestamptz, $2, $2 from generate_series(1, $3::int) returning id)
+  select uuidv7(), $1::uuid, $1::uuid, 'COMPLETED', '{}', '{"a": 1}', $2::timestamptz, $2, $2 from generate_series(1, $3::int) returning id)
 insert into run_event (instance_id, seq, node_id, status, payload)
 select id, n, 'node' || n, 'RUNNING', '{"output": {"matched": "yes"}}' from run, generate_series(1, $4::int) n`;
 
 const QUERY_RUNS = `
 insert into query_run (id, tenant_id, datasource_type, caller, started_at, duration_ms)
-select gen_random_uuid(), $1::uuid, 'postgresql', '{}', $2::timestamptz, 1 from generate_series(1, $3::int)`;
+select uuidv7(), $1::uuid, 'postgresql', '{}', $2::timestamptz, 1 from generate_series(1, $3::int)`;
 
 const KEYS = `
 insert into idempotency (tenant_id, principal, route, key, request_hash, status, response, expires_at)
