@@ -178,6 +178,8 @@ export const Environment = z.object({
   TENANT_DATABASES_ON_DEMAND: z.stringbool().default(false),
   /** Databases on one server. A server with as many gets no new ones. */
   TENANT_DATABASES_PER_SERVER: z.coerce.number().int().min(1).default(500),
+  /** Connections of one worker process to one server of tenants' databases, over all tenants. */
+  TENANT_DATABASES_CONNECTIONS: z.coerce.number().int().min(1).default(20),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */
   STALE_WORKFLOW_WINDOW: seconds(300),
@@ -305,6 +307,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       servers: tenantServersOf(e),
       ownURL: e.DATABASE_URL,
       onDemand: e.TENANT_DATABASES_ON_DEMAND,
+      maxConnections: e.TENANT_DATABASES_CONNECTIONS,
       maxPerServer: e.TENANT_DATABASES_PER_SERVER,
     },
     worker: {

@@ -18,11 +18,17 @@ export interface ConnectionSource<C> {
   /** Connections of one key are interchangeable. Idle connections of another key are closed when this one is asked for. */
   key: string;
   open(signal: AbortSignal): Promise<C>;
+  /** Whether other work waits for a connection to the same server: one that comes back is then closed, not kept. */
+  isCrowded?(): boolean;
 }
 
 /** Lends connections, a limited number at once. Work that finds all of them taken waits. */
 export interface ConnectionPool<C extends PooledConnection> extends AsyncDisposable {
   lend<T>(signal: AbortSignal, work: (connection: C) => Promise<T>): Promise<T>;
+  /** Since when its oldest idle connection is idle (`performance.now()`); undefined without one. */
+  readonly idleSince: number | undefined;
+  /** Closes its oldest idle connection. */
+  closeOldest(): void;
 }
 
 interface PoolSettings<C> {
@@ -44,7 +50,10 @@ const TIDY_MS = 5_000;
 interface Idle<C> {
   connection: C;
   timer: NodeJS.Timeout;
+  since: number;
 }
+
+type Lent<C> = Pick<ConnectionSource<C>, 'key' | 'isCrowded'> & { connection: C };
 
 export function createConnectionPool<C extends PooledConnection>({
   where,
@@ -80,11 +89,16 @@ export function createConnectionPool<C extends PooledConnection>({
   }
 
   function keep(connection: C): void {
-    const kept: Idle<C> = { connection, timer: setTimeout(() => drop(kept), IDLE_MS).unref() };
+    const kept: Idle<C> = {
+      connection,
+      timer: setTimeout(() => drop(kept), IDLE_MS).unref(),
+      since: performance.now(),
+    };
     idle.push(kept);
   }
 
   function drop(kept: Idle<C>): void {
+    clearTimeout(kept.timer);
     idle.splice(idle.indexOf(kept), 1);
     kept.connection.close();
     tellWhenEmpty();
@@ -99,25 +113,25 @@ export function createConnectionPool<C extends PooledConnection>({
    * hit the next work on it.
    */
   async function giveBack(
-    { connection, key }: { connection: C; key: string },
+    { connection, key, isCrowded = () => false }: Lent<C>,
     { isOver }: { isOver: boolean },
   ): Promise<void> {
     try {
-      if (isOver && connection.isOpen) await inTime(connection.reset());
+      if (isOver && connection.isOpen && !isCrowded()) await inTime(connection.reset());
       else if (!isOver) await inTime(connection.cancel());
     } catch {
       connection.close();
     }
-    if (isOver && connection.isOpen && !isClosed && key === current) keep(connection);
+    if (isOver && connection.isOpen && !isClosed && key === current && !isCrowded()) keep(connection);
     else connection.close();
   }
 
   async function workOn<T>(signal: AbortSignal, work: (connection: C) => Promise<T>, leave: () => void): Promise<T> {
-    let lent: { connection: C; key: string } | undefined;
+    let lent: Lent<C> | undefined;
     let isOver = false;
     try {
-      const { key, open } = await find(signal);
-      lent = { connection: takeIdle(key) ?? (await open(signal)), key };
+      const source = await find(signal);
+      lent = { ...source, connection: takeIdle(source.key) ?? (await source.open(signal)) };
       const working = work(lent.connection).finally(() => {
         isOver = true;
       });
@@ -152,6 +166,13 @@ export function createConnectionPool<C extends PooledConnection>({
         );
       }
       return await workOn(signal, work, leave);
+    },
+    get idleSince() {
+      return idle[0]?.since;
+    },
+    closeOldest() {
+      const [oldest] = idle;
+      if (oldest) drop(oldest);
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;

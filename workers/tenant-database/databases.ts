@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
@@ -10,7 +11,7 @@ import { openPostgresConnection, type PostgresConnection } from '../postgresql/c
 import { readably } from '../postgresql/errors.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
 import { createProvisioner, type OwnDatabase } from './provision.ts';
-import type { TenantServers } from './servers.ts';
+import type { TenantServer, TenantServers } from './servers.ts';
 
 /** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
 export interface TenantDatabases extends AsyncDisposable {
@@ -32,6 +33,7 @@ interface Needs {
 const MAX_LENT_CONNECTIONS = 5;
 const MAX_WAITING_PER_PLACE = 20;
 const MAX_PROVISIONED = 2;
+const BUSY_MS = 200;
 
 interface Row {
   tenant_db_url: string | null;
@@ -66,7 +68,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     const [row] = rows;
     if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
     if (row.tenant_db_url !== null) return configuredSource(tenantID, row.tenant_db_url);
-    return ownSource(row.id === null ? await provide(tenantID, signal) : openRow({ ...row, id: row.id }));
+    return ownSource(tenantID, row.id === null ? await provide(tenantID, signal) : openRow({ ...row, id: row.id }));
   }
 
   function configuredSource(tenantID: string, sealed: string): ConnectionSource<PostgresConnection> {
@@ -103,23 +105,66 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     };
   }
 
-  function ownSource(database: OwnDatabase): ConnectionSource<PostgresConnection> {
+  function ownSource(tenantID: string, database: OwnDatabase): ConnectionSource<PostgresConnection> {
     const server = servers.get(database.server);
     const open = async (signal: AbortSignal) => {
       await server.ready(signal);
-      const connection = await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
-      servers.connections.keep(connection, server, database.roleName);
-      return connection;
+      return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
+    };
+    const openAnyway = async (signal: AbortSignal): Promise<PostgresConnection> => {
+      try {
+        return await open(signal);
+      } catch (error) {
+        const reason = reasonOf(error);
+        if (reason === 'authentication') await provisioner.restorePassword(database);
+        else if (reason === 'busy') await untilLessBusy(error, signal);
+        else throw error;
+        return reason === 'busy' ? await openAnyway(signal) : await open(signal);
+      }
     };
     return {
       key: `${database.id} ${database.server}`,
-      open: (signal) =>
-        open(signal).catch(async (error: unknown) => {
-          if (!isWrongPassword(error)) throw error;
-          await provisioner.restorePassword(database);
-          return open(signal);
-        }),
+      isCrowded: () => server.places.waiting > 0,
+      async open(signal) {
+        const leave = await takePlace(server, tenantID, signal);
+        try {
+          const connection = await openAnyway(signal);
+          servers.connections.keep(connection, server, database.roleName);
+          connection.driver.once('end', leave);
+          return connection;
+        } catch (error) {
+          leave();
+          throw error;
+        }
+      },
     };
+  }
+
+  /** Waits until this process has room for one more connection to the server; an idle one is closed for it. */
+  async function takePlace({ places }: TenantServer, tenantID: string, signal: AbortSignal): Promise<() => void> {
+    if (places.used >= servers.maxConnections) closeOldestIdle();
+    const leave = await places.enter({ tenantID }, signal);
+    if (leave) return leave;
+    throw new AppError(
+      'UPSTREAM_TIMEOUT',
+      "All connections to the server of the tenant's database were taken; nothing was done",
+      { cause: signal.reason, details: { begun: false } },
+    );
+  }
+
+  function closeOldestIdle(): void {
+    let oldest: ConnectionPool<PostgresConnection> | undefined;
+    for (const connections of byTenant.values())
+      if ((connections.idleSince ?? Number.POSITIVE_INFINITY) < (oldest?.idleSince ?? Number.POSITIVE_INFINITY))
+        oldest = connections;
+    oldest?.closeOldest();
+  }
+
+  /** All workers together may want more connections than the server has. */
+  async function untilLessBusy(error: unknown, signal: AbortSignal): Promise<void> {
+    closeOldestIdle();
+    await sleep(BUSY_MS * (0.5 + Math.random()));
+    if (signal.aborted) throw error;
   }
 
   return {
@@ -130,9 +175,9 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   };
 }
 
-function isWrongPassword(error: unknown): boolean {
-  if (!(error instanceof AppError)) return false;
-  return (error.details as { reason?: string } | undefined)?.reason === 'authentication';
+function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof AppError)) return undefined;
+  return (error.details as { reason?: string } | undefined)?.reason;
 }
 
 const FIND_SOURCE = `

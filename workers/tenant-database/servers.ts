@@ -3,6 +3,7 @@ import type { Messages } from '#shared/backplane/index.ts';
 import { type Config, OWN_SERVER } from '#shared/config.ts';
 import { createPool, inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { AppError, isConnectionError } from '#shared/errors.ts';
+import { createLane, type Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenant-servers.ts';
 import { createOpenConnections, type OpenConnections } from './connections.ts';
@@ -15,6 +16,8 @@ export interface TenantServer {
   readonly isOwn: boolean;
   /** Whether `npm start` starts it when a worker asks. */
   readonly isOnDemand: boolean;
+  /** Places for connections of this process to databases of tenants. */
+  readonly places: Lane;
   /** Connections as the deployment's role, for creating, watching and dropping databases. */
   readonly admin: Pool;
   /** Waits until it answers, if it is one that is started on demand. */
@@ -27,6 +30,8 @@ export interface TenantServers extends AsyncDisposable {
   /** The servers that new databases are created on. */
   readonly listed: readonly TenantServer[];
   readonly connections: OpenConnections;
+  /** Of one process to one server. */
+  readonly maxConnections: number;
   /** The server of that name; undefined if the settings no longer name it. */
   find(name: string): TenantServer | undefined;
   /** Like `find`, with an error for the tenant. */
@@ -65,6 +70,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       url,
       isOwn: name === OWN_SERVER,
       isOnDemand,
+      places: createLane({ places: config.maxConnections }),
       admin,
       ready: isOnDemand ? startOnDemand(admin, messages) : async () => undefined,
       async on(database, work) {
@@ -110,6 +116,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
   return {
     listed,
     connections,
+    maxConnections: config.maxConnections,
     find,
     get(name) {
       const server = find(name);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
@@ -162,5 +163,68 @@ describe('what a server lacks', () => {
     expect(await missing(away)).toEqual(['an answer']);
     // And yet it works.
     expect((await bare.use((client) => client.query('select 1 as one'))).rows).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('connections to one server', () => {
+  const never = new AbortController().signal;
+
+  async function tenantsOf({ deployment: { pool } }: TestDatabases, count: number): Promise<string[]> {
+    const { rows } = await pool.query(
+      `insert into tenant (id, tenant_title, creator_id) select gen_random_uuid(), 'A tenant', gen_random_uuid() from generate_series(1, $1) returning id`,
+      [count],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async function connected({ deployment: { pool } }: TestDatabases): Promise<number> {
+    const { rows: roles } = await pool.query('select role_name from tenant_database');
+    const { rows } = await tenantServer.query(
+      'select count(*)::int as n from pg_stat_activity where usename = any($1)',
+      [roles.map(({ role_name }) => role_name)],
+    );
+    return rows[0]?.n;
+  }
+
+  test('are limited over all tenants, which take turns; idle ones are closed for those that wait', async () => {
+    await using few = await aTenantDatabases({ TENANT_DATABASES_CONNECTIONS: '2' });
+    const tenants = await tenantsOf(few, 6);
+    const order: string[] = [];
+    let most = 0;
+    const work = (tenantID: string) =>
+      few.databases.lend(tenantID, never, async (client) => {
+        await client.query('select pg_sleep(0.01)');
+        most = Math.max(most, await connected(few));
+        order.push(tenantID);
+      });
+    for (const tenantID of tenants) await work(tenantID);
+    order.length = 0;
+    const [flooding = '', ...others] = tenants;
+
+    const flood = Array.from({ length: 40 }, () => work(flooding));
+    await Promise.all([...flood, ...others.map((tenantID) => work(tenantID))]);
+
+    expect(most).toBe(2);
+    // Each of the five others had its turn long before the flood ended.
+    expect(Math.max(...others.map((tenantID) => order.indexOf(tenantID)))).toBeLessThan(25);
+  });
+
+  test('are waited for when the server has none left', async () => {
+    const [tenantID = ''] = await tenantsOf(place, 1);
+    const [first, second] = [databasesOf(place.deployment), databasesOf(place.deployment)];
+    const { rows } = await first.lend(tenantID, never, (client) => client.query('select current_user as name'));
+    await tenantServer.query(`alter role "${rows[0].name}" connection limit 1`);
+    const held = Promise.withResolvers<void>();
+    const holding = first.lend(tenantID, never, () => held.promise);
+
+    const waiting = second.lend(tenantID, never, (client) => client.query('select 1 as one'));
+    const early = await Promise.race([waiting, sleep(500, 'it waits')]);
+    held.resolve();
+    await holding;
+    await first[Symbol.asyncDispose]();
+
+    expect(early).toBe('it waits');
+    expect((await waiting).rows).toEqual([{ one: 1 }]);
+    await second[Symbol.asyncDispose]();
   });
 });
