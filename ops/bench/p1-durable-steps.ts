@@ -2,7 +2,7 @@ import pg from 'pg';
 import { newID } from '#shared/ids.ts';
 import { COMMIT } from '#workers/engine/commit-sql.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
-import type { Row } from './row.ts';
+import type { Figure, Row } from './row.ts';
 
 const RUNS = 3000;
 const STEPS = 10;
@@ -12,10 +12,15 @@ const AT_ONCE = 50;
  * 3,000 runs of 10 serial no-op nodes, 50 at a time; each outcome durable before the next node starts. The start is the first
  * of the ten: its outcome is a step like any other.
  */
-export const p1: Row = async (environment) => {
+export const p1: Row = (environment) => durableSteps(environment, 'node');
+
+/** The same with the default, where these pure nodes share a commit. */
+export const p1b: Row = (environment) => durableSteps(environment, 'effect');
+
+async function durableSteps(environment: BenchEnvironment, durability: 'node' | 'effect'): Promise<Figure[]> {
   const { pool, runs, tenantID } = environment;
   const graph = noopChain(STEPS - 1);
-  const versionID = await environment.saveGraph(graph.nodes, graph.edges);
+  const versionID = await environment.saveGraph(graph.nodes, graph.edges, { durability });
   await environment.startWorker({ WORKER_SLOTS: String(AT_ONCE) });
 
   async function measure(count: number): Promise<number> {
@@ -60,10 +65,11 @@ export const p1: Row = async (environment) => {
         steps: STEPS,
         atOnce: AT_ONCE,
         bareGroupedInsert: bare,
+        durability,
       },
     },
   ];
-};
+}
 
 /** Drives `AT_ONCE` loops whose steps are grouped into statements, two in flight, like the engine's committer. */
 async function grouped(

@@ -1,7 +1,7 @@
 /** `npm run bench [row …] [-- --backplane redis|postgres]`: one JSON line per row and backplane, each with its own floor. */
 import { ask } from './ask.ts';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
-import { p1 } from './p1-durable-steps.ts';
+import { p1, p1b } from './p1-durable-steps.ts';
 import { p2 } from './p2-step-latency.ts';
 import { p9 } from './p9-authorization.ts';
 import { p10 } from './p10-api-overhead.ts';
@@ -13,6 +13,7 @@ import type { Row } from './row.ts';
 
 const rows: Record<string, Row> = {
   P1: p1,
+  P1B: p1b,
   P2: p2,
   P9: p9,
   P10: p10,
@@ -27,7 +28,7 @@ const args = process.argv.slice(2);
 const chosen = args.includes('--backplane')
   ? [args[args.indexOf('--backplane') + 1] as BackplaneKind]
   : (['postgres', 'redis'] as const);
-const wanted = args.filter((arg) => /^(P\d+|ask)$/i.test(arg)).map((arg) => arg.toUpperCase());
+const wanted = args.filter((arg) => /^(P\d+b?|ask)$/i.test(arg)).map((arg) => arg.toUpperCase());
 for (const name of wanted.length > 0 ? wanted : Object.keys(rows)) {
   const row = rows[name];
   if (!row) throw new Error(`No row ${name}; there are ${Object.keys(rows).join(', ')}`);

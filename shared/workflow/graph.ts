@@ -9,6 +9,7 @@
 import { z } from 'zod';
 import { isJsonObject, JsonObject } from '../json.ts';
 import { type AnyNode, nodes } from '../nodes/index.ts';
+import { isPure } from '../nodes/properties.ts';
 import { readBy } from '../schema-walk.ts';
 import { checkEdge } from './check-edge.ts';
 import { type CheckedNode, checkNode } from './check-node.ts';
@@ -52,6 +53,8 @@ export interface GraphNode {
   readonly hasTemplates: boolean;
   readonly joinMode: 'all' | 'any';
   readonly isDisabled: boolean;
+  /** Whether it may be computed again at will, with any values for its templates. */
+  readonly isPure: boolean;
   /** Index of the region that the node lies in, and its place there. */
   readonly region: number;
   readonly place: number;
@@ -155,6 +158,7 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
       hasTemplates,
       joinMode: joinMode === 'any' ? 'any' : 'all',
       isDisabled: isDisabled === true,
+      isPure: isPure(definition, config),
       region: division.regionOf[index] ?? 0,
       place: division.placeOf[index] ?? 0,
       incoming: indices(arriving.get(index)),

@@ -33,6 +33,8 @@ const fields = {
   defaultNodeTimeoutSeconds: timeoutSeconds,
   defaultRetryLimit: retryLimit,
   defaultRetryDelaySeconds: retryDelaySeconds,
+  /** `node`: every outcome is committed before the next node begins. `effect`: pure nodes are committed with the outcome before them. */
+  durability: z.enum(['node', 'effect']).default('effect'),
   nodeDefaults: z.record(z.string(), NodeDefaults).default({}),
   /** At most `limit` runs whose `key`, a template over the input, has the same value. */
   concurrency: z

@@ -1,29 +1,27 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
-import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
+import { type Conclusion, failFrame, skip, succeed } from './conclude.ts';
 import type { WaitRow } from './facts.ts';
 import type { Lease } from './lease.ts';
-import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
-import { outputText } from './outputs.ts';
 import { parkNode } from './park.ts';
 import type { Restored } from './restore.ts';
 import type { Rights } from './rights.ts';
-import type { Run, Wait } from './run.ts';
+import type { Run } from './run.ts';
 import type { PendingEvent } from './step.ts';
 import { createTask } from './task.ts';
 
 /** A held run yields after this much if other runs wait. */
 const QUANTUM = { ms: 1000, nodes: 200 };
+/** Pure frames go into the commit of the outcome before them while they are few, short and quickly computed. */
+const TOGETHER = { nodes: 200, length: 1_000_000, ms: 5 };
 /** When a question that is not over yet by the database's clock is looked at again. */
 const LATER_MS = 500;
 
@@ -46,17 +44,20 @@ export interface Advance {
 
 /** Begins a run without history. */
 export function startRun(advance: Advance, run: Run): void {
+  const together: Frame[] = [];
   for (const frame of run.state.begin()) {
     run.state.countAttempt(frame);
-    execute(advance, run, frame);
+    if (isTogether(run, frame)) together.push(frame);
+    else execute(advance, run, frame);
   }
+  if (together.length > 0) computeTogether(advance, run, together);
 }
 
 /** Continues a run that was held before. */
 export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored): void {
   for (const { frame, wait, purpose } of waits)
     run.resume(frame, { kind: wait.kind, purpose, ms: wait.dueInMs }, () => onDue(advance, run, frame));
-  launch(advance, run, ready, null);
+  for (const frame of ready) launch(advance, run, frame, null);
   for (const { frame, wait } of waits) if (wait.fact) endWait(advance, run, frame, wait.fact);
   run.rest();
   advance.submit(run);
@@ -77,7 +78,7 @@ function execute(advance: Advance, run: Run, frame: Frame, fact?: Fact): void {
   const { lease, slots } = advance;
   if (run.isOver) return;
   run.start(frame);
-  if (frame.node.isDisabled) return skip(advance, run, frame);
+  if (frame.node.isDisabled) return proceed(advance, run, frame, skip(run, frame));
   if (lease.isValid && slots.take(run.turn)) void attempt(advance, run, frame, fact);
   else
     void untilMayStart(advance, run).then(() => {
@@ -109,90 +110,20 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
     const result = await executorOf(node.definition)(task.with(resolved), advance.nodes);
     if (run.isOver) return;
     if ('park' in result) await park(advance, run, frame, result);
-    else succeed(advance, run, frame, { resolved, ...result });
+    else proceed(advance, run, frame, succeed(advance.config, run, frame, { resolved, ...result }));
   } catch (error) {
-    if (!run.isOver) failNode(advance, run, frame, { resolved, error: task.explain(error) });
+    if (!run.isOver) proceed(advance, run, frame, failFrame(run, frame, { resolved, error: task.explain(error) }));
   } finally {
     task.stopClock();
     advance.slots.leave(run.turn);
   }
 }
 
-interface Success {
-  resolved: unknown;
-  output: JsonObject;
-  exit: string | null;
-}
-
-function succeed(advance: Advance, run: Run, frame: Frame, { resolved, output, exit }: Success): void {
-  const { config } = advance;
-  const { node } = frame;
-  if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
-    throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
-  const text = outputText(output, config.nodeOutputMaxBytes);
-  if (run.state.outputLength + text.length > config.runOutputMaxBytes)
-    throw new AppError(
-      'OUTPUT_TOO_LARGE',
-      `The outputs of this run are larger than the limit of ${config.runOutputMaxBytes} bytes together`,
-    );
-  run.state.countOutput(text.length);
-  run.state.keep(frame, resolved, output);
-  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
-  proceed(advance, run, run.state.settle(frame, exit), outcome);
-}
-
-/** Passes through a disabled node: no output, and the usual exit of its kind. */
-function skip(advance: Advance, run: Run, frame: Frame): void {
-  const { node } = frame;
-  const exit = usualExitOf(node.definition, node.config);
-  const outcome = run.record(frame, { status: 'SKIPPED', exit, payload: null });
-  proceed(advance, run, run.state.settle(frame, exit), outcome);
-}
-
-interface Failure {
-  resolved: unknown;
-  error: AppError;
-}
-
-function failNode(advance: Advance, run: Run, frame: Frame, { resolved, error }: Failure): void {
-  const { node } = frame;
-  const policy = run.version.policies[node.index];
-  const failures = run.state.countFailure(frame);
-  if (error.retry && failures <= retriesOf(policy)) {
-    const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
-    return retryLater(advance, run, frame, { error, ms });
-  }
-  const connected = node.exits.has('error');
-  if (endsTheRun(policy?.errorHandling, connected)) {
-    run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
-    run.fail(error, { frame, attempt: run.attemptOf(frame) });
-    return advance.submit(run);
-  }
-  // The run continues without the node's value.
-  const exit = connected ? 'error' : usualExitOf(node.definition, node.config);
-  const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
-  run.state.keep(frame, resolved, output);
-  const payload = JSON.stringify({ output, error: shownError(error) });
-  const outcome = run.record(frame, { status: 'FAILED', exit, payload });
-  proceed(advance, run, run.state.settle(frame, exit), outcome);
-}
-
-function retryLater(advance: Advance, run: Run, frame: Frame, { error, ms }: { error: AppError; ms: number }): void {
-  const dueAt = new Date(Date.now() + ms).toISOString();
-  run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
-  wait(advance, run, frame, { kind: 'time', purpose: 'retry', ms });
-}
-
 async function park(advance: Advance, run: Run, frame: Frame, request: Park): Promise<void> {
   const parked = await parkNode(advance.pool, run, frame, request);
   if (run.isOver) return;
   run.record(frame, parked.event);
-  wait(advance, run, frame, parked.wait);
-}
-
-function wait(advance: Advance, run: Run, frame: Frame, spec: Wait): void {
-  run.wait(frame, spec, () => onDue(advance, run, frame));
-  proceed(advance, run, [], null);
+  proceed(advance, run, frame, { wait: parked.wait });
 }
 
 /** The time of a wait has come while the run is held. */
@@ -210,21 +141,80 @@ function endWait(advance: Advance, run: Run, frame: Frame, fact: Fact): void {
   const purpose = run.resolve(frame);
   if (purpose === 'park') execute(advance, run, frame, fact);
   if (purpose !== 'retry') return;
-  launch(advance, run, [frame], null);
+  launch(advance, run, frame, null);
   advance.submit(run);
 }
 
-/** Adds the start of frames to the commit that makes them ready; they start when it is durable. */
-function launch(advance: Advance, run: Run, frames: readonly Frame[], outcome: PendingEvent | null): void {
-  for (const frame of frames) run.launch(frame, outcome, () => execute(advance, run, frame));
+/** Adds the start of a frame to the commit that makes it ready; it starts when that is durable. */
+function launch(advance: Advance, run: Run, frame: Frame, outcome: PendingEvent | null): void {
+  run.launch(frame, outcome);
+  run.whenDurable(() => execute(advance, run, frame));
 }
 
-/** Goes on after an outcome: starts what it made ready, or leaves that to the next holder. */
-function proceed(advance: Advance, run: Run, next: readonly Frame[], outcome: PendingEvent | null): void {
-  if (next.length > 0 && mustYield(advance, run)) run.postpone(next);
-  else launch(advance, run, next, outcome);
+/** Goes on after an attempt of a frame. */
+function proceed(advance: Advance, run: Run, frame: Frame, conclusion: Conclusion): void {
+  computeTogether(advance, run, follow(advance, run, frame, conclusion));
+}
+
+/** Begins a wait, or the frames that an outcome made ready. Returns those of them to be computed at once. */
+function follow(advance: Advance, run: Run, frame: Frame, conclusion: Conclusion): readonly Frame[] {
+  if (conclusion === null) return [];
+  if ('wait' in conclusion) {
+    run.wait(frame, conclusion.wait, () => onDue(advance, run, frame));
+    return [];
+  }
+  const { next, outcome } = conclusion;
+  if (next.length > 0 && mustYield(advance, run)) {
+    run.postpone(next);
+    return [];
+  }
+  for (const ready of next) {
+    if (isTogether(run, ready)) run.launch(ready, outcome);
+    else launch(advance, run, ready, outcome);
+  }
+  return next.filter((ready) => isTogether(run, ready));
+}
+
+/** Whether a frame is computed for the commit of the outcome that makes it ready, and not after that. */
+function isTogether({ version }: Run, { node }: Frame): boolean {
+  return (node.isPure || node.isDisabled) && version.options.durability === 'effect';
+}
+
+/** Computes pure frames and the pure frames that follow from them, in the order of one commit per node, and submits the step. */
+function computeTogether(advance: Advance, run: Run, frames: readonly Frame[]): void {
+  const waiting = [...frames];
+  const endsAt = performance.now() + TOGETHER.ms;
+  let length = 0;
+  let computed = 0;
+  // The loop also visits the frames that are added in it.
+  for (const frame of waiting) {
+    if (run.isOver) break;
+    computed += 1;
+    const conclusion = compute(advance, run, frame);
+    if (conclusion && 'outcome' in conclusion) length += conclusion.outcome.payload?.length ?? 0;
+    waiting.push(...follow(advance, run, frame, conclusion));
+    if (computed >= TOGETHER.nodes || length > TOGETHER.length || performance.now() > endsAt) break;
+  }
+  for (const frame of waiting.slice(computed)) run.whenDurable(() => execute(advance, run, frame));
   run.rest();
   advance.submit(run);
+}
+
+/** Executes a pure or disabled frame. No slot is needed: it neither waits nor reaches out. */
+function compute(advance: Advance, run: Run, frame: Frame): Conclusion {
+  const { node } = frame;
+  run.start(frame);
+  if (node.isDisabled) return skip(run, frame);
+  const task = createTask(run, frame, undefined, advance.logger);
+  let resolved: unknown;
+  try {
+    resolved = resolveConfig(node, run.state.scopeOf(frame));
+    const result = executorOf(node.definition)(task.with(resolved), advance.nodes);
+    if (result instanceof Promise) throw new Error(`A pure node of the kind ${node.definition.kind} took time`);
+    return succeed(advance.config, run, frame, { resolved, ...result });
+  } catch (error) {
+    return failFrame(run, frame, { resolved, error: task.explain(error) });
+  }
 }
 
 function mustYield({ shouldYield }: Advance, run: Run): boolean {

@@ -164,18 +164,18 @@ export class Run {
     return this.#waiting.get(frame);
   }
 
-  /**
-   * Announces an attempt of a frame with the next step, as a start by `outcome` if that has made it ready. `start` is called when the
-   * step is durable.
-   */
-  launch(frame: Frame, outcome: PendingEvent | null, start: () => void): void {
+  /** Announces an attempt of a frame with the next step, as a start by `outcome` if that has made it ready. */
+  launch(frame: Frame, outcome: PendingEvent | null): void {
     this.#running.add(frame);
     this.state.countAttempt(frame);
     // A disabled node takes no time.
-    if (!frame.node.isDisabled) {
-      if (outcome) outcome.started.push(frame);
-      else this.#announce(frame, 'RUNNING');
-    }
+    if (frame.node.isDisabled) return;
+    if (outcome) outcome.started.push(frame);
+    else this.#announce(frame, 'RUNNING');
+  }
+
+  /** Calls a function when the next step is durable. */
+  whenDurable(start: () => void): void {
     this.#step.next.push(start);
   }
 

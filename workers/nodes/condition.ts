@@ -1,20 +1,33 @@
 import { AppError, type ErrorCode } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
 import type { Branch, Comparison, condition } from '#shared/nodes/condition.ts';
 import type { SandboxRequest } from '../sandbox/pool.ts';
 import { compare, toText } from './compare.ts';
 import type { Executor, NodeContext, Task } from './executor.ts';
 
-export const runCondition: Executor<typeof condition> = async (task, context) => {
+export const runCondition: Executor<typeof condition> = (task, context) => choose(task, context, 0);
+
+/** Answers at once while comparisons decide; a promise only once the sandbox has to. */
+function choose(task: ConditionTask, context: NodeContext, first: number): Choice | Promise<Choice> {
   const { branches, defaultBranch } = task.config;
-  for (const branch of branches) {
+  for (const [at, branch] of branches.entries()) {
+    if (at < first) continue;
     const answer = holds(branch, task, context);
-    // Most conditions are decided on the spot; only a promise is waited for.
-    if (answer === false || (answer !== true && !(await answer))) continue;
-    const label = branch.label ?? branch.name ?? branch.id;
-    return { output: { matched: branch.id, label, success: true }, exit: branch.id };
+    if (typeof answer !== 'boolean')
+      return answer.then((isTrue) => (isTrue ? left(branch) : choose(task, context, at + 1)));
+    if (answer) return left(branch);
   }
   return { output: { matched: null, label: null, success: true }, exit: defaultBranch };
-};
+}
+
+interface Choice {
+  output: JsonObject;
+  exit: string;
+}
+
+function left({ id, label, name }: Branch): Choice {
+  return { output: { matched: id, label: label ?? name ?? id, success: true }, exit: id };
+}
 
 type ConditionTask = Task<typeof condition>;
 

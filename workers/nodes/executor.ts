@@ -76,5 +76,8 @@ type Outcome<D extends AnyNode> = true extends D['ends']
   ? { output: { status: EndStatus; workflowOutput: JsonObject; [more: string]: Json }; exit: null }
   : { output: JsonObject; exit: ExitOf<D> };
 
-/** Executes a node: returns an output and an exit, or parks. Throws an AppError to fail. */
-export type Executor<D extends AnyNode> = (task: Task<D>, context: NodeContext) => Promise<Outcome<D> | Park>;
+/** Executes a node: returns an output and an exit, or parks. Throws an AppError to fail. Where a node is pure, it answers at once. */
+export type Executor<D extends AnyNode> = (
+  task: Task<D>,
+  context: NodeContext,
+) => Promise<Outcome<D> | Park> | Outcome<D>;

@@ -26,10 +26,12 @@ const executors = {
 /** A task whose config has been parsed by its kind's own schema. */
 type ErasedTask = Omit<Task<AnyNode>, 'config'> & { config: unknown };
 
-type ErasedExecutor = (
-  task: ErasedTask,
-  context: NodeContext,
-) => Promise<{ output: JsonObject; exit: string | null } | Park>;
+type ErasedExecutor = (task: ErasedTask, context: NodeContext) => Promise<ErasedOutcome | Park> | ErasedOutcome;
+
+interface ErasedOutcome {
+  output: JsonObject;
+  exit: string | null;
+}
 
 /** The executor of a node kind. */
 export function executorOf({ kind }: AnyNode): ErasedExecutor {

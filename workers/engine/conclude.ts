@@ -1,0 +1,78 @@
+import type { WorkerConfig } from '#shared/config.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
+import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
+import { outputText } from './outputs.ts';
+import type { Run, Wait } from './run.ts';
+import type { PendingEvent } from './step.ts';
+
+/** What follows from an attempt: the frames that its outcome makes ready, a wait, or nothing because the run has failed. */
+export type Conclusion = { outcome: PendingEvent; next: readonly Frame[] } | { wait: Wait } | null;
+
+interface Success {
+  resolved: unknown;
+  output: JsonObject;
+  exit: string | null;
+}
+
+/** Records the output of a frame. Throws if the run cannot take it. */
+export function succeed(
+  limits: Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'>,
+  run: Run,
+  frame: Frame,
+  { resolved, output, exit }: Success,
+): Conclusion {
+  const { node } = frame;
+  if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
+    throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
+  const text = outputText(output, limits.nodeOutputMaxBytes);
+  if (run.state.outputLength + text.length > limits.runOutputMaxBytes)
+    throw new AppError(
+      'OUTPUT_TOO_LARGE',
+      `The outputs of this run are larger than the limit of ${limits.runOutputMaxBytes} bytes together`,
+    );
+  run.state.countOutput(text.length);
+  run.state.keep(frame, resolved, output);
+  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
+  return { outcome, next: run.state.settle(frame, exit) };
+}
+
+/** Passes through a disabled node: no output, and the usual exit of its kind. */
+export function skip(run: Run, frame: Frame): Conclusion {
+  const { node } = frame;
+  const exit = usualExitOf(node.definition, node.config);
+  const outcome = run.record(frame, { status: 'SKIPPED', exit, payload: null });
+  return { outcome, next: run.state.settle(frame, exit) };
+}
+
+interface Failure {
+  resolved: unknown;
+  error: AppError;
+}
+
+/** Records a failed attempt: it is repeated later, the frame is left without its value, or the run fails. */
+export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure): Conclusion {
+  const { node } = frame;
+  const policy = run.version.policies[node.index];
+  const failures = run.state.countFailure(frame);
+  if (error.retry && failures <= retriesOf(policy)) {
+    const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
+    const dueAt = new Date(Date.now() + ms).toISOString();
+    run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
+    return { wait: { kind: 'time', purpose: 'retry', ms } };
+  }
+  const connected = node.exits.has('error');
+  if (endsTheRun(policy?.errorHandling, connected)) {
+    run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
+    run.fail(error, { frame, attempt: run.attemptOf(frame) });
+    return null;
+  }
+  const exit = connected ? 'error' : usualExitOf(node.definition, node.config);
+  const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
+  run.state.keep(frame, resolved, output);
+  const payload = JSON.stringify({ output, error: shownError(error) });
+  const outcome = run.record(frame, { status: 'FAILED', exit, payload });
+  return { outcome, next: run.state.settle(frame, exit) };
+}
