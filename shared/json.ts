@@ -4,7 +4,16 @@ import { z } from 'zod';
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
-export const Json: z.ZodType<Json> = z.json() as z.ZodType<Json>;
+/**
+ * JSON of a client or of a stored row. `z.json()` tries six schemas on each element and copies the value: 140 ms for half a megabyte
+ * of `[{},{},…]`, which this reads in 3 ms.
+ */
+export const Json: z.ZodType<Json> = z
+  .unknown()
+  .check((context) => {
+    if (!isJSON(context.value)) context.issues.push({ code: 'invalid_union', errors: [], input: context.value });
+  })
+  .meta({ id: 'Json', title: 'Json', description: 'Any JSON value' }) as z.ZodType<Json>;
 /** JSON that our own code has made. Not checked: with a million rows the check would block the process for seconds. */
 export const OwnJson = z.unknown() as z.ZodType<Json>;
 export const OwnJsonObject = z.unknown() as z.ZodType<JsonObject>;
@@ -12,4 +21,32 @@ export const JsonObject = z.record(z.string(), Json);
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isJSON(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true;
+  if (Array.isArray(value)) return areJSON(value);
+  return isPlainObject(value) && isObjectOfJSON(value);
+}
+
+/** A loop: `every` skips the holes of a list. */
+function areJSON(values: readonly unknown[]): boolean {
+  for (let at = 0; at < values.length; at += 1) if (!isJSON(values[at])) return false;
+  return true;
+}
+
+function isObjectOfJSON(value: Record<string, unknown>): boolean {
+  for (const key of Object.keys(value)) {
+    // As zod does in records: code that copies keys one by one would change the prototype of its copy.
+    if (key === '__proto__') Reflect.deleteProperty(value, key);
+    else if (!isJSON(value[key])) return false;
+  }
+  return true;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }

@@ -1,23 +1,36 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { expectationOf } from './expectation.ts';
 import { isJsonObject } from './json.ts';
 import { quote } from './quote.ts';
 import { isSecretAt } from './secret.ts';
 import { type Issue, invalid, type Path, within } from './workflow/issues.ts';
 
-export type ParsedValue<T> = { success: true; data: T } | { success: false; issues: Issue[] };
+/** Of very many issues only the first are listed; `count` is the number of all. */
+export type ParsedValue<T> = { success: true; data: T } | { success: false; issues: Issue[]; count: number };
 
 /**
  * Parses a value that a person may have written. Each issue says what was expected and what was received, in plain words: `expected a
  * whole number from 1 to 65535, received "abc"`. A message that the schema has of its own stays. Secrets are never repeated.
  */
 export function parseValue<S extends z.ZodType>(schema: S, value: unknown): ParsedValue<z.output<S>> {
-  // The received value is added below: inside of a union this map sees only the end of the path, and a coerced value as NaN.
-  const parsed = schema.safeParse(value, { error: (issue) => `${MARK}${expectationOf(issue)}` });
-  if (parsed.success) return parsed;
+  const parsed = schema._zod.run({ value, issues: [] }, CONTEXT);
+  if (parsed instanceof Promise) throw new Error('The schema has a check that is asynchronous');
+  const { issues, value: data } = parsed;
+  // Safe: without issues it is the schema's output.
+  if (issues.length === 0) return { success: true, data: data as z.output<S> };
   const whole: Whole = { schema, value, explained: 0 };
-  return { success: false, issues: parsed.error.issues.flatMap((issue) => explain(issue, [], whole)) };
+  const shown = issues.slice(0, MAX_ISSUES).map((issue) => z.core.util.finalizeIssue(issue, CONTEXT, z.core.config()));
+  return { success: false, issues: shown.flatMap((issue) => explain(issue, [], whole)), count: issues.length };
 }
+
+/** A list of a million wrong elements has as many issues. To word them all would take seconds, and `safeParse` does. */
+const MAX_ISSUES = 1_000;
+
+const CONTEXT: z.core.ParseContextInternal<z.core.$ZodIssue> = {
+  async: false,
+  // The received value is added below: inside of a union this map sees only the end of the path, and a coerced value as NaN.
+  error: (issue) => `${MARK}${expectationOf(issue)}`,
+};
 
 /** Parses a value as `parseValue` does, or throws VALIDATION_ERROR; `at` is the path of the value. */
 export function requireValue<S extends z.ZodType>(schema: S, value: unknown, at: Path = []): z.output<S> {
@@ -36,7 +49,7 @@ interface Whole {
   explained: number;
 }
 
-/** An answer lists fewer issues, and finding the received values of a large body takes long. */
+/** One issue of a union may lead to many. */
 const MAX_EXPLAINED = 1_000;
 
 function explain(issue: z.core.$ZodIssue, before: Path, whole: Whole): Issue[] {

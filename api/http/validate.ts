@@ -26,8 +26,9 @@ export function validate(checks: readonly Check[], handling: Handling): unknown[
   const issues: Issue[] = [];
   let unlisted = 0;
   const values = checks.map((check) => {
-    const { value, issues: own } = read(check);
+    const { value, issues: own, count: found = own.length } = read(check);
     issues.push(...own);
+    unlisted += Math.max(found - own.length, 0);
     const { fields, count } = refusedFields(check, handling);
     issues.push(...asIssues(fields));
     unlisted += count - fields.length;
@@ -41,7 +42,7 @@ export function validate(checks: readonly Check[], handling: Handling): unknown[
   throw new AppError('VALIDATION_ERROR', describeIssues(shown), { details });
 }
 
-function read({ part, schema, value }: Check): { value?: unknown; issues: Issue[] } {
+function read({ part, schema, value }: Check): { value?: unknown; issues: Issue[]; count?: number } {
   if (!schema) return { issues: [] };
   const unstorable = findUnstorable(value);
   if (unstorable) {
@@ -51,7 +52,7 @@ function read({ part, schema, value }: Check): { value?: unknown; issues: Issue[
   const result = refuseTooDeep(() => parseValue(schema, value));
   if (result.success) return { value: result.data, issues: [] };
   const issues = result.issues.map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: [part] }));
-  return { issues };
+  return { issues, count: result.count };
 }
 
 /** Returns unknown fields that are errors; reports the others in the answer. */

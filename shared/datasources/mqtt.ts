@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../json.ts';
 import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
@@ -44,7 +45,7 @@ export const mqtt = defineDatasource({
       topic: topic
         .refine((text) => !/[+#]/.test(text), 'must not contain the wildcards + and #')
         .meta({ title: 'Topic' }),
-      message: z.json().default('').meta({ title: 'Message', description: 'Other values than text are sent as JSON' }),
+      message: Json.default('').meta({ title: 'Message', description: 'Other values than text are sent as JSON' }),
       encoding,
       qos,
       retain: z

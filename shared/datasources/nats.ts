@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { Json } from '../json.ts';
 import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
 
 const subject = z.string().min(1).max(1_000).meta({ title: 'Subject' });
-const payload = z.json().default('').meta({ title: 'Payload', description: 'Other values than text are sent as JSON' });
+const payload = Json.default('').meta({ title: 'Payload', description: 'Other values than text are sent as JSON' });
 const encoding = z.enum(['text', 'base64']).default('text').meta({ title: 'Payloads are' });
 
 /** NATS: messages for the current subscribers. */

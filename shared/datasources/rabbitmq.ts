@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../json.ts';
 import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
@@ -66,7 +67,7 @@ export const rabbitmq = defineDatasource({
       queue: queue.optional().meta({ title: 'Queue', description: 'Instead of an exchange and a routing key' }),
       exchange: nameOrEmpty.default('').meta({ title: 'Exchange' }),
       routingKey: short.default('').meta({ title: 'Routing key' }),
-      message: z.json().default('').meta({ title: 'Message', description: 'Other values than text are sent as JSON' }),
+      message: Json.default('').meta({ title: 'Message', description: 'Other values than text are sent as JSON' }),
       encoding,
       messageOptions: z
         .object({

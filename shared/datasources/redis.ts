@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../json.ts';
 import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { certificateFields } from './tls.ts';
@@ -9,15 +10,15 @@ const key = word.meta({ title: 'Key' });
 const keys = z.union([word, z.array(word).min(1).max(1_000)]).meta({ title: 'Key', description: 'One, or a list' });
 const field = word.meta({ title: 'Field' });
 const fields = z.union([word, z.array(word).min(1).max(1_000)]).meta({ title: 'Field', description: 'One, or a list' });
-const stored = z.union([z.string(), z.number(), z.boolean(), z.record(z.string(), z.json())]);
+const stored = z.union([z.string(), z.number(), z.boolean(), z.record(z.string(), Json)]);
 const value = z
-  .union([stored, z.array(z.json())])
+  .union([stored, z.array(Json)])
   .meta({ title: 'Value', description: 'Other values than text are stored as JSON' });
 const values = z
   .union([
     stored,
     z
-      .array(z.union([stored, z.array(z.json())]))
+      .array(z.union([stored, z.array(Json)]))
       .min(1)
       .max(10_000),
   ])

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../json.ts';
 import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
 import { HTTPAddress } from './http-fields.ts';
@@ -51,7 +52,7 @@ export const s3 = defineDatasource({
       operation: z.literal('putObject'),
       bucket,
       key,
-      body: z.json().default('').meta({ title: 'Body', description: 'Other values than text are stored as JSON' }),
+      body: Json.default('').meta({ title: 'Body', description: 'Other values than text are stored as JSON' }),
       encoding: z.enum(['text', 'base64']).default('text').meta({ title: 'The body is' }),
       contentType: z
         .string()

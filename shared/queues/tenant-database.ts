@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DatabaseFilterObject } from '../database-filter.ts';
 import { DatabaseColumn, DatabaseConstraint, DatabaseName, DatabaseOrder, DatabaseRow } from '../database-table.ts';
-import { OwnJsonObject } from '../json.ts';
+import { Json, OwnJsonObject } from '../json.ts';
 import { defineAsk } from './define-ask.ts';
 
 const ofSchema = { schema: DatabaseName };
@@ -22,7 +22,7 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('executeSQL'),
     sql: z.string(),
-    params: z.array(z.json()),
+    params: z.array(Json),
     readOnly: z.boolean(),
     timeoutSeconds: z.number(),
     maxRows: z.int(),

@@ -191,10 +191,10 @@ test('cuts a long list of choices', () => {
   expect(messageOf(z.enum(names), 'x')).toMatch(/"n59", … \(61 in all\), received "x"$/);
 });
 
-test('describes received values of the first thousand issues only', () => {
+test('lists the first thousand issues only', () => {
   const messages = messagesOf(z.array(z.int()), Array(1_001).fill('x'));
   expect(messages[999]).toBe('999: expected a whole number, received "x"');
-  expect(messages[1_000]).toBe('1000: expected a whole number');
+  expect(messages).toHaveLength(1_000);
 });
 
 describe('a message never repeats a secret', () => {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { Json } from '#shared/json.ts';
 import type { Schema } from './types.ts';
 
 export const PREFIX = '#/components/schemas/';
@@ -20,8 +19,8 @@ export function createComponents(known: Record<string, Schema>): Components {
     // As a field of an object, because the outermost schema never becomes a reference.
     const made = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any', override: shorten }) as Schema;
     const { properties, $defs = {} } = made;
-    for (const [local, definition] of Object.entries($defs)) add(nameOf(local, $defs), refer(definition, $defs));
-    return refer(properties?.it ?? {}, $defs);
+    for (const [local, definition] of Object.entries($defs)) add(nameOf(local), refer(definition));
+    return refer(properties?.it ?? {});
   }
 
   function add(name: string, definition: Schema): Schema {
@@ -40,21 +39,18 @@ export function resolve(schema: Schema, schemas: Record<string, Schema>): Schema
 }
 
 /** Rewrites local references to the components of the document. */
-function refer(schema: Schema, $defs: Record<string, Schema>): Schema {
+function refer(schema: Schema): Schema {
   const text = JSON.stringify(schema).replace(
     /"#\/\$defs\/(\w+)"/g,
-    (_reference, local: string) => `"${PREFIX}${nameOf(local, $defs)}"`,
+    (_reference, local: string) => `"${PREFIX}${nameOf(local)}"`,
   );
   return JSON.parse(text);
 }
 
-function nameOf(local: string, $defs: Record<string, Schema>): string {
+function nameOf(local: string): string {
   if (!local.startsWith('__')) return local;
-  if ($defs[local]?.title === JSON_VALUE.title) return JSON_VALUE.title;
   throw new Error('A schema that refers to itself needs an id: .meta({ id })');
 }
-
-const JSON_VALUE = { title: 'Json', description: 'Any JSON value' };
 
 /** Removes keywords that help no reader, and `additionalProperties: false`, so that a new field in an answer breaks no client. */
 function shorten({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }) {
@@ -65,7 +61,4 @@ function shorten({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSc
   // zod leaves out the examples of a schema with a transform.
   const examples = z.globalRegistry.get(zodSchema)?.examples;
   if (examples) jsonSchema.examples = examples as typeof jsonSchema.examples;
-  if (zodSchema !== Json) return;
-  for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
-  Object.assign(jsonSchema, JSON_VALUE);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../../json.ts';
 import { secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, type PresetPaging, text, wanted } from './define-preset.ts';
 
@@ -43,7 +44,7 @@ export const airtable = definePreset({
     tableName: z.string().max(255).default(''),
     recordId: id,
     fields: fieldsOf,
-    records: z.array(z.record(z.string(), z.json())).max(10).default([]).meta({
+    records: z.array(z.record(z.string(), Json)).max(10).default([]).meta({
       description: 'At most ten, such as { id, fields }',
     }),
     recordIds: z.array(z.string().max(50)).max(10).default([]),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../../json.ts';
 import { type DatasourceDefinition, defineDatasource } from '../define-datasource.ts';
 import type { restapi } from '../restapi.ts';
 
@@ -115,6 +116,6 @@ export function isEmpty(value: unknown): boolean {
 export const id = z.string().max(500).default('');
 export const text = z.string().max(40_000).default('');
 export const limitOf = (max: number) => z.int().min(1).max(max).default(Math.min(100, max));
-export const fieldsOf = z.record(z.string(), z.json()).default({});
+export const fieldsOf = z.record(z.string(), Json).default({});
 /** Number of items wanted, up to the limit of one query. */
 export const wanted = limitOf(10_000);

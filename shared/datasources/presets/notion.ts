@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../../json.ts';
 import { secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, type PresetPaging, wanted } from './define-preset.ts';
 
@@ -30,11 +31,11 @@ export const notion = definePreset({
     pageId: id.meta({ description: 'Of a page; of a block, too' }),
     userId: id,
     filter: fieldsOf,
-    sorts: z.array(z.json()).max(20).default([]),
+    sorts: z.array(Json).max(20).default([]),
     searchQuery: z.string().max(1_000).default(''),
     /** Fields to create or change, as in Notion's reference: parent, properties, children; for a comment parent and rich_text. */
     page: fieldsOf,
-    children: z.array(z.json()).max(100).default([]),
+    children: z.array(Json).max(100).default([]),
     pageSize: wanted,
   }),
   defaults: { options: { apiToken: '' }, query: { resource: 'search', operation: 'query' } },

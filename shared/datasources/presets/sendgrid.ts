@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../../json.ts';
 import { destination, secret } from '../../secret.ts';
 import { definePreset, fieldsOf, id, named, type PresetCall, type PresetPaging, wanted } from './define-preset.ts';
 
@@ -54,7 +55,7 @@ export const sendgrid = definePreset({
     email: id,
     /** The body as in SendGrid's reference, such as personalizations, from, subject, content; for a list its filters. */
     params: fieldsOf,
-    contacts: z.array(z.record(z.string(), z.json())).max(30_000).default([]),
+    contacts: z.array(z.record(z.string(), Json)).max(30_000).default([]),
     listIds: z.array(z.string().max(100)).max(100).default([]),
     contactIds: z.string().max(8_000).default('').meta({ description: 'Joined by commas' }),
     searchQuery: z.string().max(8_000).default(''),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Json } from '../../json.ts';
 import { secret } from '../../secret.ts';
 import { definePreset, id, type PresetCall, type PresetPaging, text, wanted } from './define-preset.ts';
 
@@ -52,7 +53,7 @@ export const slack = definePreset({
     isPrivate: z.boolean().default(false),
     types: z.string().max(200).default('').meta({ description: 'Such as public_channel,private_channel' }),
     message: text,
-    blocks: z.array(z.json()).max(50).default([]),
+    blocks: z.array(Json).max(50).default([]),
     timestamp: id.meta({ description: 'ts of a message' }),
     threadTimestamp: id.meta({ description: 'ts of the message that is answered' }),
     postAt: z.int().min(1).optional().meta({ description: 'Seconds since 1970' }),
