@@ -153,7 +153,12 @@ interface Waiter {
 
 /** Lanes by name, each of which exists while it is used. */
 export interface Lanes {
-  enter(lane: { name: string; places: number }, turn: Turn, signal: AbortSignal): Promise<(() => void) | undefined>;
+  enter(lane: NamedLane, turn: Turn, signal: AbortSignal): Promise<(() => void) | undefined>;
+}
+
+interface NamedLane extends Pick<LaneOptions, 'maxPerTenant' | 'sharesByCreator'> {
+  name: string;
+  places: number;
 }
 
 /** At most `maxWaitingPerPlace` wait for each place of a lane. */
@@ -161,8 +166,8 @@ export function createLanes({ maxWaitingPerPlace = 20 }: { maxWaitingPerPlace?: 
   const lanes = new Map<string, Lane>();
 
   return {
-    async enter({ name, places }, turn, signal) {
-      const lane = lanes.get(name) ?? createLane({ places, maxWaiting: places * maxWaitingPerPlace });
+    async enter({ name, ...options }, turn, signal) {
+      const lane = lanes.get(name) ?? createLane({ ...options, maxWaiting: options.places * maxWaitingPerPlace });
       lanes.set(name, lane);
       const leave = await lane.enter(turn, signal);
       const forget = () => void (lane.used + lane.waiting === 0 && lanes.delete(name));

@@ -1,6 +1,5 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
@@ -10,11 +9,11 @@ import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
 import { type Conclusion, failFrame, skip, succeed } from './conclude.ts';
 import type { WaitRow } from './facts.ts';
-import type { Lease } from './lease.ts';
 import { parkNode } from './park.ts';
 import type { Restored } from './restore.ts';
 import type { Rights } from './rights.ts';
 import type { Run } from './run.ts';
+import { isShortNode, type Slots } from './slots.ts';
 import type { PendingEvent } from './step.ts';
 import { createTask } from './task.ts';
 
@@ -29,14 +28,11 @@ const LATER_MS = 500;
 export interface Advance {
   pool: Pool;
   rights: Rights;
-  /** Slots for nodes that run in this process; tenants take turns. */
-  slots: Lane;
+  slots: Slots;
   nodes: NodeContext;
   config: WorkerConfig;
   logger: Logger;
   submit(run: Run): void;
-  /** While it is not valid by the clocks of this process, no node starts. */
-  lease: Pick<Lease, 'isValid' | 'untilValid'>;
   shouldYield(): boolean;
   /** Reads the run's waits and passes them to `applyWaits`. */
   reread(run: Run): void;
@@ -75,26 +71,15 @@ export function applyWaits(advance: Advance, run: Run, waits: readonly WaitRow[]
 }
 
 function execute(advance: Advance, run: Run, frame: Frame, fact?: Fact): void {
-  const { lease, slots } = advance;
   if (run.isOver) return;
   run.start(frame);
   if (frame.node.isDisabled) return proceed(advance, run, frame, skip(run, frame));
-  if (lease.isValid && slots.take(run.turn)) void attempt(advance, run, frame, fact);
-  else
-    void untilMayStart(advance, run).then(() => {
-      if (!run.isOver) return attempt(advance, run, frame, fact);
-      slots.leave(run.turn);
-    });
-}
-
-/** Waits for a slot under a valid lease; the wait for the one may outlast the other. */
-async function untilMayStart({ lease, slots }: Advance, { turn }: Run): Promise<void> {
-  for (;;) {
-    await lease.untilValid();
-    if (!slots.take(turn)) await slots.wait(turn);
-    if (lease.isValid) return;
-    slots.leave(turn);
-  }
+  void advance.slots.enter({
+    turn: run.turn,
+    isShort: isShortNode(frame.node),
+    isOver: () => run.isOver,
+    run: () => attempt(advance, run, frame, fact),
+  });
 }
 
 async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | undefined): Promise<void> {
@@ -115,7 +100,6 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
     if (!run.isOver) proceed(advance, run, frame, failFrame(run, frame, { resolved, error: task.explain(error) }));
   } finally {
     task.stopClock();
-    advance.slots.leave(run.turn);
   }
 }
 

@@ -1,7 +1,6 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
-import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/run-ends.ts';
@@ -17,6 +16,7 @@ import type { HeldRow, Lease } from './lease.ts';
 import { restore } from './restore.ts';
 import type { Rights } from './rights.ts';
 import { type Leaving, Run } from './run.ts';
+import { createSlots } from './slots.ts';
 import { createVersions } from './versions.ts';
 
 interface Job {
@@ -69,7 +69,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const loadVersion = createVersions(pool);
   const readWaits = createReadWaits(pool);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
-  const slots = createLane({ places: config.slots });
+  const slots = createSlots(config.slots, lease);
   const drained = Promise.withResolvers<void>();
   let draining = false;
   let pressure = false;
@@ -104,7 +104,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     config,
     logger,
     submit: (run) => committer.submit(run),
-    lease,
     shouldYield: () => pressure,
     reread,
   };

@@ -2,6 +2,8 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { AppError } from '#shared/errors.ts';
+import { createLanes } from '#shared/lanes.ts';
+import { turnOfWork } from '#shared/work.ts';
 import type { Outbound } from './gate.ts';
 import { checkHeader } from './headers.ts';
 import { connectURL, portOf } from './tls.ts';
@@ -38,14 +40,28 @@ interface FetchOptions {
 
 const MAX_RESPONSE_BYTES = 10_000_000;
 const MAX_REDIRECTS = 10;
+/** Connections to one origin, in one process. Creators share them, so that slow answers to one tenant do not hold up another's. */
+const CONNECTIONS = { places: 16, maxPerTenant: 4, sharesByCreator: true };
 
 export function createOutboundFetch(
   outbound: Outbound,
   { sslVerify = true, maxBytes = MAX_RESPONSE_BYTES }: FetchOptions = {},
 ): OutboundFetch {
   let agent: Promise<Agent> | undefined;
+  // Without a limit of those that wait: nodes and questions are limited before they come here.
+  const origins = createLanes({ maxWaitingPerPlace: Number.POSITIVE_INFINITY });
 
   async function once(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
+    const leave = await origins.enter({ name: request.url.origin, ...CONNECTIONS }, turnOfWork(), signal);
+    if (!leave) throw signal.reason;
+    try {
+      return await send(request, signal);
+    } finally {
+      leave();
+    }
+  }
+
+  async function send(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
     const { url, method, headers = {}, body = null } = request;
     agent ??= createAgent(outbound, sslVerify);
     const response = await (await agent).request({
@@ -96,7 +112,7 @@ export function createOutboundFetch(
 async function createAgent(outbound: Outbound, sslVerify: boolean): Promise<Agent> {
   const undici = await import('undici');
   return new undici.Agent({
-    connections: 4,
+    connections: CONNECTIONS.places,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     maxHeaderSize: 32_768,
