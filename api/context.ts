@@ -15,7 +15,7 @@ import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
 import { warnOfBypass } from './auth/test-bypass.ts';
-import { createExecutables, type Executables } from './db/executables.ts';
+import { createExecutableVersions, type ReadExecutableVersion } from './db/executable-versions.ts';
 import { createRequestCount, type RequestCount } from './http/rate-limit.ts';
 import { type AwaitedRuns, createAwaitedRuns } from './realtime/awaited-runs.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
@@ -29,7 +29,7 @@ export interface ApiContext {
   backplane: Backplane;
   policy: Policy;
   producer: Producer & Pick<Asking, 'ask'>;
-  executables: Executables;
+  executableVersion: ReadExecutableVersion;
   runs: Runs;
   secrets: KeyRing;
   authenticator: Authenticator;
@@ -97,7 +97,7 @@ export async function createApiContext(
     backplane,
     policy,
     producer,
-    executables: createExecutables(pool),
+    executableVersion: createExecutableVersions(pool),
     runs,
     secrets,
     authenticator,

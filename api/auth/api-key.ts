@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { batched } from '#shared/batched.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type KeyStanding, readKeys } from '#shared/db/standing.ts';
+import { type KeyQuestion, type KeyStanding, readKeys } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
 
 const prefixLength = 8;
@@ -18,16 +18,19 @@ function storedPartOf(key: string): { prefix: string; hash: Buffer } {
 }
 
 /** Answers with the identity of a key; throws INVALID_API_KEY for one that is unknown, disabled, expired, or whose creator may no longer act. */
-export type VerifyKey = (key: string) => Promise<KeyStanding & { membership: NonNullable<KeyStanding['membership']> }>;
+export type VerifyKey = (
+  key: string,
+  workflowID?: string,
+) => Promise<KeyStanding & { membership: NonNullable<KeyStanding['membership']> }>;
 
 /** `noteUse` is called with the id of each key that was used and whose use is to be written. */
 export function createKeyVerifier(pool: Pool, noteUse: (keyID: string) => void): VerifyKey {
-  const find = batched((prefixes: string[]) => readKeys(pool, prefixes));
+  const find = batched((questions: KeyQuestion[]) => readKeys(pool, questions));
 
-  return async (key) => {
+  return async (key, workflowID) => {
     if (!format.test(key)) throw invalid();
     const { prefix, hash } = storedPartOf(key);
-    const found = (await find(prefix)).find((candidate) => timingSafeEqual(candidate.hash, hash));
+    const found = (await find({ prefix, workflowID })).find((candidate) => timingSafeEqual(candidate.hash, hash));
     if (!found) throw invalid();
     const { membership, isBlocked } = found;
     if (found.isExpired) throw invalid('The API key has expired');

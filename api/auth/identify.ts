@@ -35,10 +35,10 @@ export interface Identified extends Identity {
 
 /** Authenticates callers. Users are not cached: a blocked user is rejected on the next request. */
 export interface Authenticator {
-  /** Identifies by the headers of a request, and reads the membership in the same query. */
+  /** Identifies by the headers of a request, and reads the membership in the tenant, with its workflow, in the same query. */
   identify(
     authorization: string | undefined,
-    more?: { apiKey?: string | undefined; tenantID?: string | undefined },
+    more?: { apiKey?: string | undefined; tenantID?: string | undefined; workflowID?: string | undefined },
   ): Promise<Identified>;
   /** Identifies by a bare token, as sockets send it. */
   identifyToken(token: unknown): Promise<Identity>;
@@ -68,8 +68,8 @@ export function createAuthenticator(
     readMemberships(pool, questions),
   );
 
-  async function identifyPerson(person: Person, tenantID: string | null): Promise<Identified> {
-    const question = { issuer: person.issuer, subject: person.subject, tenantID };
+  async function identifyPerson(person: Person, tenantID: string | null, workflowID?: string): Promise<Identified> {
+    const question = { issuer: person.issuer, subject: person.subject, tenantID, workflowID };
     let standing = await findStanding(question);
     if (!standing || hasNewAddress(person, standing)) {
       await savePerson(pool, newID(), person);
@@ -81,10 +81,10 @@ export function createAuthenticator(
   }
 
   return {
-    async identify(authorization, { apiKey, tenantID } = {}) {
+    async identify(authorization, { apiKey, tenantID, workflowID } = {}) {
       const credential = credentialOf(authorization, apiKey);
-      if ('token' in credential) return identifyPerson(await verify(credential.token), tenantID ?? null);
-      const { keyID, userID, email, ...key } = await verifyKey(credential.apiKey);
+      if ('token' in credential) return identifyPerson(await verify(credential.token), tenantID ?? null, workflowID);
+      const { keyID, userID, email, ...key } = await verifyKey(credential.apiKey, workflowID);
       // Outside its own tenant a key has no membership.
       return { userID, email, apiKeyID: keyID, membership: key.tenantID === tenantID ? key.membership : null };
     },

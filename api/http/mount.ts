@@ -70,7 +70,8 @@ function serve(route: Route, exchange: Exchange): Promise<StoredAnswer> {
 async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promise<StoredAnswer> {
   const { context, request, handling } = exchange;
   const tenant = TenantID.safeParse(request.params);
-  const identity = await identify(exchange, tenant.data?.tenantID);
+  const workflowID = route.withWorkflow ? WorkflowID.safeParse(request.params).data?.workflowID : undefined;
+  const identity = await identify(exchange, { tenantID: tenant.data?.tenantID, workflowID });
   await context.requestCount.count(identity, exchange.response);
   if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }], handling);
   if (!tenant.success || !identity.membership) throw denied();
@@ -96,6 +97,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
     tenantID,
     caller,
     identity,
+    workflow: membership.workflow,
     visible,
     require,
     holds,
@@ -158,10 +160,14 @@ function callerOf({ userID, apiKeyID }: Identified): Caller {
 }
 
 const TenantID = z.object({ tenantID: ID });
+const WorkflowID = z.object({ workflowID: ID });
 
-function identify({ context, request }: Exchange, tenantID?: string): Promise<Identified> {
+function identify(
+  { context, request }: Exchange,
+  place: { tenantID?: string | undefined; workflowID?: string | undefined } = {},
+): Promise<Identified> {
   const { authorization } = request.headers;
-  return context.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), tenantID });
+  return context.authenticator.identify(authorization, { apiKey: request.get('x-api-key'), ...place });
 }
 
 /** Checks the ids of the path before it reads the body, then query and body together. */

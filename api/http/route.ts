@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
+import type { StandingWorkflow } from '#shared/db/standing.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
@@ -79,6 +80,8 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   tenantID: string;
   caller: Caller;
   identity: Identity;
+  /** Of a route with `withWorkflow`: undefined if the tenant has no such workflow. */
+  workflow: StandingWorkflow | undefined;
   /** Filtered to the tenant: it cannot read another tenant's rows. */
   em: EntityManager;
   log: Logger;
@@ -205,6 +208,8 @@ export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z,
     filter?: true;
     /** With `filter`: admits a caller with this permission as well. */
     alternative?: Permission;
+    /** The workflow that `:workflowID` names is read with the caller's membership: one statement less. */
+    withWorkflow?: true;
     /** The path has an id, but policies have no rules for single objects of this type: the permission covers all of them. */
     onWholeType?: true;
     handle: Handler<TenantInput<P, Q, B>, R>;
@@ -238,6 +243,7 @@ export type Route =
       access: (request: ErasedParsed) => readonly Access[];
       filter: boolean;
       alternative?: Permission;
+      withWorkflow?: true;
       handle: ErasedHandler;
     })
   | (ErasedShapes & { realm: 'user'; handle: ErasedHandler; complete?: ErasedCompletion })

@@ -17,6 +17,14 @@ export interface Membership {
   role: 'ADMIN' | 'MEMBER';
   /** Rules older than this must not be used. */
   policyVersion: number;
+  /** The workflow that the question names; absent if the tenant has no such workflow. */
+  workflow?: StandingWorkflow;
+}
+
+/** A workflow as it is now. It is read with the membership of the caller who executes it, in one statement. */
+export interface StandingWorkflow {
+  versionID: string;
+  isDisabled: boolean;
 }
 
 /** A user, and their membership in the tenant of the request. */
@@ -35,6 +43,8 @@ export interface StandingQuestion {
   issuer: string;
   subject: string;
   tenantID: string | null;
+  /** Of the tenant. */
+  workflowID?: string | undefined;
 }
 
 /** Answers any number of requests by one query, in their order; null for a person who has never signed in. */
@@ -46,6 +56,7 @@ export async function readStandings(pool: Pool, questions: readonly StandingQues
       questions.map(({ issuer }) => issuer),
       questions.map(({ subject }) => subject),
       questions.map(({ tenantID }) => tenantID),
+      questions.map(({ workflowID }) => workflowID ?? null),
     ],
   });
   return rows.map(({ userID, email, isEmailVerified, isDisabled, isSeenNoted, ...row }) =>
@@ -82,16 +93,24 @@ export interface KeyStanding {
   membership: Membership | null;
 }
 
+export interface KeyQuestion {
+  prefix: string;
+  /** Of the key's tenant. */
+  workflowID?: string | undefined;
+}
+
 /** Finds keys that are not disabled; several may share a prefix. One query for any number of requests, in their order. */
-export async function readKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyStanding[][]> {
+export async function readKeys(pool: Pool, questions: readonly KeyQuestion[]): Promise<KeyStanding[][]> {
   const { rows } = await pool.query<Omit<KeyStanding, 'membership'> & MembershipRow & { n: number }>({
     name: 'api_keys',
     text: KEYS,
-    values: [prefixes],
+    values: [questions.map(({ prefix }) => prefix), questions.map(({ workflowID }) => workflowID ?? null)],
   });
-  const found: KeyStanding[][] = prefixes.map(() => []);
-  for (const { n, role, policyVersion, ...key } of rows)
-    found[n - 1]?.push({ ...key, membership: membershipOf({ role, policyVersion }) });
+  const found: KeyStanding[][] = questions.map(() => []);
+  for (const { n, role, policyVersion, versionID, isWorkflowDisabled, ...key } of rows) {
+    const membership = membershipOf({ role, policyVersion, versionID, isWorkflowDisabled });
+    found[n - 1]?.push({ ...key, membership });
+  }
   return found;
 }
 
@@ -133,6 +152,8 @@ export async function readPolicyVersions(
 interface MembershipRow {
   role: Membership['role'] | null;
   policyVersion: number | null;
+  versionID?: string | null;
+  isWorkflowDisabled?: boolean | null;
 }
 
 type StandingRow = MembershipRow &
@@ -141,18 +162,27 @@ type StandingRow = MembershipRow &
     | { userID: null; email: null; isEmailVerified: null; isDisabled: null; isSeenNoted: boolean }
   );
 
-function membershipOf({ role, policyVersion }: MembershipRow): Membership | null {
-  return role === null || policyVersion === null ? null : { role, policyVersion };
+function membershipOf({ role, policyVersion, versionID, isWorkflowDisabled }: MembershipRow): Membership | null {
+  if (role === null || policyVersion === null) return null;
+  return {
+    role,
+    policyVersion,
+    ...(versionID && { workflow: { versionID, isDisabled: isWorkflowDisabled ?? false } }),
+  };
 }
+
+const WORKFLOW = 'w.version_id as "versionID", w.is_disabled as "isWorkflowDisabled"';
 
 const STANDINGS = `
 select u.id as "userID", u.email, u.is_disabled as "isDisabled",
   coalesce(u.last_seen > now() - interval '1 minute', false) as "isSeenNoted",
-  case when u.id is not null then u.email_verified_at is not null end as "isEmailVerified", m.role, t.policy_version as "policyVersion"
-from unnest($1::text[], $2::text[], $3::uuid[]) with ordinality as q(issuer, subject, tenant_id, n)
+  case when u.id is not null then u.email_verified_at is not null end as "isEmailVerified", m.role, t.policy_version as "policyVersion",
+  ${WORKFLOW}
+from unnest($1::text[], $2::text[], $3::uuid[], $4::uuid[]) with ordinality as q(issuer, subject, tenant_id, workflow_id, n)
 left join app_user u on u.issuer = q.issuer and u.subject = q.subject
 left join membership m on m.user_id = u.id and m.tenant_id = q.tenant_id
 left join tenant t on t.id = m.tenant_id and t.deleting_at is null
+left join workflow w on w.id = q.workflow_id and w.tenant_id = t.id
 order by q.n`;
 
 const MEMBERSHIPS = `
@@ -169,12 +199,14 @@ select id, policy_version as version from tenant where id = any($1::uuid[]) and 
 const KEYS = `
 select q.n, k.id as "keyID", k.tenant_id as "tenantID", k.hash, coalesce(k.expires_at <= now(), false) as "isExpired",
        coalesce(k.last_used_at > now() - interval '1 minute', false) as "isUseNoted",
-       k.creator_id as "userID", u.email, u.is_disabled as "isBlocked", m.role, t.policy_version as "policyVersion"
-from unnest($1::text[]) with ordinality as q(prefix, n)
+       k.creator_id as "userID", u.email, u.is_disabled as "isBlocked", m.role, t.policy_version as "policyVersion",
+       ${WORKFLOW}
+from unnest($1::text[], $2::uuid[]) with ordinality as q(prefix, workflow_id, n)
 join api_key k on k.prefix = q.prefix and not k.is_disabled
 join app_user u on u.id = k.creator_id
 left join membership m on m.user_id = u.id and m.tenant_id = k.tenant_id and not u.is_disabled
-left join tenant t on t.id = m.tenant_id and t.deleting_at is null`;
+left join tenant t on t.id = m.tenant_id and t.deleting_at is null
+left join workflow w on w.id = q.workflow_id and w.tenant_id = t.id`;
 
 const ACTING = `
 select t.policy_version as version

@@ -16,6 +16,7 @@ export const executeWorkflow = tenantRoute({
   permission: 'workflow.execute',
   object: ({ params }) => `workflow:${params.workflowID}`,
   params: WorkflowID,
+  withWorkflow: true,
   query: ExecuteQuery,
   body: WorkflowExecute,
   spellings: runSpellings,
@@ -23,14 +24,13 @@ export const executeWorkflow = tenantRoute({
   idempotent: 'handler',
 
   async handle(
-    { params, query, body, caller, tenantID, require, idempotency, signal },
-    { executables, runs, awaitedRuns },
+    { params, query, body, caller, tenantID, workflow, require, idempotency, signal },
+    { executableVersion, runs, awaitedRuns },
   ) {
-    const workflow = await executables.find(tenantID, params.workflowID);
     if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
     if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
 
-    const version = await executables.version(workflow);
+    const version = await executableVersion({ tenantID, versionID: workflow.versionID });
     // The graph was checked when it was saved; a draft gets the list of its faults here.
     if (version.isDraft) compileGraph([], []);
     // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.

@@ -93,6 +93,39 @@ describe('the authenticator', () => {
     expect(await authenticator.findMembership(userID, tenantID)).toBeNull();
   });
 
+  test('reads the workflow of a request with the membership, each of its own tenant', async () => {
+    const header = await bearer();
+    const { userID } = await authenticator.identify(header);
+    const [mine, theirs, workflowID, versionID] = [newID(), newID(), newID(), newID()];
+    for (const tenantID of [mine, theirs])
+      await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $3)', [
+        tenantID,
+        'T',
+        userID,
+      ]);
+    await pool.query(
+      `insert into workflow (id, tenant_id, title, version_id, creator_id, is_disabled) values ($1, $2, 'W', $3, $4, true)`,
+      [workflowID, mine, versionID, userID],
+    );
+    const ask = async (tenantID: string, id?: string) =>
+      (await authenticator.identify(header, { tenantID, workflowID: id })).membership;
+    expect(await ask(mine, workflowID)).toBeNull();
+    await pool.query('insert into membership (tenant_id, user_id) select id, $2 from unnest($1::uuid[]) as id', [
+      [mine, theirs],
+      userID,
+    ]);
+
+    const found = await Promise.all([ask(mine, workflowID), ask(theirs, workflowID), ask(mine, newID()), ask(mine)]);
+
+    expect(found.map((membership) => membership?.workflow)).toEqual([
+      { versionID, isDisabled: true },
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(found).not.toContain(null);
+  });
+
   test('takes the bare token of a socket', async () => {
     const token = await provider.token({ sub });
 

@@ -6,7 +6,7 @@ import { nodes as nodeKinds } from '#shared/nodes/index.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
-import { aMember, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
+import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code, noop } from '../../support/graphs.ts';
 
 let cluster: Cluster;
@@ -504,6 +504,19 @@ describe('executing', () => {
       statuses.push((await execute(parent.id, member)).status);
 
       expect(statuses).toEqual([200, 403, 200, 403, 401]);
+    });
+
+    test('is the same for an API key', async () => {
+      const { id } = await aWorkflow(cluster, { tenant });
+      const elsewhere = await aWorkflow(cluster);
+      const key = await anApiKey(cluster, { tenant, can: ['workflow.execute'] });
+      const byKey = (workflowID: string) => cluster.withKey(key).in(tenant).post(`T/workflows/${workflowID}/execute`);
+
+      const statuses = [(await byKey(id)).status, (await byKey(elsewhere.id)).status];
+      await admin().patch(`T/workflows/${id}`, { isDisabled: true });
+      statuses.push((await byKey(id)).status);
+
+      expect(statuses).toEqual([200, 404, 409]);
     });
 
     test('is of one tenant: another one does not find the workflow', async () => {
