@@ -58,9 +58,11 @@ test('an outcome that is too large for a message is read', async () => {
   using expected = awaited.expect(run);
   const waiting = expected.outcome(PATIENCE_MS, here);
   await endInPostgres(run.instanceID, output);
+  const heard = nextMessage(awaited.channel);
 
   tellEnd(awaited.channel, { instanceID: run.instanceID, outcome: completed(output) });
 
+  expect(await heard).toEqual([{ instanceID: run.instanceID }]);
   expect(await waiting).toEqual(completed(output));
 });
 
@@ -111,6 +113,16 @@ test('the end of a run that no worker holds is told at once', async () => {
   await deployment.runs.end({ tenantID: run.tenantID, ids: [run.instanceID], status: 'CANCELLED', error: null });
 
   expect(await waiting).toEqual({ status: 'CANCELLED', output: null, error: null });
+});
+
+test('a run that may have ended before is read at once', async () => {
+  await endInPostgres(run.instanceID, 'before');
+  await using slow = createAwaitedRuns({ ...needs(), compareMs: 3_600_000 });
+  using expected = slow.expect(run);
+
+  expected.look();
+
+  expect(await expected.outcome(PATIENCE_MS, here)).toEqual(completed('before'));
 });
 
 test('the run of another tenant is not read', async () => {
@@ -197,11 +209,11 @@ function completed(output: Json): RunOutcome {
   return { status: 'COMPLETED', output, error: null };
 }
 
-function nextMessage(channel: string): Promise<void> {
+function nextMessage(channel: string): Promise<unknown> {
   return new Promise((resolve) => {
-    const unsubscribe = deployment.backplane.messages.subscribe(channel, () => {
+    const unsubscribe = deployment.backplane.messages.subscribe(channel, (message) => {
       unsubscribe();
-      resolve();
+      resolve(message);
     });
   });
 }
