@@ -24,7 +24,9 @@ export const measuringMemory: readonly string[] = testFiles.filter((file) =>
 
 /** The files that take longest, longest first: one that starts last would leave the other processes without work. */
 export const longestFirst: readonly string[] = [
+  'test/flows/chaos.test.ts',
   'test/flows/reliability.test.ts',
+  'test/flows/outages.test.ts',
   'test/contract/malformed-input.test.ts',
   'test/api/every-route.test.ts',
   'test/workers/sandbox/pool.test.ts',

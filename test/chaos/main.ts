@@ -1,0 +1,27 @@
+/** `npm run chaos -- [--seed N] [--seconds 60] [--backplane redis|postgres]`: see ops/guides/chaos.md. */
+import { parseArgs } from 'node:util';
+import { runChaos } from './run.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    seconds: { type: 'string', default: '60' },
+    backplane: { type: 'string' },
+  },
+});
+const { backplane = 'both' } = values;
+if (!['both', 'redis', 'postgres'].includes(backplane)) throw new Error('--backplane takes redis or postgres');
+const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
+const seconds = Number(values.seconds);
+if (!Number.isSafeInteger(seed) || !(seconds > 0)) throw new Error('--seed and --seconds take numbers');
+
+for (const kind of ['redis', 'postgres'] as const) {
+  if (backplane !== 'both' && backplane !== kind) continue;
+  const { differences } = await runChaos({ seed, seconds, backplane: kind, patienceMs: 120_000, say: console.log });
+  if (differences.length === 0) console.log(`The end state on ${kind} is as the model says.`);
+  else {
+    console.log(`${differences.length} differences on ${kind}:\n  ${differences.join('\n  ')}`);
+    console.log(`Again: npm run chaos -- --seed ${seed} --seconds ${seconds} --backplane ${kind}`);
+    process.exitCode = 1;
+  }
+}
