@@ -235,6 +235,7 @@ run_events as (
   select id, seq, $2, case when $3::jsonb is not null then jsonb_build_object('error', $3::jsonb) end from ended
 ),
 waits as (delete from run_wait where instance_id = any($1::uuid[])),
+checkpoints as (delete from run_checkpoint where instance_id = any($1::uuid[])),
 requests as (
   update collection_request set status = 'CANCELLED', updated_at = now() where instance_id = any($1::uuid[]) and status = 'PENDING'
 ),

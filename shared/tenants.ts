@@ -116,6 +116,7 @@ const ROWS = [
 with run as (select id from workflow_instance where tenant_id = $1 and completed_at is not null limit ${BATCH} for update skip locked),
 event as (delete from run_event where instance_id in (select id from run)),
 wait as (delete from run_wait where instance_id in (select id from run)),
+checkpoint as (delete from run_checkpoint where instance_id in (select id from run)),
 request as (delete from collection_request where instance_id in (select id from run))
 delete from workflow_instance where id in (select id from run)`,
   ...[

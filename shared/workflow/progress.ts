@@ -25,6 +25,13 @@ interface Pass {
   unsettled: number;
 }
 
+/** One pass as JSON: the state of each place, and the places whose edges have partly arrived. */
+export interface PassSnapshot {
+  path: IterationPath;
+  states: string;
+  pending: [place: number, edges: number][];
+}
+
 /**
  * Where a run is in its graph. Pure: it follows from the exits by which frames were left and the iterations that were entered, in
  * their order.
@@ -42,6 +49,44 @@ export class Progress {
   /** Whether all frames outside of bodies that became ready are settled. */
   get isFinished(): boolean {
     return this.#root.unsettled === 0;
+  }
+
+  /** All passes as JSON, each after the one around it. */
+  snapshot(): PassSnapshot[] {
+    const passes = [this.#root];
+    for (const { inner } of passes) passes.push(...inner.values());
+    return passes.map(({ path, nodes, state: states, pending }) => ({
+      path,
+      states: states.join(''),
+      pending: [...pending.entries()].filter(([place, edges]) => this.#incoming(nodes, place) !== edges),
+    }));
+  }
+
+  /** Goes on from a snapshot, in place of `begin`. Returns the frames that are ready. */
+  load(snapshot: readonly PassSnapshot[]): Frame[] {
+    return snapshot.flatMap(({ path, states, pending }) => {
+      const pass = this.#passAt(path);
+      for (const [place, digit] of [...states].entries()) pass.state[place] = Number(digit);
+      for (const [place, edges] of pending) pass.pending[place] = edges;
+      const ready = pass.nodes.filter((_, place) => pass.state[place] === state.ready);
+      pass.unsettled = ready.length;
+      return ready.map((index) => this.#frame(pass, this.#node(index)));
+    });
+  }
+
+  /** The pass of a path, which begins if it has not yet. */
+  #passAt(path: IterationPath): Pass {
+    let pass = this.#root;
+    for (const { nodeID, iteration } of path) {
+      const node = this.#node(this.#graph.indexOf.get(nodeID) ?? -1);
+      this.enter(this.#frame(pass, node), iteration);
+      pass = pass.inner.get(innerKey(node.index, iteration)) ?? pass;
+    }
+    return pass;
+  }
+
+  #incoming(nodes: readonly number[], place: number): number {
+    return this.#node(nodes[place] ?? -1).incoming.length;
   }
 
   /** Makes the start node ready. Returns the frames that became ready. */

@@ -100,7 +100,14 @@ test('every table either has a retention or is kept', async () => {
     'schema_migration',
   ];
   // Events, waits and requests go with their runs; the attachments are deleted by the adapter of Socket.IO.
-  const retired = [...Object.keys(retentions), 'run_event', 'run_wait', 'collection_request', 'socket_io_attachments'];
+  const retired = [
+    ...Object.keys(retentions),
+    'run_event',
+    'run_wait',
+    'run_checkpoint',
+    'collection_request',
+    'socket_io_attachments',
+  ];
   const { rows } = await deployment.pool.query<{ tablename: string }>(
     `select tablename from pg_tables where schemaname = 'public'`,
   );

@@ -75,5 +75,15 @@ requests as (
   select r.id, r.tenant_id, r.instance_id, r.node_id, r.iteration, r.frame, 'form', r.config, now() + make_interval(secs => r.expires_ms / 1000.0)
   from jsonb_to_recordset($24::jsonb) as r(instance_id uuid, id uuid, tenant_id uuid, node_id text, iteration int, frame jsonb, config jsonb, expires_ms double precision)
   join u on u.id = r.instance_id
+),
+checkpoints as (
+  insert into run_checkpoint (instance_id, seq, state)
+  select r.instance_id, r.seq, r.state from jsonb_to_recordset($25::jsonb) as r(instance_id uuid, seq bigint, state jsonb)
+  join u on u.id = r.instance_id
+  on conflict (instance_id) do update set seq = excluded.seq, state = excluded.state
+),
+useless as (
+  delete from run_checkpoint rc using u join l on l.id = u.id
+  where rc.instance_id = u.id and l.status in ('COMPLETED', 'FAILED', 'CANCELLED')
 )
 select id, wake_seq, watched, ready, awaited_by from u`;

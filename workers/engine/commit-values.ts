@@ -27,16 +27,18 @@ export function takeEntry(run: Run): Entry {
 }
 
 /** Length of the texts that a statement carries for the step. */
-function sizeOf({ events, children, requests }: Step): number {
-  let size = 0;
+function sizeOf({ events, children, requests, checkpoint }: Step): number {
+  let size = checkpoint?.length ?? 0;
   for (const { payload } of events) size += payload?.length ?? 0;
   for (const { input } of children) size += JSON.stringify(input).length;
   for (const { config } of requests) size += JSON.stringify(config).length;
   return size;
 }
 
-export function isPlain(step: Step): boolean {
+export function isPlain({ run, step }: Pick<Entry, 'run' | 'step'>): boolean {
   return (
+    step.checkpoint === null &&
+    !(step.end && run.hasCheckpoint) &&
     step.waits.length === 0 &&
     step.resolved.length === 0 &&
     step.children.length === 0 &&
@@ -126,7 +128,7 @@ export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
   ];
 }
 
-/** $21 to $24: waits, ended waits, children and requests, as JSON because they are few and have many shapes. */
+/** $21 to $25: waits, ended waits, children, requests and checkpoints, as JSON because they are few and have many shapes. */
 export function waitValues(batch: readonly Entry[]): string[] {
   const waits = batch.flatMap(({ run, step }) =>
     step.waits.map((wait) => ({
@@ -163,7 +165,11 @@ export function waitValues(batch: readonly Entry[]): string[] {
       expires_ms: request.expiresInMs,
     })),
   );
-  return [waits, resolved, children, requests].map((rows) => storableJSON(JSON.stringify(rows)));
+  const checkpoints = batch.flatMap(({ run, step, toSeq }) =>
+    step.checkpoint === null ? [] : [`{"instance_id":"${run.id}","seq":${toSeq},"state":${step.checkpoint}}`],
+  );
+  const texts = [waits, resolved, children, requests].map((rows) => JSON.stringify(rows));
+  return [...texts, `[${checkpoints.join(',')}]`].map(storableJSON);
 }
 
 /** The rows of a committed step, for the gateways. */

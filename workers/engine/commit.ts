@@ -151,7 +151,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   async function send(batch: Entry[]): Promise<CommitRow[]> {
     stats.statements += 1;
     stats.steps += batch.length;
-    const plain = batch.every(({ step }) => isPlain(step));
+    const plain = batch.every(isPlain);
     const result = await pool.query<CommitRow>({
       name: plain ? 'commit_steps' : 'commit_steps_and_waits',
       text: plain ? COMMIT : COMMIT_AND_WAITS,

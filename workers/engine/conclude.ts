@@ -34,8 +34,8 @@ export function succeed(
       `The outputs of this run are larger than the limit of ${limits.runOutputMaxBytes} bytes together`,
     );
   run.state.countOutput(text.length);
-  run.state.keep(frame, resolved, output);
-  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}` });
+  const source = run.state.keep(frame, resolved, output);
+  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}`, source });
   return { outcome, next: run.state.settle(frame, exit) };
 }
 
@@ -71,8 +71,8 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
   }
   const exit = connected ? 'error' : usualExitOf(node.definition, node.config);
   const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
-  run.state.keep(frame, resolved, output);
+  const source = run.state.keep(frame, resolved, output);
   const payload = JSON.stringify({ output, error: shownError(error) });
-  const outcome = run.record(frame, { status: 'FAILED', exit, payload });
+  const outcome = run.record(frame, { status: 'FAILED', exit, payload, source });
   return { outcome, next: run.state.settle(frame, exit) };
 }

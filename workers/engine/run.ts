@@ -7,6 +7,7 @@ import type { Frame } from '#shared/workflow/progress.ts';
 import type { ClaimedRow } from './claim.ts';
 import { endPayload } from './result.ts';
 import { RunState } from './run-state.ts';
+import type { Source } from './source.ts';
 import { emptyStep, hasWork, type PendingChild, type PendingEvent, type PendingRequest, type Step } from './step.ts';
 
 /** A version of a workflow as the engine uses it; all its runs share the object. */
@@ -23,6 +24,7 @@ export interface Outcome {
   exit: string | null;
   /** JSON text of a RunEventPayload, or null. */
   payload: string | null;
+  source?: Source;
 }
 
 export interface Wait {
@@ -50,6 +52,11 @@ export interface Attempt {
 /** Why a run has left the process: it ended, waits, went to the end of the line, was taken away, or was handed back. */
 export type Leaving = 'done' | 'parked' | 'yielded' | 'fenced' | 'drained';
 
+/**
+ * Events after which a commit carries a checkpoint. A restore reads at most about as many events as lie between two; a run that is
+ * released is restored soon, one that is held only after a crash.
+ */
+const CHECKPOINT_EVERY = { hold: 1000, yield: 100, park: 100 };
 /** A run does not park for delays up to this: parking and claiming again would cost more. */
 const SHORT_MS = 2000;
 
@@ -84,6 +91,7 @@ export class Run {
   #seq: number;
   #seen: number;
   #nodesRun = 0;
+  #checkpointSeq = 0;
   /** The last commit of this holder is under way: no changes are added. */
   #isLeaving = false;
   #left: Leaving | null = null;
@@ -279,7 +287,26 @@ export class Run {
     const step = this.#step;
     this.#step = emptyStep();
     this.#isLeaving = step.end !== null || step.release !== 'hold';
+    let seq = this.#seq;
+    for (const { started, source } of step.events) {
+      seq += 1 + started.length;
+      if (source) source.seq = seq;
+    }
+    if (step.end === null && seq - this.#checkpointSeq >= CHECKPOINT_EVERY[step.release]) {
+      step.checkpoint = JSON.stringify(this.state.checkpoint(this.#retrying()));
+      this.#checkpointSeq = seq;
+    }
     return step;
+  }
+
+  /** Takes note of the checkpoint that the run was restored from. */
+  continueFrom(seq: number): void {
+    this.#checkpointSeq = seq;
+  }
+
+  /** Whether the database has, or will have, a checkpoint of the run. */
+  get hasCheckpoint(): boolean {
+    return this.#checkpointSeq > 0;
   }
 
   /** Takes note of a commit up to this number. */
@@ -298,6 +325,10 @@ export class Run {
     for (const { timer } of this.#waiting.values()) if (timer) clearTimeout(timer);
     this.#released.resolve();
     return true;
+  }
+
+  #retrying(): Frame[] {
+    return [...this.#waiting].flatMap(([frame, { purpose }]) => (purpose === 'retry' ? [frame] : []));
   }
 
   #end(end: NonNullable<Step['end']>): void {

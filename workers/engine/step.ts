@@ -2,6 +2,7 @@ import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import type { Source } from './source.ts';
 
 /** Changes that the next commit of a run writes. */
 export interface Step {
@@ -14,6 +15,8 @@ export interface Step {
   release: 'hold' | 'park' | 'yield';
   /** Set by the terminal commit. */
   end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
+  /** JSON text of the run's state after this step, to be kept for a later restore. */
+  checkpoint: string | null;
   /** Called once this step is durable. */
   next: (() => void)[];
 }
@@ -28,6 +31,8 @@ export interface PendingEvent {
   payload: string | null;
   /** First attempts that this outcome starts. Their events have no rows of their own. */
   started: Frame[];
+  /** Of the output in the payload, if that is kept in `ctx` or in the result. */
+  source?: Source;
 }
 
 export interface PendingWait {
@@ -55,7 +60,17 @@ export interface PendingRequest {
 }
 
 export function emptyStep(): Step {
-  return { events: [], waits: [], resolved: [], children: [], requests: [], release: 'hold', end: null, next: [] };
+  return {
+    events: [],
+    waits: [],
+    resolved: [],
+    children: [],
+    requests: [],
+    release: 'hold',
+    end: null,
+    checkpoint: null,
+    next: [],
+  };
 }
 
 /** Whether there is anything to commit. */

@@ -30,7 +30,11 @@ export const retentions = {
   operator_session: { for: 90, old: since('expires_at') },
   operator_audit: { for: 'operatorAuditMs', old: since('created_at') },
   query_run: { for: 'queryRunsMs', old: since('started_at') },
-  workflow_instance: { for: 'runsMs', old: since('completed_at'), with: ['run_event', 'collection_request'] },
+  workflow_instance: {
+    for: 'runsMs',
+    old: since('completed_at'),
+    with: ['run_event', 'run_checkpoint', 'collection_request'],
+  },
   workflow_version: {
     for: 'runsMs',
     // Looked up for each version: a join could read every workflow. Without an index of runs by version, which every step of every run would pay for: a run of a workflow's version was created

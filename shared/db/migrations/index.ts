@@ -21,6 +21,7 @@ import { Migration20261122112000_Frames } from './Migration20261122112000_Frames
 import { Migration20261122112500_TenantConnections } from './Migration20261122112500_TenantConnections.ts';
 import { Migration20261122113000_OneRowPerStep } from './Migration20261122113000_OneRowPerStep.ts';
 import { Migration20261122114000_RetentionIndexes } from './Migration20261122114000_RetentionIndexes.ts';
+import { Migration20261122115500_Checkpoints } from './Migration20261122115500_Checkpoints.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -47,6 +48,7 @@ const classes = {
   Migration20261122112500_TenantConnections,
   Migration20261122113000_OneRowPerStep,
   Migration20261122114000_RetentionIndexes,
+  Migration20261122115500_Checkpoints,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

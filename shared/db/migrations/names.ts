@@ -25,4 +25,5 @@ export const migrationNames = [
   'Migration20261122112500_TenantConnections',
   'Migration20261122113000_OneRowPerStep',
   'Migration20261122114000_RetentionIndexes',
+  'Migration20261122115500_Checkpoints',
 ] as const;

@@ -202,6 +202,32 @@ describe('for any nesting of loops and maps', () => {
     );
   });
 
+  test('a run continues from the snapshot of its progress', () => {
+    fc.assert(
+      fc.property(items, picks, fc.nat(), (list, order, cut) => {
+        const drawing = draw(list);
+        const whole = new Execution(drawing);
+        for (let at = 0; whole.step(order[at % order.length] ?? 0); at += 1);
+        const first = new Execution(drawing);
+        for (let at = 0; at < cut % (whole.settled.length + 1) && first.step(order[at % order.length] ?? 0); at += 1);
+
+        const second = new Progress(drawing.graph);
+        const ready = second.load(JSON.parse(JSON.stringify(first.progress.snapshot())));
+        // A loop whose iterations run is ready itself, too.
+        const names = ready.map(nameOf);
+        expect(names).toEqual(expect.arrayContaining(first.ready));
+        expect(
+          names
+            .filter((name) => !first.ready.includes(name))
+            .every((name) => drawing.loops.has(name.split(' ')[0] ?? '')),
+        ).toBe(true);
+        expect(second.snapshot()).toEqual(first.progress.snapshot());
+        expect(second.isFinished).toBe(first.progress.isFinished);
+      }),
+      fewRuns,
+    );
+  });
+
   test('a run that is repeated from a frame keeps what does not come after it, and has that frame ready', () => {
     fc.assert(
       fc.property(items, picks, fc.nat(), (list, order, pick) => {

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { code, graph, noop, noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+import type { WorkerContext } from '#workers/context.ts';
+
+let deployment: Deployment;
+let worker: WorkerContext;
+/** Rows of events that restores have read. */
+let rowsRead = 0;
+beforeAll(async () => {
+  deployment = await startDeployment();
+  worker = await deployment.startWorker();
+  const query = worker.pool.query.bind(worker.pool) as (...all: unknown[]) => Promise<{ rows: unknown[] }>;
+  const counting = async (...all: unknown[]) => {
+    const result = await query(...all);
+    if ((all[0] as { name?: string }).name === 'read_events') rowsRead += result.rows.length;
+    return result;
+  };
+  Object.assign(worker.pool, { query: counting });
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+
+async function checkpointOf(id: string) {
+  const { rows } = await deployment.pool.query<{ seq: number }>(
+    'select seq from run_checkpoint where instance_id = $1',
+    [id],
+  );
+  return rows[0];
+}
+
+test('a chain of 4,000 nodes with 20 yields reads less than a twentieth of its events again', async () => {
+  const versionID = await deployment.saveVersion(noops(4_050));
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+  const pressing = setInterval(() => worker.engine.setPressure(true), 1);
+  try {
+    await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('COMPLETED'), 60_000);
+  } finally {
+    clearInterval(pressing);
+  }
+
+  const { epoch, seq } = await deployment.read(instanceID);
+  expect(epoch).toBeGreaterThan(20);
+  expect(seq).toBe(8_102);
+  expect(rowsRead).toBeLessThan(4_051 / 20);
+  const events = await deployment.events(instanceID);
+  expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
+  expect(await checkpointOf(instanceID)).toBeUndefined();
+}, 90_000);
+
+const middle = Array.from({ length: 120 }, (_, index) => `n${index}`);
+
+/** 120 nodes after an early value and an early end, and then `last`. */
+function longRun(last: { type: string }) {
+  const ends = { type: 'end', outputParameters: [{ name: 'early', sourceVariable: '{{ctx.early}}' }] };
+  const late = { type: 'end', outputParameters: [{ name: 'late', sourceVariable: '{{ctx.early}}' }] };
+  return graph(
+    {
+      start: { type: 'start' },
+      early: code('return 1', { outputVariable: 'early' }),
+      ends,
+      ...Object.fromEntries(middle.map((id) => [id, noop])),
+      last,
+      late,
+    },
+    [
+      'start>early',
+      'early:success>ends',
+      'early:success>n0',
+      ...middle.slice(1).map((id, index) => `n${index}:yes>${id}`),
+      'n119:yes>last',
+      'last>late',
+    ],
+  );
+}
+
+/** A long run that is parked at its last node. */
+async function parked(last: { type: string }): Promise<string> {
+  const versionID = await deployment.saveVersion(longRun(last));
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+  await eventually(async () =>
+    expect(await deployment.read(instanceID)).toMatchObject({ status: 'WAITING', held_by: null }),
+  );
+  expect((await checkpointOf(instanceID))?.seq).toBe((await deployment.read(instanceID)).seq);
+  return instanceID;
+}
+
+async function wake(id: string) {
+  await deployment.pool.query('update run_wait set due_at = now() where instance_id = $1', [id]);
+  await deployment.runs.wake([id]);
+  await eventually(async () => expect((await deployment.read(id)).status).toMatch(/^(COMPLETED|FAILED)$/));
+  return deployment.read(id);
+}
+
+const pause = { type: 'delay', delayMinutes: 5 };
+
+test('a run continues from its checkpoint with its values and the ends that it has reached', async () => {
+  const id = await parked(pause);
+  rowsRead = 0;
+
+  expect(await wake(id)).toMatchObject({ status: 'COMPLETED', output: { early: 1, late: 1 } });
+  expect(rowsRead).toBe(2);
+});
+
+test('a run continues from its checkpoint with the attempts of a node that waits for its retry', async () => {
+  const id = await parked(code('throw new Error("no")', { retryLimit: 1, retryDelaySeconds: 60 }));
+
+  expect(await wake(id)).toMatchObject({ status: 'FAILED', error: { nodeID: 'last', attempt: 2 } });
+});
+
+test('a checkpoint of an unknown version is ignored', async () => {
+  const id = await parked(pause);
+  await deployment.pool.query(`update run_checkpoint set state = '{"version": 99}' where instance_id = $1`, [id]);
+
+  expect(await wake(id)).toMatchObject({ status: 'COMPLETED', output: { early: 1, late: 1 } });
+});

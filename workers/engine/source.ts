@@ -1,0 +1,4 @@
+/** Where an output is kept: the number of the row with the event, once it has one. */
+export interface Source {
+  seq: number;
+}
