@@ -199,20 +199,19 @@ export function createCommitter(options: CommitterOptions): Committer {
     const rows = await readStates(entries.map(({ run }) => run.id));
     const again: Entry[] = [];
     for (const entry of entries) {
-      const { run, fromSeq, toSeq } = entry;
-      const row = rows.find(({ id }) => id === run.id);
-      const mine = row?.epoch === run.epoch;
-      if (mine && row.seq >= toSeq && toSeq > fromSeq)
+      const row = rows.find(({ id }) => id === entry.run.id);
+      const state = stateOf(entry, row, options.leaseID());
+      if (row && state === 'committed')
         settled(entry, {
           wakeSeq: row.wake_seq,
           watched: true,
           ready: row.held_by === null && row.status === 'WAITING',
           awaitedBy: row.awaited_by,
         });
-      else if (mine && row.held_by === options.leaseID() && row.seq === fromSeq) again.push(entry);
+      else if (state === 'locked') again.push(entry);
       else {
-        busy.delete(run);
-        options.onFenced(run);
+        busy.delete(entry.run);
+        options.onFenced(entry.run);
       }
     }
     if (again.length > 0) retryLater(again);
@@ -276,6 +275,17 @@ interface CommitRow {
   watched: boolean;
   ready: boolean;
   awaited_by: string | null;
+}
+
+/**
+ * What became of a step by the row of its run. The epoch alone does not tell whose it is: a claim that Postgres forgot in a crash is
+ * made again under the same epoch, maybe by another worker.
+ */
+function stateOf({ run, step, fromSeq, toSeq }: Entry, row: StateRow | undefined, leaseID: string) {
+  if (row?.epoch !== run.epoch) return 'fenced';
+  const isReleased = step.end !== null || step.release !== 'hold';
+  if (row.seq >= toSeq && toSeq > fromSeq && row.held_by === (isReleased ? null : leaseID)) return 'committed';
+  return row.seq === fromSeq && row.held_by === leaseID ? 'locked' : 'fenced';
 }
 
 interface StateRow {

@@ -192,6 +192,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const version = await loadVersion(row.version_id);
       // Claimed, or loaded, after `drain` has looked for runs to hand back.
       if (draining) return await giveUp(row);
+      const earlier = held.get(row.id);
+      if (earlier) return await startOver(row, earlier);
       run = new Run(row, version);
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
@@ -201,6 +203,20 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       return handBack(row, error);
     }
     await run.released;
+  }
+
+  /**
+   * For a run that this process has claimed before, under the same epoch and lease, by a claim that Postgres forgot in a crash. The
+   * fence cannot tell the two apart, so both end, and the next epoch decides.
+   */
+  async function startOver(row: ClaimedRow, earlier: Run): Promise<void> {
+    logger.warn(
+      { instanceID: row.id, epoch: row.epoch },
+      'run was claimed twice, because Postgres forgot a claim; it starts over',
+    );
+    leave(earlier, 'fenced');
+    await release(pool, leaseID(), [row]);
+    void runs.handOver([row.id]);
   }
 
   async function giveUp({ id, epoch }: ClaimedRow): Promise<void> {
