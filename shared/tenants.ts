@@ -138,4 +138,5 @@ delete from workflow_instance where id in (select id from run)`,
     'idempotency',
     'tenant_dispatch',
   ].map(batchOf),
+  'delete from quota where owner_id = $1',
 ];

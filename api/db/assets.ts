@@ -4,6 +4,7 @@ import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import type { Resource } from '#shared/policy/permissions.ts';
 import { forgetAsset } from '#shared/policy/roles.ts';
+import { quotaOfTable, requireQuota } from '#shared/quotas.ts';
 
 /** Columns of every asset of a tenant: see `owned` in `shared/db/base.ts`. */
 interface Asset {
@@ -19,7 +20,7 @@ type NewAsset = { [K in keyof Asset]?: Asset[K] | null } & { id: string };
 type Owner = 'tenantID' | 'creatorID' | 'createdByApiKeyID';
 
 /**
- * Writes an asset of the entity manager's tenant, flushes other pending changes, and grants `*` on it to its creator: the user
+ * Writes an asset of the entity manager's tenant if its quota has room, flushes other pending changes, and grants `*` on it to its creator: the user
  * and, if there is one, the API key. All in one transaction, the caller's if there is one.
  */
 export async function createAsset<E extends NewAsset>(
@@ -38,7 +39,9 @@ export async function createAsset<E extends NewAsset>(
 
   const creators = caller.type === 'system' ? [caller.userID] : [caller.userID, caller.id];
   const subjects = new Set(creators.filter((id) => id !== undefined));
+  const quota = quotaOfTable(em.getMetadata().get(entity).tableName);
   await inEntityTransaction(em, async () => {
+    if (quota) await requireQuota(onEntities(em), { quota, ownerID: tenantID });
     await em.flush();
     const add = [...subjects].map((subject) => ({ subject, object: `${type}:${asset.id}`, action: '*' }));
     await changeRules(em, tenantID, { add });

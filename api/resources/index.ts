@@ -9,6 +9,7 @@ import { oauthRoutes } from './oauth/routes.ts';
 import { oauthConnectionRoutes } from './oauth-connections/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { dataQueryRoutes } from './queries/routes.ts';
+import { operatorQuotaRoutes, quotaRoutes } from './quotas/routes.ts';
 import { operatorRoleRoutes } from './roles/operator-routes.ts';
 import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
@@ -25,7 +26,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Tenants',
     description: 'A tenant is an isolated workspace. Everything else belongs to one.',
-    routes: tenantRoutes,
+    routes: [...tenantRoutes, ...quotaRoutes],
   },
   {
     tag: 'Database',
@@ -70,7 +71,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Operator',
     description: 'Administration of the whole deployment. It needs the session of an operator.',
-    routes: [...operatorRoutes, ...operatorRoleRoutes, ...operatorUserRoutes],
+    routes: [...operatorRoutes, ...operatorRoleRoutes, ...operatorUserRoutes, ...operatorQuotaRoutes],
   },
 ];
 

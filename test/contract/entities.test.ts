@@ -91,6 +91,7 @@ test('every table either has a retention or is kept', async () => {
     'data_query',
     'tenant_file',
     'tenant_file_chunk',
+    'quota',
     'oauth_connection',
     'tenant_dispatch',
     'service_state',

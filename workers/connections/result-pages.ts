@@ -1,8 +1,10 @@
 import type { KeyRing } from '#shared/crypto.ts';
-import type { Pool } from '#shared/db/pool.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { onClient } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { Json } from '#shared/json.ts';
+import { requireQuota } from '#shared/quotas.ts';
 import { forgetResult, pageContext, type ResultOwner } from '#shared/result-pages.ts';
 
 /** Stores a result in pages while it comes in, so that at most one page is in memory. */
@@ -44,14 +46,11 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
 
   async function keep(text: string): Promise<void> {
     if (pages === 2) await pool.query(MAKE_ROOM, [owner.tenantID, MAX_RESULTS - 1]);
-    await pool.query(KEEP, [
-      resultID,
-      pages,
-      owner.tenantID,
-      owner.source,
-      owner.callerID,
-      secrets.seal(text, pageContext(resultID, pages)),
-    ]);
+    const sealed = secrets.seal(text, pageContext(resultID, pages));
+    await inTransaction(pool, async (client) => {
+      await requireQuota(onClient(client), { quota: 'resultPages', ownerID: owner.tenantID });
+      await client.query(KEEP, [resultID, pages, owner.tenantID, owner.source, owner.callerID, sealed]);
+    });
   }
 
   return {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { TenantFile } from '#shared/db/entities/tenant-file.ts';
 import { TenantFileChunk } from '#shared/db/entities/tenant-file-chunk.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import { requireQuota } from '#shared/quotas.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { UPLOAD } from '../../http/upload.ts';
 import { fileTypeOf } from './file-type.ts';
@@ -42,7 +42,9 @@ export const uploadFile = tenantRoute({
       createdAt: new Date(),
     };
     await inEntityTransaction(em, async () => {
-      await requireRoom(em, tenantID, bytes.length);
+      const query = onEntities(em);
+      await requireQuota(query, { quota: 'files', ownerID: tenantID });
+      await requireQuota(query, { quota: 'fileBytes', ownerID: tenantID, amount: bytes.length });
       await em.insert(TenantFile, stored);
       for (let from = 0; from < bytes.length; from += CHUNK_BYTES)
         await em.insert(TenantFileChunk, {
@@ -56,16 +58,3 @@ export const uploadFile = tenantRoute({
 });
 
 const CHUNK_BYTES = 1024 * 1024;
-const MAX_TENANT_BYTES = 1024 * CHUNK_BYTES;
-
-/** Locks the tenant, so that two uploads cannot both take the last free space. */
-async function requireRoom(em: EntityManager, tenantID: string, bytes: number): Promise<void> {
-  const query = onEntities(em);
-  await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`tenant_file.${tenantID}`]);
-  const { rows } = await query<{ used: string | number }>(
-    'select coalesce(sum(file_size), 0) as used from tenant_file where tenant_id = $1',
-    [tenantID],
-  );
-  if (Number(rows[0]?.used) + bytes > MAX_TENANT_BYTES)
-    throw new AppError('QUOTA_EXCEEDED', "file: the tenant's files would take more than 1 GB: delete some first");
-}

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { Tenant as TenantEntity } from '#shared/db/entities/tenant.ts';
+import { onEntities } from '#shared/db/query.ts';
 import { toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
 import { datasourceTests } from '#shared/queues/datasource-tests.ts';
+import { requireQuota } from '#shared/quotas.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { userRoute } from '../../http/route.ts';
 import { presentTenant } from './present.ts';
@@ -24,6 +26,7 @@ export const createTenant = userRoute({
 
   async handle({ body, identity: { userID }, em }, { secrets }) {
     const { tenantTitle, tenantDescription } = body;
+    await requireQuota(onEntities(em), { quota: 'tenants', ownerID: userID });
     const tenantID = newID();
     const tenantDBURL = body.tenantDBURL
       ? secrets.seal(body.tenantDBURL, sealedColumns.tenantDBURL.context(tenantID))

@@ -22,6 +22,7 @@ import { Migration20261122112500_TenantConnections } from './Migration2026112211
 import { Migration20261122113000_OneRowPerStep } from './Migration20261122113000_OneRowPerStep.ts';
 import { Migration20261122114000_RetentionIndexes } from './Migration20261122114000_RetentionIndexes.ts';
 import { Migration20261122115500_Checkpoints } from './Migration20261122115500_Checkpoints.ts';
+import { Migration20261122120000_Quotas } from './Migration20261122120000_Quotas.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -49,6 +50,7 @@ const classes = {
   Migration20261122113000_OneRowPerStep,
   Migration20261122114000_RetentionIndexes,
   Migration20261122115500_Checkpoints,
+  Migration20261122120000_Quotas,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -26,4 +26,5 @@ export const migrationNames = [
   'Migration20261122113000_OneRowPerStep',
   'Migration20261122114000_RetentionIndexes',
   'Migration20261122115500_Checkpoints',
+  'Migration20261122120000_Quotas',
 ] as const;

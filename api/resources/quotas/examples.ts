@@ -1,0 +1,23 @@
+import { exampleIDs } from '../../http/example-ids.ts';
+
+const usual = { max: 1_000, used: 12, isDefault: true };
+
+export const exampleQuotas = {
+  workflows: { max: 2_000, used: 1_400, isDefault: false },
+  queries: usual,
+  datasources: usual,
+  apiKeys: usual,
+  oauthConnections: usual,
+  roles: usual,
+  files: usual,
+  fileBytes: { max: 1_073_741_824, used: 52_428_800, isDefault: true },
+  resultPages: { max: 10_000, used: 0, isDefault: true },
+};
+
+export const exampleListedTenant = {
+  tenantID: exampleIDs.tenantID,
+  tenantTitle: 'Acme',
+  creatorID: exampleIDs.userID,
+  createdAt: '2026-11-22T10:00:00.000Z',
+  isDeleting: false,
+};

@@ -1,0 +1,127 @@
+import type { Query } from './db/query.ts';
+import { AppError } from './errors.ts';
+
+interface QuotaDefinition {
+  /** Whose use is counted. */
+  readonly owner: 'tenant' | 'user';
+  /** Unless an operator has set another one for the owner. */
+  readonly max: number;
+  /** Completes "has at most 1000 …". */
+  readonly what: string;
+  /** SQL of the owner's use; the owner is `$1`. */
+  readonly used: string;
+  /** `createAsset` requires room for each row of this table. */
+  readonly table?: string;
+}
+
+/** An asset of a tenant, one row each. */
+function assetsIn(table: string, what: string, max = 1_000): QuotaDefinition {
+  return { owner: 'tenant', max, what, table, used: `select count(*) from ${table} where tenant_id = $1` };
+}
+
+const GB = 1024 ** 3;
+
+/** Everything that has a quota. A new asset gets one by a line here. The names are those of the contract. */
+const definitions = {
+  tenants: {
+    owner: 'user',
+    max: 200,
+    what: 'tenants that one user has created',
+    used: 'select count(*) from tenant where creator_id = $1 and deleting_at is null',
+  },
+  workflows: assetsIn('workflow', 'workflows'),
+  queries: assetsIn('data_query', 'data queries'),
+  datasources: assetsIn('datasource', 'datasources'),
+  apiKeys: assetsIn('api_key', 'API keys'),
+  oauthConnections: assetsIn('oauth_connection', 'OAuth connections'),
+  roles: assetsIn('role', 'roles'),
+  files: assetsIn('tenant_file', 'stored files'),
+  fileBytes: {
+    owner: 'tenant',
+    max: GB,
+    what: 'bytes of stored files',
+    used: 'select coalesce(sum(file_size), 0) from tenant_file where tenant_id = $1',
+  },
+  resultPages: assetsIn('result_page', 'stored pages of results', 10_000),
+} as const satisfies Record<string, QuotaDefinition>;
+
+export type QuotaName = keyof typeof definitions;
+export type QuotaOwner = QuotaDefinition['owner'];
+
+export const quotas: Readonly<Record<QuotaName, QuotaDefinition>> = definitions;
+
+export function quotaNamesOf(owner: QuotaOwner): QuotaName[] {
+  // Safe: the keys of the table are its names.
+  return (Object.keys(quotas) as QuotaName[]).filter((name) => quotas[name].owner === owner);
+}
+
+/** The quota of the rows of a table, if there is one. */
+export function quotaOfTable(table: string): QuotaName | undefined {
+  return quotaNamesOf('tenant').find((name) => quotas[name].table === table);
+}
+
+interface Use {
+  quota: QuotaName;
+  ownerID: string;
+  /** Default: 1. */
+  amount?: number;
+}
+
+/**
+ * Requires room for what the caller's transaction is about to write, or throws QUOTA_EXCEEDED. Holds a lock until its end, so that two
+ * at once cannot both take the last place: the second counts what the first has written.
+ */
+export async function requireQuota(query: Query, { quota, ownerID, amount = 1 }: Use): Promise<void> {
+  await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`quota.${quota}.${ownerID}`]);
+  const [state] = await readQuotas(query, [quota], ownerID);
+  if (!state || state.used + amount <= state.max) return;
+  const { what, owner } = quotas[quota];
+  const subject = owner === 'user' ? 'You have' : 'This tenant has';
+  throw new AppError(
+    'QUOTA_EXCEEDED',
+    `${subject} at most ${state.max} ${what}: delete some, or ask an operator of this deployment for a higher quota`,
+    { details: { quota, max: state.max, used: state.used } },
+  );
+}
+
+export interface QuotaState {
+  quota: QuotaName;
+  max: number;
+  used: number;
+  /** An operator has set it. */
+  isSet: boolean;
+}
+
+export async function readQuotas(query: Query, names: readonly QuotaName[], ownerID: string): Promise<QuotaState[]> {
+  const fields = names.map((name) => `(${quotas[name].used}) as "${name}"`);
+  const [{ rows: set }, { rows: used }] = [
+    await query<{ name: string; max: string }>('select name, max from quota where owner_id = $1', [ownerID]),
+    await query<Record<string, string>>(`select ${fields.join(', ')}`, [ownerID]),
+  ];
+  const own = new Map(set.map(({ name, max }) => [name, Number(max)]));
+  return names.map((quota) => ({
+    quota,
+    max: own.get(quota) ?? quotas[quota].max,
+    used: Number(used[0]?.[quota] ?? 0),
+    isSet: own.has(quota),
+  }));
+}
+
+interface QuotaChange {
+  quota: QuotaName;
+  ownerID: string;
+  /** Null: back to the default. */
+  max: number | null;
+}
+
+export async function setQuota(query: Query, { quota, ownerID, max }: QuotaChange): Promise<void> {
+  if (max === null) {
+    await query('delete from quota where owner_id = $1 and name = $2', [ownerID, quota]);
+    return;
+  }
+  await query(
+    `insert into quota (owner_id, name, max) values ($1, $2, $3)
+     on conflict (owner_id, name) do update set max = excluded.max, updated_at = now()`,
+    [ownerID, quota, max],
+  );
+}
