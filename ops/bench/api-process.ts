@@ -1,9 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { newID } from '#shared/ids.ts';
 import { freePort } from '../embedded/ports.ts';
 import type { BenchEnvironment } from './environment.ts';
 
@@ -40,20 +36,11 @@ export async function startServer(
 
 /** The API, without limits on requests. */
 export async function startApi(environment: BenchEnvironment): Promise<ServerProcess> {
-  const keyFile = join(tmpdir(), `gantry-bench-${newID()}.json`);
-  const server = await startServer(environment, 'api/main.ts', {
-    DEV_ISSUER_KEY_FILE: keyFile,
+  return startServer(environment, 'api/main.ts', {
     // Requests of keys are counted all the same, as they are in production.
     API_KEY_REQUESTS_PER_MINUTE: '100000000',
     USER_REQUESTS_PER_MINUTE: '0',
   });
-  return {
-    ...server,
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      await rm(keyFile, { force: true });
-    },
-  };
 }
 
 /** The headers of a member who may do everything in the tenant. */

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -51,6 +52,9 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
     ...(redis && { REDIS_URL: redis.url }),
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
     WORKER_SLOTS: '50',
+    SECRETS_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+    // A database accepts the tokens of one issuer.
+    DEV_ISSUER_KEY_FILE: join(dir, 'issuer.json'),
     // A server apart would be one more server to measure.
     TENANT_DATABASES_URL: 'DATABASE_URL',
     NODE_ENV: 'development',
@@ -103,7 +107,8 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
       const began = Date.now();
       for (;;) {
         const { rows } = await pool.query('select 1 from worker_session where ended_at is null');
-        if (rows.length >= workers.length && worker.pid) return worker.pid;
+        const live = workers.filter(({ exitCode }) => exitCode === null);
+        if (rows.length >= live.length && worker.pid) return worker.pid;
         if (worker.exitCode !== null || Date.now() - began > 20_000) throw new Error('The worker did not start');
         await new Promise((resolve) => setTimeout(resolve, 50));
       }

@@ -25,7 +25,7 @@ export const p15: Row = async (environment) => {
   for (const size of SIZES) {
     await addWaitingRuns(environment, size - filled);
     filled = size;
-    const statements = await measure(environment);
+    const statements = await measureSweep(environment);
     const total = statements.reduce((sum, { ms }) => sum + ms, 0);
     if (size === 0) floor = total;
     figures.push({
@@ -41,7 +41,7 @@ export const p15: Row = async (environment) => {
 };
 
 /** Runs rounds of the sweep in this process, beside a full window of runs that no worker claims. */
-async function measure({ env, pool }: BenchEnvironment): Promise<{ name: string; ms: number }[]> {
+export async function measureSweep({ env, pool }: BenchEnvironment): Promise<{ name: string; ms: number }[]> {
   const config = readConfig(env);
   const logger = createLogger({ level: 'warn' });
   await using backplane = await createBackplane(config.backplane, logger);

@@ -9,6 +9,7 @@ import { p13 } from './p13-front-door.ts';
 import { p14 } from './p14-bystanders.ts';
 import { p15 } from './p15-sweep.ts';
 import { p16 } from './p16-retention.ts';
+import { p17 } from './p17-many-tenants.ts';
 import type { Row } from './row.ts';
 
 const rows: Record<string, Row> = {
@@ -21,6 +22,7 @@ const rows: Record<string, Row> = {
   P14: p14,
   P15: p15,
   P16: p16,
+  P17: p17,
   ASK: ask,
 };
 
