@@ -3,6 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/logger.ts';
+import { addProcessMetrics, createMetrics, serveMetrics } from '#shared/metrics.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
 import { limitConnections } from './http/connections.ts';
@@ -44,6 +45,9 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   listener = createApp(context, routeGroups);
   resources.use(createGateway({ server, context, watch: context.watch, connections }));
   resources.defer(() => context.drain());
+  const metrics = createMetrics();
+  resources.use(addProcessMetrics(metrics, { main: context.pool }));
+  if (config.metrics) resources.use(await serveMetrics(metrics, config.metrics, logger));
 
   const owned = resources.move();
   return {

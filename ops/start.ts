@@ -71,7 +71,12 @@ async function start(): Promise<void> {
   );
   const workerArgs = [...(watch ? ['--watch'] : []), 'workers/main.ts'];
   resources.use(
-    await superviseChild({ name: 'worker', args: workerArgs, env, log: watch ? 'inherit' : join(logs, 'worker.log') }),
+    await superviseChild({
+      name: 'worker',
+      args: workerArgs,
+      env: workerEnvironment(env, config),
+      log: watch ? 'inherit' : join(logs, 'worker.log'),
+    }),
   );
 
   const baseURL = `http://127.0.0.1:${port}`;
@@ -134,6 +139,13 @@ function environment(
     DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
     ...(isForDevelopment() && { DEV_ISSUER_KEY_FILE: join(home.dir, 'issuer-key.json') }),
   };
+}
+
+/** The worker serves its metrics on the port after the API's, which its tenants do not reach either. */
+function workerEnvironment(env: ReturnType<typeof environment>, { metrics }: Config) {
+  if (!metrics || metrics.port === 0) return env;
+  const denied = [process.env.OUTBOUND_DENY, `${metrics.host}:${metrics.port}`].filter(Boolean).join(',');
+  return { ...env, METRICS_PORT: String(metrics.port + 1), OUTBOUND_DENY: denied };
 }
 
 /** Checked before the migrations: the API refuses as well, but only after them. */

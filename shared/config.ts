@@ -124,6 +124,8 @@ export const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port(0).default(8080),
   BOARD_PORT: port(0).default(8081),
+  /** Where the process serves its metrics, apart from the API; absent: nowhere. */
+  METRICS_PORT: port(0).optional(),
   /** `npm start` only: the board needs no sign-in on the same machine. */
   BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
@@ -289,6 +291,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       maxPerAddress: e.CONNECTIONS_PER_ADDRESS,
       stacks: !production,
     },
+    metrics: e.METRICS_PORT === undefined ? null : { host: e.HOST, port: e.METRICS_PORT },
     board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
     auth: {
       issuer: e.AUTH_ISSUER,

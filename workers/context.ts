@@ -4,6 +4,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { createTenantTurns } from '#shared/db/tenant-creators.ts';
 import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
+import { addProcessMetrics, createMetrics, serveMetrics } from '#shared/metrics.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
@@ -12,6 +13,7 @@ import { failStaleRuns } from './engine/boot.ts';
 import type { Engine } from './engine/engine.ts';
 import { createSuspects } from './engine/suspects.ts';
 import { createSweep, type Sweep } from './engine/sweep.ts';
+import { addWorkerMetrics } from './metrics.ts';
 import { openEngine } from './open-engine.ts';
 import { createCancels } from './processors/cancels.ts';
 import { consume, type Processor, type ProcessorContext } from './processors/consume.ts';
@@ -26,6 +28,7 @@ export interface WorkerContext extends AsyncDisposable {
   readonly sweep: Sweep;
   readonly backplane: Backplane;
   readonly pool: Pool;
+  readonly metricsPort: number | null;
 }
 
 export interface WorkerOptions {
@@ -97,6 +100,10 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   resources.use(createKeeper({ pool, runs, servers, messages: backplane.messages, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
+  const metrics = createMetrics();
+  resources.use(addProcessMetrics(metrics, { main: pool, lease: leasePool }));
+  addWorkerMetrics(metrics, { pool, engine, lease, sweep });
+  const listener = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 
   const owned = resources.move();
   return {
@@ -108,6 +115,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     sweep,
     backplane,
     pool,
+    metricsPort: listener?.port ?? null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

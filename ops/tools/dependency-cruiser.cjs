@@ -46,6 +46,7 @@ const packageRules = [
   only('tokens-only-in-auth', ['jose'], '^api/auth/'),
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/logger\\.ts'),
+  only('prom-client-only-in-metrics', ['prom-client'], '^shared/metrics\\.ts'),
 ];
 const placed = [...packageRules.map(({ to }) => to.path), 'node_modules/(zod|lru-cache)/'].join('|');
 

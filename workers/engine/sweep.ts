@@ -33,6 +33,14 @@ export interface Sweep extends AsyncDisposable {
   once(): Promise<void>;
   /** Fills the window again after a slot has become free; many calls are combined. */
   refillSoon(): void;
+  /** Totals so far, for metrics. */
+  readonly stats: { leads: boolean; steps: ReadonlyMap<string, StepStats> };
+}
+
+interface StepStats {
+  times: number;
+  failures: number;
+  seconds: number;
 }
 
 interface Step {
@@ -58,6 +66,7 @@ export function createSweep(options: SweepOptions): Sweep {
   let running: Promise<void> = Promise.resolve();
   let refilling = false;
   let again = false;
+  const stats = { leads: false, steps: new Map<string, StepStats>() };
 
   function start(): void {
     started = true;
@@ -90,6 +99,7 @@ export function createSweep(options: SweepOptions): Sweep {
 
   async function once(): Promise<void> {
     const { leads, mayExpire } = await leader.tick();
+    stats.leads = leads;
     if (!leads) return;
     round += 1;
     const steps: readonly Step[] = [
@@ -108,11 +118,17 @@ export function createSweep(options: SweepOptions): Sweep {
     ];
     for (const { name, isDue = true, run } of steps) {
       if (!isDue) continue;
+      const step = stats.steps.get(name) ?? { times: 0, failures: 0, seconds: 0 };
+      stats.steps.set(name, step);
+      const began = performance.now();
       try {
         await run();
       } catch (error) {
+        step.failures += 1;
         logger.warn({ err: error, step: name }, 'a step of the sweep failed; the next round tries again');
       }
+      step.times += 1;
+      step.seconds += (performance.now() - began) / 1000;
     }
   }
 
@@ -231,6 +247,7 @@ export function createSweep(options: SweepOptions): Sweep {
     start,
     once,
     refillSoon,
+    stats,
     async [Symbol.asyncDispose]() {
       stopped = true;
       clearTimeout(timer);

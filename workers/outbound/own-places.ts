@@ -5,14 +5,23 @@ import type { Denied, DeniedPlace } from './denied.ts';
 /** The settings that name places of the deployment. */
 export type OwnSettings = Pick<
   Config,
-  'outbound' | 'db' | 'backplane' | 'tenantDatabases' | 'http' | 'board' | 'oauth'
+  'outbound' | 'db' | 'backplane' | 'tenantDatabases' | 'http' | 'board' | 'metrics' | 'oauth'
 >;
 
 /** The listeners and stores of the deployment, and what OUTBOUND_DENY adds. */
-export function deniedBy({ outbound, db, backplane, tenantDatabases, http, board, oauth }: OwnSettings): Denied {
+export function deniedBy({
+  outbound,
+  db,
+  backplane,
+  tenantDatabases,
+  http,
+  board,
+  metrics,
+  oauth,
+}: OwnSettings): Denied {
   const places: DeniedPlace[] = [
     ...outbound.deny.places,
-    ...[http, board].map(({ host, port }) => ({ host, port })),
+    ...[http, board, ...(metrics ? [metrics] : [])].map(({ host, port }) => ({ host, port })),
     ...[...new Set([db.url, backplane.databaseURL, ...tenantDatabases.servers.map(({ url }) => url)])].map(postgresAt),
     ...(backplane.redis ? redisAt(backplane.redis) : []),
     ...(oauth.publicURL === '' ? [] : [{ ...urlAt(oauth.publicURL), unlessPublic: true }]),
