@@ -182,6 +182,14 @@ export const Environment = z.object({
   TENANT_DATABASES_PER_SERVER: z.coerce.number().int().min(1).default(500),
   /** Connections of one worker process to one server of tenants' databases, over all tenants. */
   TENANT_DATABASES_CONNECTIONS: z.coerce.number().int().min(1).default(20),
+  /** Bytes of one tenant's database on these servers; 0 is no limit. */
+  TENANT_DATABASES_MAX_BYTES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(10 * 1024 ** 3),
+  /** Folder of `pg_dump` and `pg_restore` for moving a tenant's database. */
+  PG_BIN: z.string().optional(),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */
   STALE_WORKFLOW_WINDOW: seconds(300),
@@ -310,6 +318,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       servers: tenantServersOf(e),
       ownURL: e.DATABASE_URL,
       onDemand: e.TENANT_DATABASES_ON_DEMAND,
+      maxBytes: e.TENANT_DATABASES_MAX_BYTES,
+      programs: e.PG_BIN,
       maxConnections: e.TENANT_DATABASES_CONNECTIONS,
       maxPerServer: e.TENANT_DATABASES_PER_SERVER,
     },

@@ -97,7 +97,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     await Promise.all(consumers.map((consumer) => consumer.close()));
   });
   sweep.start();
-  resources.use(createKeeper({ pool, runs, servers, messages: backplane.messages, logger }));
+  resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
   const metrics = createMetrics();

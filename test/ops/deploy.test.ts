@@ -153,10 +153,21 @@ describe('the image', () => {
 
     const versions = [
       ...locked.map(([, { version }]) => version),
-      ...stages.map((stage) => /^node:([\d.]+)-/.exec(stage)?.[1]),
+      ...stages.filter((stage) => !stage.startsWith('postgres:')).map((stage) => /^node:([\d.]+)-/.exec(stage)?.[1]),
     ];
     expect(locked).toHaveLength(4);
     expect(new Set(versions).size, versions.join(', ')).toBe(1);
+  });
+
+  test("has the programs that move databases, as new as compose's servers", () => {
+    const [source = ''] = stages
+      .filter((stage) => stage.startsWith('postgres:'))
+      .map((stage) => stage.split(' ')[0] ?? '');
+
+    expect(source).toBe(compose.services.tenants?.image);
+    const folder = /^COPY --from=postgres \/pgsql (.+)$/m.exec(stages.at(-1) ?? '')?.[1];
+    expect(image.PG_BIN).toBe(`${folder}/bin`);
+    expect(read('workers/tenant-database/dump.ts')).toContain(`LD_LIBRARY_PATH: '${folder}/lib'`);
   });
 
   test('has neither a second Node nor a Postgres', () => {

@@ -97,7 +97,7 @@ async function download(debianPackage: string, dir: string): Promise<void> {
 
 /** A wrapper script, because neither the loader nor Python looks into the folder of the unpacked package. */
 async function writeLauncher(dir: string, program: string): Promise<void> {
-  const folders = '{usr/bin,usr/sbin,usr/lib/erlang/erts-*/bin,usr/lib/chromium}';
+  const folders = '{usr/bin,usr/sbin,usr/lib/erlang/erts-*/bin,usr/lib/chromium,usr/lib/postgresql/*/bin}';
   const all = await Array.fromAsync(glob(`${folders}/${program}`, { cwd: join(dir, 'root') }));
   // In usr/bin there may be a script that starts the program by an absolute path.
   const found = all.toSorted().at(-1);

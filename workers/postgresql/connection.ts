@@ -17,6 +17,8 @@ export interface PostgresConnection extends PooledConnection {
   readonly types: Types;
   /** For our own statements, whose answers are small and of known types. */
   readonly query: pg.Client['query'];
+  /** For a tenant's database over its quota: drops an object, which its role may not. Returns the command tag. */
+  dropAsOwner?(sql: string): Promise<string>;
   /** Notices of the server since the last call. */
   takeNotices(): Notice[];
 }

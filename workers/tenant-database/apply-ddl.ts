@@ -27,7 +27,9 @@ async function runAll(connection: PostgresConnection, sql: readonly string[]): P
   // Gives up on a table that stays in use: waiting for its lock would keep all others from the table.
   await connection.query("set local lock_timeout = '10s'");
   try {
-    for (const statement of sql) await connection.query(statement);
+    for (const statement of sql)
+      if (connection.dropAsOwner && statement.startsWith('drop ')) await connection.dropAsOwner(statement);
+      else await connection.query(statement);
   } catch (error) {
     throw conflictOf(error) ?? error;
   }

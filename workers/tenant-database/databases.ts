@@ -10,7 +10,8 @@ import type { Outbound } from '../outbound/gate.ts';
 import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';
 import { readably } from '../postgresql/errors.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
-import { createProvisioner, type OwnDatabase } from './provision.ts';
+import { beingMoved, createProvisioner, type OwnDatabase } from './provision.ts';
+import { dropAsOwner, roleWhenFull } from './quota.ts';
 import type { TenantServer, TenantServers } from './servers.ts';
 
 /** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
@@ -34,6 +35,7 @@ const MAX_LENT_CONNECTIONS = 5;
 const MAX_WAITING_PER_PLACE = 20;
 const MAX_PROVISIONED = 2;
 const BUSY_MS = 200;
+const MOVING_MS = 200;
 
 interface Row {
   tenant_db_url: string | null;
@@ -42,11 +44,16 @@ interface Row {
   database_name: string;
   role_name: string;
   password: string;
+  /** Null without a database. */
+  moving: boolean | null;
+  is_full: boolean | null;
 }
 
 export function createTenantDatabases({ pool, secrets, outbound, servers }: Needs): TenantDatabases {
   const provisioner = createProvisioner({ pool, secrets, servers });
   const provisioning = createLane({ places: MAX_PROVISIONED, maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_PLACE });
+  /** Tenants whose databases were over their quota when they were last used. */
+  const full = new Set<string>();
   const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
 
   function connectionsOf(tenantID: string): ConnectionPool<PostgresConnection> {
@@ -64,11 +71,24 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   }
 
   async function findSource(tenantID: string, signal: AbortSignal): Promise<ConnectionSource<PostgresConnection>> {
-    const { rows } = await pool.query<Row>(FIND_SOURCE, [tenantID]);
-    const [row] = rows;
+    const row = await findRow(tenantID, signal);
     if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
     if (row.tenant_db_url !== null) return configuredSource(tenantID, row.tenant_db_url);
-    return ownSource(tenantID, row.id === null ? await provide(tenantID, signal) : openRow({ ...row, id: row.id }));
+    if (row.id === null) return ownSource(tenantID, await provide(tenantID, signal));
+    if (row.is_full) full.add(tenantID);
+    else full.delete(tenantID);
+    return ownSource(tenantID, openRow({ ...row, id: row.id }), row.is_full ?? false);
+  }
+
+  /** Waits while the database is moved to another server. */
+  async function findRow(tenantID: string, signal: AbortSignal): Promise<Row | undefined> {
+    for (;;) {
+      const { rows } = await pool.query<Row>(FIND_SOURCE, [tenantID]);
+      const [row] = rows;
+      if (!row?.moving) return row;
+      await sleep(MOVING_MS);
+      if (signal.aborted) throw beingMoved();
+    }
   }
 
   function configuredSource(tenantID: string, sealed: string): ConnectionSource<PostgresConnection> {
@@ -105,8 +125,9 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     };
   }
 
-  function ownSource(tenantID: string, database: OwnDatabase): ConnectionSource<PostgresConnection> {
-    const server = servers.get(database.server);
+  function ownSource(tenantID: string, owned: OwnDatabase, isFull = false): ConnectionSource<PostgresConnection> {
+    const server = servers.get(owned.server);
+    const database = isFull ? { ...owned, roleName: roleWhenFull(owned.roleName) } : owned;
     const open = async (signal: AbortSignal) => {
       await server.ready(signal);
       return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
@@ -123,7 +144,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
       }
     };
     return {
-      key: `${database.id} ${database.server}`,
+      key: `${database.id} ${database.server} ${database.roleName}`,
       isCrowded: () => server.places.waiting > 0,
       async open(signal) {
         const leave = await takePlace(server, tenantID, signal);
@@ -131,6 +152,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
           const connection = await openAnyway(signal);
           servers.connections.keep(connection, server, database.roleName);
           connection.driver.once('end', leave);
+          if (isFull) connection.dropAsOwner = (sql) => dropAsOwner(server, owned, sql);
           return connection;
         } catch (error) {
           leave();
@@ -143,7 +165,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   /** Waits until this process has room for one more connection to the server; an idle one is closed for it. */
   async function takePlace({ places }: TenantServer, tenantID: string, signal: AbortSignal): Promise<() => void> {
     if (places.used >= servers.maxConnections) closeOldestIdle();
-    const leave = await places.enter({ tenantID }, signal);
+    const leave = await places.enter(turnOf(tenantID), signal);
     if (leave) return leave;
     throw new AppError(
       'UPSTREAM_TIMEOUT',
@@ -168,11 +190,30 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   }
 
   return {
-    lend: (tenantID, signal, work) => connectionsOf(tenantID).lend(signal, readably(work)),
+    async lend(tenantID, signal, work) {
+      try {
+        return await connectionsOf(tenantID).lend(signal, readably(work));
+      } catch (error) {
+        throw full.has(tenantID) && isDenied(error) ? overQuota(error, servers.maxBytes) : error;
+      }
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all([...byTenant.values()].map((connections) => connections[Symbol.asyncDispose]()));
     },
   };
+}
+
+function isDenied(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false;
+  return (error.details as { postgres_code?: string } | undefined)?.postgres_code === '42501';
+}
+
+function overQuota(denied: AppError, maxBytes: number): AppError {
+  return new AppError(
+    'QUOTA_EXCEEDED',
+    `${denied.message}: the database takes more than ${maxBytes} bytes. Rows can be deleted, tables truncated, and objects dropped one at a time; the operator of this service sets the limit`,
+    { cause: denied, details: denied.details },
+  );
 }
 
 function reasonOf(error: unknown): string | undefined {
@@ -181,6 +222,7 @@ function reasonOf(error: unknown): string | undefined {
 }
 
 const FIND_SOURCE = `
-select t.tenant_db_url, d.id, d.server, d.database_name, d.role_name, d.password
+select t.tenant_db_url, d.id, d.server, d.database_name, d.role_name, d.password,
+  d.moving_until > clock_timestamp() as moving, d.full_since is not null as is_full
 from tenant t left join tenant_database d on d.tenant_id = t.id and d.ready_at is not null
 where t.id = $1 and t.deleting_at is null`;

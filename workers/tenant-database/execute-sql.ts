@@ -90,10 +90,19 @@ async function runAll(
   return answers;
 }
 
+async function isDrop(sql: string): Promise<boolean> {
+  const [statement] = await splitStatements(sql, 1);
+  return statement?.words[0] === 'DROP';
+}
+
 async function runOne(
   connection: PostgresConnection,
   { params, ...statement }: { sql: string; params: readonly Json[]; budget: Budget },
 ): Promise<RawResult> {
+  if (connection.dropAsOwner && (await isDrop(statement.sql))) {
+    const tag = await connection.dropAsOwner(statement.sql);
+    return { fields: null, rows: [], rowCount: 0, bytes: 0, tag, isCut: false };
+  }
   const values = await writeParams(connection, { sql: statement.sql, params });
   return await runPortal(connection, { ...statement, values, field: 'sql' });
 }

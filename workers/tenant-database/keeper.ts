@@ -1,4 +1,5 @@
 import type { Messages } from '#shared/backplane/index.ts';
+import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { resumeSpreading } from '#shared/deployment-roles.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -6,6 +7,7 @@ import type { Runs } from '#shared/runs.ts';
 import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
 import { keep, type Step } from '../keep.ts';
 import { endOrphans } from './orphans.ts';
+import { measureDatabases } from './quota.ts';
 import { workOffRemovals } from './removals.ts';
 import { checkServers } from './rights.ts';
 import type { TenantServers } from './servers.ts';
@@ -14,6 +16,7 @@ interface Needs {
   pool: Pool;
   runs: Runs;
   servers: TenantServers;
+  secrets: KeyRing;
   messages: Messages;
   logger: Logger;
 }
@@ -23,7 +26,7 @@ interface Needs {
  * steps share their work by rows that they claim. Apart from the engine's sweep, because a server that is slow or away must delay
  * no run; and each step has a timer of its own, so that none delays another.
  */
-export function createKeeper({ pool, runs, servers, messages, logger }: Needs): AsyncDisposable {
+export function createKeeper({ pool, runs, servers, secrets, messages, logger }: Needs): AsyncDisposable {
   const steps: Step[] = [
     {
       name: 'resume deletions',
@@ -43,6 +46,7 @@ export function createKeeper({ pool, runs, servers, messages, logger }: Needs): 
           logger.warn({ err: error, ...ids }, 'a role of the deployment was not spread; it is tried again'),
         ),
     },
+    { name: 'measure databases', everyMs: 60_000, run: () => measureDatabases({ pool, servers, secrets, logger }) },
     { name: 'drop databases', everyMs: 10_000, run: () => workOffRemovals({ pool, servers, logger }) },
   ];
   const kept = steps.map((step) => keep(step, logger));

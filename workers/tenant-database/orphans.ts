@@ -42,7 +42,7 @@ export async function endOrphans({
 // A worker of an older version has a session and reports nothing.
 const OWNED = `
 with report as (select * from tenant_connection where written_at > now() - interval '1 minute')
-select d.server, array_agg(d.role_name) as roles,
+select d.server, array_agg(d.role_name) || array_agg(d.role_name || '_full') as roles,
   array(select pid::int from report, jsonb_array_elements_text(report.backends -> d.server) as pid) as owned,
   (select count(*) from worker_session where ended_at is null and expires_at > now()) <= (select count(*) from report) as "isComplete"
 from (select server, role_name from tenant_database union all select server, role_name from tenant_database_removal) as d

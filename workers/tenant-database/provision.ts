@@ -1,7 +1,7 @@
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { KeyRing } from '#shared/crypto.ts';
-import type { Pool, PoolClient } from '#shared/db/pool.ts';
+import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { withTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
@@ -21,7 +21,10 @@ export interface OwnDatabase {
 export interface Provisioner {
   /** Returns the tenant's database, created now if there is none. Two processes at once create only one. */
   provide(tenantID: string): Promise<OwnDatabase>;
-  /** Resets the password of the role: a role may change its own, and so lock the tenant out. */
+  /**
+   * Resets the password of the role, and lets it sign in: a role may change its own, and so lock the tenant out. Refused while the
+   * database is moved to another server.
+   */
   restorePassword(database: OwnDatabase): Promise<void>;
 }
 
@@ -89,22 +92,40 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
 
   return {
     provide,
-    async restorePassword({ server, roleName, password }) {
-      await servers
-        .get(server)
-        .admin.query(`alter role ${quoteName(roleName)} login password ${quoteLiteral(await scramVerifier(password))}`);
+    async restorePassword({ id, server, roleName, password }) {
+      const verifier = quoteLiteral(await scramVerifier(password));
+      await inTransaction(pool, async (client) => {
+        // The lock keeps a move from beginning in between.
+        const { rows } = await client.query<{ moving: boolean }>(MOVING, [id]);
+        if (rows[0]?.moving !== false) throw beingMoved();
+        await servers.get(server).admin.query(`alter role ${quoteName(roleName)} login password ${verifier}`);
+      });
     },
   };
 }
 
+const MOVING = `
+select coalesce(moving_until > clock_timestamp(), false) as moving from tenant_database where id = $1 for update`;
+
+export function beingMoved(): AppError {
+  return new AppError('UNAVAILABLE', "The tenant's database is being moved to another server; nothing was done", {
+    retryAfter: 10,
+    details: { begun: false },
+  });
+}
+
 /** Creates what is missing of role and database. */
-async function make({ admin, isOwn }: TenantServer, database: OwnDatabase): Promise<void> {
+export async function make(
+  { admin, isOwn }: TenantServer,
+  database: OwnDatabase,
+  template?: 'template0',
+): Promise<void> {
   const connection = await admin.connect();
   try {
     await requireRights(connection);
     if (isOwn) await closeDeployment(connection);
     await makeRole(connection, database);
-    await makeDatabase(connection, database);
+    await makeDatabase(connection, database, template);
   } finally {
     connection.release();
   }
@@ -179,12 +200,16 @@ async function makeRole(connection: PoolClient, { roleName, password }: OwnDatab
   await connection.query(`alter role ${role} set temp_file_limit = '1GB'`).catch(() => undefined);
 }
 
-async function makeDatabase(connection: PoolClient, { databaseName, roleName }: OwnDatabase): Promise<void> {
+async function makeDatabase(
+  connection: PoolClient,
+  { databaseName, roleName }: OwnDatabase,
+  given?: 'template0',
+): Promise<void> {
   const database = quoteName(databaseName);
   const { rowCount } = await connection.query('select from pg_database where datname = $1', [databaseName]);
   if (rowCount === 0) {
     const { rows } = await connection.query<{ template: string }>(FIND_TEMPLATE);
-    const template = rows[0]?.template ?? 'template0';
+    const template = given ?? rows[0]?.template ?? 'template0';
     await connection.query(`create database ${database} owner ${quoteName(roleName)} template ${template}`);
   }
   await connection.query(`alter database ${database} connection limit ${MAX_ROLE_CONNECTIONS}`);
@@ -200,7 +225,7 @@ const derive = promisify(pbkdf2);
 const ITERATIONS = 4096;
 
 /** Computes what Postgres stores for a password (SCRAM-SHA-256, RFC 5803). */
-async function scramVerifier(password: string): Promise<string> {
+export async function scramVerifier(password: string): Promise<string> {
   const salt = randomBytes(16);
   const salted = await derive(password, salt, ITERATIONS, 32, 'sha256');
   const keyed = (text: string) => createHmac('sha256', salted).update(text).digest();

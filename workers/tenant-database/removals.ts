@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { tryTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -43,6 +44,9 @@ async function workOff(entry: Entry, { pool, servers, logger }: Needs): Promise<
     // A creation may be under way, which began before the tenant was deleted.
     await server.ready();
     return await tryTenantDatabaseLock(pool, entry.deleted_tenant_id, async () => {
+      // A move back to the server takes the entry off the list.
+      const { rowCount } = await pool.query(STILL_LISTED, [entry.id]);
+      if (rowCount === 0) return;
       await remove(server, entry);
       await pool.query('delete from tenant_database_removal where id = $1', [entry.id]);
     });
@@ -59,15 +63,36 @@ async function workOff(entry: Entry, { pool, servers, logger }: Needs): Promise<
 async function remove(server: TenantServer, { database_name, role_name }: Entry): Promise<void> {
   const connection = await server.admin.connect();
   try {
-    const { rows } = await connection.query<{ oid: number }>('select oid from pg_roles where rolname = $1', [
-      role_name,
-    ]);
-    const [role] = rows;
-    if (role) await takeOver(connection, role_name);
-    await dropDatabase(connection, database_name);
-    if (role) await dropRole(connection, { server, oid: role.oid, name: role_name });
+    await dropRoleAndDatabase(connection, { server, databaseName: database_name, roleName: role_name });
   } finally {
     connection.release();
+  }
+}
+
+export async function dropRoleAndDatabase(
+  connection: PoolClient,
+  { server, databaseName, roleName }: { server: TenantServer; databaseName: string; roleName: string },
+): Promise<void> {
+  const { rows } = await connection.query<{ oid: number }>('select oid from pg_roles where rolname = $1', [roleName]);
+  const [role] = rows;
+  if (role) await takeOver(connection, roleName);
+  await dropDatabase(connection, databaseName);
+  await dropRoleWhenFull(connection, server, `${roleName}_full`);
+  if (role) await dropRole(connection, { server, oid: role.oid, name: roleName });
+}
+
+/** Of a database that was over its quota. */
+async function dropRoleWhenFull(connection: PoolClient, server: TenantServer, name: string): Promise<void> {
+  const { rows } = await connection.query<{ oid: number }>('select oid from pg_roles where rolname = $1', [name]);
+  if (rows[0]) await dropRole(connection, { server, oid: rows[0].oid, name });
+}
+
+/** The role must not be able to sign in again. */
+export async function endSessions(connection: PoolClient, role: string): Promise<void> {
+  for (let ended = 1; ended > 0; ) {
+    const { rows } = await connection.query<{ n: number }>(END_SESSIONS, [role]);
+    ended = rows[0]?.n ?? 0;
+    if (ended > 0) await sleep(50);
   }
 }
 
@@ -93,7 +118,7 @@ interface Role {
 
 const DEPENDENT_OBJECTS = '2BP01';
 
-async function dropRole(connection: PoolClient, role: Role): Promise<void> {
+export async function dropRole(connection: PoolClient, role: Role): Promise<void> {
   try {
     await connection.query(`drop role ${quoteName(role.name)}`);
   } catch (error) {
@@ -119,6 +144,13 @@ async function dropGrants(connection: PoolClient, { server, oid, name }: Role): 
 const DATABASES_WITH_GRANTS = `
 select distinct d.datname as database from pg_shdepend s join pg_database d on d.oid = s.dbid
 where s.refclassid = 'pg_authid'::regclass and s.refobjid = $1`;
+
+const END_SESSIONS =
+  'select count(*)::int as n from (select pg_terminate_backend(pid) from pg_stat_activity where usename = $1) as ended';
+
+const STILL_LISTED = `
+select from tenant_database_removal r where id = $1 and not exists (
+  select from tenant_database d where d.server = r.server and d.database_name = r.database_name)`;
 
 // The next attempt is the claim: another worker takes the entry only then. Pauses double from 10 s to 1 h.
 const CLAIM = `

@@ -32,6 +32,8 @@ export interface TenantServers extends AsyncDisposable {
   readonly connections: OpenConnections;
   /** Of one process to one server. */
   readonly maxConnections: number;
+  /** Of one database; 0 is no limit. */
+  readonly maxBytes: number;
   /** The server of that name; undefined if the settings no longer name it. */
   find(name: string): TenantServer | undefined;
   /** Like `find`, with an error for the tenant. */
@@ -117,6 +119,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
     listed,
     connections,
     maxConnections: config.maxConnections,
+    maxBytes: config.maxBytes,
     find,
     get(name) {
       const server = find(name);

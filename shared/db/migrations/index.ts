@@ -23,6 +23,8 @@ import { Migration20261122113000_OneRowPerStep } from './Migration20261122113000
 import { Migration20261122114000_RetentionIndexes } from './Migration20261122114000_RetentionIndexes.ts';
 import { Migration20261122115500_Checkpoints } from './Migration20261122115500_Checkpoints.ts';
 import { Migration20261122120000_Quotas } from './Migration20261122120000_Quotas.ts';
+import { Migration20261122120600_DatabaseMoves } from './Migration20261122120600_DatabaseMoves.ts';
+import { Migration20261122120700_DatabaseSizes } from './Migration20261122120700_DatabaseSizes.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -51,6 +53,8 @@ const classes = {
   Migration20261122114000_RetentionIndexes,
   Migration20261122115500_Checkpoints,
   Migration20261122120000_Quotas,
+  Migration20261122120600_DatabaseMoves,
+  Migration20261122120700_DatabaseSizes,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -27,4 +27,6 @@ export const migrationNames = [
   'Migration20261122114000_RetentionIndexes',
   'Migration20261122115500_Checkpoints',
   'Migration20261122120000_Quotas',
+  'Migration20261122120600_DatabaseMoves',
+  'Migration20261122120700_DatabaseSizes',
 ] as const;

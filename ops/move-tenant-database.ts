@@ -1,0 +1,38 @@
+/**
+ * `npm run move-tenant-database -- <tenantID> <server>`: moves a database that Gantry has created to another server of
+ * TENANT_DATABASES_URL (`ops/guides/tenant-databases.md`). Work of the tenant on it waits meanwhile. Without DATABASE_URL it works
+ * on the embedded Gantry of this folder, while that runs.
+ */
+import { createBackplane } from '#shared/backplane/index.ts';
+import { readConfig } from '#shared/config.ts';
+import { createKeyRing } from '#shared/crypto.ts';
+import { createPool } from '#shared/db/pool.ts';
+import { requireSchema } from '#shared/db/schema.ts';
+import { createLogger } from '#shared/logger.ts';
+import { moveDatabase } from '#workers/tenant-database/move.ts';
+import { createTenantServers } from '#workers/tenant-database/servers.ts';
+import { commandEnvironment } from './embedded/command-environment.ts';
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+async function main([tenantID, target]: string[]): Promise<void> {
+  if (!tenantID || !target)
+    throw new Error('Usage: npm run move-tenant-database -- <tenantID> <name of a server in TENANT_DATABASES_URL>');
+  const config = readConfig(await commandEnvironment());
+  const logger = createLogger(config.log, { process: 'move-tenant-database' });
+  await using resources = new AsyncDisposableStack();
+  const pool = createPool(config.db, logger, { max: 3, name: 'gantry.move-tenant-database' });
+  resources.defer(() => pool.end());
+  await requireSchema(pool);
+  const { messages } = resources.use(await createBackplane(config.backplane, logger));
+  const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
+  const secrets = createKeyRing(config.secrets.keys);
+  const needs = { pool, servers, secrets, logger, programs: config.tenantDatabases.programs };
+  await moveDatabase({ tenantID, target }, needs);
+  logger.info({ tenantID, server: target }, 'the database has been moved');
+}

@@ -1,0 +1,212 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createKeyRing } from '#shared/crypto.ts';
+import { newID } from '#shared/ids.ts';
+import { findPostgres15, startPostgres15 } from '#test/servers/postgres15.ts';
+import { moveDatabase } from '#workers/tenant-database/move.ts';
+import { onServer } from '../../support/database.ts';
+import { testLogger, testServers } from '../../support/environment.ts';
+import { eventually } from '../../support/settle.ts';
+import { aTenantDatabases, removeDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
+
+const never = new AbortController().signal;
+const found = await findPostgres15();
+
+let resources: AsyncDisposableStack;
+let place: TestDatabases;
+let urls: Record<string, string>;
+beforeAll(async () => {
+  resources = new AsyncDisposableStack();
+  if (found.path === null) return;
+  const dir = resources.adopt(await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`)), (path) =>
+    rm(path, { recursive: true, force: true }),
+  );
+  await chmod(dir, 0o755);
+  const bin = found.path;
+  const [a, b] = await Promise.all(['a', 'b'].map((name) => startPostgres15({ dir: join(dir, name), bin })));
+  if (!a || !b) throw new Error('Two servers were started');
+  resources.use(a);
+  resources.use(b);
+  urls = { a: a.url, b: b.url };
+  place = resources.use(
+    await aTenantDatabases({
+      TENANT_DATABASES_URL: `a=${a.url},b=${b.url},new=${testServers.tenantsURL}`,
+      TENANT_DATABASES_PER_SERVER: '1000',
+    }),
+  );
+}, 60_000);
+afterAll(() => resources.disposeAsync());
+
+interface Tenant {
+  id: string;
+  name: string;
+}
+
+function run(tenantID: string, sql: string, signal = never) {
+  return place.databases.lend(tenantID, signal, (client) => client.query(sql));
+}
+
+/** A tenant with a database on the server `a`. */
+async function aTenant(): Promise<Tenant> {
+  const id = newID();
+  const { pool } = place.deployment;
+  await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [id]);
+  const name = `tenant_${newID().replaceAll('-', '').slice(-24)}`;
+  const sealed = createKeyRing(place.deployment.config.secrets.keys).seal('known', `tenant_database:${id}:password`);
+  await pool.query(
+    `insert into tenant_database (id, tenant_id, server, database_name, role_name, password) values ($1, $1, 'a', $2, $2, $3)`,
+    [id, name, sealed],
+  );
+  await run(
+    id,
+    `create table kept (id int primary key, word text); insert into kept select n, 'w' || n from generate_series(1, 1000) n;
+     create schema "Other"; create view "Other".v as select * from kept; create function twice(int) returns int language sql as 'select 2 * $1';
+     alter table kept enable row level security; alter database "${name}" set search_path to "Other", public; alter role current_user set lc_monetary to 'C'`,
+  );
+  return { id, name };
+}
+
+function move({ id }: Tenant, target: string, programs = found.path ?? ''): Promise<void> {
+  const { pool, config } = place.deployment;
+  const secrets = createKeyRing(config.secrets.keys);
+  const { servers } = place.databases;
+  return moveDatabase({ tenantID: id, target }, { pool, servers, secrets, logger: testLogger, programs });
+}
+
+async function serverOf({ id }: Tenant): Promise<string> {
+  const { rows } = await place.deployment.pool.query('select server from tenant_database where tenant_id = $1', [id]);
+  return rows[0].server;
+}
+
+async function databasesOn(server: string, { name }: Tenant): Promise<number> {
+  return (await onServer('select from pg_database where datname = $1', { url: urls[server] ?? '', values: [name] }))
+    .length;
+}
+
+const content = `select (select count(*)::int from kept) as rows, (select max(word) from "Other".v) as word, twice(id) as twice,
+  (select relrowsecurity from pg_class where relname = 'kept') as secured  from kept where id = 7`;
+
+test.skipIf(found.path === null)(
+  'everything is moved, and moved back, and the old database is dropped',
+  async () => {
+    const tenant = await aTenant();
+    const { rows: before } = await run(tenant.id, content);
+
+    for (const [from, to] of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ] as const) {
+      await move(tenant, to);
+
+      expect(await serverOf(tenant)).toBe(to);
+      expect((await run(tenant.id, content)).rows).toEqual(before);
+      const settings = `select current_setting('search_path') as path, current_setting('lc_monetary') as money`;
+      expect((await run(tenant.id, settings)).rows).toEqual([{ path: '"Other", public', money: 'C' }]);
+      await place.deployment.pool.query('update tenant_database_removal set next_try_at = now()');
+      await removeDatabases(place);
+      expect([await databasesOn(from, tenant), await databasesOn(to, tenant)]).toEqual([0, 1]);
+    }
+  },
+  60_000,
+);
+
+test.skipIf(found.path === null)(
+  'what is written during the move is held back and not lost',
+  async () => {
+    const tenant = await aTenant();
+    let written = 0;
+    let isOver = false;
+    const writing = (async () => {
+      while (!isOver) {
+        // A write under way when the move begins is either done or refused.
+        await run(tenant.id, `insert into kept values (${10_000 + written}, 'late')`);
+        written += 1;
+      }
+    })();
+    const slow = run(tenant.id, `select pg_sleep(1); insert into kept values (9999, 'slow')`);
+
+    await eventually(() => expect(written).toBeGreaterThan(3));
+    await move(tenant, 'b');
+    const during = written;
+    await eventually(() => expect(written).toBeGreaterThan(during + 3));
+    isOver = true;
+    await Promise.all([writing, slow]);
+
+    const { rows } = await run(
+      tenant.id,
+      `select count(*) filter (where id >= 10000)::int as late, count(*) filter (where id = 9999)::int as slow from kept`,
+    );
+    expect(rows).toEqual([{ late: written, slow: 1 }]);
+  },
+  60_000,
+);
+
+test.skipIf(found.path === null)(
+  'a failing move leaves the database where it was',
+  async () => {
+    const tenant = await aTenant();
+    // Restoring checks the row again, and fails.
+    await run(
+      tenant.id,
+      `create function fits(text) returns boolean language plpgsql as $$ begin return (select count(*) > 0 from public.kept); end $$;
+     create table checked (word text check (fits(word))); insert into checked values ('x')`,
+    );
+
+    await expect(move(tenant, 'b')).rejects.toThrow(/nothing was moved.*It said/s);
+
+    expect(await serverOf(tenant)).toBe('a');
+    expect((await run(tenant.id, 'insert into kept values (5000) returning id')).rows).toEqual([{ id: 5000 }]);
+    await run(tenant.id, 'drop table checked');
+    await move(tenant, 'b');
+    expect((await run(tenant.id, 'select count(*)::int as n from kept')).rows).toEqual([{ n: 1001 }]);
+  },
+  60_000,
+);
+
+test.skipIf(found.path === null)(
+  'a move whose process dies lets the tenant work on, and cannot end later',
+  async () => {
+    const tenant = await aTenant();
+    const { pool } = place.deployment;
+    await pool.query(
+      `update tenant_database set move_id = $2, moving_until = clock_timestamp() + interval '2 seconds' where tenant_id = $1`,
+      [tenant.id, newID()],
+    );
+    await onServer(`alter role "${tenant.name}" nologin`, { url: urls.a ?? '' });
+    await place.databases
+      .lend(tenant.id, AbortSignal.timeout(300), (client) => client.query('select 1'))
+      .then(
+        () => expect.unreachable(),
+        (error) =>
+          expect(['UNAVAILABLE', 'TimeoutError']).toContain(error.code in { UNAVAILABLE: 1 } ? error.code : error.name),
+      );
+
+    const { rows } = await run(tenant.id, 'select count(*)::int as n from kept');
+
+    expect(rows).toEqual([{ n: 1000 }]);
+  },
+);
+
+test.skipIf(found.path === null).each([
+  ['without the programs', 'b', '/nowhere', 'set PG_BIN'],
+  [
+    'with programs older than the server',
+    'new',
+    undefined,
+    /pg_dump is of PostgreSQL 15, and the server "new" of PostgreSQL 18/,
+  ],
+  ['to a server that is not named', 'c', undefined, 'TENANT_DATABASES_URL names no server "c"'],
+  ['to the server that it is on', 'a', undefined, 'is on the server "a" already'],
+])('is refused %s before anything is done', async (_what, target, programs, says) => {
+  const tenant = await aTenant();
+
+  await expect(move(tenant, target, programs)).rejects.toThrow(says);
+
+  const { rows } = await place.deployment.pool.query('select move_id from tenant_database where tenant_id = $1', [
+    tenant.id,
+  ]);
+  expect(rows).toEqual([{ move_id: null }]);
+  expect((await run(tenant.id, 'select 1 as one')).rows).toEqual([{ one: 1 }]);
+});
