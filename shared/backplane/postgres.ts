@@ -227,6 +227,7 @@ function createChannels(
   const subscriptions = createSubscriptions(logger);
   let client: pg.Client | undefined;
   let opening: Promise<void> | undefined;
+  let isDue = false;
   let closed = false;
 
   function listen(): Promise<void> {
@@ -237,29 +238,50 @@ function createChannels(
   }
 
   async function connect(): Promise<void> {
-    const next = new pg.Client({ connectionString, keepAlive: true, application_name: `${prefix}.listen` });
+    const next = new pg.Client({
+      connectionString,
+      keepAlive: true,
+      connectionTimeoutMillis: 5000,
+      application_name: `${prefix}.listen`,
+    });
     next.on('error', () => retry(next));
     next.on('end', () => retry(next));
     next.on('notification', ({ channel, payload }) =>
       subscriptions.deliver(channel.slice(prefix.length + 1), payload ?? 'null'),
     );
-    await next.connect();
-    for (const channel of subscriptions.channels()) await next.query(`listen "${prefix}.${channel}"`);
+    try {
+      await next.connect();
+      for (const channel of subscriptions.channels()) await next.query(`listen "${prefix}.${channel}"`);
+    } catch (error) {
+      next.end().catch(() => undefined);
+      throw error;
+    }
     client = next;
   }
 
   function retry(broken: pg.Client): void {
     if (client === broken) client = undefined;
-    if (closed) return;
-    setTimeout(() => void reopen(), 500).unref();
+    reopenSoon();
+  }
+
+  /** A connection that fails says so several times: only one attempt is due, or each would lead to several more. */
+  function reopenSoon(): void {
+    if (closed || client || isDue) return;
+    isDue = true;
+    setTimeout(() => {
+      isDue = false;
+      void reopen();
+    }, 500).unref();
   }
 
   async function reopen(): Promise<void> {
     if (closed || client) return;
-    await listen().catch((error) => {
+    try {
+      await listen();
+    } catch (error) {
       warn(error, 'messages are not received');
-      setTimeout(() => void reopen(), 1000).unref();
-    });
+      reopenSoon();
+    }
   }
 
   return {

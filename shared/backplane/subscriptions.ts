@@ -7,7 +7,8 @@ export function createSubscriptions(logger: Logger) {
   const listeners = new Map<string, Set<Listener>>();
 
   return {
-    channels: () => [...listeners.keys()],
+    /** Goes on to channels that are added meanwhile. */
+    channels: () => listeners.keys(),
     /** Whether this is the channel's first listener. */
     add(channel: string, listener: Listener): boolean {
       const known = listeners.get(channel);

@@ -3,6 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface TCPProxy extends AsyncDisposable {
   readonly port: number;
+  /** How many connections it has refused. */
+  readonly refused: number;
   /** A partition that swallows packets: open connections stay and carry nothing, new ones are accepted and carry nothing. */
   silence(): void;
   /** Breaks all connections and refuses new ones. */
@@ -15,9 +17,13 @@ export interface TCPProxy extends AsyncDisposable {
 export async function startTCPProxy(target: { host?: string; port: number }): Promise<TCPProxy> {
   const sockets = new Set<Socket>();
   let state: 'open' | 'silent' | 'cut' = 'open';
+  let refused = 0;
 
   const server = createServer((client) => {
-    if (state === 'cut') return void client.destroy();
+    if (state === 'cut') {
+      refused += 1;
+      return void client.destroy();
+    }
     const upstream = connect(target.port, target.host ?? '127.0.0.1');
     for (const [from, to] of [
       [client, upstream],
@@ -38,6 +44,9 @@ export async function startTCPProxy(target: { host?: string; port: number }): Pr
 
   return {
     port: (server.address() as AddressInfo).port,
+    get refused() {
+      return refused;
+    },
     silence() {
       state = 'silent';
       for (const socket of sockets) socket.pause();
