@@ -67,7 +67,7 @@ set alone = false, ${CLAIMED}
 from unnest($2::uuid[], $3::int[]) as job(id, epoch)
 where i.id = job.id and i.epoch = job.epoch - 1 and i.losses = 0 and ${READY_BY_ID}${RETURNED}`;
 
-const CREATOR = `coalesce(i.caller ->> 'userID', i.caller ->> 'id', '')`;
+const CREATOR = `(select creator_id from tenant where id = i.tenant_id)`;
 
 const CLAIM_SUSPECT = `
 with turn as (

@@ -78,7 +78,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
     void reconcile(rows, asOf.ofDay);
   }
 
-  /** Compares the runs held; however long that takes, the next renewal does not wait for it. */
+  /** Compares the runs held. The next renewal does not wait for it. */
   async function reconcile(rows: HeldRow[], asOf: number): Promise<void> {
     if (isReconciling) return;
     isReconciling = true;

@@ -12,6 +12,8 @@ import { emptyStep, hasWork, type PendingChild, type PendingEvent, type PendingR
 
 /** A version of a workflow as the engine uses it; all its runs share the object. */
 export interface LoadedVersion {
+  /** The creator of its tenant, who has one share of a worker's places however many tenants and callers there are. */
+  creatorID: string;
   graph: Graph;
   options: WorkflowOptions;
   /** By node index. */
@@ -106,7 +108,7 @@ export class Run {
     this.depth = row.depth;
     this.epoch = row.epoch;
     this.caller = row.caller;
-    this.turn = { tenantID: row.tenant_id, creatorID: row.caller.userID ?? row.caller.id };
+    this.turn = { tenantID: row.tenant_id, creatorID: version.creatorID };
     this.version = version;
     this.state = new RunState(version.graph, row.input);
     this.isSuspect = row.losses > 0;

@@ -47,9 +47,16 @@ export class UnknownKinds extends AppError {
 const knownKinds: ReadonlySet<string> = new Set(nodes.map(({ kind }) => kind));
 
 async function loadVersion(pool: Pool, versionID: string): Promise<{ loaded: LoadedVersion; length: number }> {
-  const { rows } = await pool.query<{ nodes: unknown; edges: unknown; options: unknown; length: number }>(
-    `select nodes, edges, options, length(nodes::text) + length(edges::text) + length(options::text) as length
-     from workflow_version where id = $1`,
+  const { rows } = await pool.query<{
+    nodes: unknown;
+    edges: unknown;
+    options: unknown;
+    length: number;
+    creator_id: string;
+  }>(
+    `select v.nodes, v.edges, v.options, t.creator_id,
+            length(v.nodes::text) + length(v.edges::text) + length(v.options::text) as length
+     from workflow_version v join tenant t on t.id = v.tenant_id where v.id = $1`,
     [versionID],
   );
   const row = rows[0];
@@ -60,7 +67,12 @@ async function loadVersion(pool: Pool, versionID: string): Promise<{ loaded: Loa
   const graph = compileGraph(saved, WorkflowEdge.array().parse(row.edges));
   const options = WorkflowOptions.parse(row.options);
   return {
-    loaded: { graph, options, policies: graph.nodes.map((node) => nodePolicy(node, options)) },
+    loaded: {
+      creatorID: row.creator_id,
+      graph,
+      options,
+      policies: graph.nodes.map((node) => nodePolicy(node, options)),
+    },
     length: row.length,
   };
 }

@@ -91,7 +91,7 @@ function asHeld(id: string): Run {
     caller: { type: 'system', id: deployment.tenantID, origin: 'direct' },
     input: {},
   };
-  return new Run(row, { graph, options: WorkflowOptions.parse({}), policies: [] });
+  return new Run(row, { creatorID: deployment.tenantID, graph, options: WorkflowOptions.parse({}), policies: [] });
 }
 
 function frameOf(run: Run, nodeID: string): Frame {
