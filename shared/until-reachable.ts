@@ -9,6 +9,8 @@ export interface Waiting {
   logger: Logger;
   /** Called after each failed attempt. */
   onAway?: () => void;
+  /** Ends the waiting: its reason is thrown. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface Waiting {
  */
 export async function untilReachable<T>(
   start: () => Promise<T>,
-  { logger, onAway = () => undefined }: Waiting,
+  { logger, onAway = () => undefined, signal }: Waiting,
 ): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
     try {
@@ -27,6 +29,7 @@ export async function untilReachable<T>(
       logger.warn({ err: error, retryInMs: pauseMs }, 'a server that this process needs cannot be reached');
       onAway();
     }
-    await sleep(pauseMs);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    signal?.throwIfAborted();
   }
 }

@@ -2,6 +2,7 @@ import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
+import { untilReachable } from '#shared/until-reachable.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
@@ -91,10 +92,15 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
     if (node.definition.clocked) task.startClock();
     // A node that continues after its wait was checked before it parked.
     const assets = fact ? [] : namedAssets(node.definition, resolved);
-    if (assets.length > 0) await checkAssets(advance.rights, run, { node, assets });
+    if (assets.length > 0)
+      await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), {
+        logger: task.log,
+        signal: task.signal,
+      });
     const result = await executorOf(node.definition)(task.with(resolved), advance.nodes);
     if (run.isOver) return;
-    if ('park' in result) await park(advance, run, frame, result);
+    if ('park' in result)
+      await untilReachable(() => park(advance, run, frame, result), { logger: task.log, signal: task.signal });
     else proceed(advance, run, frame, succeed(advance.config, run, frame, { resolved, ...result }));
   } catch (error) {
     if (!run.isOver) proceed(advance, run, frame, failFrame(run, frame, { resolved, error: task.explain(error) }));
