@@ -16,10 +16,17 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/workflows/schemas.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
   ['ops/bench/environment.ts', ['start', 'condition'], 'a graph'],
+  ['ops/bench/p14-bystanders.ts', ['start', 'http', 'javascript', 'delay'], 'graphs'],
+  ['ops/bench/p17-many-tenants.ts', ['start'], 'a graph'],
   ['ops/sample.ts', ['start', 'javascript', 'condition', 'delay', 'end'], 'a graph'],
   ['shared/tenants.ts', ['end'], 'a method'],
+  ['workers/engine/result.ts', ['end'], 'a field of a step'],
+  ['workers/engine/run-state.ts', ['end'], 'a field of a step'],
+  ['workers/engine/run.ts', ['end'], 'a field of a step'],
   ['workers/outbound/own-places.ts', ['http'], 'a group of settings'],
   ['workers/sandbox/isolates.ts', ['start'], 'a function in the isolate'],
+  ['workers/sandbox/pool.ts', ['start'], 'a choice'],
+  ['workers/sandbox/tenant-hosts.ts', ['start'], 'a choice'],
 ];
 
 const kinds = nodes.map(({ kind }) => kind).join('|');

@@ -60,7 +60,7 @@ describe('a duration', () => {
 
 describe('workflow options', () => {
   test('may be empty', () => {
-    expect(WorkflowOptions.parse({})).toEqual({ inputDefinitions: [], nodeDefaults: {} });
+    expect(WorkflowOptions.parse({})).toEqual({ durability: 'effect', inputDefinitions: [], nodeDefaults: {} });
   });
 
   test('keep unknown fields', () => {

@@ -51,6 +51,8 @@ async function startBusy(count: number, width: number, node: { type: string }): 
 /** Runs one node of the neighbour, and waits for the end. The nodes of the busy tenant do not end meanwhile. */
 async function neighbourCompletes(node: { type: string }): Promise<void> {
   const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, node }, ['start>node']));
+  // The turn of a run is that of its tenant's creator, which comes with the version.
+  await deployment.pool.query('update workflow_version set tenant_id = $1 where id = $2', [neighbourID, versionID]);
   const caller = { type: 'system', id: neighbourID, origin: 'direct' } as const;
   const { instanceID } = await deployment.runs.accept(
     deployment.newRun(versionID, {}, { tenantID: neighbourID, caller }),
