@@ -301,8 +301,9 @@ describe('a server in the place of MQTT', () => {
     for (const says of ['HTTP/1.1 400 Bad Request\r\n\r\n', randomBytes(5_000), '\x20\xff\xff\xff\xff\xff', '']) {
       await using server = await startTCP((socket) => (says === '' ? socket.destroy() : socket.write(says)));
       await using datasource = await openAt(server.port);
+      // Random bytes may begin like a long packet, whose end does not come in time.
       await expect(datasource.execute({ operation: 'publish', topic: 'a' })).rejects.toMatchObject({
-        code: 'UPSTREAM_FAILED',
+        code: expect.stringMatching(/^UPSTREAM_(FAILED|TIMEOUT)$/),
       });
     }
   });
