@@ -65,7 +65,7 @@ function replay(run: Run, frame: Frame, { row, open }: { row: EventRow; open: Se
 }
 
 interface Past {
-  /** Null if there is none of a version that this engine knows. */
+  /** Null if no checkpoint has a version that this engine knows. */
   checkpoint: Checkpoint | null;
   seq: number;
   /** Events after the checkpoint, and before it those whose outputs it refers to. */

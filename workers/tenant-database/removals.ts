@@ -137,7 +137,7 @@ async function dropGrants(connection: PoolClient, { server, oid, name }: Role): 
     await connection.query(`grant connect on database ${quoteName(database)} to current_user`);
     await server.on(database, (client) => client.query(`drop owned by ${quoteName(name)}`));
   }
-  // Rights on databases, which belong to none of them.
+  // Rights on databases of other owners.
   await connection.query(`drop owned by ${quoteName(name)}`);
 }
 
