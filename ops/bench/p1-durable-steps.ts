@@ -3,6 +3,7 @@ import { newID } from '#shared/ids.ts';
 import { COMMIT } from '#workers/engine/commit-sql.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
 import type { Figure, Row } from './row.ts';
+import { runAll } from './run-all.ts';
 
 const RUNS = 3000;
 const STEPS = 10;
@@ -18,31 +19,12 @@ export const p1: Row = (environment) => durableSteps(environment, 'node');
 export const p1b: Row = (environment) => durableSteps(environment, 'effect');
 
 async function durableSteps(environment: BenchEnvironment, durability: 'node' | 'effect'): Promise<Figure[]> {
-  const { pool, runs, tenantID } = environment;
+  const { pool } = environment;
   const graph = noopChain(STEPS - 1);
   const versionID = await environment.saveGraph(graph.nodes, graph.edges, { durability });
   await environment.startWorker({ WORKER_SLOTS: String(AT_ONCE) });
 
-  async function measure(count: number): Promise<number> {
-    const began = performance.now();
-    await runs.acceptMany(
-      Array.from({ length: count }, () => ({
-        tenantID,
-        workflowID: null,
-        versionID,
-        caller: { type: 'system' as const, id: tenantID, origin: 'direct' as const },
-        input: {},
-        timeoutMs: 3_600_000,
-      })),
-    );
-    for (;;) {
-      const { rows } = await pool.query('select 1 from workflow_instance where completed_at is null limit 1');
-      if (rows.length === 0) break;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    return (performance.now() - began) / 1000;
-  }
-
+  const measure = (count: number) => runAll(environment, versionID, count);
   await measure(500);
   const seconds =
     [await measure(RUNS), await measure(RUNS), await measure(RUNS)].sort((a, b) => a - b)[1] ?? Number.NaN;

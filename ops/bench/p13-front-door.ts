@@ -6,6 +6,7 @@ import { signIn, startApi } from './api-process.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
 import type { Load, Measured } from './p13-clients.ts';
 import type { Figure, Row } from './row.ts';
+import { runAll } from './run-all.ts';
 
 const CLIENTS = [1, 50, 200];
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
@@ -63,24 +64,9 @@ async function measure(client: ChildProcess, load: Load): Promise<Measured> {
   return measured as Measured;
 }
 
-/** Runs/s of runs that are accepted all at once, without the API. */
-async function engineAlone({ pool, runs, tenantID }: BenchEnvironment, versionID: string): Promise<number> {
-  const began = performance.now();
-  await runs.acceptMany(
-    Array.from({ length: RUNS_ALONE }, () => ({
-      tenantID,
-      workflowID: null,
-      versionID,
-      caller: { type: 'system' as const, id: tenantID, origin: 'direct' as const },
-      input: {},
-      timeoutMs: 3_600_000,
-    })),
-  );
-  for (;;) {
-    const { rows } = await pool.query('select 1 from workflow_instance where completed_at is null limit 1');
-    if (rows.length === 0) return RUNS_ALONE / ((performance.now() - began) / 1_000);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+/** Runs/s of the engine without the API. */
+async function engineAlone(environment: BenchEnvironment, versionID: string): Promise<number> {
+  return RUNS_ALONE / (await runAll(environment, versionID, RUNS_ALONE));
 }
 
 /** Processor time of processes from now on, in ms a run; null where the system does not tell. */
