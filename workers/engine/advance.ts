@@ -92,15 +92,12 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
     if (node.definition.clocked) task.startClock();
     // A node that continues after its wait was checked before it parked.
     const assets = fact ? [] : namedAssets(node.definition, resolved);
-    if (assets.length > 0)
-      await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), {
-        logger: task.log,
-        signal: task.signal,
-      });
+    // A read that Postgres did not answer may be repeated: nothing has happened yet.
+    const waiting = { logger: task.log, signal: task.signal };
+    if (assets.length > 0) await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), waiting);
     const result = await executorOf(node.definition)(task.with(resolved), advance.nodes);
     if (run.isOver) return;
-    if ('park' in result)
-      await untilReachable(() => park(advance, run, frame, result), { logger: task.log, signal: task.signal });
+    if ('park' in result) await untilReachable(() => park(advance, run, frame, result), waiting);
     else proceed(advance, run, frame, succeed(advance.config, run, frame, { resolved, ...result }));
   } catch (error) {
     if (!run.isOver) proceed(advance, run, frame, failFrame(run, frame, { resolved, error: task.explain(error) }));
