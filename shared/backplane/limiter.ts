@@ -102,6 +102,7 @@ function createExactLimiter(store: RateLimiterAbstract, limit: Limit, logger: Lo
       local.forget(key);
       await tryStore(() => store.delete(key));
     },
+    async close() {},
   };
 }
 

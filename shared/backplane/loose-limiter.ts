@@ -8,7 +8,8 @@ import type { Limit, Limiter } from './types.ts';
 export function countLoosely(exact: Limiter, { points: limit, seconds }: Limit, addEveryMs: number): Limiter {
   const local = createLocalCount(seconds);
   const changed = new Set<string>();
-  let isDue = false;
+  let timer: NodeJS.Timeout | undefined;
+  let adding: Promise<unknown> = Promise.resolve();
 
   async function addOne(key: string): Promise<void> {
     const owed = local.takeOwed(key);
@@ -23,17 +24,17 @@ export function countLoosely(exact: Limiter, { points: limit, seconds }: Limit, 
   }
 
   function addAll(): void {
-    isDue = false;
+    clearTimeout(timer);
+    timer = undefined;
     const keys = [...changed];
     changed.clear();
-    void Promise.all(keys.map(addOne));
+    adding = Promise.all([adding, ...keys.map(addOne)]);
   }
 
   return {
     async consume(key, points = 1) {
       changed.add(key);
-      if (!isDue) setTimeout(addAll, addEveryMs).unref();
-      isDue = true;
+      timer ??= setTimeout(addAll, addEveryMs).unref();
       const { consumedPoints, msBeforeNext } = local.add(key, points);
       return {
         allowed: consumedPoints <= limit,
@@ -45,6 +46,10 @@ export function countLoosely(exact: Limiter, { points: limit, seconds }: Limit, 
     async reset(key) {
       local.forget(key);
       await exact.reset(key);
+    },
+    async close() {
+      addAll();
+      await adding;
     },
   };
 }

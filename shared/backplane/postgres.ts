@@ -17,7 +17,7 @@ import type { Logger } from '../logger.ts';
 import { createRareWarning, type Warn } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import { type Backplane, type JobWorker, workerSettings } from './types.ts';
+import { type Backplane, type JobWorker, type Limiter, workerSettings } from './types.ts';
 
 // On a pool that is lent to it BullMQ uses its default schema, so the workers' own connections name the same schema.
 const schema = 'bullmq';
@@ -33,6 +33,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   const pools = new Map<pg.Pool, Set<pg.PoolClient>>();
   const adapterPools: pg.Pool[] = [];
   const queues = new Map<string, Queue>();
+  const limiters: Limiter[] = [];
   const warnRarely = createRareWarning(logger);
   let isClosed = false;
   const warn: Warn = (...warning) => {
@@ -127,7 +128,9 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
         points,
         duration,
       });
-      return createLimiter(store, limit, logger);
+      const limiter = createLimiter(store, limit, logger);
+      limiters.push(limiter);
+      return limiter;
     },
     async ping() {
       await producers.query('select 1');
@@ -157,7 +160,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     async [Symbol.asyncDispose]() {
       isClosed = true;
       await messages.close();
-      await Promise.allSettled([...queues.values(), flows].map((queue) => queue?.close()));
+      await Promise.allSettled([...queues.values(), flows, ...limiters].map((part) => part?.close()));
       for (const pool of adapterPools) Object.assign(pool, { connect: () => new Promise(() => {}) });
       await Promise.allSettled([...pools].map(([pool, taken]) => endPool(pool, taken)));
     },

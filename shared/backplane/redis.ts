@@ -7,12 +7,13 @@ import type { Logger } from '../logger.ts';
 import { createRareWarning } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import { type Backplane, type ProcessJob, type WorkerOptions, workerSettings } from './types.ts';
+import { type Backplane, type Limiter, type ProcessJob, type WorkerOptions, workerSettings } from './types.ts';
 
 /** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
   const clients: Redis[] = [];
   const queues = new Map<string, Queue>();
+  const limiters: Limiter[] = [];
   const { prefix } = config;
   const warnRarely = createRareWarning(logger);
   let isClosed = false;
@@ -111,7 +112,10 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     limiter(limit) {
       const { name, points, seconds: duration } = limit;
       const keyPrefix = `${prefix}.limit.${name}`;
-      return createLimiter(new RateLimiterRedis({ storeClient: producer, keyPrefix, points, duration }), limit, logger);
+      const store = new RateLimiterRedis({ storeClient: producer, keyPrefix, points, duration });
+      const limiter = createLimiter(store, limit, logger);
+      limiters.push(limiter);
+      return limiter;
     },
     async ping() {
       await producer.ping();
@@ -123,7 +127,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     async migrate() {},
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
+      await Promise.allSettled([...queues.values(), ...limiters].map((part) => part.close()));
       for (const client of clients) client.disconnect();
     },
   };

@@ -64,6 +64,8 @@ export interface Limiter {
   consume(key: string, points?: number): Promise<Allowance>;
   /** Deletes the count of a key. */
   reset(key: string): Promise<void>;
+  /** Adds what this process has counted to the shared count. Called by the backplane, before its connections end. */
+  close(): Promise<void>;
 }
 
 /** Queues, sockets, messages and rate limits over Redis or Postgres. No other code asks which of them. */

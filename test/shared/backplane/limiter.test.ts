@@ -62,6 +62,16 @@ test('keys and limits are counted separately, requests of several points count a
   expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 4 });
 });
 
+test('what a process counted by itself is in the shared count when its backplane has ended', async () => {
+  const limit = { name: 'loosely', points: 5, seconds: 60, whenAway } as const;
+  const ending = await createBackplane(deployment.config.backplane, testLogger);
+  await ending.limiter({ ...limit, addEveryMs: 60_000 }).consume('a', 3);
+
+  await ending[Symbol.asyncDispose]();
+
+  expect(await other.limiter(limit).consume('a')).toMatchObject({ allowed: true, remaining: 1 });
+});
+
 test('the count starts again after the period', async () => {
   const limiter = deployment.backplane.limiter({ name: 'anew', points: 1, seconds: 1, whenAway });
   await limiter.consume('a');
