@@ -9,6 +9,8 @@ export interface Waiting {
   logger: Logger;
   /** Called after each failed attempt. */
   onAway?: () => void;
+  /** Which errors are waited out. Default: those of connections. */
+  isAway?: (error: unknown) => boolean;
   /** Ends the waiting: its reason is thrown. */
   signal?: AbortSignal;
 }
@@ -19,13 +21,13 @@ export interface Waiting {
  */
 export async function untilReachable<T>(
   start: () => Promise<T>,
-  { logger, onAway = () => undefined, signal }: Waiting,
+  { logger, onAway = () => undefined, isAway = isConnectionError, signal }: Waiting,
 ): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
     try {
       return await start();
     } catch (error) {
-      if (!isConnectionError(error)) throw error;
+      if (!isAway(error)) throw error;
       logger.warn({ err: error, retryInMs: pauseMs }, 'a server that this process needs cannot be reached');
       onAway();
     }

@@ -1,9 +1,11 @@
 import type { WorkerConfig } from '#shared/config.ts';
+import { StoreAway } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
+import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
@@ -16,7 +18,7 @@ import type { Rights } from './rights.ts';
 import type { Run } from './run.ts';
 import { isShortNode, type Slots } from './slots.ts';
 import type { PendingEvent } from './step.ts';
-import { createTask } from './task.ts';
+import { type AttemptTask, createTask } from './task.ts';
 
 /** A held run yields after this much if other runs wait. */
 const QUANTUM = { ms: 1000, nodes: 200 };
@@ -89,13 +91,17 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
   let resolved: unknown;
   try {
     resolved = resolveConfig(node, run.state.scopeOf(frame));
-    if (node.definition.clocked) task.startClock();
     // A node that continues after its wait was checked before it parked.
     const assets = fact ? [] : namedAssets(node.definition, resolved);
-    // A read that Postgres did not answer may be repeated: nothing has happened yet.
-    const waiting = { logger: task.log, signal: task.signal };
+    // What Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
+    const waiting = { logger: task.log, signal: run.signal };
     if (assets.length > 0) await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), waiting);
-    const result = await executorOf(node.definition)(task.with(resolved), advance.nodes);
+    const result = await untilReachable(() => executeClocked(advance, task.with(resolved), node), {
+      ...waiting,
+      isAway: (error) => error instanceof StoreAway,
+      // The node's time is for its own work.
+      onAway: () => task.stopClock(),
+    });
     if (run.isOver) return;
     if ('park' in result) await untilReachable(() => park(advance, run, frame, result), waiting);
     else proceed(advance, run, frame, succeed(advance.config, run, frame, { resolved, ...result }));
@@ -104,6 +110,11 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
   } finally {
     task.stopClock();
   }
+}
+
+function executeClocked({ nodes }: Advance, task: AttemptTask, { definition }: GraphNode) {
+  if (definition.clocked) task.startClock();
+  return Promise.resolve(executorOf(definition)(task, nodes));
 }
 
 async function park(advance: Advance, run: Run, frame: Frame, request: Park): Promise<void> {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 
@@ -100,9 +101,11 @@ interface FileRow {
 }
 
 async function findRow(pool: Pool, tenantID: string, fileID: string): Promise<FileRow> {
-  const { rows } = await pool.query<FileRow>(
-    'select id, digest, file_size as size, file_type as "fileType" from tenant_file where id = $1 and tenant_id = $2',
-    [fileID, tenantID],
+  const { rows } = await ownRead(() =>
+    pool.query<FileRow>(
+      'select id, digest, file_size as size, file_type as "fileType" from tenant_file where id = $1 and tenant_id = $2',
+      [fileID, tenantID],
+    ),
   );
   const [row] = rows;
   if (!row) throw noFile();
@@ -128,9 +131,11 @@ async function write(pool: Pool, { id, digest, path }: { id: string; digest: str
 
 async function* readChunks(pool: Pool, fileID: string): AsyncGenerator<Buffer> {
   for (let position = 0; ; position += 1) {
-    const { rows } = await pool.query<{ bytes: Buffer }>(
-      'select bytes from tenant_file_chunk where file_id = $1 and position = $2',
-      [fileID, position],
+    const { rows } = await ownRead(() =>
+      pool.query<{ bytes: Buffer }>('select bytes from tenant_file_chunk where file_id = $1 and position = $2', [
+        fileID,
+        position,
+      ]),
     );
     const [chunk] = rows;
     if (!chunk) return;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -49,12 +50,12 @@ const MAX_STORE_ATTEMPTS = 6;
 export function createConnectionRows(pool: Pool, logger: Logger): ConnectionRows {
   return {
     async read(tenantID, id) {
-      const { rows } = await pool.query<Stored>(READ, [id, tenantID]);
+      const { rows } = await ownRead(() => pool.query<Stored>(READ, [id, tenantID]));
       if (!rows[0]) throw new AppError('NOT_FOUND', 'OAuth connection not found');
       return rows[0];
     },
     async claim({ id, tenantID, generation }, claimID) {
-      const { rowCount } = await pool.query(CLAIM, [id, tenantID, generation, claimID]);
+      const { rowCount } = await ownRead(() => pool.query(CLAIM, [id, tenantID, generation, claimID]));
       return rowCount === 1 ? { id: claimID, oauthConnectionID: id } : undefined;
     },
     async store({ id, oauthConnectionID }, { tokens, expiresAt, refreshAt, scopes }) {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { KeyRing } from '#shared/crypto.ts';
+import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Json } from '#shared/json.ts';
 import type { QueryResult } from '../connections/connection.ts';
@@ -15,10 +16,7 @@ export interface QueryCache {
 export function createQueryCache(pool: Pool, secrets: KeyRing): QueryCache {
   return {
     async read(key) {
-      const { rows } = await pool.query<{ sealed: string }>(
-        'select sealed from query_cache where key = $1 and expires_at > now()',
-        [key],
-      );
+      const { rows } = await ownRead(() => pool.query<{ sealed: string }>(READ, [key]));
       const [row] = rows;
       return row ? JSON.parse(secrets.open(row.sealed, contextOf(key))) : undefined;
     },
@@ -38,6 +36,8 @@ export function createQueryCache(pool: Pool, secrets: KeyRing): QueryCache {
 export function cacheKey(parts: { tenantID: string; datasource: Json; question: Json }): string {
   return hash('sha256', JSON.stringify([parts.tenantID, parts.datasource, parts.question]));
 }
+
+const READ = 'select sealed from query_cache where key = $1 and expires_at > now()';
 
 function contextOf(key: string): string {
   return `query_cache:${key}`;

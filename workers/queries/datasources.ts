@@ -1,5 +1,6 @@
 import type { KeyRing } from '#shared/crypto.ts';
 import { type AnyDatasource, findDatasourceType } from '#shared/datasources/index.ts';
+import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
@@ -39,9 +40,11 @@ export function createDatasources({ pool, secrets, kept, reach, logger }: Dataso
     tenantID: string,
     datasourceID: string,
   ): Promise<{ type: string; options: JsonObject }> {
-    const { rows } = await pool.query<{ type: string; options: JsonObject }>(
-      'select datasource_type as type, datasource_options as options from datasource where id = $1 and tenant_id = $2',
-      [datasourceID, tenantID],
+    const { rows } = await ownRead(() =>
+      pool.query<{ type: string; options: JsonObject }>(
+        'select datasource_type as type, datasource_options as options from datasource where id = $1 and tenant_id = $2',
+        [datasourceID, tenantID],
+      ),
     );
     const [row] = rows;
     if (!row) throw new AppError('NOT_FOUND', 'Datasource not found');

@@ -1,3 +1,4 @@
+import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
@@ -20,17 +21,7 @@ export async function loadQuery(pool: Pool, { tenantID, query }: QueryRequest): 
     const { datasourceID, datasourceType, dataQueryOptions } = query;
     return { dataQueryID: null, datasourceID, datasourceType, datasourceVersion: null, dataQueryOptions };
   }
-  const { rows } = await pool.query<{
-    datasource_id: string | null;
-    datasource_type: string;
-    data_query_options: JsonObject;
-    is_disabled: boolean;
-    datasource_version: string | null;
-  }>(
-    `select q.datasource_id, q.datasource_type, q.data_query_options, q.is_disabled, d.updated_at::text as datasource_version
-     from data_query q left join datasource d on d.id = q.datasource_id where q.id = $1 and q.tenant_id = $2`,
-    [query.dataQueryID, tenantID],
-  );
+  const { rows } = await ownRead(() => pool.query<Row>(FIND, [query.dataQueryID, tenantID]));
   const [row] = rows;
   if (!row) throw new AppError('NOT_FOUND', 'Data query not found');
   if (row.is_disabled) throw new AppError('CONFLICT', 'The data query is disabled');
@@ -42,3 +33,15 @@ export async function loadQuery(pool: Pool, { tenantID, query }: QueryRequest): 
     dataQueryOptions: row.data_query_options,
   };
 }
+
+interface Row {
+  datasource_id: string | null;
+  datasource_type: string;
+  data_query_options: JsonObject;
+  is_disabled: boolean;
+  datasource_version: string | null;
+}
+
+const FIND = `
+select q.datasource_id, q.datasource_type, q.data_query_options, q.is_disabled, d.updated_at::text as datasource_version
+from data_query q left join datasource d on d.id = q.datasource_id where q.id = $1 and q.tenant_id = $2`;

@@ -47,7 +47,10 @@ async function readOrExecute(context: QueryContext, query: RunnableQuery, reques
   const cached = request.isFresh ? undefined : await context.cache.read(key);
   if (cached) return { result: cached, isCached: true };
   const result = await executeOnDatasource(context, query, request);
-  await context.cache.write(key, request.tenantID, result, query.options.cacheSeconds);
+  // The query was executed: it does not fail because its answer could not be kept.
+  await context.cache
+    .write(key, request.tenantID, result, query.options.cacheSeconds)
+    .catch((error: unknown) => context.logger.warn({ err: error }, 'the answer of a query is not cached'));
   return { result, isCached: false };
 }
 

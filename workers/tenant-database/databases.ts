@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyRing } from '#shared/crypto.ts';
+import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { createLane } from '#shared/lanes.ts';
@@ -83,7 +84,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   /** Waits while the database is moved to another server. */
   async function findRow(tenantID: string, signal: AbortSignal): Promise<Row | undefined> {
     for (;;) {
-      const { rows } = await pool.query<Row>(FIND_SOURCE, [tenantID]);
+      const { rows } = await ownRead(() => pool.query<Row>(FIND_SOURCE, [tenantID]));
       const [row] = rows;
       if (!row?.moving) return row;
       await sleep(MOVING_MS);

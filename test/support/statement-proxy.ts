@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A statement on its way to Postgres. */
+export interface Statement {
+  readonly text: string;
+  /** The name of a prepared statement, or an empty text. */
+  readonly name: string;
+  /** The name that the process has given its connection. */
+  readonly application: string;
+  /** Whether the values of the statement contain a text. */
+  mentions(text: string): boolean;
+}
+
+/**
+ * What becomes of a statement: it passes, is not sent, or is executed and its answer is lost. In the last two cases the connection
+ * breaks; `onLost` is called just before.
+ */
+export type Verdict = 'pass' | { lose: 'statement' | 'answer'; onLost?: () => void };
+
+export interface StatementProxy extends AsyncDisposable {
+  readonly port: number;
+  /** Judges each statement from now on. */
+  judge: (statement: Statement) => Verdict;
+  /** Breaks all connections and refuses new ones, until `heal`. */
+  cut(): void;
+  heal(): void;
+}
+
+/** The network between a process and Postgres, which can break at a statement. */
+export async function startStatementProxy(target: { host?: string; port: number }): Promise<StatementProxy> {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+
+  const server = createServer((client) => {
+    if (isCut) return void client.destroy();
+    const upstream = connect(target.port, target.host ?? '127.0.0.1');
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        end();
+      });
+    }
+    let swallowed: { read: ReturnType<typeof createReader>; onLost: (() => void) | undefined } | undefined;
+    const statements = createStatements();
+    const sent = createReader({ hasStartup: true });
+
+    /** Answers false when the connection has broken at the message. */
+    function forward(message: Message): boolean {
+      const statement = statements(message);
+      const verdict = statement ? proxy.judge(statement) : 'pass';
+      if (verdict !== 'pass' && verdict.lose === 'statement') {
+        verdict.onLost?.();
+        end();
+        return false;
+      }
+      if (verdict !== 'pass') swallowed = { read: createReader({ hasStartup: false }), onLost: verdict.onLost };
+      upstream.write(message.bytes);
+      return true;
+    }
+
+    client.on('data', (chunk: Buffer) => {
+      for (const message of sent(chunk)) if (!forward(message)) return;
+    });
+    upstream.on('data', (chunk: Buffer) => {
+      if (!swallowed) return void client.write(chunk);
+      // ReadyForQuery comes when the transaction of the statement is over.
+      if (!swallowed.read(chunk).some(({ type }) => type === 'Z')) return;
+      swallowed.onLost?.();
+      end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const proxy: StatementProxy = {
+    port: (server.address() as AddressInfo).port,
+    judge: () => 'pass',
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    heal() {
+      isCut = false;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return proxy;
+}
+
+interface Message {
+  /** An empty text for the startup message, which has none. */
+  type: string;
+  /** The whole message. */
+  bytes: Buffer;
+  body: Buffer;
+}
+
+/** Splits a stream of the Postgres protocol into its messages. */
+function createReader({ hasStartup }: { hasStartup: boolean }): (chunk: Buffer) => Message[] {
+  let rest = Buffer.alloc(0);
+  let typeLength = hasStartup ? 0 : 1;
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    const messages: Message[] = [];
+    while (rest.length >= typeLength + 4) {
+      const length = typeLength + rest.readInt32BE(typeLength);
+      if (rest.length < length) break;
+      const bytes = rest.subarray(0, length);
+      messages.push({ type: bytes.toString('latin1', 0, typeLength), bytes, body: bytes.subarray(typeLength + 4) });
+      rest = rest.subarray(length);
+      typeLength = 1;
+    }
+    return messages;
+  };
+}
+
+/** Finds the statements of a connection in its messages: simple queries, and the binding of values to prepared ones. */
+function createStatements(): (message: Message) => Statement | undefined {
+  const texts = new Map<string, string>();
+  let application = '';
+  return ({ type, body }) => {
+    const [first = '', second = ''] = type === '' || type === 'Q' || type === 'P' || type === 'B' ? strings(body) : [];
+    if (type === '') application = startupValue(body, 'application_name');
+    if (type === 'P') texts.set(first, second);
+    if (type === 'Q') return { text: first, name: '', application, mentions: (text) => first.includes(text) };
+    if (type !== 'B') return undefined;
+    return { text: texts.get(second) ?? '', name: second, application, mentions: (text) => body.includes(text) };
+  };
+}
+
+/** The first two texts of a message, each of which ends with a zero byte. */
+function strings(body: Buffer): string[] {
+  const end = body.indexOf(0);
+  return [body.toString('utf8', 0, end), body.toString('utf8', end + 1, body.indexOf(0, end + 1))];
+}
+
+function startupValue(body: Buffer, name: string): string {
+  const texts = body.toString('utf8', 4).split('\0');
+  const at = texts.indexOf(name);
+  return at < 0 ? '' : (texts[at + 1] ?? '');
+}
