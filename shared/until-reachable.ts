@@ -19,16 +19,14 @@ export interface Waiting {
  * Starts something that needs Postgres or Redis, again and again while they cannot be reached, with pauses that double from 0.25 to
  * 5 seconds. Any other error is thrown.
  */
-export async function untilReachable<T>(
-  start: () => Promise<T>,
-  { logger, onAway = () => undefined, isAway = isConnectionError, signal }: Waiting,
-): Promise<T> {
+export async function untilReachable<T>(start: () => Promise<T>, waiting: Waiting): Promise<T> {
+  const { onAway = () => undefined, isAway = isConnectionError, signal } = waiting;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
     try {
       return await start();
     } catch (error) {
       if (!isAway(error)) throw error;
-      logger.warn({ err: error, retryInMs: pauseMs }, 'a server that this process needs cannot be reached');
+      waiting.logger.warn({ err: error, retryInMs: pauseMs }, 'a server that this process needs cannot be reached');
       onAway();
     }
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);

@@ -94,14 +94,14 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
     // A node that continues after its wait was checked before it parked.
     const assets = fact ? [] : namedAssets(node.definition, resolved);
     // What Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
-    const waiting = { logger: task.log, signal: run.signal };
+    const waiting = task.waiting({});
     if (assets.length > 0) await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), waiting);
-    const result = await untilReachable(() => executeClocked(advance, task.with(resolved), node), {
-      ...waiting,
+    const whileExecuting = task.waiting({
       isAway: (error) => error instanceof StoreAway,
       // The node's time is for its own work.
       onAway: () => task.stopClock(),
     });
+    const result = await untilReachable(() => executeClocked(advance, task.with(resolved), node), whileExecuting);
     if (run.isOver) return;
     if ('park' in result) await untilReachable(() => park(advance, run, frame, result), waiting);
     else proceed(advance, run, frame, succeed(advance.config, run, frame, { resolved, ...result }));

