@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { graphOf } from './graph.ts';
-import type { PlannedRun, Shape } from './program.ts';
+import { ANSWER, type PlannedRun, type Shape } from './program.ts';
 
 const REQUEST_MS = 8_000;
 
@@ -9,6 +9,8 @@ export interface ChaosClient {
   readonly tenantID: string;
   /** Starts the run. Answers its id, once the API has acknowledged it. */
   start(run: PlannedRun, key: string): Promise<string>;
+  /** Answers a question, as a person would. What fails is left to the next try. */
+  answer(collectionRequestID: string): Promise<void>;
 }
 
 /** Makes a tenant and the workflows of the shapes. */
@@ -46,11 +48,27 @@ export async function createChaosClient(
   ({ token } = (await persist('/dev/token', { email: 'chaos@example.test' })) as { token: string });
   const { tenant } = (await persist('/api/v1/tenants', { tenantTitle: 'Chaos' })) as { tenant: { id: string } };
   const base = `/api/v1/tenants/${tenant.id}/workflows`;
+  const dataQueryID = await createQuery(`/api/v1/tenants/${tenant.id}`);
   const workflowIDs: string[] = [];
   for (const [index, shape] of shapes.entries()) {
-    const graph = graphOf(shape, { serviceURL, childID: workflowIDs[0] });
+    const graph = graphOf(shape, { serviceURL, dataQueryID, childID: workflowIDs[0] });
     const { workflow } = (await persist(base, { title: `Shape ${index}`, ...graph })) as { workflow: { id: string } };
     workflowIDs.push(workflow.id);
+  }
+
+  async function createQuery(tenantPath: string): Promise<string> {
+    const { datasource } = (await persist(`${tenantPath}/datasources`, {
+      datasourceTitle: 'Counters',
+      datasourceType: 'restapi',
+      datasourceOptions: { baseUrl: serviceURL },
+    })) as { datasource: { id: string } };
+    const [counter, amount, failures] = ['{{inputs.counter}}', '{{inputs.amount}}', '{{inputs.failures}}'];
+    const { dataQuery } = (await persist(`${tenantPath}/queries`, {
+      dataQueryTitle: 'Add',
+      datasourceID: datasource.id,
+      dataQueryOptions: { apiEndpoint: '/add', method: 'POST', body: { counter, amount, failures } },
+    })) as { dataQuery: { id: string } };
+    return dataQuery.id;
   }
 
   return {
@@ -62,6 +80,11 @@ export async function createChaosClient(
         { 'idempotency-key': key },
       );
       return String(answer.instanceID);
+    },
+    async answer(collectionRequestID) {
+      const path = `${base}/data-collection/${collectionRequestID}/submit`;
+      const response = await send(path, { submittedData: { answer: ANSWER } }).catch(() => undefined);
+      await response?.body?.cancel();
     },
   };
 }

@@ -1,12 +1,20 @@
 import type { Shape } from './program.ts';
 
+/** What the workflows of a program use. */
+export interface Surroundings {
+  serviceURL: string;
+  /** Adds to a counter, by a stored query. */
+  dataQueryID: string;
+  childID: string | undefined;
+}
+
 interface Graph {
   nodes: { id: string; type: string; data: object; position: { x: number; y: number } }[];
   edges: { id: string; source: string; target: string; sourceHandle?: string }[];
 }
 
 /** The workflow of a shape: a chain of its steps, which ends with the value that was computed. */
-export function graphOf(shape: Shape, { serviceURL, childID }: { serviceURL: string; childID: string | undefined }) {
+export function graphOf(shape: Shape, { serviceURL, dataQueryID, childID }: Surroundings) {
   const graph: Graph = { nodes: [], edges: [] };
   let from: { id: string; exit?: string } = add('start', 'start', {});
 
@@ -26,6 +34,16 @@ export function graphOf(shape: Shape, { serviceURL, childID }: { serviceURL: str
     }
     if (step.kind === 'wait')
       then(id, 'delay', { delaySeconds: Math.floor(step.ms / 1000), delayMs: step.ms % 1000 }, 'output');
+    if (step.kind === 'ask') {
+      then(id, 'dataCollection', { fields: [{ key: 'answer', fieldType: 'number' }] }, 'output');
+      const sum = 'return (ctx.value ?? ctx.input.n) + ctx.collectedData.answer;';
+      then(`${id}sum`, 'javascript', { code: sum, outputVariable: 'value' }, 'success');
+    }
+    if (step.kind === 'query') {
+      const { counter, amount } = step;
+      const inputValues = { counter, amount, failures: 0 };
+      then(id, 'dataQuery', { dataQueryID, inputValues, retryLimit: 5, retryDelaySeconds: 0.1 }, 'success');
+    }
     if (step.kind === 'child')
       then(id, 'subWorkflow', { childWorkflowID: childID, inputMapping: { n: '{{ctx.input.n}}' } }, 'success');
   }

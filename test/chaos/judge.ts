@@ -67,5 +67,7 @@ const LEFT = `
 select 'nodes with two outcomes' as what, count(*) as n from (
   select from run_event where status = 'SUCCESS' group by instance_id, node_id, iteration having count(*) > 1) twice
 union all select 'waits left', count(*) from run_wait
+union all select 'questions left', count(*) from collection_request where status <> 'COMPLETED'
+union all select 'checkpoints left', count(*) from run_checkpoint
 union all select 'runs held', count(*) from workflow_instance where held_by is not null
 union all select 'runs ready', count(*) from workflow_instance where ready_at is not null`;

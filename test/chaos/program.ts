@@ -6,6 +6,8 @@ export type Step =
   | { kind: 'both'; first: { counter: number; amount: number }; second: { counter: number; amount: number } }
   | { kind: 'compute'; factor: number; plus: number }
   | { kind: 'wait'; ms: number }
+  | { kind: 'ask' }
+  | { kind: 'query'; counter: number; amount: number }
   | { kind: 'child' };
 
 /** The steps of a workflow. The first workflow is the child of the others. */
@@ -19,11 +21,13 @@ export interface PlannedRun {
 
 export type Target = 'api' | 'worker1' | 'worker2';
 
-export type Fault = { atMs: number; forMs: number } & (
+type PlannedFault = { forMs: number } & (
   | { kind: 'kill' | 'terminate' | 'freeze'; target: Target }
   | { kind: 'silence' | 'cut'; target: Target; store: 'postgres' | 'redis' }
   | { kind: 'stop postgres' | 'stop redis' | 'flush redis' }
 );
+
+export type Fault = PlannedFault & { atMs: number };
 
 /** Everything that happens in one run of chaos. It follows from the seed, the time and the backplane. */
 export interface Program {
@@ -34,13 +38,13 @@ export interface Program {
 }
 
 export const COUNTERS = 5;
+/** What a person answers to each question; it is added to the value. */
+export const ANSWER = 7;
 const SHAPES = 6;
-/** Thirds and halves of these are no whole milliseconds, or the lease is shorter than some outages. */
-const LEASES = [8, 3.001, 2.5, 5] as const;
 
 export function planProgram(seed: number, { seconds, isRedis }: { seconds: number; isRedis: boolean }): Program {
   const random = createRandom(seed);
-  const leaseSeconds = random.pick(LEASES);
+  const leaseSeconds = planLease(random);
   const shapes = Array.from({ length: SHAPES }, (_, index) => planShape(random, { isChild: index === 0 }));
   const runs: PlannedRun[] = [];
   for (let atMs = 0; atMs < seconds * 1000; atMs += random.between(20, 180))
@@ -48,7 +52,38 @@ export function planProgram(seed: number, { seconds, isRedis }: { seconds: numbe
   const faults: Fault[] = [];
   for (let atMs = 2_000; atMs < seconds * 1000; atMs += random.between(800, 4_000))
     faults.push(planFault(random, { atMs, isRedis }));
-  return { leaseSeconds, shapes, runs, faults };
+  if (seconds >= LONG_SECONDS)
+    for (const fault of always(random, { isRedis }))
+      faults.push({ ...fault, atMs: random.between(2_000, (seconds - 15) * 1000) });
+  return { leaseSeconds, shapes, runs, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+/** Eight seconds, shorter than some outages, or a length whose parts are no whole milliseconds. */
+function planLease(random: Random): number {
+  return random.pick([8, (2 * random.between(1_250, 4_500) + 1) / 1000]);
+}
+
+/** In a program of this length no kind of fault is left to chance. */
+const LONG_SECONDS = 50;
+
+function always(random: Random, { isRedis }: { isRedis: boolean }): PlannedFault[] {
+  const worker = () => random.pick(['worker1', 'worker2'] as const);
+  const faults: PlannedFault[] = [
+    { kind: 'kill', target: worker(), forMs: 1_000 },
+    { kind: 'kill', target: 'api', forMs: 1_000 },
+    { kind: 'terminate', target: worker(), forMs: 1_000 },
+    { kind: 'freeze', target: worker(), forMs: random.between(3_000, 12_000) },
+    { kind: 'silence', target: worker(), store: 'postgres', forMs: random.between(3_000, 12_000) },
+    { kind: 'stop postgres', forMs: 500 },
+    { kind: 'stop postgres', forMs: 12_000 },
+  ];
+  if (!isRedis) return faults;
+  return [
+    ...faults,
+    { kind: 'silence', target: worker(), store: 'redis', forMs: random.between(3_000, 12_000) },
+    { kind: 'flush redis', forMs: 0 },
+    { kind: 'stop redis', forMs: 1_000 },
+  ];
 }
 
 function planShape(random: Random, { isChild }: { isChild: boolean }): Shape {
@@ -65,7 +100,7 @@ function planShape(random: Random, { isChild }: { isChild: boolean }): Shape {
 
 function planStep(random: Random): Step {
   const add = () => ({ counter: random.between(0, COUNTERS - 1), amount: random.between(1, 9) });
-  switch (random.pick(['add', 'add', 'add', 'both', 'compute', 'compute', 'wait', 'child'])) {
+  switch (random.pick(['add', 'add', 'add', 'both', 'compute', 'compute', 'wait', 'child', 'ask', 'query', 'query'])) {
     case 'both':
       return { kind: 'both', first: add(), second: add() };
     case 'compute':
@@ -75,6 +110,10 @@ function planStep(random: Random): Step {
       return { kind: 'wait', ms: random.pick([random.between(10, 400), random.between(2_100, 4_000)]) };
     case 'child':
       return { kind: 'child' };
+    case 'ask':
+      return { kind: 'ask' };
+    case 'query':
+      return { kind: 'query', ...add() };
     default:
       return { kind: 'add', ...add(), failures: random.pick([0, 0, 0, 2]) };
   }
@@ -100,14 +139,19 @@ export function expected(shapes: readonly Shape[], { shape, n }: Pick<PlannedRun
     added[counter] = (added[counter] ?? 0) + amount;
   };
   for (const step of shapes[shape] ?? []) {
-    if (step.kind === 'add') add(step);
-    if (step.kind === 'both') for (const one of [step.first, step.second]) add(one);
+    for (const one of addedBy(step)) add(one);
     if (step.kind === 'compute') value = value * step.factor + step.plus;
+    if (step.kind === 'ask') value += ANSWER;
     if (step.kind !== 'child') continue;
     children += 1;
     for (const [counter, amount] of expected(shapes, { shape: 0, n }).added.entries()) add({ counter, amount });
   }
   return { added, value, children };
+}
+
+function addedBy(step: Step): readonly { counter: number; amount: number }[] {
+  if (step.kind === 'both') return [step.first, step.second];
+  return step.kind === 'add' || step.kind === 'query' ? [step] : [];
 }
 
 /** A fault in one line. */

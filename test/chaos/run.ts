@@ -4,7 +4,7 @@ import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
-import { createChaosClient } from './client.ts';
+import { type ChaosClient, createChaosClient } from './client.ts';
 import { type Acknowledged, judge, openRuns } from './judge.ts';
 import { describeFault, planProgram } from './program.ts';
 import { startCounterService } from './service.ts';
@@ -42,6 +42,7 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
 
   const acknowledged: Acknowledged[] = [];
   const errors: string[] = [];
+  using _person = answerQuestions(world, client);
   const starts = program.runs.map(async (run, index) => {
     await sleep(run.atMs);
     try {
@@ -75,6 +76,17 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   if (differences.length === 0) await rm(world.logs, { recursive: true });
   else say(`the logs of the processes are in ${world.logs}`);
   return { differences, runs: acknowledged.length, faults: program.faults.length, settledMs };
+}
+
+/** A person who looks for questions twice a second and answers them, until disposed. */
+function answerQuestions({ pool }: World, client: ChaosClient): Disposable {
+  const timer = setInterval(async () => {
+    const { rows } = await pool
+      .query<{ id: string }>(`select id from collection_request where status = 'PENDING' limit 50`)
+      .catch(() => ({ rows: [] }));
+    await Promise.all(rows.map(({ id }) => client.answer(id)));
+  }, 500);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 async function waitForEnd({ pool }: World, patienceMs: number): Promise<string[]> {
