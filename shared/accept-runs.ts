@@ -25,6 +25,7 @@ export interface NewRun {
 
 export interface Accepted {
   id: string;
+  tenantID: string;
   /** The row says that the run has a job. The caller adds it after the commit. */
   isHandedOver: boolean;
 }
@@ -34,9 +35,13 @@ type Queryable = Pick<PoolClient, 'query'>;
 /** Inserts runs, in order, and hands over as many as the window has room for. */
 export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promise<Accepted[]> {
   const rows = toRows(runs);
-  const inserted = await on.query<Accepted>({ name: 'accept_runs', text: ACCEPT, values: [JSON.stringify(rows)] });
+  const inserted = await on.query<Pick<Accepted, 'id' | 'isHandedOver'>>({
+    name: 'accept_runs',
+    text: ACCEPT,
+    values: [JSON.stringify(rows)],
+  });
   const byID = new Map(inserted.rows.map((row) => [row.id, row.isHandedOver]));
-  return rows.map(({ id }) => ({ id, isHandedOver: byID.get(id) ?? false }));
+  return rows.map(({ id, tenant_id }) => ({ id, tenantID: tenant_id, isHandedOver: byID.get(id) ?? false }));
 }
 
 /** Inserts runs, in order, and hands over none. Returns their ids. */
@@ -64,7 +69,7 @@ export async function acceptOnce(pool: Pool, run: NewRun, claim: IdempotencyClai
   claim.onReplay();
   // If this fails, the comparison with Postgres finds the end.
   if (run.awaitedBy) await pool.query(AWAIT, [instanceID, run.tenantID, run.awaitedBy]).catch(() => undefined);
-  return { id: instanceID, isHandedOver: false };
+  return { id: instanceID, tenantID: run.tenantID, isHandedOver: false };
 }
 
 function toRows(runs: readonly NewRun[]) {

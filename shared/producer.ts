@@ -7,24 +7,29 @@ import type { AnyQueue } from './queues/index.ts';
 /** Time limit for adding jobs. The record of the work is a row, which the sweep finds if its job was not added. */
 const ENQUEUE_PATIENCE_MS = 250;
 
+interface EnqueueOptions {
+  patienceMs?: number;
+  /** Removes jobs with the same ids that have ended and are kept for the board, because they would block the new ones. */
+  replacesEnded?: boolean;
+}
+
 export interface Producer {
   enqueue<D extends AnyQueue>(
     queue: D,
     payloads: readonly z.input<D['payload']>[],
-    options?: { patienceMs?: number },
+    options?: EnqueueOptions,
   ): Promise<void>;
 }
 
 /** Adds jobs to queues. Parses payloads; ids, attempts and retention of jobs come from the queue's definition. */
 export function createProducer(backplane: Backplane): Producer {
   return {
-    async enqueue(definition, payloads, { patienceMs = ENQUEUE_PATIENCE_MS } = {}) {
+    async enqueue(definition, payloads, { patienceMs = ENQUEUE_PATIENCE_MS, replacesEnded = false } = {}) {
       if (payloads.length === 0) return;
       // Safe: `jobID` gets the payload that the same definition has parsed.
       const { jobID }: QueueDefinition = definition;
       const jobs = payloads.map((raw) => {
         const payload = definition.payload.parse(raw);
-        const { keepFailed } = definition;
         return {
           name: definition.name,
           data: payload,
@@ -34,12 +39,22 @@ export function createProducer(backplane: Backplane): Producer {
               backoff: { type: 'exponential', delay: definition.backoffMs, jitter: 0.5 },
             }),
             ...(jobID && { jobId: jobID(payload) }),
+            // The worker keeps some for the board (`createRetention`). A job whose worker vanished is removed with its payload.
             removeOnComplete: true,
-            removeOnFail: keepFailed === 'nothing' ? true : { age: keepFailed.ageSeconds, count: keepFailed.count },
+            removeOnFail: true,
           },
         };
       });
-      await withTimeout(backplane.add(definition.name, jobs).catch(throwUnavailable), patienceMs);
+      const { name } = definition;
+      const add = async () => {
+        if (replacesEnded)
+          await backplane.removeEnded(
+            name,
+            jobs.flatMap(({ opts }) => opts.jobId ?? []),
+          );
+        await backplane.add(name, jobs);
+      };
+      await withTimeout(add().catch(throwUnavailable), patienceMs);
     },
   };
 }

@@ -60,13 +60,13 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   });
 
   async function dispatch(ids: readonly string[] | null): Promise<number> {
-    const { rows } = await dispatchPool.query<{ id: string; epoch: number }>(
+    const { rows } = await dispatchPool.query<{ id: string; tenant_id: string; epoch: number }>(
       ids ? { name: 'hand_over_runs', text: HAND_OVER, values: [ids] } : { name: 'refill_window', text: REFILL },
     );
     // Committed above: a job is added only for a row that says so. If this add fails, the sweep adds it again.
     await producer.enqueue(
       workflowRuns,
-      rows.map(({ id, epoch }) => ({ instanceID: id, epoch: epoch + 1 })),
+      rows.map(({ id, tenant_id, epoch }) => ({ tenantID: tenant_id, instanceID: id, epoch: epoch + 1 })),
     );
     return rows.length;
   }
@@ -77,7 +77,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
     try {
       await producer.enqueue(
         workflowRuns,
-        handedOver.map(({ id }) => ({ instanceID: id, epoch: 1 })),
+        handedOver.map(({ id, tenantID }) => ({ tenantID, instanceID: id, epoch: 1 })),
       );
     } catch (error) {
       logger.warn({ err: error }, 'runs left to the sweep');
@@ -149,7 +149,7 @@ picked as (
   where id = any($1::uuid[]) and losses = 0 and ${READY_BY_ID} and coalesce(dispatched_at, 'infinity') = 'infinity'
   order by id limit (select free from room) for no key update
 )
-update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;
+update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.tenant_id, i.epoch`;
 
 const REFILL = `
 with turn as (select pg_try_advisory_xact_lock(7265002) as mine),
@@ -159,7 +159,7 @@ picked as (
   where ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and (not_before is null or not_before <= now())
   order by ready_at limit (select free from room) for update skip locked
 )
-update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.epoch`;
+update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.tenant_id, i.epoch`;
 
 // A notice of a fact that is committed by now is done with: the run, or its holder, reads its waits after this.
 const WAKE = `

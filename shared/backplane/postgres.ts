@@ -17,7 +17,7 @@ import type { Logger } from '../logger.ts';
 import { createRareWarning, type Warn } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import { type Backplane, type JobWorker, type Limiter, workerSettings } from './types.ts';
+import { type Backplane, type JobWorker, type Limiter, removeEndedJobs, workerSettings } from './types.ts';
 
 // On a pool that is lent to it BullMQ uses its default schema, so the workers' own connections name the same schema.
 const schema = 'bullmq';
@@ -64,18 +64,20 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   let flows: FlowProducer | undefined;
   const messages = createChannels(connectionString, `gantry.${prefix}`, producers, { logger, warn });
 
+  function openQueue(name: string): Queue {
+    let queue = queues.get(name);
+    if (!queue) {
+      queue = new classes.Queue(name, { connection: producers as unknown as PgPool }) as unknown as Queue;
+      queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
+      queue.waitUntilReady().catch(() => queues.delete(name));
+      queues.set(name, queue);
+    }
+    return queue;
+  }
+
   return {
     kind: 'postgres',
-    queue(name) {
-      let queue = queues.get(name);
-      if (!queue) {
-        queue = new classes.Queue(name, { connection: producers as unknown as PgPool }) as unknown as Queue;
-        queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
-        queue.waitUntilReady().catch(() => queues.delete(name));
-        queues.set(name, queue);
-      }
-      return queue;
-    },
+    queue: openQueue,
     async add(name, jobs) {
       if (!flows) {
         flows = new classes.FlowProducer({ connection: producers as unknown as PgPool }) as unknown as FlowProducer;
@@ -86,6 +88,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       }
       await flows.addBulk(jobs.map((job) => ({ ...job, queueName: name })));
     },
+    removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       const settings = workerSettings(options);
       const connection = {

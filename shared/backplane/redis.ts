@@ -7,7 +7,14 @@ import type { Logger } from '../logger.ts';
 import { createRareWarning } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import { type Backplane, type Limiter, type ProcessJob, type WorkerOptions, workerSettings } from './types.ts';
+import {
+  type Backplane,
+  type Limiter,
+  type ProcessJob,
+  removeEndedJobs,
+  type WorkerOptions,
+  workerSettings,
+} from './types.ts';
 
 /** Backplane for production, on standalone Redis or Sentinel. */
 export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig, logger: Logger): Backplane {
@@ -82,6 +89,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     async add(name, jobs) {
       await openQueue(name).addBulk([...jobs]);
     },
+    removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       // A BullMQ worker fetches jobs one after the other: with one worker, one place in five is empty when runs are short.
       const { concurrency } = options;

@@ -32,6 +32,15 @@ export function workerSettings({ concurrency, maxStalledCount, leaseMs }: Worker
   return { ...settings, autorun: false };
 }
 
+/** See `Backplane.removeEnded`. */
+export async function removeEndedJobs(queue: JobQueue, ids: readonly string[]): Promise<void> {
+  const remove = async (id: string) => {
+    const job = await queue.getJob(id);
+    if (job?.finishedOn) await job.remove();
+  };
+  await Promise.all(ids.map(remove));
+}
+
 /** Small messages between processes of one deployment. Delivered at most once, so a subscriber also polls. */
 export interface Messages {
   publish(channel: string, message: unknown): Promise<void>;
@@ -75,6 +84,8 @@ export interface Backplane extends AsyncDisposable {
   queue(name: string): JobQueue;
   /** Adds jobs to a queue, all or none, in one round trip. */
   add(name: string, jobs: readonly NewJob[]): Promise<void>;
+  /** Removes the jobs with these ids that have ended and are kept to be read. */
+  removeEnded(name: string, ids: readonly string[]): Promise<void>;
   /** Creates a consumer, which the caller closes. A job goes to another consumer after `leaseMs` without a heartbeat. */
   worker(name: string, process: ProcessJob, options: WorkerOptions): JobWorker;
   /** For `new Server({ adapter })`. */

@@ -22,7 +22,8 @@ export const AskCancel = z.object({ askID: z.uuid() });
 /** The reply on the channel. Without `sealed` the answer is in `ask_reply`. */
 export const AskReply = z.object({ askID: z.uuid(), sealed: z.string().optional() });
 
-const Nothing = z.object({});
+/** How the question ended: `answered`, the code of the error that was the answer, or why a worker did not begin it. */
+const AskEnd = z.object({ outcome: z.string() });
 
 /**
  * A queue of questions whose asker waits (`producer.ask`). Delivered once: a question that a worker has begun is never begun by
@@ -32,7 +33,7 @@ export interface AskDefinition<
   Name extends string = string,
   Question extends z.ZodType = z.ZodType,
   Answer extends z.ZodType = z.ZodType,
-> extends QueueDefinition<Name, typeof AskJob, typeof Nothing> {
+> extends QueueDefinition<Name, typeof AskJob, typeof AskEnd> {
   readonly question: Question;
   readonly answer: Answer;
   /** Default time limit of the asker. */
@@ -64,11 +65,13 @@ export function defineAsk<const Name extends string, Question extends z.ZodType,
   const queue = defineQueue({
     name,
     payload: AskJob,
-    result: Nothing,
+    result: AskEnd,
     attempts: 1,
     backoffMs: 0,
     maxStalledCount: 0,
-    keepFailed: 'nothing',
+    isKept: () => true,
+    // Questions may be large, and their secrets need not outlive them, even sealed.
+    readable: (payload) => ({ ...payload, sealed: '' }),
     concurrency: MAX_TAKEN,
     deadLetters: null,
     jobID: ({ askID }) => askID,

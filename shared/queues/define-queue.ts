@@ -17,8 +17,10 @@ export interface QueueDefinition<
   readonly backoffMs: number;
   /** How often a job whose worker vanished is given to another before it fails. */
   readonly maxStalledCount: number;
-  /** `nothing` where the row is the record; else how long a failure stays readable on the board. */
-  readonly keepFailed: 'nothing' | { ageSeconds: number; count: number };
+  /** Whether a completed job may stay readable on the board. Not if its id may be needed again: a kept job blocks it. */
+  isKept(result: z.output<Result>): boolean;
+  /** The payload of a job that stays readable. Absent: as it is. */
+  readable?(payload: z.output<Payload>): z.input<Payload>;
   /** Jobs at once in one worker process, when that is not the number of its slots: for work that mostly waits for others. */
   readonly concurrency?: number;
   /** The queue that receives a job after its last failure. */

@@ -16,6 +16,11 @@ const frozen: { [Name in QueueName]: unknown[] } = {
   'workflow.runs': [
     { instanceID: '01976e1c-0000-7000-8000-000000000001', epoch: 1 },
     { instanceID: '01976e1c-0000-7000-8000-000000000001', epoch: 1, again: 2 },
+    {
+      tenantID: '01976e1c-0000-7000-8000-000000000003',
+      instanceID: '01976e1c-0000-7000-8000-000000000001',
+      epoch: 1,
+    },
   ],
   'datasource.tests': [ask],
   'datasource.metadata': [ask],

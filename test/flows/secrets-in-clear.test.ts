@@ -154,6 +154,7 @@ test('no secret is ever in clear in the database, the backplane or a log', async
     answers,
   };
   expect(places.log).toContain('"level"');
+  expect(places.board.match(/"outcome":"answered"/g)?.length).toBeGreaterThan(5);
   for (const [place, text] of Object.entries(places))
     for (const [what, secret] of Object.entries({ ...secrets, ...account, key }))
       expect(JSON.stringify(text).includes(secret), `${what} in ${place}`).toBe(false);

@@ -25,8 +25,8 @@ interface Job {
 }
 
 export interface Engine {
-  /** Claims the run and holds it until it ends, parks, yields or is handed back; resolves then. */
-  advance(job: Job): Promise<void>;
+  /** Claims the run and holds it until it ends, parks, yields or is handed back; resolves then. Null: it was not claimed, or not begun. */
+  advance(job: Job): Promise<Leaving | null>;
   /** Claims a suspect and holds it like `advance`, but only until its interrupted nodes have ended. Answers whether there was one. */
   advanceSuspect(): Promise<boolean>;
   /** Reacts to a change of a run that may be held here. */
@@ -186,23 +186,31 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     dependencies.onFinished();
   }
 
-  async function take(row: ClaimedRow): Promise<void> {
+  async function take(row: ClaimedRow): Promise<Leaving | null> {
     let run: Run | undefined;
     try {
       const version = await loadVersion(row.version_id);
       // Claimed, or loaded, after `drain` has looked for runs to hand back.
-      if (draining) return await giveUp(row);
+      if (draining) {
+        await giveUp(row);
+        return null;
+      }
       const earlier = held.get(row.id);
-      if (earlier) return await startOver(row, earlier);
+      if (earlier) {
+        await startOver(row, earlier);
+        return null;
+      }
       run = new Run(row, version);
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
       else resumeRun(advance, run, await restore(pool, readWaits, run));
     } catch (error) {
       if (run) leave(run, 'fenced');
-      return handBack(row, error);
+      await handBack(row, error);
+      return null;
     }
     await run.released;
+    return run.left;
   }
 
   /**
@@ -245,9 +253,12 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     async advance(job) {
       if (!lease.isValid) await Promise.race([lease.untilValid(), drained.promise]);
-      if (draining) return forgetJob(job);
+      if (draining) {
+        await forgetJob(job);
+        return null;
+      }
       const row = await claim(job);
-      if (row) await take(row);
+      return row && take(row);
     },
     async advanceSuspect() {
       if (draining) return false;

@@ -11,6 +11,8 @@ import { MAX_LOSSES } from './claim.ts';
 import { createLeader } from './leader.ts';
 
 const BATCH = 500;
+/** Looks for each job, so it may take longer than adding new ones. */
+const REPAIR_PATIENCE_MS = 2_000;
 /** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
 const REFILL_MS = 4;
 
@@ -184,23 +186,26 @@ export function createSweep(options: SweepOptions): Sweep {
   }
 
   /**
-   * Adds jobs again that were handed over ten, twenty … seconds ago and not claimed. The same id has no effect while the job exists.
+   * Adds jobs again that were handed over ten, twenty … seconds ago and not claimed. The same id has no effect while the job waits or
+   * is active; one that has ended and is kept for the board is removed.
    * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … the job gets a new id:
    * few of them, however long a run waits for a busy fleet. The claim of the first makes the others old.
    */
   async function handOverAgain(): Promise<void> {
-    const { rows } = await pool.query<{ id: string; epoch: number; waited_ms: number }>({
+    const { rows } = await pool.query<{ id: string; tenant_id: string; epoch: number; waited_ms: number }>({
       name: 'sweep_hand_over_again',
       text: HANDED_OVER_LONG_AGO,
     });
     for (let at = 0; at < rows.length; at += BATCH)
       await producer.enqueue(
         workflowRuns,
-        rows.slice(at, at + BATCH).map(({ id, epoch, waited_ms }) => ({
+        rows.slice(at, at + BATCH).map(({ id, tenant_id, epoch, waited_ms }) => ({
+          tenantID: tenant_id,
           instanceID: id,
           epoch: epoch + 1,
           again: timesDoubled(waited_ms / (options.leaseMs * 3)),
         })),
+        { replacesEnded: true, patienceMs: REPAIR_PATIENCE_MS },
       );
   }
 
@@ -291,7 +296,7 @@ select id, parent_id from workflow_instance where completed_at is null and deadl
 
 // Bounded by the window. Two rounds in ten see a run, in case one comes late.
 const HANDED_OVER_LONG_AGO = `
-select id, epoch, extract(epoch from now() - dispatched_at)::float8 * 1000 as waited_ms from workflow_instance
+select id, tenant_id, epoch, extract(epoch from now() - dispatched_at)::float8 * 1000 as waited_ms from workflow_instance
 where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
   and extract(epoch from now() - dispatched_at)::int8 % 10 < 2`;
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type AskOutcome, claimQuestion, replyMarginMs, tooLate } from '#shared/ask.ts';
-import { AppError, toWireError } from '#shared/errors.ts';
+import { AppError, type ErrorCode, toWireError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { askContext } from '#shared/queues/define-ask.ts';
 import type { AnyAsk } from '#shared/queues/index.ts';
@@ -25,26 +25,27 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /**
  * The processor of a queue of questions: waits for the turn of its tenant, then claimQuestion, openQuestion, answer, sendReply. A
- * question that waits is not claimed yet, so its asker may still withdraw it. The job itself has no result.
+ * question that waits is not claimed yet, so its asker may still withdraw it. The result of the job says only how it ended.
  */
 export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answerer<D>) {
-  return async ({ payload, signal }: QuestionJob, context: ProcessorContext): Promise<Record<string, never>> => {
+  return async ({ payload, signal }: QuestionJob, context: ProcessorContext): Promise<{ outcome: string }> => {
     const { askID, replyTo, deadline } = payload;
     const leftMs = deadline - Date.now();
-    if (leftMs <= 0) return {};
+    if (leftMs <= 0) return { outcome: 'too late' };
 
     using cancel = context.cancels.of(askID);
     const until = AbortSignal.any([signal, cancel.signal, AbortSignal.timeout(leftMs - replyMarginMs(leftMs))]);
     using place = await waitForTurn(payload, until, context);
-    if (!place || !(await claimQuestion(context.pool, askID))) return {};
+    if (!place) return { outcome: 'too late' };
+    if (!(await claimQuestion(context.pool, askID))) return { outcome: 'withdrawn' };
     const outcome = await place.run(() =>
       outcomeOf(context, until, async () => {
         const question = openQuestion(definition, payload, context);
         return definition.answer.parse(await answer({ question, signal: until }, context));
       }),
     );
-    await sendReply(outcome, { askID, replyTo }, context);
-    return {};
+    await sendReply(outcome.text, { askID, replyTo }, context);
+    return { outcome: outcome.code ?? 'answered' };
   };
 }
 
@@ -70,22 +71,27 @@ function openQuestion<D extends AnyAsk>(
   return definition.question.parse(JSON.parse(text)) as z.output<D['question']>;
 }
 
+interface Outcome {
+  text: string;
+  code?: ErrorCode;
+}
+
 /** Runs the work and returns its answer or error as JSON text. */
 async function outcomeOf(
   { logger }: ProcessorContext,
   until: AbortSignal,
   work: () => Promise<unknown>,
-): Promise<string> {
+): Promise<Outcome> {
   try {
     const text = textOf({ answer: (await work()) as Json });
-    if (Buffer.byteLength(text) <= MAX_ANSWER_BYTES) return text;
+    if (Buffer.byteLength(text) <= MAX_ANSWER_BYTES) return { text };
     throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_ANSWER_BYTES} bytes: request less data`);
   } catch (error) {
     // The error of an aborted operation has no message for a client.
     const known = until.aborted && !(error instanceof AppError) ? tooLate({ begun: true }) : knownError(error);
     if (known.code === 'INTERNAL_ERROR') logger.error({ err: error }, 'a question could not be answered');
     else logger.debug({ err: error }, 'a question was answered with an error');
-    return textOf({ error: toWireError(known) });
+    return { text: textOf({ error: toWireError(known) }), code: known.code };
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UnrecoverableError } from 'bullmq';
+import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
 import type { Backplane, JobWorker, Messages } from '#shared/backplane/index.ts';
 import type { KeyRing } from '#shared/crypto.ts';
@@ -9,6 +9,7 @@ import { AppError, toAppError, toFailedReason } from '#shared/errors.ts';
 import type { Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { parseValue } from '#shared/parse-value.ts';
+import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import { describeIssues } from '#shared/workflow/issues.ts';
 import type { Reach } from '../connectors/reach.ts';
@@ -16,6 +17,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Datasources } from '../queries/datasources.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Cancels } from './cancels.ts';
+import { createRetention } from './kept-jobs.ts';
 
 export interface ProcessorContext extends Reach {
   engine: Engine;
@@ -52,21 +54,28 @@ export function consume<D extends AnyQueue>(
   { definition, processor, concurrency, leaseMs, context, logger }: Consumption<D>,
 ): JobWorker {
   const { name, maxStalledCount } = definition;
+  const keep = createKeep(definition, logger);
 
   const worker = backplane.worker(
     name,
     async (job, signal = new AbortController().signal) => {
+      const began = performance.now();
+      let payload: z.output<D['payload']> | undefined;
       try {
         // An old job must not do harm.
-        const payload = parseValue(definition.payload, job.data);
-        if (!payload.success)
-          throw new AppError('VALIDATION_ERROR', `Invalid job in the queue ${name}: ${describeIssues(payload.issues)}`);
-        return definition.result.parse(
-          await processor({ payload: payload.data as z.output<D['payload']>, signal }, context),
-        );
+        const parsed = parseValue(definition.payload, job.data);
+        if (!parsed.success)
+          throw new AppError('VALIDATION_ERROR', `Invalid job in the queue ${name}: ${describeIssues(parsed.issues)}`);
+        payload = parsed.data as z.output<D['payload']>;
+        // Below, `isKept` gets a result of its own definition.
+        const result = definition.result.parse(await processor({ payload, signal }, context));
+        await keep(job, 'removeOnComplete', definition.isKept(result as never) ? payload : undefined);
+        // Not the answer to a question, which may be large and belongs to a tenant.
+        return { ...result, durationMs: Math.round(performance.now() - began) };
       } catch (error) {
         logger.error({ err: error, queue: name, jobID: job.id }, 'job failed');
-        const reason = toFailedReason(error);
+        await keep(job, 'removeOnFail', payload);
+        const reason = toFailedReason(error).slice(0, MAX_REASON);
         throw toAppError(error).retry ? new Error(reason) : new UnrecoverableError(reason);
       }
     },
@@ -74,6 +83,30 @@ export function consume<D extends AnyQueue>(
   );
   void keepRunning(worker, { name, logger });
   return worker;
+}
+
+const MAX_REASON = 500;
+
+/** Decides whether a job stays readable on the board after its end. Without a payload that may be read, it does not. */
+function createKeep<D extends AnyQueue>(definition: D, logger: Logger) {
+  const decide = { removeOnComplete: createRetention(), removeOnFail: createRetention() };
+  // Safe: `readable` gets the payload that the same definition has parsed.
+  const { name, readable }: QueueDefinition = definition;
+
+  return async (job: Job, end: keyof typeof decide, payload: z.output<D['payload']> | undefined): Promise<void> => {
+    // A stack says nothing that the log does not.
+    job.opts.stackTraceLimit = 0;
+    job.opts[end] = true;
+    if (payload === undefined) return;
+    const retention = decide[end]();
+    if (retention === true) return;
+    try {
+      if (readable) await job.updateData(readable(payload));
+      job.opts[end] = retention;
+    } catch (error) {
+      logger.debug({ err: error, queue: name, jobID: job.id }, 'job is not kept for the board');
+    }
+  };
 }
 
 const RESTART_MS = 1_000;

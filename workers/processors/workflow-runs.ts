@@ -2,6 +2,5 @@ import type { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Processor } from './consume.ts';
 
 export const processWorkflowRun: Processor<typeof workflowRuns> = async ({ payload }, { engine }) => {
-  await engine.advance(payload);
-  return {};
+  return { outcome: (await engine.advance(payload)) ?? 'not claimed' };
 };

@@ -14,7 +14,7 @@ async function claimTwice(
   id: string,
   [first, second]: readonly [WorkerContext, WorkerContext],
 ): Promise<void> {
-  const claims: Promise<void>[] = [];
+  const claims: Promise<unknown>[] = [];
   const lock = await pool.connect();
   try {
     await lock.query('begin');
