@@ -14,6 +14,10 @@ export interface Lane {
   wait(turn: Turn, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
   /** Gives back a place, for the turn that it was taken for. */
   leave(turn: Turn): void;
+  /** Whether there is a place for the turn now. */
+  isFreeFor(turn: Turn): boolean;
+  /** Whether work waits that would get the place if it were given back. */
+  isWanted(turn: Turn): boolean;
   /** Takes a place or waits for one; answers with the function that gives it back, undefined when the signal was faster. */
   enter(turn: Turn, signal?: AbortSignal): Promise<(() => void) | undefined>;
   /** Does the work in a place. */
@@ -124,6 +128,14 @@ export function createLane({
     leave(turn) {
       count(turn, -1);
       serve();
+    },
+    isFreeFor,
+    isWanted(turn) {
+      if (line.size === 0) return false;
+      count(turn, -1);
+      const isWanted = line.has((waiter) => isFreeFor(waiter.turn));
+      count(turn, 1);
+      return isWanted;
     },
     async run(turn, work) {
       if (!lane.take(turn)) await lane.wait(turn);

@@ -23,6 +23,8 @@ export interface Turns<T> {
    * item are considered: later ones wait behind them.
    */
   take(mayStart: (item: T) => boolean): T | undefined;
+  /** Whether `take` would find an item. */
+  has(mayStart: (item: T) => boolean): boolean;
   /** Empties it. */
   takeAll(): T[];
   readonly size: number;
@@ -83,6 +85,11 @@ export function createTurns<T>(): Turns<T> {
       }
       return undefined;
     },
+    has(mayStart) {
+      for (const tenants of creators.values())
+        for (const waiting of tenants.values()) if (findOldest(waiting, mayStart)) return true;
+      return false;
+    },
     takeAll() {
       const all: T[] = [];
       for (let item = turns.take(() => true); item !== undefined; item = turns.take(() => true)) all.push(item);
@@ -96,16 +103,17 @@ function isEmpty({ short, other }: Waiting<unknown>): boolean {
   return short.head === undefined && other.head === undefined;
 }
 
-function takeOldest<T>({ short, other }: Waiting<T>, mayStart: (item: T) => boolean): T | undefined {
+function takeOldest<T>(waiting: Waiting<T>, mayStart: (item: T) => boolean): T | undefined {
+  const queue = findOldest(waiting, mayStart);
+  const item = queue?.head?.item;
+  queue?.shift();
+  return item;
+}
+
+/** The queue whose head is the oldest item that may start. */
+function findOldest<T>({ short, other }: Waiting<T>, mayStart: (item: T) => boolean): Queue<T> | undefined {
   const isShortOlder = (short.head?.arrival ?? Number.POSITIVE_INFINITY) < (other.head?.arrival ?? 0);
-  for (const queue of isShortOlder ? [short, other] : [other, short]) {
-    const { head } = queue;
-    if (head && mayStart(head.item)) {
-      queue.shift();
-      return head.item;
-    }
-  }
-  return undefined;
+  return (isShortOlder ? [short, other] : [other, short]).find(({ head }) => head && mayStart(head.item));
 }
 
 interface Queued<T> {

@@ -138,6 +138,22 @@ test('a creator has as many places as are free, so that a later one finds a plac
   expect(takeAll('eve')).toBe(0);
 });
 
+test('a place is wanted if work that waits would get it', async () => {
+  const lane = createLane({ places: 4, sharesByCreator: true });
+  const [ann, bob] = [
+    { tenantID: 'a', creatorID: 'ann' },
+    { tenantID: 'b', creatorID: 'bob' },
+  ];
+  for (const turn of [ann, ann, bob]) expect(lane.take(turn)).toBe(true);
+  expect([lane.isWanted(ann), lane.isFreeFor(ann), lane.isFreeFor(bob)]).toEqual([false, false, false]);
+  waitIn(lane, [], 'ann', ann);
+  await nextTick();
+
+  // With the place of bob free, ann has used up her share of the others; with one of her own free, she has not.
+  expect([lane.isWanted(bob), lane.isWanted(ann)]).toEqual([false, true]);
+  expect([lane.used, lane.waiting]).toEqual([3, 1]);
+});
+
 test('the share of a creator who waits grows as others leave', async () => {
   const lane = createLane({ places: 4, sharesByCreator: true });
   const given: string[] = [];

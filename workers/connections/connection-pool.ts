@@ -64,6 +64,8 @@ export function createConnectionPool<C extends PooledConnection>({
 }: PoolSettings<C>): ConnectionPool<C> {
   const lane = createLane({ places: maxConnections, maxWaiting: maxConnections * maxWaitingPerConnection });
   const idle: Idle<C>[] = [];
+  /** Connections that are being reset. */
+  const returning = new Set<Promise<void>>();
   /** Key of the source that was asked for last. */
   let current: string | undefined;
   let users = 0;
@@ -126,19 +128,28 @@ export function createConnectionPool<C extends PooledConnection>({
     else connection.close();
   }
 
+  /** Resetting a connection takes less time than opening one, and needs no further place at the server. */
+  async function takeReturned({ key, open }: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
+    if (returning.size > 0) await unlessAborted(signal, Promise.race(returning));
+    return takeIdle(key) ?? (await open(signal));
+  }
+
   async function workOn<T>(signal: AbortSignal, work: (connection: C) => Promise<T>, leave: () => void): Promise<T> {
     let lent: Lent<C> | undefined;
     let isOver = false;
     try {
       const source = await find(signal);
-      lent = { ...source, connection: takeIdle(source.key) ?? (await source.open(signal)) };
+      lent = { ...source, connection: takeIdle(source.key) ?? (await takeReturned(source, signal)) };
       const working = work(lent.connection).finally(() => {
         isOver = true;
       });
       return await unlessAborted(signal, working);
     } finally {
-      if (lent) void giveBack(lent, { isOver }).finally(leave);
-      else leave();
+      if (lent) {
+        const back = giveBack(lent, { isOver }).finally(() => returning.delete(back));
+        if (isOver) returning.add(back);
+        void back.finally(leave);
+      } else leave();
     }
   }
 

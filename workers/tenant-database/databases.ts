@@ -5,12 +5,14 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { createLane } from '#shared/lanes.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
+import type { Turn } from '#shared/turns.ts';
 import { turnOf } from '#shared/work.ts';
 import { type ConnectionPool, type ConnectionSource, createConnectionPool } from '../connections/connection-pool.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { openPostgresConnection, type PostgresConnection } from '../postgresql/connection.ts';
 import { readably } from '../postgresql/errors.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
+import { allTaken, openInTurn, refusalOf } from './open-in-turn.ts';
 import { beingMoved, createProvisioner, type OwnDatabase } from './provision.ts';
 import { dropAsOwner, roleWhenFull } from './quota.ts';
 import type { TenantServer, TenantServers } from './servers.ts';
@@ -35,7 +37,6 @@ interface Needs {
 const MAX_LENT_CONNECTIONS = 5;
 const MAX_WAITING_PER_PLACE = 20;
 const MAX_PROVISIONED = 2;
-const BUSY_MS = 200;
 const MOVING_MS = 200;
 
 interface Row {
@@ -56,6 +57,12 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   /** Tenants whose databases were over their quota when they were last used. */
   const full = new Set<string>();
   const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
+  /** Name of the server of each of those tenants whose database Gantry has created. */
+  const serverOf = new Map<string, string>();
+  const { crowding } = servers;
+  const unsubscribe = crowding.onAnnounced((server) => {
+    while (closeOldestIdle(server));
+  });
 
   function connectionsOf(tenantID: string): ConnectionPool<PostgresConnection> {
     const known = byTenant.get(tenantID);
@@ -65,7 +72,10 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
       find: (signal) => findSource(tenantID, signal),
       maxConnections: MAX_LENT_CONNECTIONS,
       maxWaitingPerConnection: MAX_WAITING_PER_PLACE,
-      onEmpty: () => byTenant.delete(tenantID),
+      onEmpty() {
+        byTenant.delete(tenantID);
+        serverOf.delete(tenantID);
+      },
     });
     byTenant.set(tenantID, connections);
     return connections;
@@ -129,6 +139,8 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   function ownSource(tenantID: string, owned: OwnDatabase, isFull = false): ConnectionSource<PostgresConnection> {
     const server = servers.get(owned.server);
     const database = isFull ? { ...owned, roleName: roleWhenFull(owned.roleName) } : owned;
+    serverOf.set(tenantID, server.name);
+    const turn = turnOf(tenantID);
     const open = async (signal: AbortSignal) => {
       await server.ready(signal);
       return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
@@ -137,20 +149,18 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
       try {
         return await open(signal);
       } catch (error) {
-        const reason = reasonOf(error);
-        if (reason === 'authentication') await provisioner.restorePassword(database);
-        else if (reason === 'busy') await untilLessBusy(error, signal);
-        else throw error;
-        return reason === 'busy' ? await openAnyway(signal) : await open(signal);
+        if (refusalOf(error) !== 'authentication') throw error;
+        await provisioner.restorePassword(database);
+        return await open(signal);
       }
     };
     return {
       key: `${database.id} ${database.server} ${database.roleName}`,
-      isCrowded: () => server.places.waiting > 0,
+      isCrowded: () => crowding.isCrowded(server.name) || server.places.isWanted(turn),
       async open(signal) {
-        const leave = await takePlace(server, tenantID, signal);
+        const leave = await takePlace(server, turn, signal);
         try {
-          const connection = await openAnyway(signal);
+          const connection = await openInTurn(crowding, { server: server.name, turn, signal, open: openAnyway });
           servers.connections.keep(connection, server, database.roleName);
           connection.driver.once('end', leave);
           if (isFull) connection.dropAsOwner = (sql) => dropAsOwner(server, owned, sql);
@@ -164,30 +174,24 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   }
 
   /** Waits until this process has room for one more connection to the server; an idle one is closed for it. */
-  async function takePlace({ places }: TenantServer, tenantID: string, signal: AbortSignal): Promise<() => void> {
-    if (places.used >= servers.maxConnections) closeOldestIdle();
-    const leave = await places.enter(turnOf(tenantID), signal);
+  async function takePlace({ name, places }: TenantServer, turn: Turn, signal: AbortSignal): Promise<() => void> {
+    if (!places.isFreeFor(turn)) closeOldestIdle(name);
+    const leave = await places.enter(turn, signal);
     if (leave) return leave;
-    throw new AppError(
-      'UPSTREAM_TIMEOUT',
-      "All connections to the server of the tenant's database were taken; nothing was done",
-      { cause: signal.reason, details: { begun: false } },
-    );
+    throw allTaken(signal.reason);
   }
 
-  function closeOldestIdle(): void {
+  /** True if it has closed one. */
+  function closeOldestIdle(server: string): boolean {
     let oldest: ConnectionPool<PostgresConnection> | undefined;
-    for (const connections of byTenant.values())
-      if ((connections.idleSince ?? Number.POSITIVE_INFINITY) < (oldest?.idleSince ?? Number.POSITIVE_INFINITY))
+    for (const [tenantID, connections] of byTenant)
+      if (
+        serverOf.get(tenantID) === server &&
+        (connections.idleSince ?? Number.POSITIVE_INFINITY) < (oldest?.idleSince ?? Number.POSITIVE_INFINITY)
+      )
         oldest = connections;
     oldest?.closeOldest();
-  }
-
-  /** All workers together may want more connections than the server has. */
-  async function untilLessBusy(error: unknown, signal: AbortSignal): Promise<void> {
-    closeOldestIdle();
-    await sleep(BUSY_MS * (0.5 + Math.random()));
-    if (signal.aborted) throw error;
+    return oldest !== undefined;
   }
 
   return {
@@ -199,6 +203,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
       }
     },
     async [Symbol.asyncDispose]() {
+      unsubscribe();
       await Promise.all([...byTenant.values()].map((connections) => connections[Symbol.asyncDispose]()));
     },
   };
@@ -215,11 +220,6 @@ function overQuota(denied: AppError, maxBytes: number): AppError {
     `${denied.message}: the database takes more than ${maxBytes} bytes. Rows can be deleted, tables truncated, and objects dropped one at a time; the operator of this service sets the limit`,
     { cause: denied, details: denied.details },
   );
-}
-
-function reasonOf(error: unknown): string | undefined {
-  if (!(error instanceof AppError)) return undefined;
-  return (error.details as { reason?: string } | undefined)?.reason;
 }
 
 const FIND_SOURCE = `

@@ -7,6 +7,7 @@ import { createLane, type Lane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { EMBEDDED_SERVER, TENANT_SERVER_WANTED } from '#shared/tenant-servers.ts';
 import { createOpenConnections, type OpenConnections } from './connections.ts';
+import { type Crowding, createCrowding } from './crowding.ts';
 
 /** A PostgreSQL server with databases of tenants. */
 export interface TenantServer {
@@ -30,8 +31,7 @@ export interface TenantServers extends AsyncDisposable {
   /** The servers that new databases are created on. */
   readonly listed: readonly TenantServer[];
   readonly connections: OpenConnections;
-  /** Of one process to one server. */
-  readonly maxConnections: number;
+  readonly crowding: Crowding;
   /** Of one database; 0 is no limit. */
   readonly maxBytes: number;
   /** The server of that name; undefined if the settings no longer name it. */
@@ -72,7 +72,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       url,
       isOwn: name === OWN_SERVER,
       isOnDemand,
-      places: createLane({ places: config.maxConnections }),
+      places: createLane({ places: config.maxConnections, sharesByCreator: true }),
       admin,
       ready: isOnDemand ? startOnDemand(admin, messages) : async () => undefined,
       async on(database, work) {
@@ -91,6 +91,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
     });
   }
   const connections = createOpenConnections({ pool, logger });
+  const crowding = createCrowding(messages);
   const listed = config.servers.flatMap(({ name }) => servers.get(name) ?? []);
 
   async function countDatabases(client: PoolClient | Pool): Promise<Map<string, number>> {
@@ -118,7 +119,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
   return {
     listed,
     connections,
-    maxConnections: config.maxConnections,
+    crowding,
     maxBytes: config.maxBytes,
     find,
     get(name) {
@@ -151,6 +152,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       });
     },
     async [Symbol.asyncDispose]() {
+      crowding[Symbol.dispose]();
       await connections[Symbol.asyncDispose]();
       await Promise.all([...servers.values()].map(({ admin }) => admin.end()));
     },

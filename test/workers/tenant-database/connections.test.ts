@@ -2,6 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import { createLane } from '#shared/lanes.ts';
+import type { Turn } from '#shared/turns.ts';
+import { Place } from '#shared/work.ts';
+import type { PostgresConnection } from '#workers/postgresql/connection.ts';
 import { executeSQL } from '#workers/tenant-database/execute-sql.ts';
 import { endOrphans } from '#workers/tenant-database/orphans.ts';
 import { checkServers } from '#workers/tenant-database/rights.ts';
@@ -169,10 +173,14 @@ describe('what a server lacks', () => {
 describe('connections to one server', () => {
   const never = new AbortController().signal;
 
-  async function tenantsOf({ deployment: { pool } }: TestDatabases, count: number): Promise<string[]> {
+  async function tenantsOf(
+    { deployment: { pool } }: TestDatabases,
+    count: number,
+    creatorID: string | null = null,
+  ): Promise<string[]> {
     const { rows } = await pool.query(
-      `insert into tenant (id, tenant_title, creator_id) select gen_random_uuid(), 'A tenant', gen_random_uuid() from generate_series(1, $1) returning id`,
-      [count],
+      `insert into tenant (id, tenant_title, creator_id) select gen_random_uuid(), 'A tenant', coalesce($2, gen_random_uuid()) from generate_series(1, $1) returning id`,
+      [count, creatorID],
     );
     return rows.map(({ id }) => id);
   }
@@ -209,7 +217,32 @@ describe('connections to one server', () => {
     expect(Math.max(...others.map((tenantID) => order.indexOf(tenantID)))).toBeLessThan(25);
   });
 
-  test('are waited for when the server has none left', async () => {
+  test('are shared between creators: one with many tenants leaves a connection to the next, who keeps it', async () => {
+    await using few = await aTenantDatabases({ TENANT_DATABASES_CONNECTIONS: '4' });
+    const { places } = few.databases.servers.get('tenants');
+    const creatorID = newID();
+    const tenants = await tenantsOf(few, 8, creatorID);
+    const [own = ''] = await tenantsOf(few, 1);
+    const pidOf = (client: PostgresConnection) => client.query('select pg_backend_pid() as pid');
+    /** As a worker runs it: the turn of the work is that of the tenant's creator. */
+    const lend = <T>(turn: Turn, work: (client: PostgresConnection) => Promise<T>) =>
+      new Place(createLane({ places: 1 }), turn).run(() => few.databases.lend(turn.tenantID, never, work));
+    // The first use creates the databases.
+    for (const tenantID of tenants) await lend({ tenantID, creatorID }, pidOf);
+    await lend({ tenantID: own }, pidOf);
+    const held = Promise.withResolvers<void>();
+    const slow = tenants.map((tenantID) => lend({ tenantID, creatorID }, () => held.promise));
+    await eventually(() => expect([places.used, places.waiting]).toEqual([2, 6]));
+
+    const { rows: first } = await lend({ tenantID: own }, pidOf);
+    expect((await lend({ tenantID: own }, pidOf)).rows).toEqual(first);
+
+    expect([places.used, places.waiting]).toEqual([3, 6]);
+    held.resolve();
+    await Promise.all(slow);
+  });
+
+  test('are waited for when the role has none left', async () => {
     const [tenantID = ''] = await tenantsOf(place, 1);
     const [first, second] = [databasesOf(place.deployment), databasesOf(place.deployment)];
     const { rows } = await first.lend(tenantID, never, (client) => client.query('select current_user as name'));
