@@ -85,7 +85,7 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
   const workers: ChildProcess[] = [];
   resources.defer(async () => {
     for (const worker of workers) {
-      if (worker.exitCode !== null) continue;
+      if (!isRunning(worker)) continue;
       worker.kill('SIGTERM');
       await once(worker, 'exit');
     }
@@ -107,9 +107,9 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
       const began = Date.now();
       for (;;) {
         const { rows } = await pool.query('select 1 from worker_session where ended_at is null');
-        const live = workers.filter(({ exitCode }) => exitCode === null);
+        const live = workers.filter(isRunning);
         if (rows.length >= live.length && worker.pid) return worker.pid;
-        if (worker.exitCode !== null || Date.now() - began > 20_000) throw new Error('The worker did not start');
+        if (!isRunning(worker) || Date.now() - began > 20_000) throw new Error('The worker did not start');
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },
@@ -142,6 +142,11 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** A process that a signal has ended has no exit code. */
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
 }
 
 /** `count` conditions in a row between start and end: nodes that do nothing but decide. */
