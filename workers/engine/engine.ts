@@ -13,7 +13,7 @@ import { type Committed, createCommitter } from './commit.ts';
 import { createReadWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import type { HeldRow, Lease } from './lease.ts';
-import { restore } from './restore.ts';
+import { createRestore } from './restore.ts';
 import type { Rights } from './rights.ts';
 import { type Leaving, Run } from './run.ts';
 import { createSlots } from './slots.ts';
@@ -68,6 +68,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const claim = createClaim(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
   const readWaits = createReadWaits(pool);
+  const restore = createRestore(pool, readWaits);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createSlots(config.slots, lease);
   const drained = Promise.withResolvers<void>();
@@ -203,7 +204,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       run = new Run(row, version);
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
-      else resumeRun(advance, run, await restore(pool, readWaits, run));
+      else resumeRun(advance, run, await restore(run));
     } catch (error) {
       if (run) leave(run, 'fenced');
       await handBack(row, error);

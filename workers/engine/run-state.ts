@@ -17,9 +17,11 @@ export interface PastEvent {
   seq: number;
 }
 
+export const CHECKPOINT_VERSION = 1;
+
 /** The state of a run as JSON, with outputs by the numbers of their rows. Another version of the engine ignores what it does not know. */
 export interface Checkpoint {
-  version: 1;
+  version: typeof CHECKPOINT_VERSION;
   passes: PassSnapshot[];
   /** Of frames that are not settled. */
   attempts: [nodeID: string, path: string, attempts: number, failures: number][];
@@ -118,7 +120,7 @@ export class RunState {
     const frames = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
     const sources = new Set([...this.#sources.values(), ...this.#ends]);
     return {
-      version: 1,
+      version: CHECKPOINT_VERSION,
       passes: this.#progress.snapshot(),
       attempts: [...frames].map((frame) => [
         frame.node.id,
