@@ -42,6 +42,9 @@ export interface ErrorOptions {
   details?: unknown;
 }
 
+/** Servers and code of tenants write messages of any length, which are kept with runs and sent to clients. */
+const MAX_TEXT = 10_000;
+
 /** The one error class. The message is for the client, the cause for the log. */
 export class AppError extends Error {
   readonly code: ErrorCode;
@@ -51,7 +54,7 @@ export class AppError extends Error {
   readonly details: unknown;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
-    super(message, { cause: options.cause });
+    super(shortened(message), { cause: options.cause });
     this.name = 'AppError';
     this.code = code;
     this.status = options.status ?? table[code].status;
@@ -59,6 +62,11 @@ export class AppError extends Error {
     this.retryAfter = options.retryAfter;
     this.details = options.details;
   }
+}
+
+function shortened(text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  return `${text.slice(0, MAX_TEXT - 40).toWellFormed()}… (${text.length} characters)`;
 }
 
 /** Converts anything thrown. An unknown error becomes INTERNAL_ERROR without its message. */
@@ -82,7 +90,10 @@ export const WireError = z.object({
 /** The fields that a client may see; the cause stays in the log of the process that threw the error. */
 export function toWireError(error: AppError): z.input<typeof WireError> {
   const { code, message, status, retry, retryAfter, details } = error;
-  return JSON.parse(JSON.stringify({ code, message, status, retry, retryAfter, details }));
+  const written = JSON.stringify({ code, message, status, retry, retryAfter, details }, (_key, value) =>
+    typeof value === 'string' ? shortened(value) : value,
+  );
+  return JSON.parse(written);
 }
 
 export function reviveError({ code, message, ...options }: z.output<typeof WireError>): AppError {

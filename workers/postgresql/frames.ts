@@ -4,6 +4,8 @@ import { AppError } from '#shared/errors.ts';
 const HEADER = 5;
 const SHORTEST = 4;
 const MAX_FRAME_BYTES = 128 * 1024 * 1024;
+/** Errors and notices, which the driver keeps as texts: a function of a tenant may raise one of any length. */
+const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Checks a server's messages before the driver reads them. On a text without its end the driver would loop for ever and block the
@@ -18,6 +20,8 @@ export function createFrameCheck(): (data: Buffer) => void {
   function begin(): void {
     const length = header.readInt32BE(1);
     if (length < SHORTEST) throw broken();
+    if (length > MAX_TEXT_BYTES && 'EN'.includes(kind()))
+      throw new AppError('DB_ERROR', 'The server has written an error or a notice that is larger than 16 MB');
     if (length > MAX_FRAME_BYTES && kind() !== 'D') throw broken();
     if (length > MAX_FRAME_BYTES) throw new AppError('DB_ERROR', 'One row of the answer is larger than 128 MB');
     rest = length - SHORTEST;

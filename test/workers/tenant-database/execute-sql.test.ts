@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AppError } from '#shared/errors.ts';
+import { AppError, toWireError } from '#shared/errors.ts';
 import type { DatabaseOperationOf } from '#shared/queues/tenant-database.ts';
 import { executeSQL } from '#workers/tenant-database/execute-sql.ts';
 import { aTenantDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
@@ -284,4 +284,17 @@ test('an error has its position and no part of the connection', async () => {
 
   expect(error).toMatchObject({ code: 'DB_ERROR', details: { postgres_code: '42601', position: expect.any(Number) } });
   expect(JSON.stringify([error.message, error.details])).not.toMatch(/password|127\.0\.0\.1/);
+});
+
+test('a message of the server is cut, however long a function of the tenant makes it', async () => {
+  const raise = (characters: number) =>
+    errorOf(
+      run(`do $$ begin raise exception '%', repeat('x', ${characters}) using detail = repeat('y', 1000000); end $$`),
+    );
+
+  const error = toWireError(await raise(5_000_000));
+  expect(error.message.slice(-30)).toMatch(/xxx… \(5000000 characters\)$/);
+  expect(JSON.stringify(error).length).toBeLessThan(21_000);
+  // The driver would keep all of it.
+  expect(await raise(20_000_000)).toMatchObject({ code: 'DB_ERROR', message: expect.stringContaining('16 MB') });
 });
