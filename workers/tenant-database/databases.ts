@@ -163,7 +163,8 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
           const connection = await openInTurn(crowding, { server: server.name, turn, signal, open: openAnyway });
           servers.connections.keep(connection, server, database.roleName);
           connection.driver.once('end', leave);
-          if (isFull) connection.dropAsOwner = (sql) => dropAsOwner(server, owned, sql);
+          if (isFull)
+            connection.dropAsOwner = async (sql) => dropAsOwner(server, owned, { sql, ...(await pathOf(connection)) });
           return connection;
         } catch (error) {
           leave();
@@ -207,6 +208,13 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
       await Promise.all([...byTenant.values()].map((connections) => connections[Symbol.asyncDispose]()));
     },
   };
+}
+
+async function pathOf({ query }: PostgresConnection): Promise<{ searchPath: string }> {
+  const { rows } = await query<{ searchPath: string }>(
+    `select pg_catalog.current_setting('search_path') as "searchPath"`,
+  );
+  return { searchPath: rows[0]?.searchPath ?? '' };
 }
 
 function isDenied(error: unknown): error is AppError {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { OwnDatabase } from './provision.ts';
-import type { TenantServer } from './servers.ts';
+import { settingsAgainstOwner, type TenantServer } from './servers.ts';
 
 const exec = promisify(execFile);
 
@@ -60,7 +60,7 @@ interface Copy {
  */
 export async function copyDatabase({ from, to, database, programs, signal }: Copy): Promise<void> {
   const { databaseName, roleName, password } = database;
-  const source = connectionOf(from.url, { database: databaseName });
+  const source = connectionOf(from.url, { database: databaseName, settings: await settingsAgainstOwner(from.admin) });
   const target = connectionOf(to.url, { database: databaseName, user: roleName, password });
   const dump = start(join(programs, 'pg_dump'), ['--format=custom', '--compress=1', '--no-owner', '--no-privileges'], {
     env: source,
@@ -92,7 +92,12 @@ function start(path: string, args: string[], { env, signal }: { env: Record<stri
 /** In variables, since arguments are visible to other users of the machine. */
 function connectionOf(
   url: string,
-  { database, user, password }: { database: string; user?: string; password?: string },
+  {
+    database,
+    user,
+    password,
+    settings = '',
+  }: { database: string; user?: string; password?: string; settings?: string },
 ): Record<string, string> {
   const { hostname, port, username, password: own, searchParams } = new URL(url);
   const sslrootcert = searchParams.get('sslrootcert');
@@ -106,6 +111,6 @@ function connectionOf(
     PGPASSWORD: password ?? decodeURIComponent(own),
     PGSSLMODE: searchParams.get('sslmode') ?? 'prefer',
     // Values in the dump have to be exact, and a statement may take as long as it needs.
-    PGOPTIONS: '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
+    PGOPTIONS: `${settings} -c statement_timeout=0 -c idle_in_transaction_session_timeout=0`,
   };
 }

@@ -153,7 +153,7 @@ async function copy(
   });
   const hasLargeObjects = await from.on(databaseName, async (client) => {
     const { rows } = await client.query<{ some: boolean }>(
-      'select exists (select from pg_largeobject_metadata) as some',
+      'select exists (select from pg_catalog.pg_largeobject_metadata) as some',
     );
     return rows[0]?.some ?? false;
   });
@@ -172,20 +172,14 @@ async function copySettings({ from, to, database }: Pick<Move, 'from' | 'to' | '
   ]);
   await withAdmin(to, async (connection) => {
     for (const { target, name, value } of rows) {
-      // A list is quoted otherwise than a word: the server does it.
-      await connection.query('select set_config($1, $2, false)', [name, value]);
-      await connection.query(
-        `alter ${target} set ${name
-          .split('.')
-          .map((part) => quoteName(part))
-          .join('.')} from current`,
-      );
-      await connection.query(
-        `reset ${name
-          .split('.')
-          .map((part) => quoteName(part))
-          .join('.')}`,
-      );
+      const setting = name
+        .split('.')
+        .map((part) => quoteName(part))
+        .join('.');
+      // A list is quoted otherwise than a word: the server does it. In one statement, because a value such as `statement_timeout = 1`
+      // would hold for the next one.
+      const body = `begin perform set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true); alter ${target} set ${setting} from current; end`;
+      await connection.query(`do ${quoteLiteral(body)}`);
     }
   });
 }

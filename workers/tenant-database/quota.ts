@@ -102,6 +102,7 @@ async function close(server: TenantServer, database: OwnDatabase, mark: () => Pr
     await connection.query(`alter role ${quoteName(roleName)} nologin`);
     await mark();
     await endSessions(connection, roleName);
+    await connection.query(`alter database ${quoteName(databaseName)} with allow_connections true connection limit -1`);
     await connection.query(`revoke all on database ${quoteName(databaseName)} from public, ${quoteName(limited)}`);
     await connection.query(`grant connect on database ${quoteName(databaseName)} to ${quoteName(limited)}`);
   });
@@ -120,10 +121,18 @@ async function reopen(server: TenantServer, { roleName }: OwnDatabase, mark: () 
   });
 }
 
-/** Drops an object of a full database in the name of the owner, which runs none of the tenant's code. Returns the command tag. */
-export async function dropAsOwner(server: TenantServer, database: OwnDatabase, sql: string): Promise<string> {
+/**
+ * Drops an object of a full database in the name of the owner, which runs none of the tenant's code. Names are looked up as on the
+ * connection of the request. Returns the command tag.
+ */
+export async function dropAsOwner(
+  server: TenantServer,
+  database: OwnDatabase,
+  { sql, searchPath }: { sql: string; searchPath: string },
+): Promise<string> {
   return await server.on(database.databaseName, async (client) => {
     await client.query(`begin; set local role ${quoteName(database.roleName)}; set local lock_timeout = '10s'`);
+    await client.query(`select set_config('search_path', $1, true)`, [searchPath]);
     // The extended protocol takes one statement only.
     const extended = { text: sql, queryMode: 'extended' as const };
     const { command } = await client.query(extended);
@@ -154,7 +163,8 @@ const SET_FULL = 'update tenant_database set full_since = case when $2 then now(
 
 /**
  * What runs with the rights of the owner when a row is deleted could write: rules, functions that are SECURITY DEFINER, actions of
- * foreign keys that set values, and triggers of tables that a foreign key deletes from. Such tables can only be dropped.
+ * foreign keys that set values, triggers of tables that a foreign key deletes from, and casts with which a foreign key compares.
+ * Such tables can only be dropped.
  */
 const LIMIT_RIGHTS = `
 set search_path = pg_catalog;
@@ -181,6 +191,9 @@ begin
       union select confrelid from pg_constraint where contype = 'f' and confdeltype in ('n', 'd')
       union select confrelid from pg_constraint where contype = 'f' and confdeltype = 'c'
         and exists (select from pg_trigger t where t.tgrelid = conrelid and not t.tgisinternal)
+      union select c.confrelid from pg_constraint c join pg_attribute a on a.attrelid in (c.conrelid, c.confrelid) and a.attnum > 0
+        join pg_cast on castsource = a.atttypid or casttarget = a.atttypid
+        join pg_proc p on p.oid = castfunc and p.pronamespace <> 'pg_catalog'::regnamespace where c.contype = 'f'
       union select c.confrelid from pg_constraint c join unsafe on unsafe.id = c.conrelid where c.contype = 'f' and c.confdeltype = 'c'
     )
     select c.oid::regclass as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

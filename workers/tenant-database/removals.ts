@@ -133,7 +133,7 @@ async function dropGrants(connection: PoolClient, { server, oid, name }: Role): 
   const { rows } = await connection.query<{ database: string }>(DATABASES_WITH_GRANTS, [oid]);
   for (const { database } of rows) {
     // The owner may have closed it to us; we are a member of the owner.
-    await connection.query(`alter database ${quoteName(database)} with allow_connections true`);
+    await connection.query(`alter database ${quoteName(database)} with allow_connections true connection limit -1`);
     await connection.query(`grant connect on database ${quoteName(database)} to current_user`);
     await server.on(database, (client) => client.query(`drop owned by ${quoteName(name)}`));
   }

@@ -23,7 +23,7 @@ export interface TenantServer {
   readonly admin: Pool;
   /** Waits until it answers, if it is one that is started on demand. */
   ready(signal?: AbortSignal): Promise<void>;
-  /** Runs `work` as the deployment's role in another database of the server. */
+  /** Runs `work` as the deployment's role in a tenant's database of the server, with settings that the tenant cannot change. */
   on<T>(database: string, work: (client: PoolClient) => Promise<T>): Promise<T>;
 }
 
@@ -60,10 +60,10 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
   if (!places.has(OWN_SERVER)) places.set(OWN_SERVER, config.ownURL);
   const servers = new Map<string, TenantServer>();
   for (const [name, url] of places) {
-    const open = (address: string, max: number) =>
+    const open = (address: string, max: number, settings = '') =>
       createPool({ url: address, poolSize: max }, logger, {
         name: 'gantry.tenants',
-        settings: '-c statement_timeout=60000',
+        settings: `-c statement_timeout=60000 ${settings}`,
       });
     const admin = open(url, ADMIN_CONNECTIONS);
     const isOnDemand = config.onDemand && name === EMBEDDED_SERVER;
@@ -76,7 +76,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
       admin,
       ready: isOnDemand ? startOnDemand(admin, messages) : async () => undefined,
       async on(database, work) {
-        const elsewhere = open(withDatabase(url, database), 1);
+        const elsewhere = open(withDatabase(url, database), 1, await settingsAgainstOwner(admin));
         try {
           const client = await elsewhere.connect();
           try {
@@ -194,6 +194,23 @@ async function isUp(admin: Pool): Promise<boolean> {
     throw error;
   }
 }
+
+/**
+ * Options of a connection to a tenant's database. They override the settings that the owner has given to it: with a search path of
+ * the owner's, statements of ours would call its functions with our rights.
+ */
+export async function settingsAgainstOwner(admin: Pool): Promise<string> {
+  const { rows } = await admin.query<{ options: string | null }>(OWN_SETTINGS);
+  return `-c role=none ${rows[0]?.options ?? ''}`;
+}
+
+// Servers differ in the settings that they have.
+const OWN_SETTINGS = `
+select string_agg(format('-c %s=%s', name, value), ' ') as options
+from pg_settings join (values ('search_path', 'pg_catalog'), ('default_transaction_read_only', 'off'),
+  ('default_transaction_isolation', 'read\\ committed'), ('default_transaction_deferrable', 'off'),
+  ('standard_conforming_strings', 'on'), ('lock_timeout', '0'), ('transaction_timeout', '0'), ('idle_session_timeout', '0'),
+  ('idle_in_transaction_session_timeout', '0')) as own (name, value) using (name)`;
 
 function withDatabase(url: string, database: string): string {
   const other = new URL(url);

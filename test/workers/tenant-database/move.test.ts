@@ -166,6 +166,32 @@ test.skipIf(found.path === null)(
 );
 
 test.skipIf(found.path === null)(
+  "no code of the tenant runs with the deployment's rights, and its settings do not stop the move",
+  async () => {
+    const tenant = await aTenant();
+    await run(
+      tenant.id,
+      `create schema mine; create table mine.seen (role name); grant all on schema mine to public; grant insert on mine.seen to public;
+       create function mine.note() returns boolean language plpgsql as $$ begin insert into mine.seen values (current_user); return true; end $$;
+       create view mine.pg_largeobject_metadata as select 1 as oid where mine.note();
+       alter database "${tenant.name}" set search_path to mine, pg_catalog;
+       alter database "${tenant.name}" set lock_timeout to '1ms'; alter role current_user set statement_timeout to '1min'`,
+    );
+    await run(tenant.id, `alter database "${tenant.name}" set default_transaction_read_only to on`);
+
+    await move(tenant, 'b');
+
+    expect((await run(tenant.id, 'select role from mine.seen')).rows).toEqual([]);
+    const settings = `select name, setting from pg_settings where name in ('search_path', 'default_transaction_read_only') order by 1`;
+    expect((await run(tenant.id, settings)).rows).toEqual([
+      { name: 'default_transaction_read_only', setting: 'on' },
+      { name: 'search_path', setting: 'mine, pg_catalog' },
+    ]);
+  },
+  60_000,
+);
+
+test.skipIf(found.path === null)(
   'a move whose process dies lets the tenant work on, and cannot end later',
   async () => {
     const tenant = await aTenant();
