@@ -65,6 +65,8 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
         connection: producer,
         prefix,
         skipWaitingForReady: true,
+        // BullMQ asks once for the version. Without an answer, because Redis is away, the queue would fail for as long as the process lives.
+        skipVersionCheck: true,
         streams: { events: { maxLen: 100 } },
       });
       queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
