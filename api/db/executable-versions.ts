@@ -8,7 +8,7 @@ import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 
 /** A version without its graph, which only workers need. */
 export interface ExecutableVersion {
-  isDraft: boolean;
+  isEmpty: boolean;
   /** Assets that the caller must be allowed to use; the right to execute the workflow covers the others. */
   assets: readonly NamedAsset[];
   inputDefinitions: readonly InputDefinition[];
@@ -51,7 +51,7 @@ async function readVersion(pool: Pool, tenantID: string, versionID: string): Pro
     return definition ? namedAssets(definition, data).filter(({ neededBy }) => neededBy === 'caller') : [];
   });
   return {
-    isDraft: nodes.length === 0 && row.edges.length === 0,
+    isEmpty: nodes.length === 0 && row.edges.length === 0,
     assets,
     inputDefinitions: options.inputDefinitions,
     timeoutMs: runTimeoutMs(options),

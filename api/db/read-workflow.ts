@@ -2,18 +2,30 @@ import type { Workflow } from '#shared/db/entities/workflow.ts';
 import type { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
-type StoredWorkflow = Omit<Workflow, 'versionID'> & Pick<WorkflowVersion, 'nodes' | 'edges'>;
+type StoredWorkflow = Omit<Workflow, 'workflowOptions'> & { latest: LatestVersion };
+type LatestVersion = Pick<WorkflowVersion, 'id' | 'number' | 'nodes' | 'edges' | 'options'>;
+type Row = Omit<StoredWorkflow, 'latest'> & Omit<LatestVersion, 'id'> & { latestID: string };
 
-/** Reads without the entity manager, which takes 0.5 ms of processor time for each row: clients read workflows often. */
+/**
+ * A workflow with its latest version. Reads without the entity manager, which takes 0.5 ms of processor time for each row: clients
+ * read workflows often.
+ */
 export async function readWorkflow(pool: Pool, tenantID: string, id: string): Promise<StoredWorkflow | null> {
-  const { rows } = await pool.query<StoredWorkflow>({ name: 'workflow', text: READ, values: [tenantID, id] });
-  return rows[0] ?? null;
+  const { rows } = await pool.query<Row>({ name: 'workflow', text: READ, values: [tenantID, id] });
+  const [row] = rows;
+  if (!row) return null;
+  const { latestID, number, nodes, edges, options, ...workflow } = row;
+  return { ...workflow, latest: { id: latestID, number, nodes, edges, options } };
 }
 
 const READ = `
 select w.id, w.tenant_id as "tenantID", w.title, w.workflow_description as "workflowDescription",
-       w.workflow_options as "workflowOptions", w.folder_id as "folderID", w.creator_id as "creatorID",
+       w.folder_id as "folderID", w.creator_id as "creatorID", w.version_id as "versionID",
        w.created_by_api_key_id as "createdByApiKeyID", w.is_disabled as "isDisabled",
-       w.created_at as "createdAt", w.updated_at as "updatedAt", v.nodes, v.edges
-from workflow w join workflow_version v on v.id = w.version_id and v.tenant_id = w.tenant_id
+       w.created_at as "createdAt", w.updated_at as "updatedAt",
+       v.nodes, v.edges, v.options, v.id as "latestID", v.number
+from workflow w cross join lateral (
+  select id, number, nodes, edges, options from workflow_version
+  where workflow_id = w.id and tenant_id = w.tenant_id order by number desc limit 1
+) v
 where w.tenant_id = $1 and w.id = $2`;

@@ -8,6 +8,7 @@ export const exampleIDs = {
   fileID: '01990d3e-5c00-7a10-8000-000000000006',
   dataQueryID: '01990d3e-5c00-7a10-8000-000000000007',
   workflowID: '01990d3e-5c00-7a10-8000-000000000008',
+  versionID: '01990d3e-5c00-7a10-8000-00000000000e',
   instanceID: '01990d3e-5c00-7a10-8000-000000000009',
   collectionRequestID: '01990d3e-5c00-7a10-8000-00000000000a',
   oauthConnectionID: '01990d3e-5c00-7a10-8000-00000000000b',

@@ -127,6 +127,7 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
         `insert into workflow (id, tenant_id, title, version_id, creator_id) values ($1, $2, 'Measured', $3, $2)`,
         [id, tenantID, versionID],
       );
+      await pool.query('update workflow_version set workflow_id = $2 where id = $1', [versionID, id]);
       return id;
     },
     async settings() {

@@ -23,7 +23,8 @@ export interface Membership {
 
 /** A workflow as it is now. It is read with the membership of the caller who executes it, in one statement. */
 export interface StandingWorkflow {
-  versionID: string;
+  /** The published version; null while there are drafts only. */
+  versionID: string | null;
   isDisabled: boolean;
 }
 
@@ -167,7 +168,10 @@ function membershipOf({ role, policyVersion, versionID, isWorkflowDisabled }: Me
   return {
     role,
     policyVersion,
-    ...(versionID && { workflow: { versionID, isDisabled: isWorkflowDisabled ?? false } }),
+    // The column is never null, so this tells whether a workflow was found.
+    ...(typeof isWorkflowDisabled === 'boolean' && {
+      workflow: { versionID: versionID ?? null, isDisabled: isWorkflowDisabled },
+    }),
   };
 }
 

@@ -303,6 +303,7 @@ describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length 
 const secretAnswer = 'its answer has a secret that is not stored';
 const upload = 'the file is no part of what a key is compared by';
 const startsNothing = 'nothing is created, and nothing goes on after the answer';
+const changesOnce = 'repeating it changes nothing more';
 
 const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/apikeys': secretAnswer,
@@ -317,6 +318,8 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/queries/:dataQueryID/queryTest': startsNothing,
   'post /api/v1/tenants/:tenantID/roles/sync-policies': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': 'the first answer counts',
+  'post /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID/publish': changesOnce,
+  'post /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID/restore': changesOnce,
 };
 
 /** Tokens signed by the cluster's issuer, expired an hour and a day ago. */

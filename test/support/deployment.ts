@@ -27,7 +27,7 @@ export interface Deployment extends AsyncDisposable {
   runs: Runs;
   tenantID: string;
   startWorker(settings?: Record<string, string>, queueNames?: readonly QueueName[]): Promise<WorkerContext>;
-  saveVersion(graph: { nodes: object[]; edges: object[] }, options?: JsonObject): Promise<string>;
+  saveVersion(graph: { nodes: object[]; edges: object[] }, options?: JsonObject, workflowID?: string): Promise<string>;
   saveWorkflow(
     graph: { nodes: object[]; edges: object[] },
     options?: JsonObject,
@@ -123,7 +123,7 @@ export async function startDeployment(
       const options = { config: readConfig({ ...env, ...more }), logger };
       return owned.use(await createWorker({ ...options, ...(queueNames && { queueNames }) }));
     },
-    saveVersion: (graph, options) => saveVersion(graph, options),
+    saveVersion: (graph, options, workflowID) => saveVersion(graph, options, workflowID),
     async saveWorkflow(graph, options = {}) {
       const workflowID = newID();
       const versionID = await saveVersion(graph, options, workflowID);

@@ -40,6 +40,14 @@ type MakeParam = (cluster: Cluster, tenant: TestTenant) => Promise<string>;
 const params: Record<string, MakeParam> = {
   tenantID: async (_cluster, tenant) => tenant.id,
   workflowID: async (cluster, tenant) => (await aWorkflow(cluster, { tenant })).id,
+  // Of the workflow that was made just before, for the same path.
+  versionID: async (cluster, tenant) => {
+    const { rows } = await cluster.context.pool.query<{ version_id: string }>(
+      'select version_id from workflow where tenant_id = $1 order by created_at desc, id desc limit 1',
+      [tenant.id],
+    );
+    return rows[0]?.version_id ?? newID();
+  },
   datasourceID: async (cluster, tenant) => (await aDatasource(cluster, { tenant })).id,
   dataQueryID: async (cluster, tenant) => (await aDataQuery(cluster, { tenant })).id,
   apiKeyID: async (cluster, tenant) => (await anApiKey(cluster, { tenant })).id,
@@ -151,6 +159,7 @@ const bodies: Record<string, unknown> = {
   'patch /api/v1/tenants/:tenantID/queries/queryTest': { dataQuery: aQuery },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
+  'patch /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID': { label: 'First' },
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': { submittedData: { a: 1 } },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },

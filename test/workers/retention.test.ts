@@ -78,7 +78,7 @@ test.each(Object.entries(retentions))('%s is kept for its period and no longer',
   for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
 });
 
-test('a version is kept as long as a workflow or a run uses it', async () => {
+test('a version is kept while it is published, labelled, the latest, or the version of a run', async () => {
   const { pool, tenantID } = deployment;
   await pool.query('delete from workflow_version');
   const aYearAgo = () =>
@@ -93,13 +93,21 @@ test('a version is kept as long as a workflow or a run uses it', async () => {
   const current = await deployment.saveWorkflow({ nodes: [], edges: [] });
   const changed = await deployment.saveWorkflow({ nodes: [], edges: [] });
   const deleted = await deployment.saveWorkflow({ nodes: [], edges: [] });
+  await pool.query(`update workflow_version set label = 'Kept' where id = $1`, [deleted.versionID]);
+  const withDrafts = await deployment.saveWorkflow({ nodes: [], edges: [] });
+  const draftOf = (label: string | null) =>
+    deployment.saveVersion({ nodes: [], edges: [] }, {}, withDrafts.workflowID).then(async (id) => {
+      await pool.query('update workflow_version set label = $2 where id = $1', [id, label]);
+      return id;
+    });
+  const [labelled, _old, latest] = [await draftOf('Before the migration'), await draftOf(null), await draftOf(null)];
+  const drafts = [withDrafts.versionID, labelled, latest];
   const usedByTest = await deployment.saveVersion({ nodes: [], edges: [] });
   await deployment.saveVersion({ nodes: [], edges: [] });
   await addRun(usedByTest, null);
   await addRun(changed.versionID, changed.workflowID);
-  const next = await deployment.saveVersion({ nodes: [], edges: [] });
+  const next = await deployment.saveVersion({ nodes: [], edges: [] }, {}, changed.workflowID);
   await pool.query('update workflow set version_id = $2 where id = $1', [changed.workflowID, next]);
-  await pool.query('update workflow_version set workflow_id = $2 where id = $1', [next, changed.workflowID]);
   await pool.query('delete from workflow where id = $1', [deleted.workflowID]);
   await aYearAgo();
   const left = async () => {
@@ -107,9 +115,9 @@ test('a version is kept as long as a workflow or a run uses it', async () => {
     return (await pool.query<{ id: string }>('select id from workflow_version')).rows.map(({ id }) => id).sort();
   };
 
-  expect(await left()).toEqual([current.versionID, usedByTest, changed.versionID, next].sort());
+  expect(await left()).toEqual([current.versionID, usedByTest, changed.versionID, next, ...drafts].sort());
   await pool.query('delete from workflow_instance');
-  expect(await left()).toEqual([current.versionID, next].sort());
+  expect(await left()).toEqual([current.versionID, next, ...drafts].sort());
 });
 
 test('the deletion from every table finds its rows by an index', async () => {

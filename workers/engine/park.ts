@@ -49,12 +49,13 @@ async function prepareChild(
 ): Promise<PendingChild> {
   if (workflowID === run.workflowID) throw subWorkflowError('A workflow cannot call itself');
   if (run.depth + 1 > maxDepth) throw subWorkflowError(`Sub-workflows are nested deeper than ${maxDepth} levels`);
-  const { rows } = await pool.query<{ version_id: string; workflow_options: unknown }>(
+  const { rows } = await pool.query<{ version_id: string | null; workflow_options: unknown }>(
     'select version_id, workflow_options from workflow where id = $1 and tenant_id = $2',
     [workflowID, run.tenantID],
   );
   const child = rows[0];
   if (!child) throw noSuchAsset({ type: 'workflow', permission: 'workflow.execute' });
+  if (child.version_id === null) throw subWorkflowError('The sub-workflow has drafts only: publish a version of it');
   const options = WorkflowOptions.parse(child.workflow_options);
   return {
     id,

@@ -38,9 +38,13 @@ export const retentions = {
   workflow_version: {
     for: 'runsMs',
     // Looked up for each version: a join could read every workflow. Without an index of runs by version, which every step of every run would pay for: a run of a workflow's version was created
-    // before the next version, and the run of a test right after its version.
+    // before another was published, or before the time that executing it by name begins again, and the run of a test right after its version.
     old: `${since('superseded_at')}
-      and (select true from workflow w where w.id = workflow_version.workflow_id and w.version_id = workflow_version.id) is null
+      and (
+        select true from workflow w where w.id = workflow_version.workflow_id and (
+          w.version_id = workflow_version.id or workflow_version.label is not null
+          or (select max(v.number) from workflow_version v where v.workflow_id = w.id) = workflow_version.number)
+      ) is null
       and (
         select true from workflow_instance i
         where i.tenant_id = workflow_version.tenant_id and i.workflow_id = workflow_version.workflow_id

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { authorAccess, checkGraph, graphOf, isDraft, writeVersion } from './graph.ts';
+import { authorAccess, checkGraph, findLatest, graphOf, isEmpty, publish, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowID } from './schemas.ts';
 
@@ -14,7 +13,7 @@ export const cloneWorkflow = tenantRoute({
   method: 'post',
   path: '/workflows/:workflowID/clone',
   summary: 'Clone a workflow',
-  description: 'Copies a workflow with its graph.',
+  description: 'Copies a workflow with its latest graph. The copy is a draft if that was not published.',
   status: 201,
   access: ({ params }) => [
     { permission: 'workflow.read', object: `workflow:${params.workflowID}` },
@@ -27,15 +26,19 @@ export const cloneWorkflow = tenantRoute({
   async handle({ params, caller, em, tenantID, require }) {
     const original = await em.findOne(WorkflowEntity, { id: params.workflowID });
     if (!original) throw new AppError('NOT_FOUND', 'Workflow not found');
-    const graph = graphOf(await em.findOneOrFail(WorkflowVersion, { id: original.versionID }));
+    const latest = await findLatest(em, original.id);
+    const graph = graphOf(latest);
+    const isDraft = original.versionID !== latest.id;
     await require(authorAccess(graph.nodes));
-    if (!isDraft(graph)) await checkGraph(em, graph);
+    if (!isDraft && !isEmpty(graph)) await checkGraph(em, graph);
 
     const id = newID();
-    const version = writeVersion(em, { tenantID, workflowID: id }, graph);
-    const { workflowDescription, workflowOptions, folderID } = original;
+    const version = writeVersion(em, { tenantID, workflowID: id, number: 1, caller }, graph);
+    const state = { versionID: null, workflowOptions: version.options };
+    if (!isDraft) publish(state, version, caller);
+    const { workflowDescription, folderID } = original;
     const title = `${original.title.slice(0, 255 - ' (Copy)'.length)} (Copy)`;
-    const copy = { id, title, workflowDescription, workflowOptions, folderID, versionID: version.id };
+    const copy = { id, title, workflowDescription, folderID, ...state };
     const workflow = await createAsset(em, caller, 'workflow', WorkflowEntity, copy);
     return { workflow: presentWorkflow(workflow, version) };
   },

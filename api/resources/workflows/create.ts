@@ -4,7 +4,7 @@ import { newID } from '#shared/ids.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { asStored, authorAccess, checkGraph, isDraft, writeVersion } from './graph.ts';
+import { asStored, authorAccess, checkGraph, isEmpty, publish, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowCreate } from './schemas.ts';
 
@@ -13,7 +13,8 @@ export const createWorkflow = tenantRoute({
   method: 'post',
   path: '/workflows',
   summary: 'Create a workflow',
-  description: 'Stores a graph of nodes and edges. Without nodes it is a draft, which cannot be executed.',
+  description:
+    'Stores a graph of nodes and edges and publishes it. With `draft: true` it is not published and need not be complete.',
   status: 201,
   access: ({ body }) => [{ permission: 'workflow.create', object: 'workflow:*' }, ...authorAccess(body.nodes)],
   body: WorkflowCreate,
@@ -27,18 +28,15 @@ export const createWorkflow = tenantRoute({
       edges: body.edges ?? [],
       options: body.options ?? WorkflowOptions.parse({}),
     };
-    if (!isDraft(graph)) await checkGraph(em, graph);
+    if (!body.draft && !isEmpty(graph)) await checkGraph(em, graph);
 
     const id = newID();
-    const version = writeVersion(em, { tenantID, workflowID: id }, graph);
-    const workflow = await createAsset(em, caller, 'workflow', WorkflowEntity, {
-      id,
-      title: body.title,
-      workflowDescription: body.description,
-      workflowOptions: asStored(graph.options),
-      folderID: body.folderID,
-      versionID: version.id,
-    });
+    const version = writeVersion(em, { tenantID, workflowID: id, number: 1, caller }, graph);
+    const state = { versionID: null, workflowOptions: asStored(graph.options) };
+    if (!body.draft) publish(state, version, caller);
+    const { title, description: workflowDescription, folderID } = body;
+    const named = { id, title, workflowDescription, folderID };
+    const workflow = await createAsset(em, caller, 'workflow', WorkflowEntity, { ...named, ...state });
     return { workflow: presentWorkflow(workflow, version) };
   },
 });

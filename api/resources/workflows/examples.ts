@@ -1,6 +1,6 @@
 import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
 
-const { tenantID, workflowID, instanceID, dataQueryID, collectionRequestID, userID } = exampleIDs;
+const { tenantID, workflowID, versionID, instanceID, dataQueryID, collectionRequestID, userID } = exampleIDs;
 
 const fields = [{ key: 'approved', label: 'Approve the order?', fieldType: 'checkbox', required: true }];
 
@@ -59,6 +59,9 @@ export const exampleSummary = {
   workflowTitle: 'Approve an order',
   workflowDescription: 'Reads an order and asks a person about it',
   workflowOptions: exampleOptions,
+  versionID,
+  versionNumber: 3,
+  publishedVersionID: versionID,
   folderID: null,
   ...exampleCreator,
   isDisabled: false,
@@ -73,6 +76,8 @@ export const exampleInstanceSummary = {
   instanceID,
   workflowID,
   workflowTitle: 'Approve an order',
+  versionID,
+  versionNumber: 3,
   status: 'WAITING',
   isTest: false,
   parentInstanceID: null,
@@ -151,4 +156,32 @@ export const exampleNode = {
   schema: { type: 'object', properties: { delayMs: { type: 'integer' } } },
   uischema: { type: 'VerticalLayout', elements: [{ type: 'Control', scope: '#/properties/delayMs' }] },
   defaultValue: { title: 'Wait', delayMs: 1000 },
+};
+
+export const exampleVersionSummary = {
+  versionID,
+  workflowID,
+  tenantID,
+  versionNumber: 3,
+  label: 'Before the migration',
+  isPublished: true,
+  publishedAt: exampleTimes.updatedAt,
+  publishedBy: userID,
+  ...exampleCreator,
+  createdAt: exampleTimes.updatedAt,
+};
+
+export const exampleVersion = {
+  ...exampleVersionSummary,
+  workflowNodes: exampleNodes,
+  workflowEdges: exampleEdges,
+  workflowOptions: exampleOptions,
+};
+
+export const exampleDiff = {
+  before: null,
+  after: exampleVersionSummary,
+  nodes: { added: exampleNodes.slice(0, 1), removed: [], changed: [{ id: 'ask', paths: [['data', 'title']] }] },
+  edges: { added: [], removed: [], changed: [] },
+  options: [['inputDefinitions']],
 };

@@ -1,9 +1,7 @@
-import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
-import { compileGraph } from '#shared/workflow/graph.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { accessTo } from './graph.ts';
+import { chooseVersion } from './choose-version.ts';
 import { ExecuteQuery, Execution, runSpellings, WorkflowExecute, WorkflowID } from './schemas.ts';
 
 export const executeWorkflow = tenantRoute({
@@ -12,7 +10,7 @@ export const executeWorkflow = tenantRoute({
   path: '/workflows/:workflowID/execute',
   summary: 'Execute a workflow',
   description:
-    'Starts a run and returns its `instanceID`. With `wait`, the answer has the result too if the run ends within that many seconds.',
+    'Starts a run of the published version, or of the named one, and returns its `instanceID`. With `wait`, the answer has the result too if the run ends within that many seconds.',
   permission: 'workflow.execute',
   object: ({ params }) => `workflow:${params.workflowID}`,
   params: WorkflowID,
@@ -23,18 +21,10 @@ export const executeWorkflow = tenantRoute({
   response: Execution,
   idempotent: 'handler',
 
-  async handle(
-    { params, query, body, caller, tenantID, workflow, require, idempotency, signal },
-    { executableVersion, runs, awaitedRuns },
-  ) {
-    if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
-    if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');
-
-    const version = await executableVersion({ tenantID, versionID: workflow.versionID });
-    // The graph was checked when it was saved; a draft gets the list of its faults here.
-    if (version.isDraft) compileGraph([], []);
-    // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
-    await require(accessTo(version.assets));
+  async handle(input, context) {
+    const { params, query, body, caller, tenantID, idempotency, signal } = input;
+    const { runs, awaitedRuns } = context;
+    const { versionID, version } = await chooseVersion(input, context, query.version);
 
     const id = newID();
     using expected = query.wait > 0 ? awaitedRuns.expect({ tenantID, instanceID: id }) : undefined;
@@ -43,7 +33,7 @@ export const executeWorkflow = tenantRoute({
         id,
         tenantID,
         workflowID: params.workflowID,
-        versionID: workflow.versionID,
+        versionID,
         caller: { ...caller, origin: 'direct' },
         input: resolveInputs(version.inputDefinitions, body.args, { field: 'args' }),
         timeoutMs: version.timeoutMs,

@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { LockMode } from '@mikro-orm/postgresql';
+import type { Caller } from '#shared/caller.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
@@ -75,18 +78,51 @@ function assetsIn(nodes: readonly WorkflowNode[]): (NamedAsset & { path: (string
   });
 }
 
+interface Owner {
+  tenantID: string;
+  /** Null for the graph of a test. */
+  workflowID: string | null;
+  /** Of a version of a workflow. */
+  number?: number;
+  caller: Caller;
+}
+
 /** The next version of a workflow, or the graph of a test; written with the next flush and never changed. */
-export function writeVersion(em: EntityManager, owner: { tenantID: string; workflowID: string | null }, graph: Graph) {
+export function writeVersion(em: EntityManager, { caller, ...owner }: Owner, graph: Graph): WorkflowVersion {
   const { nodes, edges, options } = graph;
   const version = em.create(WorkflowVersion, {
     ...owner,
     id: newID(),
+    creatorID: caller.userID ?? caller.id,
+    createdByApiKeyID: caller.type === 'apiKey' ? caller.id : null,
     nodes: nodes.map(asStored),
     edges: edges.map(asStored),
     options: asStored(options),
   });
   em.persist(version);
   return version;
+}
+
+/** Makes a version the one that is executed; written with the next flush. */
+export function publish(workflow: Publishable, version: WorkflowVersion, caller: Caller): void {
+  workflow.versionID = version.id;
+  workflow.workflowOptions = version.options;
+  version.publishedAt = new Date();
+  version.publishedBy = caller.userID ?? caller.id;
+}
+
+type Publishable = Pick<Workflow, 'versionID' | 'workflowOptions'>;
+
+/** Locked, so that each of two concurrent changes sees the graph of the other. */
+export async function lockWorkflow(em: EntityManager, id: string): Promise<Workflow> {
+  const workflow = await em.findOne(Workflow, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+  return workflow;
+}
+
+/** The version that was saved last: what an editor shows, published or not. */
+export function findLatest(em: EntityManager, workflowID: string): Promise<WorkflowVersion> {
+  return em.findOneOrFail(WorkflowVersion, { workflowID }, { orderBy: { number: 'desc' } });
 }
 
 /** The value came in a JSON body, so it is JSON, though the schema's type allows more. */
@@ -99,8 +135,8 @@ export function graphOf({ nodes, edges, options }: WorkflowVersion): Graph {
   return { nodes: nodes as WorkflowNode[], edges: edges as WorkflowEdge[], options: WorkflowOptions.parse(options) };
 }
 
-/** An unfinished workflow may be saved; it cannot be executed. */
-export function isDraft({ nodes, edges }: Pick<Graph, 'nodes' | 'edges'>): boolean {
+/** A workflow without nodes may be saved and published; it cannot be executed. */
+export function isEmpty({ nodes, edges }: Pick<Graph, 'nodes' | 'edges'>): boolean {
   return nodes.length === 0 && edges.length === 0;
 }
 

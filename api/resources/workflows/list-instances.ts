@@ -2,7 +2,7 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { findTitles } from './find-titles.ts';
+import { findNames } from './find-names.ts';
 import { presentInstanceSummary } from './present.ts';
 import { InstanceList, Instances } from './schemas.ts';
 
@@ -32,10 +32,7 @@ export const listInstances = tenantRoute({
       query,
       exclude: ['input', 'output', 'error', 'caller'],
     });
-    const titles = await findTitles(em, rows);
-    return {
-      instances: rows.map((run) => presentInstanceSummary(run, titles.get(run.workflowID ?? '') ?? null)),
-      ...fields,
-    };
+    const names = await findNames(em, rows);
+    return { instances: rows.map((run) => presentInstanceSummary(run, names)), ...fields };
   },
 });

@@ -1,7 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { Workflow } from '#shared/db/entities/workflow.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import type { EntityManager } from '#shared/db/orm.ts';
+import { readLatestVersions } from '../../db/workflow-versions.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentSummary, presentWorkflow } from './present.ts';
@@ -19,24 +18,24 @@ export const listWorkflows = tenantRoute({
   query: WorkflowList,
   response: Workflows,
 
-  async handle({ query, em, visible }) {
+  async handle({ query, em, tenantID, visible }, { pool }) {
     const where: FilterQuery<Workflow> = {
       ...(await visible('workflow.read')),
       ...(query.search && { title: containing(query.search) }),
       ...(query.folderID && { folderID: query.folderID }),
     };
     const { rows, fields } = await findPage(em, Workflow, { where, query });
-    const graphs = query.fields === 'full' ? await findGraphs(em, rows) : undefined;
-    const workflows = rows.map((workflow) => {
-      const graph = graphs?.get(workflow.versionID);
-      return graph ? presentWorkflow(workflow, graph) : presentSummary(workflow);
+    const wanted = { workflowIDs: rows.map(({ id }) => id), withGraphs: query.fields === 'full' };
+    const latest = await readLatestVersions(pool, tenantID, wanted);
+    const workflows = rows.flatMap((workflow) => {
+      const version = latest.get(workflow.id);
+      // Deleted since the page was read.
+      if (!version) return [];
+      const { nodes, edges } = version;
+      return nodes && edges
+        ? presentWorkflow(workflow, { ...version, nodes, edges })
+        : presentSummary(workflow, version);
     });
     return { workflows, ...fields };
   },
 });
-
-async function findGraphs(em: EntityManager, workflows: readonly Workflow[]): Promise<Map<string, WorkflowVersion>> {
-  const ids = workflows.map(({ versionID }) => versionID);
-  const versions = await em.find(WorkflowVersion, { id: { $in: ids } }, { disableIdentityMap: true });
-  return new Map(versions.map((version) => [version.id, version]));
-}

@@ -2,19 +2,26 @@ import type { z } from 'zod';
 import type { CollectionRequest as CollectionRequestEntity } from '#shared/db/entities/collection-request.ts';
 import type { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import type { WorkflowVersion as VersionEntity } from '#shared/db/entities/workflow-version.ts';
 import type { CollectionRequest, InstanceSummary, Workflow, WorkflowSummary } from './schemas.ts';
+import type { Version, VersionSummary } from './version-schemas.ts';
 
-type Shown = Omit<WorkflowEntity, 'versionID'>;
+type Shown = Omit<WorkflowEntity, 'workflowOptions'>;
+type Saved = Pick<VersionEntity, 'id' | 'number' | 'options'>;
 
-export function presentSummary(workflow: Shown): z.input<typeof WorkflowSummary> {
-  const { id, tenantID, title, workflowOptions, creatorID, isDisabled } = workflow;
+/** With the options of its latest version. */
+export function presentSummary(workflow: Shown, latest: Saved): z.input<typeof WorkflowSummary> {
+  const { id, tenantID, title, creatorID, isDisabled } = workflow;
   return {
     id,
     tenantID,
     title,
     workflowTitle: title,
     workflowDescription: workflow.workflowDescription ?? null,
-    workflowOptions,
+    workflowOptions: latest.options,
+    versionID: latest.id,
+    versionNumber: latest.number ?? 0,
+    publishedVersionID: workflow.versionID ?? null,
     folderID: workflow.folderID ?? null,
     creatorID,
     createdByApiKeyID: workflow.createdByApiKeyID ?? null,
@@ -26,21 +33,82 @@ export function presentSummary(workflow: Shown): z.input<typeof WorkflowSummary>
 
 export function presentWorkflow(
   workflow: Shown,
-  graph: { nodes: Record<string, unknown>[]; edges: Record<string, unknown>[] },
+  latest: Saved & Pick<VersionEntity, 'nodes' | 'edges'>,
 ): z.input<typeof Workflow> {
-  return { ...presentSummary(workflow), workflowNodes: graph.nodes, workflowEdges: graph.edges };
+  return { ...presentSummary(workflow, latest), workflowNodes: latest.nodes, workflowEdges: latest.edges };
+}
+
+type Listed = Pick<
+  VersionEntity,
+  | 'id'
+  | 'tenantID'
+  | 'number'
+  | 'label'
+  | 'publishedAt'
+  | 'publishedBy'
+  | 'creatorID'
+  | 'createdByApiKeyID'
+  | 'createdAt'
+>;
+
+export function presentVersionSummary(
+  version: Listed,
+  workflow: Pick<WorkflowEntity, 'id' | 'versionID'>,
+): z.input<typeof VersionSummary> {
+  return {
+    versionID: version.id,
+    workflowID: workflow.id,
+    tenantID: version.tenantID,
+    versionNumber: version.number ?? null,
+    label: version.label ?? null,
+    isPublished: version.id === workflow.versionID,
+    publishedAt: version.publishedAt?.toISOString() ?? null,
+    publishedBy: version.publishedBy ?? null,
+    creatorID: version.creatorID ?? null,
+    createdByApiKeyID: version.createdByApiKeyID ?? null,
+    createdAt: version.createdAt.toISOString(),
+  };
+}
+
+export function presentVersion(
+  version: VersionEntity,
+  workflow: Pick<WorkflowEntity, 'id' | 'versionID'>,
+): z.input<typeof Version> {
+  return {
+    ...presentVersionSummary(version, workflow),
+    workflowNodes: version.nodes,
+    workflowEdges: version.edges,
+    workflowOptions: version.options,
+  };
 }
 
 type Summarized = Pick<
   WorkflowInstance,
-  'id' | 'workflowID' | 'status' | 'isTest' | 'parentID' | 'parentNodeID' | 'createdAt' | 'startedAt' | 'completedAt'
+  | 'id'
+  | 'versionID'
+  | 'workflowID'
+  | 'status'
+  | 'isTest'
+  | 'parentID'
+  | 'parentNodeID'
+  | 'createdAt'
+  | 'startedAt'
+  | 'completedAt'
 >;
 
-export function presentInstanceSummary(run: Summarized, title: string | null): z.input<typeof InstanceSummary> {
+/** What else is said of the runs of a list: the title of each workflow, the number of each version, by their ids. */
+export interface Names {
+  titles: ReadonlyMap<string, string>;
+  numbers: ReadonlyMap<string, number>;
+}
+
+export function presentInstanceSummary(run: Summarized, { titles, numbers }: Names): z.input<typeof InstanceSummary> {
   return {
     instanceID: run.id,
     workflowID: run.workflowID ?? null,
-    workflowTitle: title,
+    workflowTitle: titles.get(run.workflowID ?? '') ?? null,
+    versionID: run.versionID,
+    versionNumber: numbers.get(run.versionID) ?? null,
     status: run.status,
     isTest: run.isTest,
     parentInstanceID: run.parentID ?? null,

@@ -4,8 +4,8 @@ import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/e
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { findNames } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
-import { findTitles } from './find-titles.ts';
 import { presentInstanceSummary } from './present.ts';
 import { Instance, InstanceID, InstanceQuery } from './schemas.ts';
 import { findWaiting } from './waiting.ts';
@@ -26,11 +26,11 @@ export const readInstance = tenantRoute({
 
   async handle({ params, query, em, require, caller }, { pool }) {
     const run = await findReadableRun({ em, require, caller }, params.instanceID);
-    const titles = await findTitles(em, [run]);
+    const names = await findNames(em, [run]);
     const { timeline, nextSeq } = await findTimeline(pool, run.id, query);
     const latest = await findLatest(pool, run.id);
     return {
-      ...presentInstanceSummary(run, titles.get(run.workflowID ?? '') ?? null),
+      ...presentInstanceSummary(run, names),
       seq: run.seq,
       input: run.input,
       output: run.output ?? null,

@@ -16,6 +16,7 @@ import { CollectionRequest, CollectionRequestID, InstanceID, Workflow, WorkflowI
 import { submitCollection } from './submit.ts';
 import { testWorkflow } from './test-workflow.ts';
 import { updateWorkflow } from './update.ts';
+import { versionRoutes } from './versions.ts';
 
 /** Fixed paths come before `:workflowID`, which would take them for an id. */
 export const workflowRoutes = [
@@ -70,7 +71,7 @@ export const workflowRoutes = [
     method: 'get',
     path: '/workflows/:workflowID',
     summary: 'Get a workflow',
-    description: 'Returns a workflow with its graph.',
+    description: 'Returns a workflow with the graph that was saved last, which may be a draft.',
     permission: 'workflow.read',
     object: ({ params }) => `workflow:${params.workflowID}`,
     params: WorkflowID,
@@ -79,7 +80,7 @@ export const workflowRoutes = [
     async handle({ params, tenantID }, { pool }) {
       const workflow = await readWorkflow(pool, tenantID, params.workflowID);
       if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
-      return { workflow: presentWorkflow(workflow, workflow) };
+      return { workflow: presentWorkflow(workflow, workflow.latest) };
     },
   }),
 
@@ -87,4 +88,5 @@ export const workflowRoutes = [
   deleteWorkflow,
   cloneWorkflow,
   executeWorkflow,
+  ...versionRoutes,
 ];

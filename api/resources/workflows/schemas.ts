@@ -22,6 +22,7 @@ import {
   exampleWorkflowTest,
   exampleWorkflowUpdate,
 } from './examples.ts';
+import { VersionName } from './version-schemas.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });
 export const InstanceID = z.object({ instanceID: ID });
@@ -47,6 +48,8 @@ export const graphSpellings: Spellings = {
   workflowEdges: ['workflowEdges', 'edges'],
 };
 
+const draft = z.boolean().default(false).describe('Saves the graph without publishing it; it need not be complete');
+
 const described = {
   workflowDescription: z.string().max(10_000).nullish(),
   workflowOptions: Options.nullish(),
@@ -54,25 +57,26 @@ const described = {
 };
 
 export const WorkflowCreate = z
-  .object({ ...titleAndGraph, ...described })
+  .object({ ...titleAndGraph, ...described, draft })
   .transform((body, check) => {
     const title = body.title ?? body.workflowTitle;
     if (title === undefined) {
       check.addIssue({ code: 'custom', path: ['title'], message: 'is required' });
       return z.NEVER;
     }
-    return { ...settingsOf(body), ...graphOf(body), title };
+    return { ...settingsOf(body), ...graphOf(body), title, draft: body.draft };
   })
   .meta({ id: 'WorkflowCreate', examples: [exampleWorkflowCreate] });
 
 /** Undefined leaves, null clears; an absent graph stays. */
 export const WorkflowUpdate = z
-  .object({ ...titleAndGraph, ...described, isDisabled: z.boolean().optional() })
+  .object({ ...titleAndGraph, ...described, isDisabled: z.boolean().optional(), draft })
   .transform((body) => ({
     ...settingsOf(body),
     ...graphOf(body),
     title: body.workflowTitle ?? body.title,
     isDisabled: body.isDisabled,
+    draft: body.draft,
   }))
   .meta({ id: 'WorkflowUpdate', examples: [exampleWorkflowUpdate] });
 
@@ -96,6 +100,9 @@ export const WorkflowExecute = z
 
 export const ExecuteQuery = z.object({
   wait: z.coerce.number().min(0).max(60).default(0).describe('How many seconds to wait for the result'),
+  version: VersionName.optional().describe(
+    'The id or the number of a version; without it, the published one is executed',
+  ),
 });
 
 export const WorkflowTest = z
@@ -159,7 +166,7 @@ export const Submission = z
   .meta({ id: 'CollectionSubmission', examples: [exampleSubmission] });
 
 /** Stored JSON is not validated again: it was when it came. */
-const Stored = z.looseObject({});
+export const Stored = z.looseObject({});
 
 export const WorkflowSummary = z.object({
   id: z.uuid(),
@@ -168,6 +175,9 @@ export const WorkflowSummary = z.object({
   workflowTitle: z.string(),
   workflowDescription: z.string().nullable(),
   workflowOptions: Stored,
+  versionID: z.uuid().describe('The version that was saved last, whose graph this is'),
+  versionNumber: z.int(),
+  publishedVersionID: z.uuid().nullable().describe('The version that is executed; null while there are drafts only'),
   folderID: z.uuid().nullable(),
   creatorID: z.uuid(),
   createdByApiKeyID: z.uuid().nullable(),
@@ -198,6 +208,8 @@ export const InstanceSummary = z
     instanceID: z.uuid(),
     workflowID: z.uuid().nullable(),
     workflowTitle: z.string().nullable().describe('Null if the workflow was never stored or was deleted'),
+    versionID: z.uuid().describe('The version whose graph the run has'),
+    versionNumber: z.int().nullable().describe('Null for the graph of a test'),
     status: Status,
     isTest: z.boolean(),
     parentInstanceID: z.uuid().nullable(),

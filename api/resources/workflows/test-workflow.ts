@@ -30,7 +30,7 @@ export const testWorkflow = tenantRoute({
     const options = body.options ?? WorkflowOptions.parse({});
     const input = resolveInputs(options.inputDefinitions, args, { field: 'args' });
 
-    const version = writeVersion(em, { tenantID, workflowID: null }, { nodes, edges, options });
+    const version = writeVersion(em, { tenantID, workflowID: null, caller }, { nodes, edges, options });
     await em.flush();
     const run = { tenantID, workflowID, versionID: version.id, caller, input, timeoutMs: runTimeoutMs(options) };
     const { instanceID } = await runs.accept({ ...run, isTest: true }, idempotency);

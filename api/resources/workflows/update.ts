@@ -1,18 +1,16 @@
-import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
-import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
-import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
-import { AppError } from '#shared/errors.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {
-  asStored,
   authorAccess,
   checkGraph,
+  findLatest,
   type Graph,
   graphOf,
-  isDraft,
+  isEmpty,
   isSameGraph,
+  lockWorkflow,
+  publish,
   writeVersion,
 } from './graph.ts';
 import { presentWorkflow } from './present.ts';
@@ -23,7 +21,8 @@ export const updateWorkflow = tenantRoute({
   method: 'patch',
   path: '/workflows/:workflowID',
   summary: 'Update a workflow',
-  description: 'Fields that are left out stay as they are. Runs in flight continue with the graph they began with.',
+  description:
+    'Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. Runs in flight continue with the graph they began with.',
   access: ({ params, body }) => [
     { permission: 'workflow.update', object: `workflow:${params.workflowID}` },
     ...authorAccess(body.nodes),
@@ -33,24 +32,26 @@ export const updateWorkflow = tenantRoute({
   spellings: graphSpellings,
   response: z.object({ workflow: Workflow }),
 
-  async handle({ params, body, em, tenantID }) {
+  async handle({ params, body, caller, em, tenantID, require }) {
     return em.transactional(async (tx) => {
-      // Locked, so that each of two concurrent changes sees the graph of the other.
-      const lockMode = LockMode.PESSIMISTIC_WRITE;
-      const workflow = await tx.findOne(WorkflowEntity, { id: params.workflowID }, { lockMode });
-      if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
-      const before = graphOf(await tx.findOneOrFail(WorkflowVersion, { id: workflow.versionID }));
+      const workflow = await lockWorkflow(tx, params.workflowID);
+      const latest = await findLatest(tx, workflow.id);
+      const before = graphOf(latest);
       const after = change(before, body);
-      if ((body.nodes || body.edges) && !isDraft(after)) await checkGraph(tx, after, workflow.id);
-      if (!isSameGraph(before, after))
-        workflow.versionID = writeVersion(tx, { tenantID, workflowID: workflow.id }, after).id;
+      const publishes = !body.draft && (body.nodes ?? body.edges ?? body.options) !== undefined;
+      // Another author may have saved nodes that only this update publishes.
+      const isUnchecked = workflow.versionID !== latest.id;
+      if (publishes && isUnchecked && !body.nodes) await require(authorAccess(after.nodes));
+      if (publishes && (body.nodes || body.edges || isUnchecked) && !isEmpty(after))
+        await checkGraph(tx, after, workflow.id);
 
+      const next = { tenantID, workflowID: workflow.id, number: (latest.number ?? 0) + 1, caller };
+      const version = isSameGraph(before, after) ? latest : writeVersion(tx, next, after);
+      if (publishes && workflow.versionID !== version.id) publish(workflow, version, caller);
       const { title, description: workflowDescription, folderID, isDisabled } = body;
-      const workflowOptions = asStored(after.options);
-      const changes = { title, workflowDescription, workflowOptions, folderID, isDisabled };
-      tx.assign(workflow, changes, { ignoreUndefined: true });
+      tx.assign(workflow, { title, workflowDescription, folderID, isDisabled }, { ignoreUndefined: true });
       await tx.flush();
-      return { workflow: presentWorkflow(workflow, after) };
+      return { workflow: presentWorkflow(workflow, version) };
     });
   },
 });

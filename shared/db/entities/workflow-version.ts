@@ -2,7 +2,7 @@ import { newID } from '../../ids.ts';
 import type { JsonObject } from '../../json.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** A graph as it was saved. Never changed: runs point here, so editing a workflow changes no run. */
+/** A graph as it was saved. A trigger keeps it from being changed: runs point here, so editing a workflow changes no run. */
 export const WorkflowVersionSchema = defineEntity({
   name: 'WorkflowVersion',
   tableName: 'workflow_version',
@@ -15,6 +15,15 @@ export const WorkflowVersionSchema = defineEntity({
     tenantID: p.uuid(),
     /** Null for the graph of an unsaved test. */
     workflowID: p.uuid().nullable(),
+    /** Counts the versions of a workflow from 1; the highest is the latest. */
+    number: p.integer().nullable(),
+    label: p.string().nullable(),
+    /** Null for versions that were saved before this was kept. */
+    creatorID: p.uuid().nullable(),
+    createdByApiKeyID: p.uuid().nullable(),
+    /** When it was last made the version that is executed, and by which user. */
+    publishedAt: p.datetime().nullable(),
+    publishedBy: p.uuid().nullable(),
     nodes: p.json().$type<JsonObject[]>(),
     edges: p.json().$type<JsonObject[]>(),
     options: p.json().$type<JsonObject>(),

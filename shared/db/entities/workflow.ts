@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json.ts';
 import { defineEntity, owned, p, tenantFilter } from '../base.ts';
 
-/** A workflow's names and options; its graph is the version it points at. */
+/** A workflow's names and options; its graphs are its versions. */
 export const WorkflowSchema = defineEntity({
   name: 'Workflow',
   tableName: 'workflow',
@@ -10,8 +10,10 @@ export const WorkflowSchema = defineEntity({
     ...owned,
     title: p.string(),
     workflowDescription: p.text().nullable(),
+    /** Those of the published version, for sub-workflows. */
     workflowOptions: p.json().$type<JsonObject>(),
-    versionID: p.uuid(),
+    /** The published version, which is executed; null while the workflow has drafts only. */
+    versionID: p.uuid().nullable(),
     isDisabled: p.boolean().default(false),
   },
 });

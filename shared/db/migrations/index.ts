@@ -25,6 +25,7 @@ import { Migration20261122115500_Checkpoints } from './Migration20261122115500_C
 import { Migration20261122120000_Quotas } from './Migration20261122120000_Quotas.ts';
 import { Migration20261122120600_DatabaseMoves } from './Migration20261122120600_DatabaseMoves.ts';
 import { Migration20261122120700_DatabaseSizes } from './Migration20261122120700_DatabaseSizes.ts';
+import { Migration20261122133000_WorkflowVersions } from './Migration20261122133000_WorkflowVersions.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -55,6 +56,7 @@ const classes = {
   Migration20261122120000_Quotas,
   Migration20261122120600_DatabaseMoves,
   Migration20261122120700_DatabaseSizes,
+  Migration20261122133000_WorkflowVersions,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

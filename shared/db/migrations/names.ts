@@ -29,4 +29,5 @@ export const migrationNames = [
   'Migration20261122120000_Quotas',
   'Migration20261122120600_DatabaseMoves',
   'Migration20261122120700_DatabaseSizes',
+  'Migration20261122133000_WorkflowVersions',
 ] as const;

@@ -18,7 +18,7 @@ test('a version is read once, also by requests of the same moment', async () => 
   const version = { tenantID: deployment.tenantID, versionID };
 
   for (const found of await Promise.all([read(version), read(version)]))
-    expect(found).toMatchObject({ isDraft: false, timeoutMs: 60_000 });
+    expect(found).toMatchObject({ isEmpty: false, timeoutMs: 60_000 });
   await read(version);
 
   expect(texts).toHaveLength(1);
@@ -36,7 +36,7 @@ test('a version that cannot be read now is read again at the next request', asyn
     '[]',
   ]);
 
-  expect(await read(version)).toMatchObject({ isDraft: true });
+  expect(await read(version)).toMatchObject({ isEmpty: true });
 });
 
 test('kept versions are bounded in bytes, and one that is larger than the bound is answered', async () => {

@@ -86,7 +86,7 @@ describe('creating', () => {
     expect(body.workflow).toMatchObject({ title: 'Other words', workflowNodes: nodes, workflowEdges: edges });
   });
 
-  test('without a graph is a draft, whose execution names what is missing', async () => {
+  test('without a graph is accepted; its execution names what is missing', async () => {
     const { body } = await admin().post('T/workflows', { title: 'Draft' });
 
     const execution = await admin().post(`T/workflows/${body.workflow.id}/execute`);
@@ -178,7 +178,7 @@ describe('updating', () => {
     expect(await versionOf(id)).toBe(versionID);
   });
 
-  test('null clears description and folder, and makes the graph a draft', async () => {
+  test('null clears description, folder and graph', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
     const folderID = newID();
     await admin().patch(`T/workflows/${id}`, { workflowDescription: 'words', folderID });

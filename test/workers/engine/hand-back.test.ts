@@ -111,13 +111,11 @@ test('a run with a kind of node that no worker knows waits for one that does, ho
   expect(await stateOf(instanceID)).toMatchObject({ status: 'RUNNING', error: null });
 
   // The worker that knows it, which this one becomes when the kind is one of today.
-  await deployment.pool.query('update workflow_version set nodes = $2 where id = $1', [
-    versionID,
-    JSON.stringify(nodes),
-  ]);
-  await deployment.pool.query('update workflow_instance set not_before = null, ready_at = now() where id = $1', [
-    instanceID,
-  ]);
+  const known = await deployment.saveVersion({ nodes, edges });
+  await deployment.pool.query(
+    'update workflow_instance set version_id = $2, not_before = null, ready_at = now() where id = $1',
+    [instanceID, known],
+  );
   await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ status: 'COMPLETED' }));
 });
 
