@@ -42,7 +42,7 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
 
   const acknowledged: Acknowledged[] = [];
   const errors: string[] = [];
-  using _person = answerQuestions(world, client);
+  await using _person = answerQuestions(world, client);
   const starts = program.runs.map(async (run, index) => {
     await sleep(run.atMs);
     try {
@@ -78,15 +78,24 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   return { differences, runs: acknowledged.length, faults: program.faults.length, settledMs };
 }
 
-/** A person who looks for questions twice a second and answers them, until disposed. */
-function answerQuestions({ pool }: World, client: ChaosClient): Disposable {
-  const timer = setInterval(async () => {
-    const { rows } = await pool
-      .query<{ id: string }>(`select id from collection_request where status = 'PENDING' limit 50`)
-      .catch(() => ({ rows: [] }));
-    await Promise.all(rows.map(({ id }) => client.answer(id)));
-  }, 500);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+/** A person who looks for questions and answers them, a few at a time, until disposed. */
+function answerQuestions({ pool }: World, client: ChaosClient): AsyncDisposable {
+  let isOver = false;
+  const answering = (async () => {
+    while (!isOver) {
+      const { rows } = await pool
+        .query<{ id: string }>(`select id from collection_request where status = 'PENDING' order by random() limit 5`)
+        .catch(() => ({ rows: [] }));
+      await Promise.all(rows.map(({ id }) => client.answer(id)));
+      await sleep(200);
+    }
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      await answering;
+    },
+  };
 }
 
 async function waitForEnd({ pool }: World, patienceMs: number): Promise<string[]> {
