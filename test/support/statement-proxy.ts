@@ -8,8 +8,8 @@ export interface Statement {
   readonly name: string;
   /** The name that the process has given its connection. */
   readonly application: string;
-  /** Whether the values of the statement contain a text. */
-  mentions(text: string): boolean;
+  /** What is sent with it: its values, or the statement itself if it has none. */
+  readonly sent: string;
 }
 
 /**
@@ -133,9 +133,16 @@ function createStatements(): (message: Message) => Statement | undefined {
     const [first = '', second = ''] = type === '' || type === 'Q' || type === 'P' || type === 'B' ? strings(body) : [];
     if (type === '') application = startupValue(body, 'application_name');
     if (type === 'P') texts.set(first, second);
-    if (type === 'Q') return { text: first, name: '', application, mentions: (text) => first.includes(text) };
+    if (type === 'Q') return { text: first, name: '', application, sent: first };
     if (type !== 'B') return undefined;
-    return { text: texts.get(second) ?? '', name: second, application, mentions: (text) => body.includes(text) };
+    return {
+      text: texts.get(second) ?? '',
+      name: second,
+      application,
+      get sent() {
+        return body.toString('utf8');
+      },
+    };
   };
 }
 
