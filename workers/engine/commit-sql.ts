@@ -11,7 +11,10 @@ l as (
   order by i.id for no key update of i skip locked
 )`;
 
-const UPDATED = (wakeAt: string) => `
+/** What the rows of children take over from their parent. */
+const FOR_CHILDREN = 'i.tenant_id, i.caller, i.deadline_at, i.depth, ';
+
+const UPDATED = (wakeAt: string, more = '') => `
 u as (
   update workflow_instance i
   set seq = l.to_seq, status = l.status, losses = case when l.release = 3 then i.losses else 0 end, hand_backs = 0, wake_at = ${wakeAt}, updated_at = now(),
@@ -20,18 +23,40 @@ u as (
       output = l.output, error = l.error,
       completed_at = case when l.status in ('COMPLETED', 'FAILED', 'CANCELLED') then now() end
   from l where i.id = l.id
-  returning i.id, i.tenant_id, i.caller, i.deadline_at, i.depth, i.wake_seq, coalesce(i.watched_until > now(), false) as watched, i.ready_at is not null as ready, i.awaited_by
-),
-e as (
-  insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started)
+  returning i.id, ${more}i.wake_seq, coalesce(i.watched_until > now(), false) as watched, i.ready_at is not null as ready, i.awaited_by
+)`;
+
+const INSERT_EVENTS = `
+  insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started)`;
+
+const EVENTS = `
+e as (${INSERT_EVENTS}
   select v.* from unnest($11::uuid[], $12::bigint[], $13::text[], $14::int[], $15::int[], $16::text[], $17::text[], $18::jsonb[], $19::jsonb[], $20::jsonb[])
     as v(instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started)
   join u on u.id = v.instance_id
 )`;
 
+const RESULT = 'select id, wake_seq, watched, ready, awaited_by from u';
+
 /** The fenced commit. Updates only runs whose epoch, holder and seq are as this process knows them. */
-export const COMMIT = `${LOCKED},${UPDATED('null')}
-select id, wake_seq, watched, ready, awaited_by from u`;
+export const COMMIT = `${LOCKED},${UPDATED('null')},${EVENTS}
+${RESULT}`;
+
+/**
+ * The same for one event of one run, its parameters without arrays: reading arrays as tables is a third of what the statement costs
+ * where there is only one row (166 µs beside 245 µs, without the wait for the disk).
+ */
+export const COMMIT_ONE = `
+with l as (
+  select i.id, $5::bigint as to_seq, $6::text as status, $7::int2 as release, $8::int as seen, $9::jsonb as output, $10::jsonb as error
+  from workflow_instance i
+  where i.id = $2::uuid and i.epoch = $3::int and i.held_by is not distinct from $1::uuid and i.seq = $4::bigint
+  for no key update skip locked
+),${UPDATED('null')},
+e as (${INSERT_EVENTS}
+  select $11::uuid, $12::bigint, $13::text, $14::int, $15::int, $16::text, $17::text, $18::jsonb, $19::jsonb, $20::jsonb from u
+)
+${RESULT}`;
 
 /** Also writes waits, children and questions, deletes waits that are over, and parks. */
 export const COMMIT_AND_WAITS = `${LOCKED},
@@ -47,7 +72,7 @@ due as (
     (select min(rw.due_at) from run_wait rw where rw.instance_id = l.id
        and not exists (select from over where over.instance_id = rw.instance_id and over.node_id = rw.node_id and over.path = rw.path))
   ) as at from l where l.status = 'WAITING'
-),${UPDATED('(select due.at from due where due.id = l.id)')},
+),${UPDATED('(select due.at from due where due.id = l.id)', FOR_CHILDREN)},${EVENTS},
 gone as (
   delete from run_wait rw using u where rw.instance_id = u.id
     and (exists (select from over where over.instance_id = rw.instance_id and over.node_id = rw.node_id and over.path = rw.path)
@@ -86,4 +111,4 @@ useless as (
   delete from run_checkpoint rc using u join l on l.id = u.id
   where rc.instance_id = u.id and l.status in ('COMPLETED', 'FAILED', 'CANCELLED')
 )
-select id, wake_seq, watched, ready, awaited_by from u`;
+${RESULT}`;

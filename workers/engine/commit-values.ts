@@ -58,74 +58,86 @@ function releaseOf(step: Step): number {
   return step.events.every(({ status }) => status === 'RUNNING') ? 3 : 0;
 }
 
-/** $1 to $20 of both statements. */
+/** $1 to $20 of the statements for many runs. */
 export function stepValues(batch: readonly Entry[], leaseID: string): string[] {
-  const ids: string[] = [];
-  const epochs: number[] = [];
-  const from: number[] = [];
-  const to: number[] = [];
-  const statuses: string[] = [];
-  const releases: number[] = [];
-  const seen: number[] = [];
-  const outputs: (string | null)[] = [];
-  const errors: (string | null)[] = [];
-  const eventRun: string[] = [];
-  const eventSeq: number[] = [];
-  const eventNode: (string | null)[] = [];
-  const eventIteration: number[] = [];
-  const eventAttempt: number[] = [];
-  const eventStatus: string[] = [];
-  const eventExit: (string | null)[] = [];
-  const eventPayload: (string | null)[] = [];
-  const eventFrame: (string | null)[] = [];
-  const eventStarted: (string | null)[] = [];
-  for (const { run, step, fromSeq, toSeq, output } of batch) {
-    ids.push(run.id);
-    epochs.push(run.epoch);
-    from.push(fromSeq);
-    to.push(toSeq);
-    statuses.push(statusOf(step));
-    releases.push(releaseOf(step));
-    seen.push(run.seen);
-    outputs.push(output && storableJSON(output));
-    errors.push(step.end?.error ? storableJSON(JSON.stringify(step.end.error)) : null);
-    let seq = fromSeq;
-    for (const event of step.events) {
+  const runs = runKinds.map((): Value[] => []);
+  const events = eventKinds.map((): Value[] => []);
+  for (const entry of batch) {
+    addRow(runs, runValues(entry));
+    let seq = entry.fromSeq;
+    for (const event of entry.step.events) {
       seq += 1 + event.started.length;
-      eventRun.push(run.id);
-      eventSeq.push(seq);
-      eventNode.push(event.frame?.node.id ?? null);
-      eventIteration.push(innermost(pathOf(event)));
-      eventFrame.push(frameText(pathOf(event)));
-      eventStarted.push(startedText(event));
-      eventAttempt.push(event.attempt);
-      eventStatus.push(event.status);
-      eventExit.push(event.exit && storable(event.exit));
-      eventPayload.push(event.payload && storableJSON(event.payload));
+      addRow(events, eventValues(entry.run, event, seq));
     }
   }
+  return [leaseID, ...toArrays(runKinds, runs), ...toArrays(eventKinds, events)];
+}
+
+/** $1 to $20 of the statement for one event of one run. */
+export function oneStepValues(entry: Entry, event: PendingEvent, leaseID: string): Value[] {
+  return [leaseID, ...runValues(entry), ...eventValues(entry.run, event, entry.toSeq)];
+}
+
+type Value = string | number | null;
+/** `plain`: a value that needs no quotes in an array. */
+type Kind = 'plain' | 'text';
+
+/** Of the columns in `runValues`. */
+const runKinds: readonly Kind[] = ['plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'text', 'text'];
+
+function runValues({ run, step, fromSeq, toSeq, output }: Entry): Value[] {
   return [
-    leaseID,
-    plainArray(ids),
-    plainArray(epochs),
-    plainArray(from),
-    plainArray(to),
-    plainArray(statuses),
-    plainArray(releases),
-    plainArray(seen),
-    textArray(outputs),
-    textArray(errors),
-    plainArray(eventRun),
-    plainArray(eventSeq),
-    textArray(eventNode),
-    plainArray(eventIteration),
-    plainArray(eventAttempt),
-    plainArray(eventStatus),
-    textArray(eventExit),
-    textArray(eventPayload),
-    textArray(eventFrame),
-    textArray(eventStarted),
+    run.id,
+    run.epoch,
+    fromSeq,
+    toSeq,
+    statusOf(step),
+    releaseOf(step),
+    run.seen,
+    output && storableJSON(output),
+    step.end?.error ? storableJSON(JSON.stringify(step.end.error)) : null,
   ];
+}
+
+/** Of the columns in `eventValues`. */
+const eventKinds: readonly Kind[] = [
+  'plain',
+  'plain',
+  'text',
+  'plain',
+  'plain',
+  'plain',
+  'text',
+  'text',
+  'text',
+  'text',
+];
+
+function eventValues(run: Run, event: PendingEvent, seq: number): Value[] {
+  const path = pathOf(event);
+  return [
+    run.id,
+    seq,
+    event.frame?.node.id ?? null,
+    innermost(path),
+    event.attempt,
+    event.status,
+    event.exit && storable(event.exit),
+    event.payload && storableJSON(event.payload),
+    frameText(path),
+    startedText(event),
+  ];
+}
+
+function addRow(columns: readonly Value[][], values: readonly Value[]): void {
+  for (let i = 0; i < columns.length; i += 1) columns[i]?.push(values[i] ?? null);
+}
+
+function toArrays(kinds: readonly Kind[], columns: readonly Value[][]): string[] {
+  // A text column holds texts and null only.
+  return columns.map((values, i) =>
+    kinds[i] === 'plain' ? plainArray(values) : textArray(values as (string | null)[]),
+  );
 }
 
 /** $21 to $25: waits, ended waits, children, requests and checkpoints, as JSON because they are few and have many shapes. */

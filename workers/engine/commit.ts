@@ -3,8 +3,9 @@ import type { Pool } from '#shared/db/pool.ts';
 import { isConnectionError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { RunEventRow } from '#shared/realtime/events.ts';
-import { COMMIT, COMMIT_AND_WAITS } from './commit-sql.ts';
-import { type Entry, isPlain, stepValues, takeEntry, toRows, waitValues } from './commit-values.ts';
+import { type CommitRow, statementOf } from './commit-statement.ts';
+import { readStates, stateOf } from './commit-states.ts';
+import { type Entry, takeEntry, toRows } from './commit-values.ts';
 import type { Run } from './run.ts';
 import type { Step } from './step.ts';
 
@@ -151,12 +152,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   async function send(batch: Entry[]): Promise<CommitRow[]> {
     stats.statements += 1;
     stats.steps += batch.length;
-    const plain = batch.every(isPlain);
-    const result = await pool.query<CommitRow>({
-      name: plain ? 'commit_steps' : 'commit_steps_and_waits',
-      text: plain ? COMMIT : COMMIT_AND_WAITS,
-      values: [...stepValues(batch, options.leaseID()), ...(plain ? [] : waitValues(batch))],
-    });
+    const result = await pool.query<CommitRow>(statementOf(batch, options.leaseID()));
     return result.rows;
   }
 
@@ -196,7 +192,7 @@ export function createCommitter(options: CommitterOptions): Committer {
 
   /** Finds out why a run was not updated: committed earlier, locked, or no longer held here. */
   async function examine(entries: Entry[]): Promise<void> {
-    const rows = await readStates(entries.map(({ run }) => run.id));
+    const rows = await readStates(pool, entries, logger);
     const again: Entry[] = [];
     for (const entry of entries) {
       const row = rows.find(({ id }) => id === entry.run.id);
@@ -215,22 +211,6 @@ export function createCommitter(options: CommitterOptions): Committer {
       }
     }
     if (again.length > 0) retryLater(again);
-  }
-
-  /** Reads until it is answered: without the answer neither the commit nor the loss of these runs is known. */
-  async function readStates(ids: string[]): Promise<StateRow[]> {
-    for (;;) {
-      try {
-        const { rows } = await pool.query<StateRow>(
-          'select id, epoch, seq, held_by, wake_seq, status, awaited_by from workflow_instance where id = any($1::uuid[])',
-          [ids],
-        );
-        return rows;
-      } catch (error) {
-        logger.warn({ err: error, runs: ids.length }, 'runs are read again');
-        await sleep(AGAIN_MS);
-      }
-    }
   }
 
   /** Moves runs with locked rows to a later batch, so that no other run waits for them. */
@@ -267,35 +247,6 @@ export function createCommitter(options: CommitterOptions): Committer {
             idleWaiters.push(resolve);
           }),
   };
-}
-
-interface CommitRow {
-  id: string;
-  wake_seq: number;
-  watched: boolean;
-  ready: boolean;
-  awaited_by: string | null;
-}
-
-/**
- * What became of a step by the row of its run. The epoch alone does not tell whose it is: a claim that Postgres forgot in a crash is
- * made again under the same epoch, maybe by another worker.
- */
-function stateOf({ run, step, fromSeq, toSeq }: Entry, row: StateRow | undefined, leaseID: string) {
-  if (row?.epoch !== run.epoch) return 'fenced';
-  const isReleased = step.end !== null || step.release !== 'hold';
-  if (row.seq >= toSeq && toSeq > fromSeq && row.held_by === (isReleased ? null : leaseID)) return 'committed';
-  return row.seq === fromSeq && row.held_by === leaseID ? 'locked' : 'fenced';
-}
-
-interface StateRow {
-  id: string;
-  epoch: number;
-  seq: number;
-  held_by: string | null;
-  wake_seq: number;
-  status: string;
-  awaited_by: string | null;
 }
 
 /**

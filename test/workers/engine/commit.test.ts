@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
@@ -142,16 +142,68 @@ test('a repeated batch changes nothing', async () => {
   expect(rows[0]?.n).toBe(5);
 });
 
-test('a holder with another lease cannot write', async () => {
-  const { held, committer, committed, fenced, step } = await hold(1);
-  const [run] = held as [Run];
-  await deployment.pool.query('update workflow_instance set held_by = $2 where id = $1', [run.id, newID()]);
+// A run alone in its batch has a statement of its own.
+describe.each([
+  ['alone', 1],
+  ['in a batch', 3],
+])('a run %s', (_, count) => {
+  test.each([
+    ['another lease', 'held_by = uuidv7()'],
+    ['another epoch', 'epoch = 2'],
+    ['another number', 'seq = -1'],
+  ])('cannot write when its row has %s', async (_, change) => {
+    const { held, committer, committed, fenced, step } = await hold(count);
+    const [run, ...others] = held as [Run, ...Run[]];
+    await deployment.pool.query(`update workflow_instance set ${change} where id = $1`, [run.id]);
 
-  step(run);
-  await committer.idle();
+    for (const each of held) step(each);
+    await committer.idle();
 
-  expect(committed).toEqual([]);
-  expect(fenced).toEqual([run.id]);
+    expect(committed.map((each) => each.run.id).sort()).toEqual(others.map(({ id }) => id).sort());
+    expect(fenced).toEqual([run.id]);
+    const { rowCount } = await deployment.pool.query('select from run_event where instance_id = $1', [run.id]);
+    expect(rowCount).toBe(0);
+  });
+
+  test('is written with all that its event says', async () => {
+    const { held, committer, committed } = await hold(count);
+    for (const run of held) {
+      const frame = frameOf(run, 'n1');
+      const outcome = { status: 'SUCCESS' as const, exit: 'y"e{s,', payload: '{"output":{"text":"a\\\\b"}}' };
+      run.launch(frameOf(run, 'n2'), run.record(frame, outcome));
+      run.see(3);
+      committer.submit(run);
+    }
+    await committer.idle();
+
+    const ids = held.map(({ id }) => id);
+    const { rows } = await deployment.pool.query('select * from run_event where instance_id = any($1::uuid[])', [ids]);
+    const event = { seq: 2, node_id: 'n1', iteration: 0, attempt: 1, status: 'SUCCESS', exit: 'y"e{s,' };
+    const written = { ...event, payload: { output: { text: 'a\\b' } }, frame: null, started: ['n2'] };
+    expect(rows).toEqual(held.map(() => expect.objectContaining(written)));
+    expect(committed).toHaveLength(count);
+    const row = { status: 'RUNNING', seq: 2, epoch: 1, losses: 0, output: null, error: null, ready_at: null };
+    for (const id of ids) expect(await deployment.read(id)).toMatchObject(row);
+  });
+
+  test('waits for its locked row without a place in a statement', async () => {
+    const { held, committer, committed, step } = await hold(count);
+    const blocker = await deployment.pool.connect();
+    try {
+      await blocker.query('begin');
+      await blocker.query('select from workflow_instance where id = $1 for update', [held[0]?.id]);
+      for (const run of held) step(run);
+      await eventually(() => expect(committed).toHaveLength(count - 1));
+      const { statements } = committer.stats;
+      // Sent again and again, each time answered at once.
+      await eventually(() => expect(committer.stats.statements).toBeGreaterThan(statements + 1));
+    } finally {
+      await blocker.query('commit');
+      blocker.release();
+    }
+    await committer.idle();
+    expect(committed).toHaveLength(count);
+  });
 });
 
 test('concurrent parking and waking loses no wake, a thousand times', async () => {

@@ -1,0 +1,32 @@
+import { COMMIT, COMMIT_AND_WAITS, COMMIT_ONE } from './commit-sql.ts';
+import { type Entry, isPlain, oneStepValues, stepValues, waitValues } from './commit-values.ts';
+
+/** What the statements answer for each run that they have updated. */
+export interface CommitRow {
+  id: string;
+  wake_seq: number;
+  watched: boolean;
+  ready: boolean;
+  awaited_by: string | null;
+}
+
+interface Statement {
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+/** The statement that commits a batch: most have no waits, and a run alone in its batch has a cheaper one. */
+export function statementOf(batch: readonly Entry[], leaseID: string): Statement {
+  if (!batch.every(isPlain))
+    return {
+      name: 'commit_steps_and_waits',
+      text: COMMIT_AND_WAITS,
+      values: [...stepValues(batch, leaseID), ...waitValues(batch)],
+    };
+  const [entry] = batch;
+  const [event] = entry?.step.events ?? [];
+  if (entry && event && batch.length === 1 && entry.step.events.length === 1)
+    return { name: 'commit_one_step', text: COMMIT_ONE, values: oneStepValues(entry, event, leaseID) };
+  return { name: 'commit_steps', text: COMMIT, values: stepValues(batch, leaseID) };
+}
