@@ -275,9 +275,10 @@ with lost as (
 ),
 in_flight as (
   select lost.id from lost where exists (
-    select from (${nodeEvents('e.instance_id = lost.id')}) e where e.status = 'RUNNING'
-      and not exists (select from run_event later where later.instance_id = e.instance_id and later.node_id = e.node_id
-                        and later.frame is not distinct from e.frame and later.seq > e.seq))
+    select from (
+      select distinct on (e.node_id, e.frame) e.status from (${nodeEvents('e.instance_id = lost.id')}) e
+      order by e.node_id, e.frame, e.seq desc
+    ) latest where status = 'RUNNING')
 )
 update workflow_instance i
 set held_by = null, epoch = i.epoch + 1, ready_at = now(), dispatched_at = null,
