@@ -23,3 +23,11 @@ export function innermost(path: IterationPath): number {
 export function pathKey(path: IterationPath): string {
   return path.length === 0 ? '0' : path.map(({ iteration }) => iteration).join('.');
 }
+
+/**
+ * What servers outside know an effect of a node by: `runID.nodeID.0`, and inside of bodies the index of each iteration, as in
+ * `runID.nodeID.4-0`. The last part has no dot, because ids of nodes may have some.
+ */
+export function idempotencyKey(runID: string, nodeID: string, path: IterationPath): string {
+  return `${runID}.${nodeID}.${pathKey(path).replaceAll('.', '-')}`;
+}

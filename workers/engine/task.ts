@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Waiting } from '#shared/until-reachable.ts';
-import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.ts';
+import { type IterationPath, idempotencyKey, innermost } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeRun } from '../nodes/executor.ts';
 import type { Run } from './run.ts';
@@ -62,7 +62,7 @@ export class AttemptTask implements NodeRun {
     return this.#run.state.scopeOf(this.#frame);
   }
   get idempotencyKey(): string {
-    return `${this.#run.id}.${this.#frame.node.id}.${pathKey(this.#frame.path)}`;
+    return idempotencyKey(this.#run.id, this.#frame.node.id, this.#frame.path);
   }
   get timeoutMs(): number {
     return this.#run.version.policies[this.#frame.node.index]?.timeoutMs ?? 60_000;

@@ -22,10 +22,7 @@ export interface NodeRun {
   readonly attempt: number;
   readonly caller: Caller;
   readonly scope: JsonObject;
-  /**
-   * The same for every attempt of this node in this frame: `runID.nodeID.iteration`, with the index of every
-   * iteration around it; 0 outside of loops.
-   */
+  /** The same for every attempt of this node in this frame, and of no other. */
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
   readonly log: Logger;
