@@ -74,6 +74,11 @@ export class Progress {
     });
   }
 
+  /** Begins the iterations of a path, those that have not begun. Returns the path that their frames share. */
+  enterAll(path: IterationPath): IterationPath {
+    return this.#passAt(path).path;
+  }
+
   /** The pass of a path, which begins if it has not yet. */
   #passAt(path: IterationPath): Pass {
     let pass = this.#root;
@@ -138,9 +143,13 @@ export class Progress {
     return this.#passOf.get(frame)?.inner.get(innerKey(frame.node.index, iteration))?.unsettled === 0;
   }
 
-  /** Forgets an iteration that is over. */
-  leave(frame: Frame, iteration: number): void {
-    this.#passOf.get(frame)?.inner.delete(innerKey(frame.node.index, iteration));
+  /** Forgets an iteration. Returns the path of its frames; undefined if it had not begun. */
+  leave(frame: Frame, iteration: number): IterationPath | undefined {
+    const inner = this.#passOf.get(frame)?.inner;
+    const key = innerKey(frame.node.index, iteration);
+    const path = inner?.get(key)?.path;
+    inner?.delete(key);
+    return path;
   }
 
   /** The frame of a node by the key of its path; undefined if one of the iterations has not begun, or is forgotten. */

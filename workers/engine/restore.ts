@@ -40,12 +40,13 @@ function replayAll(
   const open = new Set(checkpoint ? run.state.load(checkpoint) : run.state.begin());
   const retrying = new Set((checkpoint?.retrying ?? []).map(([nodeID, path]) => run.state.find(nodeID, path)));
   for (const row of events) {
-    const frame = run.state.find(row.node_id, pathKey(row.frame ?? []));
-    if (!frame) continue;
+    const path = pathKey(row.frame ?? []);
     if (row.seq <= seq) {
-      keepAgain(run, frame, row);
+      keepAgain(run, path, row);
       continue;
     }
+    const frame = run.state.find(row.node_id, path);
+    if (!frame) continue;
     if (row.status === 'FAILED') retrying.add(frame);
     else retrying.delete(frame);
     replay(run, frame, { row, open });
@@ -54,8 +55,8 @@ function replayAll(
 }
 
 /** Reads an output that the checkpoint refers to. */
-function keepAgain(run: Run, frame: Frame, { seq, payload }: EventRow): void {
-  if (isJsonObject(payload?.output)) run.state.keep(frame, frame.node.config, payload.output).seq = seq;
+function keepAgain(run: Run, path: string, { node_id: nodeID, seq, payload }: EventRow): void {
+  if (isJsonObject(payload?.output)) run.state.keepAgain({ nodeID, path }, payload.output, { seq });
 }
 
 function replay(run: Run, frame: Frame, { row, open }: { row: EventRow; open: Set<Frame> }): void {

@@ -1,9 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
-import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
-import type { Graph } from '#shared/workflow/graph.ts';
+import { pathKey } from '#shared/workflow/frame.ts';
+import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
 import { type Frame, type PassSnapshot, Progress } from '#shared/workflow/progress.ts';
 import { addEnd, emptyResult, endOf } from './result.ts';
+import { type ScopeSnapshot, Scopes } from './scopes.ts';
 import type { Source } from './source.ts';
 import type { Step } from './step.ts';
 
@@ -30,30 +31,30 @@ export interface Checkpoint {
   outputLength: number;
   /** Frames whose wait ends with another attempt. */
   retrying: [nodeID: string, path: string][];
+  /** Of open iterations, each after the one around it; absent in those of older versions, which know none. */
+  scopes?: ScopeSnapshot[];
 }
 
 /** What a run has done so far: its place in the graph, `ctx`, attempts, and the result of its ends. Follows from its events. */
 export class RunState {
+  readonly #graph: Graph;
   readonly #progress: Progress;
-  /** By the path that the frames of an iteration share. */
-  readonly #scopes = new Map<IterationPath, JsonObject>();
-  readonly #scope: JsonObject;
+  readonly #scopes: Scopes;
   readonly #attempts = new Map<Frame, number>();
   readonly #failures = new Map<Frame, number>();
   readonly #result = emptyResult();
-  /** By frame and key of `ctx`: what the value came from. */
-  readonly #sources = new Map<string, Source>();
   readonly #ends: Source[] = [];
   #outputLength = 0;
 
   constructor(graph: Graph, input: JsonObject) {
+    this.#graph = graph;
     this.#progress = new Progress(graph);
-    this.#scope = { input };
+    this.#scopes = new Scopes({ input });
   }
 
   /** What templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
   scopeOf({ path }: Frame): JsonObject {
-    return this.#scopes.get(path) ?? this.#scope;
+    return this.#scopes.of(path);
   }
 
   /** Whether every branch has ended. */
@@ -106,19 +107,57 @@ export class RunState {
     const { node, path } = frame;
     const source = { seq: 0 };
     const patch = contextPatch(node, config, output);
-    if (patch) Object.assign(this.scopeOf(frame), patch);
-    for (const key of Object.keys(patch ?? {})) this.#sources.set(`${pathKey(path)} ${key}`, source);
-    if (node.definition.ends) {
-      addEnd(this.#result, node.id, output);
-      this.#ends.push(source);
-    }
+    if (patch) this.#scopes.set({ path, patch }, source);
+    this.#keepEnd(node, output, source);
     return source;
+  }
+
+  /**
+   * Takes an output that a checkpoint refers to into every `ctx` that had it, and into the result. To be called in the order of `seq`.
+   * The iteration of an end may be over.
+   */
+  keepAgain({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, source: Source): void {
+    const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
+    if (!node) return;
+    const frame = this.find(nodeID, path);
+    const patch = contextPatch(node, node.config, output);
+    if (frame && patch) this.#scopes.setAgain({ path: frame.path, patch }, source);
+    this.#keepEnd(node, output, source);
+  }
+
+  #keepEnd(node: GraphNode, output: JsonObject, source: Source): void {
+    if (!node.definition.ends) return;
+    addEnd(this.#result, node.id, output);
+    this.#ends.push(source);
+  }
+
+  /**
+   * Begins an iteration of a ready node's body. Its `ctx` is a copy of that around the node, with further values. Returns the frames
+   * that become ready; none if the iteration has begun before.
+   */
+  open(frame: Frame, iteration: number, values: JsonObject): readonly Frame[] {
+    const ready = this.#progress.enter(frame, iteration);
+    const [first] = ready;
+    if (first) this.#scopes.open(first.path, frame.path, values);
+    return ready;
+  }
+
+  /** Whether every branch of an iteration has ended. */
+  isOver(frame: Frame, iteration: number): boolean {
+    return this.#progress.isOver(frame, iteration);
+  }
+
+  /** Forgets an iteration with its `ctx`: nothing that its nodes have set shows outside. */
+  close(frame: Frame, iteration: number): void {
+    const path = this.#progress.leave(frame, iteration);
+    if (path) this.#scopes.close(path);
   }
 
   /** The state with the frames that wait for a retry. */
   checkpoint(retrying: readonly Frame[]): Checkpoint {
     const frames = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
-    const sources = new Set([...this.#sources.values(), ...this.#ends]);
+    const sources = new Set([...this.#scopes.sources(), ...this.#ends]);
+    const scopes = this.#scopes.snapshot();
     return {
       version: CHECKPOINT_VERSION,
       passes: this.#progress.snapshot(),
@@ -131,12 +170,14 @@ export class RunState {
       outputs: [...sources].map(({ seq }) => seq).sort((a, b) => a - b),
       outputLength: this.#outputLength,
       retrying: retrying.map(({ node, path }) => [node.id, pathKey(path)]),
+      ...(scopes.length > 0 && { scopes }),
     };
   }
 
   /** Goes on from a checkpoint, in place of `begin`, before its outputs are kept again. Returns the frames that are ready. */
-  load({ passes, attempts, outputLength }: Checkpoint): readonly Frame[] {
+  load({ passes, attempts, outputLength, scopes = [] }: Checkpoint): readonly Frame[] {
     const ready = this.#progress.load(passes);
+    for (const { path, ...scope } of scopes) this.#scopes.load(this.#progress.enterAll(path), scope);
     for (const [nodeID, path, attempt, failures] of attempts) {
       const frame = this.find(nodeID, path);
       if (!frame) continue;

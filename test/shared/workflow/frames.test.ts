@@ -1,96 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { innermost, pathKey } from '#shared/workflow/frame.ts';
-import { compileGraph, type Graph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
+import { type IterationPath, idempotencyKey, innermost, pathKey } from '#shared/workflow/frame.ts';
+import type { Graph } from '#shared/workflow/graph.ts';
 import { type Frame, Progress } from '#shared/workflow/progress.ts';
 import { divide } from '#shared/workflow/regions.ts';
-
-/** A part of a workflow: a node, two nodes side by side, or a node that repeats a body. */
-type Item = { kind: 'node' } | { kind: 'pair' } | { kind: 'loop'; times: number; atOnce: boolean; body: Item[] };
-
-const { items } = fc.letrec<{ items: Item[]; item: Item }>((tie) => ({
-  items: fc.array(tie('item'), { minLength: 1, maxLength: 3 }),
-  item: fc.oneof(
-    { maxDepth: 3, withCrossShrink: true },
-    fc.constant<Item>({ kind: 'node' }),
-    fc.constant<Item>({ kind: 'pair' }),
-    fc.record({
-      kind: fc.constant('loop' as const),
-      times: fc.nat(3),
-      atOnce: fc.boolean(),
-      body: tie('items'),
-    }),
-  ),
-}));
-
-interface Loop {
-  times: number;
-  atOnce: boolean;
-}
-
-interface Drawing {
-  graph: Graph;
-  loops: Map<string, Loop>;
-  /** Every frame of a complete run: `node path`. */
-  frames: string[];
-}
-
-/** Loops are conditions whose exit `x` leads into the body; after it they leave by `y`, as plain nodes do. */
-function draw(all: Item[]): Drawing {
-  const ids: string[] = ['s'];
-  const edges: WorkflowEdge[] = [];
-  const loops = new Map<string, Loop>();
-  const connect = (source: string, sourceHandle: string, target: string) =>
-    edges.push({ id: `e${edges.length}`, source, target, sourceHandle });
-  const connectAll = (heads: [string, string][], targets: string[]) => {
-    for (const target of targets) for (const [source, exit] of heads) connect(source, exit, target);
-  };
-  const create = () => {
-    const id = `c${ids.length}`;
-    ids.push(id);
-    return id;
-  };
-
-  /** Appends the items behind the exits; returns the nodes, with a function that lists their frames. */
-  function append(list: Item[], heads: [string, string][]): (path: number[]) => string[] {
-    const listings: ((path: number[]) => string[])[] = [];
-    let open = heads;
-    for (const item of list) {
-      const own = item.kind === 'pair' ? [create(), create()] : [create()];
-      connectAll(open, own);
-      open = own.map((id) => [id, 'y']);
-      listings.push((path) => own.map((id) => `${id} ${path.length === 0 ? '0' : path.join('.')}`));
-      if (item.kind === 'loop') listings.push(repeat(item, own[0] ?? ''));
-    }
-    return (path) => listings.flatMap((listing) => listing(path));
-  }
-
-  function repeat(loop: Extract<Item, { kind: 'loop' }>, id: string): (path: number[]) => string[] {
-    loops.set(id, loop);
-    const inside = append(loop.body, [[id, 'x']]);
-    return (path) => Array.from({ length: loop.times }, (_, at) => inside([...path, at])).flat();
-  }
-
-  const listing = append(all, [['s', 'output']]);
-  const branches = ['x', 'y'].map((id) => ({ id, conditions: [{ operator: 'is_empty', leftValue: 1 }] }));
-  const nodes = ids.map(
-    (id): WorkflowNode =>
-      id === 's' ? { id, type: 'start', data: {} } : { id, type: 'condition', data: { branches } },
-  );
-  const graph = compileGraph(nodes, edges);
-  const division = divide(ids.length, graph.edges, (index) => (loops.has(ids[index] ?? '') ? 'x' : undefined));
-  expect(division.strays).toEqual([]);
-  const divided = {
-    ...graph,
-    regions: division.regions,
-    nodes: graph.nodes.map((node) => ({
-      ...node,
-      region: division.regionOf[node.index] ?? 0,
-      place: division.placeOf[node.index] ?? 0,
-    })),
-  };
-  return { graph: divided, loops, frames: ['s 0', ...listing([])] };
-}
+import { AFTER, type Drawing, draw, type Item, items } from '#test/support/drawn-loops.ts';
 
 type Operation = { node: string; key: string } & ({ enters: number } | { exit: string });
 
@@ -121,7 +35,7 @@ class Execution {
     const loop = this.#loops.get(frame.node.id);
     if (loop && loop.times > 0) {
       for (let at = 0; at < (loop.atOnce ? loop.times : 1); at += 1) this.#enter(frame, at);
-    } else this.#settle(frame, frame.node.id === 's' ? 'output' : 'y');
+    } else this.#settle(frame, frame.node.id === 's' ? 'output' : AFTER);
     return true;
   }
 
@@ -147,7 +61,7 @@ class Execution {
     if (!repeating) throw new Error('an iteration ended that had not begun');
     this.progress.leave(container, iteration);
     repeating.left -= 1;
-    if (repeating.left === 0) this.#settle(container, 'y');
+    if (repeating.left === 0) this.#settle(container, AFTER);
     else if (!this.#loops.get(container.node.id)?.atOnce) this.#enter(container, repeating.begun);
   }
 
@@ -323,3 +237,25 @@ test('outside of loops the key is 0 and the iteration 0; inside it has the index
   ];
   expect([pathKey(path), innermost(path)]).toEqual(['2.0', 0]);
 });
+
+test('every frame of a run has an idempotency key of its own, which outside of loops ends with 0', () => {
+  const id = fc.string({ unit: fc.constantFrom('a', '.', '-', '0', '1'), minLength: 1, maxLength: 4 });
+  const depths = fc.dictionary(id, fc.nat(3), { minKeys: 2, noNullPrototype: true });
+  fc.assert(
+    fc.property(depths, fc.integer({ min: 1, max: 3 }), (depthOf, times) => {
+      const keys = Object.entries(depthOf).flatMap(([nodeID, depth]) =>
+        paths(depth, times).map((path) => idempotencyKey('run', nodeID, path)),
+      );
+      expect(new Set(keys).size).toBe(keys.length);
+      for (const [nodeID, depth] of Object.entries(depthOf)) if (depth === 0) expect(keys).toContain(`run.${nodeID}.0`);
+    }),
+  );
+});
+
+/** The path of every iteration of loops in each other. */
+function paths(depth: number, times: number): IterationPath[] {
+  if (depth === 0) return [[]];
+  return paths(depth - 1, times).flatMap((around) =>
+    Array.from({ length: times }, (_, iteration) => [...around, { nodeID: `loop${depth}`, iteration }]),
+  );
+}
