@@ -61,9 +61,9 @@ ${RESULT}`;
 /** Also writes waits, children and questions, deletes waits that are over, and parks. */
 export const COMMIT_AND_WAITS = `${LOCKED},
 w as (
-  select r.instance_id, r.node_id, r.iteration, r.path, r.kind, r.ref,
+  select r.instance_id, r.node_id, r.path, r.kind, r.ref,
          now() + make_interval(secs => r.due_ms / 1000.0) as due_at
-  from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, iteration int, path text, kind text, ref uuid, due_ms double precision)
+  from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, path text, kind text, ref uuid, due_ms double precision)
 ),
 over as (select * from jsonb_to_recordset($22::jsonb) as r(instance_id uuid, node_id text, path text)),
 due as (
@@ -80,8 +80,8 @@ gone as (
     and not exists (select from w where w.instance_id = rw.instance_id and w.node_id = rw.node_id and w.path = rw.path)
 ),
 added as (
-  insert into run_wait (instance_id, node_id, iteration, path, kind, ref, due_at)
-  select w.instance_id, w.node_id, w.iteration, w.path, w.kind, w.ref, w.due_at from w join u on u.id = w.instance_id
+  insert into run_wait (instance_id, node_id, path, kind, ref, due_at)
+  select w.instance_id, w.node_id, w.path, w.kind, w.ref, w.due_at from w join u on u.id = w.instance_id
   on conflict (instance_id, node_id, path) do update set kind = excluded.kind, ref = excluded.ref, due_at = excluded.due_at
 ),
 unanswered as (
@@ -96,9 +96,9 @@ children as (
   join u on u.id = r.parent_id
 ),
 requests as (
-  insert into collection_request (id, tenant_id, instance_id, node_id, iteration, frame, collection_type, collection_config, expires_at)
-  select r.id, r.tenant_id, r.instance_id, r.node_id, r.iteration, r.frame, 'form', r.config, now() + make_interval(secs => r.expires_ms / 1000.0)
-  from jsonb_to_recordset($24::jsonb) as r(instance_id uuid, id uuid, tenant_id uuid, node_id text, iteration int, frame jsonb, config jsonb, expires_ms double precision)
+  insert into collection_request (id, tenant_id, instance_id, node_id, path, iteration, frame, collection_type, collection_config, expires_at)
+  select r.id, r.tenant_id, r.instance_id, r.node_id, r.path, r.iteration, r.frame, 'form', r.config, now() + make_interval(secs => r.expires_ms / 1000.0)
+  from jsonb_to_recordset($24::jsonb) as r(instance_id uuid, id uuid, tenant_id uuid, node_id text, path text, iteration int, frame jsonb, config jsonb, expires_ms double precision)
   join u on u.id = r.instance_id
 ),
 checkpoints as (

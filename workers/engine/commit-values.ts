@@ -170,7 +170,7 @@ export function waitValues(batch: readonly Entry[]): string[] {
       instance_id: run.id,
       id: request.id,
       tenant_id: run.tenantID,
-      node_id: request.frame.node.id,
+      ...placeOf(request.frame),
       iteration: innermost(request.frame.path),
       frame: request.frame.path.length > 0 ? request.frame.path : null,
       config: request.config,
@@ -216,7 +216,7 @@ function pathOf({ frame }: PendingEvent): IterationPath {
 }
 
 function placeOf({ node, path }: Frame) {
-  return { node_id: node.id, iteration: innermost(path), path: pathKey(path) };
+  return { node_id: node.id, path: pathKey(path) };
 }
 
 /** Null outside of loops, where nearly all events are. */

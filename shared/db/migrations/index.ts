@@ -26,6 +26,7 @@ import { Migration20261122120000_Quotas } from './Migration20261122120000_Quotas
 import { Migration20261122120600_DatabaseMoves } from './Migration20261122120600_DatabaseMoves.ts';
 import { Migration20261122120700_DatabaseSizes } from './Migration20261122120700_DatabaseSizes.ts';
 import { Migration20261122133000_WorkflowVersions } from './Migration20261122133000_WorkflowVersions.ts';
+import { Migration20261122140300_FrameKeys } from './Migration20261122140300_FrameKeys.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -57,6 +58,7 @@ const classes = {
   Migration20261122120600_DatabaseMoves,
   Migration20261122120700_DatabaseSizes,
   Migration20261122133000_WorkflowVersions,
+  Migration20261122140300_FrameKeys,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

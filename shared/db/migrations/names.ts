@@ -30,4 +30,5 @@ export const migrationNames = [
   'Migration20261122120600_DatabaseMoves',
   'Migration20261122120700_DatabaseSizes',
   'Migration20261122133000_WorkflowVersions',
+  'Migration20261122140300_FrameKeys',
 ] as const;
