@@ -4,8 +4,9 @@ import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
-import { type ChaosClient, createChaosClient } from './client.ts';
+import { createChaosClient } from './client.ts';
 import { type Acknowledged, judge, openRuns } from './judge.ts';
+import { answerQuestions } from './person.ts';
 import { describeFault, planProgram } from './program.ts';
 import { startCounterService } from './service.ts';
 import { startWorld, type World } from './world.ts';
@@ -76,26 +77,6 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   if (differences.length === 0) await rm(world.logs, { recursive: true });
   else say(`the logs of the processes are in ${world.logs}`);
   return { differences, runs: acknowledged.length, faults: program.faults.length, settledMs };
-}
-
-/** A person who looks for questions and answers them, a few at a time, until disposed. */
-function answerQuestions({ pool }: World, client: ChaosClient): AsyncDisposable {
-  let isOver = false;
-  const answering = (async () => {
-    while (!isOver) {
-      const { rows } = await pool
-        .query<{ id: string }>(`select id from collection_request where status = 'PENDING' order by random() limit 5`)
-        .catch(() => ({ rows: [] }));
-      await Promise.all(rows.map(({ id }) => client.answer(id)));
-      await sleep(200);
-    }
-  })();
-  return {
-    async [Symbol.asyncDispose]() {
-      isOver = true;
-      await answering;
-    },
-  };
 }
 
 async function waitForEnd({ pool }: World, patienceMs: number): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { redisURL } from '#test/support/backplane.ts';
@@ -8,6 +9,12 @@ import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop } from '#test/support/graphs.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
+import { createChaosClient } from '../chaos/client.ts';
+import { judge, openRuns } from '../chaos/judge.ts';
+import { answerQuestions } from '../chaos/person.ts';
+import { planProgram } from '../chaos/program.ts';
+import { startCounterService } from '../chaos/service.ts';
+import { startWorld } from '../chaos/world.ts';
 import { startRedis } from '../servers/redis.ts';
 
 const LEASE = { WORKER_SESSION_SECONDS: '2', WORKER_SLOTS: '20' };
@@ -103,6 +110,50 @@ test('R2: Redis loses all data, then dies and comes back empty, and no accepted 
   await balances(deployment, [...first, ...second, instanceID]);
   await rm(dir, { recursive: true, force: true });
 });
+
+test('R3: Postgres is away for longer than a lease, the API says so and recovers, and no acknowledged run is lost', async () => {
+  const leaseSeconds = 2;
+  const shapes = planProgram(3, { seconds: 1, isRedis: false }).shapes;
+  const runs = Array.from({ length: 60 }, (_, n) => ({ atMs: n * 100, shape: n % shapes.length, n }));
+  await using service = await startCounterService();
+  await using world = await startWorld({ isRedis: redisURL !== undefined, leaseSeconds });
+  const client = await createChaosClient(world.apiURL, { shapes, serviceURL: service.url });
+  await using _person = answerQuestions(world, client);
+  const token = (await post(`${world.apiURL}/dev/token`, { email: 'r3@example.test' })).body.token;
+  const asked = () => post(`${world.apiURL}/api/v1/tenants`, { tenantTitle: 'During the outage' }, token);
+
+  const acknowledged = Promise.all(
+    runs.map(async (run, index) => {
+      await sleep(run.atMs);
+      return { id: await client.start(run, `r3-${index}`), run };
+    }),
+  );
+  await sleep(1_500);
+  const away = world.cause({ kind: 'stop postgres', atMs: 0, forMs: leaseSeconds * 2_500 });
+  await eventually(async () => {
+    const { status, retryAfter } = await asked();
+    expect(status).toBe(503);
+    expect(retryAfter).toBeGreaterThan(0);
+  }, leaseSeconds * 2_500);
+  await away;
+
+  await eventually(async () => expect((await asked()).status).toBe(201), 30_000);
+  const ended = await acknowledged;
+  await eventually(async () => expect(await openRuns(world.pool)).toEqual([]), 60_000);
+  const program = { leaseSeconds, shapes, runs, faults: [] };
+  expect(await judge(world.pool, { program, acknowledged: ended, counters: service.counters })).toEqual([]);
+  expect(world.exits).toEqual([]);
+}, 180_000);
+
+async function post(url: string, body: object, token?: string) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify(body),
+  });
+  const retryAfter = Number(response.headers.get('retry-after'));
+  return { status: response.status, retryAfter, body: (await response.json()) as { token?: string } };
+}
 
 test('R4: a worker stopped longer than its lease cannot commit afterwards, and the run finishes once', async () => {
   await using deployment = await startDeployment(LEASE);
