@@ -125,6 +125,20 @@ describe('the window', () => {
     expect(await deployment.runs.refill()).toBe(0);
   });
 
+  test('is filled in the order in which the runs became ready', async () => {
+    const ids = await runsThat(ready, 15);
+    for (const [index, id] of ids.toReversed().entries())
+      await deployment.pool.query(
+        `update workflow_instance set ready_at = now() - make_interval(secs => 100 - $2) where id = $1`,
+        [id, index],
+      );
+
+    await deployment.runs.refill();
+
+    const states = await Promise.all(ids.toReversed().map((id) => deployment.read(id)));
+    expect(states.map(({ dispatched_at }) => dispatched_at !== null)).toEqual(ids.map((_, index) => index < 10));
+  });
+
   test('has no room for the slots of leases that are over', async () => {
     await deployment.pool.query(
       `insert into worker_session (id, expires_at, ended_at, slots, version)
