@@ -7,7 +7,7 @@ import { createOrm } from '#shared/db/orm.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules, type RuleChange } from '#shared/policy/change.ts';
-import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
+import { createPolicy, type Policy, seesSomething } from '#shared/policy/enforcer.ts';
 import type { IndexLimits } from '#shared/policy/kept-indexes.ts';
 import { RuleIndex, type Sight } from '#shared/policy/rule-index.ts';
 import { readRules } from '#shared/policy/rules.ts';
@@ -248,7 +248,7 @@ describe('the policy', () => {
     );
     await change(foreign, { add: [{ subject: 'ada', object: 'workflow:*', action: '*' }] });
     const named = (n: number) => `workflow:${workflows[n] ?? ''}`;
-    const prefixed = (n: number, length: number) => `${named(n).slice(0, -36 + length)}*`;
+    const prefixed = (n: number, length: number) => `${named(n).slice(0, 'workflow:'.length + length)}*`;
     const read = { action: 'read' } as const;
     const deny = { action: '*', effect: 'deny' } as const;
     const cases: Record<string, { object: string; action: string; effect?: 'allow' | 'deny' }[]> = {
@@ -261,7 +261,7 @@ describe('the policy', () => {
       'everything but some': [
         { object: 'wor*', ...read },
         { object: prefixed(5, 36), ...deny },
-        { object: prefixed(9, 8), ...deny },
+        { object: prefixed(9, 34), ...deny },
       ],
       'all denied': [
         { object: 'workflow:*', action: '*' },
@@ -275,6 +275,10 @@ describe('the policy', () => {
       'one allowed and denied': [
         { object: named(0), ...read },
         { object: named(0), ...deny },
+      ],
+      'one allowed, and denied by a prefix': [
+        { object: named(10), ...read },
+        { object: prefixed(10, 30), ...deny },
       ],
       'some by prefix': [
         { object: prefixed(7, 36), ...read },
@@ -299,6 +303,14 @@ describe('the policy', () => {
       ...rules.map((rule) => ({ subject: `role "${role}"`, ...rule })),
     ]);
     await change(tenantID, { add });
+    // The others may see an object, even if none exists.
+    const blind = [
+      'nothing',
+      'all denied',
+      'one allowed and denied',
+      'one allowed, and denied by a prefix',
+      'another type',
+    ];
     const index = new RuleIndex(tenantID, await readRules(pool, tenantID));
     const version = await versionOf(tenantID);
     const listed = async (sights: readonly Sight[]) => {
@@ -316,7 +328,9 @@ describe('the policy', () => {
       const expected = workflows.filter((_id, n) => may[n]).sort();
       const asked = { type: 'workflow', action: 'read' };
 
-      expect(await listed(await policy.sights({ ...asker, ...asked })), role).toEqual(expected);
+      const sights = await policy.sights({ ...asker, ...asked });
+      expect(await listed(sights), role).toEqual(expected);
+      expect(seesSomething(sights), `whether ${role} is something`).toBe(!blind.includes(role));
       const holders = index.holders(asker.subjects);
       const unnamed = { tenantID, ...asked, holders: [...holders], ...index.reach(holders, { ...asked, maxIDs: -1 }) };
       expect(await listed([unnamed]), `${role}, by the rules themselves`).toEqual(expected);
