@@ -24,6 +24,10 @@ do $$ begin
   if current_setting('server_version_num')::int >= 160000 then
     grant pg_use_reserved_connections to gantry;
   end if;
+  -- Ending autovacuum's workers, which call functions in indexes of tenants.
+  if current_setting('server_version_num')::int >= 180000 then
+    grant pg_signal_autovacuum_worker to gantry;
+  end if;
 end $$;
 
 -- Tenants have their own databases and no other.
@@ -41,6 +45,18 @@ begin
   execute format('grant select on %s to gantry', hidden);
   revoke execute on function pg_stat_get_activity(int) from public;
   grant execute on function pg_stat_get_activity(int) to gantry;
+end $$;
+
+do $$ declare
+  telling regprocedure;
+begin
+  for telling in select oid from pg_proc where pronamespace = 'pg_catalog'::regnamespace
+    and (proname ~ '^pg_stat_get_(backend|db)_' or proname in ('pg_lock_status', 'pg_prepared_xact', 'pg_get_replication_slots',
+      'pg_stat_get_wal_senders', 'pg_stat_get_progress_info', 'pg_tablespace_databases'))
+  loop
+    execute format('revoke execute on function %s from public', telling);
+    execute format('grant execute on function %s to gantry', telling);
+  end loop;
 end $$;
 
 -- Large objects have no owner that a disk quota could stop.

@@ -142,6 +142,10 @@ test.each([
   'pg_auth_members',
   'pg_shdepend',
   'pg_db_role_setting',
+  'pg_lock_status()',
+  'pg_stat_get_backend_idset()',
+  'pg_stat_get_db_numbackends(1::oid)',
+  'pg_stat_get_progress_info($$VACUUM$$)',
 ])('%s, which names other databases or roles, is closed', async (source) => {
   expect((await run(`select * from ${source}`)).body.error.details.postgres_code).toBe('42501');
 });

@@ -2,15 +2,17 @@ import type { Messages } from '#shared/backplane/index.ts';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { resumeSpreading } from '#shared/deployment-roles.ts';
+import { isConnectionError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
 import { keep, type Step } from '../keep.ts';
+import { createLockGuard } from './lock-guard.ts';
 import { endOrphans } from './orphans.ts';
 import { measureDatabases } from './quota.ts';
 import { workOffRemovals } from './removals.ts';
 import { checkServers } from './rights.ts';
-import type { TenantServers } from './servers.ts';
+import type { TenantServer, TenantServers } from './servers.ts';
 
 interface Needs {
   pool: Pool;
@@ -27,6 +29,7 @@ interface Needs {
  * no run; and each step has a timer of its own, so that none delays another.
  */
 export function createKeeper({ pool, runs, servers, secrets, messages, logger }: Needs): AsyncDisposable {
+  const resources = new AsyncDisposableStack();
   const steps: Step[] = [
     {
       name: 'resume deletions',
@@ -37,6 +40,7 @@ export function createKeeper({ pool, runs, servers, secrets, messages, logger }:
         ),
     },
     { name: 'check servers', everyMs: 300_000, run: () => checkServers({ pool, servers, logger }) },
+    ...servers.listed.map((server) => guardOf(server, resources, logger)),
     { name: 'end lost connections', everyMs: 10_000, run: () => endOrphans({ pool, servers, logger }) },
     {
       name: 'spread roles of the deployment',
@@ -56,6 +60,25 @@ export function createKeeper({ pool, runs, servers, secrets, messages, logger }:
     async [Symbol.asyncDispose]() {
       unsubscribe();
       await Promise.all(kept.map((step) => step[Symbol.asyncDispose]()));
+      await resources.disposeAsync();
+    },
+  };
+}
+
+function guardOf(server: TenantServer, resources: AsyncDisposableStack, logger: Logger): Step {
+  const guard = resources.use(createLockGuard(server, logger));
+  return {
+    name: 'guard locks',
+    everyMs: 2_000,
+    async run() {
+      try {
+        const ended = await guard.look();
+        if (ended)
+          logger.warn({ server: server.name, connections: ended }, "ended connections that held a server's locks");
+      } catch (error) {
+        // The server may not have been started yet; that one is away is said elsewhere.
+        if (!isConnectionError(error)) throw error;
+      }
     },
   };
 }

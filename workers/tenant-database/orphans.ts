@@ -10,28 +10,42 @@ interface Sweep {
   graceSeconds?: number;
   /** Whether the reports of other workers can be expected to be complete. */
   isSteady?: boolean;
+  /** How long autovacuum may analyze a table. */
+  analyzeSeconds?: number;
 }
 
 /** Longer than any request may take: a statement gets 3,660 s at most. */
 const MAX_STATEMENT_SECONDS = 3_700;
 
-/** Ends connections of tenants' roles that belong to no worker, or whose statement or transaction is too old. Returns their number. */
+/** Sampling takes seconds. */
+const MAX_ANALYZE_SECONDS = 60;
+
+/**
+ * Ends connections of tenants' roles that belong to no worker, or whose statement or transaction is too old. Of autovacuum's few
+ * workers it ends those that analyze a table of a tenant for too long: they call the tenant's functions in its indexes, without a time
+ * limit. Returns the number of processes.
+ */
 export async function endOrphans({
   pool,
   servers,
   logger,
   graceSeconds = 30,
   isSteady = servers.connections.isSteady,
+  analyzeSeconds = MAX_ANALYZE_SECONDS,
 }: Sweep): Promise<number> {
-  const { rows } = await pool.query<{ server: string; roles: string[]; owned: number[]; isComplete: boolean }>(OWNED);
+  const { rows } = await pool.query<Owned>(OWNED);
   let ended = 0;
-  for (const { server: name, roles, owned, isComplete } of rows) {
+  for (const { server: name, databases, roles, owned, isComplete } of rows) {
     try {
       const server = servers.find(name);
+      if (!server) continue;
       const limits = [roles, owned, isComplete && isSteady, graceSeconds, MAX_STATEMENT_SECONDS];
-      const { rowCount } = (await server?.admin.query(END, limits)) ?? {};
-      if (rowCount) logger.warn({ server: name, connections: rowCount }, 'ended connections that no request owns');
-      ended += rowCount ?? 0;
+      const { rowCount: lost } = await server.admin.query(END, limits);
+      if (lost) logger.warn({ server: name, connections: lost }, 'ended connections that no request owns');
+      const { rowCount: analyzing } = await server.admin.query(END_ANALYZES, [databases, analyzeSeconds]);
+      if (analyzing)
+        logger.warn({ server: name, workers: analyzing }, 'ended workers of autovacuum in tables of tenants');
+      ended += (lost ?? 0) + (analyzing ?? 0);
     } catch (error) {
       logger.warn({ err: error, server: name }, 'a server of tenants was not looked through for lost connections');
     }
@@ -39,13 +53,22 @@ export async function endOrphans({
   return ended;
 }
 
+interface Owned {
+  server: string;
+  databases: string[];
+  roles: string[];
+  owned: number[];
+  isComplete: boolean;
+}
+
 // A worker of an older version has a session and reports nothing.
 const OWNED = `
 with report as (select * from tenant_connection where written_at > now() - interval '1 minute')
-select d.server, array_agg(d.role_name) || array_agg(d.role_name || '_full') as roles,
+select d.server, array_agg(d.database_name) as databases, array_agg(d.role_name) || array_agg(d.role_name || '_full') as roles,
   array(select pid::int from report, jsonb_array_elements_text(report.backends -> d.server) as pid) as owned,
   (select count(*) from worker_session where ended_at is null and expires_at > now()) <= (select count(*) from report) as "isComplete"
-from (select server, role_name from tenant_database union all select server, role_name from tenant_database_removal) as d
+from (select server, database_name, role_name from tenant_database
+      union all select server, database_name, role_name from tenant_database_removal) as d
 group by d.server`;
 
 const END = `
@@ -54,3 +77,10 @@ where usename = any($1) and backend_type = 'client backend'
   and ($3 and not (pid = any($2)) and backend_start < now() - make_interval(secs => $4)
     or state = 'active' and query_start < now() - make_interval(secs => $5)
     or xact_start < now() - make_interval(secs => $5))`;
+
+// Before PostgreSQL 18 only a superuser may end them.
+const END_ANALYZES = `
+select pg_terminate_backend(pid) from pg_stat_activity a
+where backend_type = 'autovacuum worker' and datname = any($1) and xact_start < now() - make_interval(secs => $2)
+  and exists (select from pg_stat_progress_analyze p where p.pid = a.pid)
+  and exists (select from pg_roles where rolname = 'pg_signal_autovacuum_worker' and pg_has_role(oid, 'USAGE'))`;

@@ -45,6 +45,7 @@ select array(select what from (values
   (pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'), 'pg_read_all_stats'),
   (coalesce(current_setting('reserved_connections', true)::int > 0, true), 'reserved_connections'),
   (coalesce((select pg_has_role(current_user, oid, 'USAGE') from pg_roles where rolname = 'pg_use_reserved_connections'), true), 'pg_use_reserved_connections'),
+  (coalesce((select pg_has_role(current_user, oid, 'USAGE') from pg_roles where rolname = 'pg_signal_autovacuum_worker'), true), 'pg_signal_autovacuum_worker'),
   (not exists (select from pg_database where datname in ('postgres', 'template1')
      and has_database_privilege('public', oid, 'CONNECT')), 'REVOKE CONNECT on postgres and template1'),
   ((select shobj_description(oid, 'pg_database') = 'template of tenant databases' from pg_database where datname = 'template1'), 'template1')

@@ -161,6 +161,7 @@ describe('what a server lacks', () => {
       'pg_read_all_stats',
       'reserved_connections',
       'pg_use_reserved_connections',
+      'pg_signal_autovacuum_worker',
       'REVOKE CONNECT on postgres and template1',
       'template1',
     ]);

@@ -1,0 +1,95 @@
+/** Tenants that take what all tenants of a server share, and no limit of a role covers. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startPostgres } from '#ops/embedded/postgres.ts';
+import { newID } from '#shared/ids.ts';
+import { createLockGuard } from '#workers/tenant-database/lock-guard.ts';
+import { endOrphans } from '#workers/tenant-database/orphans.ts';
+import { testLogger } from '../../support/environment.ts';
+import { eventually } from '../../support/settle.ts';
+import { aTenantDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
+
+let resources: AsyncDisposableStack;
+let place: TestDatabases;
+let admin: pg.Client;
+beforeAll(async () => {
+  resources = new AsyncDisposableStack();
+  const dir = resources.adopt(await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`)), (path) =>
+    rm(path, { recursive: true, force: true }),
+  );
+  const settings = { max_connections: '20', reserved_connections: '5', fsync: 'off', autovacuum_naptime: '1s' };
+  const files = { dir: join(dir, 'tenants'), log: join(dir, 'log') };
+  const server = resources.use(await startPostgres({ ...files, database: 'postgres', settings, forTenants: true }));
+  place = resources.use(await aTenantDatabases({ TENANT_DATABASES_URL: `small=${server.url}` }));
+  admin = new pg.Client({ connectionString: server.url });
+  resources.defer(() => admin.end());
+  await admin.connect();
+}, 60_000);
+afterAll(() => resources.disposeAsync());
+
+async function anotherTenant(): Promise<(sql: string) => Promise<unknown>> {
+  const id = newID();
+  const { pool } = place.deployment;
+  await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [id]);
+  return (sql) => place.databases.lend(id, AbortSignal.timeout(30_000), (client) => client.query(sql));
+}
+
+async function count(sql: string): Promise<number> {
+  const { rows } = await admin.query(`select count(*)::int as n from ${sql}`);
+  return rows[0]?.n;
+}
+
+test("a tenant that holds the server's locks loses them, and others work on", async () => {
+  const server = place.databases.servers.get('small');
+  await using first = new AsyncDisposableStack();
+  const guard = first.use(createLockGuard(server, testLogger));
+  await using second = createLockGuard(server, testLogger);
+  expect([await guard.look(), await second.look()]).toEqual([0, undefined]);
+  const neighbour = await anotherTenant();
+  await neighbour('create table before (n int)');
+  // It survives a cancel, time limits and the end of its client.
+  const holding = place.use((client) =>
+    client.query(`
+      set client_connection_check_interval = 0; set statement_timeout = 0;
+      do $$ begin for n in 1..100000 loop begin perform pg_advisory_lock(n); exception when out_of_memory then exit; end; end loop;
+        loop begin perform pg_sleep(10); exception when query_canceled then null; end; end loop; end $$`),
+  );
+  holding.catch(() => undefined);
+  const work = 'begin; create table during (n int primary key); rollback';
+  await eventually(() => expect(neighbour(work)).rejects.toThrow(), 20_000);
+
+  expect(await guard.look()).toBe(1);
+
+  await expect(holding).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  await eventually(async () => void (await neighbour(work)));
+  expect([await guard.look(), await second.look()]).toEqual([0, undefined]);
+  await first.disposeAsync();
+  await eventually(async () => expect(await second.look()).toBe(0));
+}, 60_000);
+
+test("autovacuum's worker ends that runs a function of a tenant without end", async () => {
+  const sweep = (more = {}) =>
+    endOrphans({ pool: place.deployment.pool, servers: place.databases.servers, logger: testLogger, ...more });
+  const workers = `pg_stat_activity where backend_type = 'autovacuum worker' and wait_event = 'PgSleep'`;
+  // Autovacuum's workers have no name of an application.
+  await place.use((client) =>
+    client.query(`
+      create function wait() returns void language plpgsql as
+        $$ begin loop begin perform pg_sleep(10); exception when query_canceled then null; end; end loop; end $$;
+      create function same(int) returns int language plpgsql immutable as
+        $$ begin if current_setting('application_name') = '' then perform public.wait(); end if; return $1; end $$;
+      create table analyzed (n int) with (autovacuum_analyze_threshold = 1, autovacuum_analyze_scale_factor = 0);
+      create index on analyzed (same(n)); insert into analyzed select generate_series(1, 100)`),
+  );
+  await eventually(async () => expect(await count(workers)).toBe(1), 30_000);
+  expect(await sweep()).toBe(0);
+
+  expect(await sweep({ analyzeSeconds: 0 })).toBe(1);
+
+  // A lock on the table keeps the next worker from it.
+  await place.use((client) => client.query('begin; lock table analyzed; drop table analyzed; commit'));
+  await eventually(async () => expect(await count(workers)).toBe(0));
+}, 60_000);

@@ -1,0 +1,103 @@
+import { createPool, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { TenantServer } from './servers.ts';
+
+/** A connection to a server of tenants that ends what takes the server's room for locks. */
+export interface LockGuard extends AsyncDisposable {
+  /**
+   * Ends connections of tenants while these hold more than half of the room. Returns their number; undefined if another worker
+   * guards the server.
+   */
+  look(): Promise<number | undefined>;
+}
+
+/** In the admin database, where no tenant may connect. */
+const GUARD = 7_265_019;
+const HELD_BACK = 200;
+
+/**
+ * One statement of a tenant can take all locks of a server. Every other statement there then fails with "out of shared memory", a
+ * sign-in and `pg_terminate_backend` too, and a statement that catches its cancel would stay for ever. PostgreSQL has no limit for it.
+ * So the guard is signed in beforehand and holds some locks back, which it releases for the moment in which it ends the others.
+ */
+export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admin'>, logger: Logger): LockGuard {
+  const pool = createPool({ url, poolSize: 1 }, logger, {
+    name: 'gantry.locks',
+    settings: '-c statement_timeout=60000',
+  });
+  let guard: PoolClient | undefined;
+
+  /** Undefined if another worker has the server. */
+  async function take(): Promise<PoolClient | undefined> {
+    if (await isGuarded(admin)) return undefined;
+    const client = await pool.connect();
+    try {
+      const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, 0) as mine', [GUARD]);
+      if (rows[0]?.mine) {
+        await client.query(`${HOLD_BACK_LOCKS};${END_HOLDERS}`);
+        return client;
+      }
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    client.release(true);
+    return undefined;
+  }
+
+  return {
+    async look() {
+      guard ??= await take();
+      if (!guard) return undefined;
+      try {
+        // In one message, so that a tenant has no time to take what is released.
+        const results: unknown = await guard.query(`${RELEASE};${END_HOLDERS};${HOLD_BACK_LOCKS}`);
+        return countOf(results);
+      } catch (error) {
+        // Locks that could not be held back again come with the next look; a lost connection is replaced.
+        await guard.query(HOLD_BACK_LOCKS).catch(() => {
+          guard?.release(true);
+          guard = undefined;
+        });
+        throw error;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      guard?.release(true);
+      guard = undefined;
+      await pool.end();
+    },
+  };
+}
+
+async function isGuarded(admin: Pool): Promise<boolean> {
+  const { rowCount } = await admin.query(
+    `select from pg_lock_status() where locktype = 'advisory' and classid = $1 and objid = 0 and granted`,
+    [GUARD],
+  );
+  return (rowCount ?? 0) > 0;
+}
+
+/** The driver gives one result for each statement of a message, which its types do not say. */
+function countOf(results: unknown): number {
+  const [, ended] = results as { rowCount: number | null }[];
+  return ended?.rowCount ?? 0;
+}
+
+const HOLD_BACK_LOCKS = `
+select count(pg_try_advisory_lock(${GUARD}, n)) from generate_series(1, ${HELD_BACK}) n
+where not exists (select from pg_lock_status() where pid = pg_backend_pid() and locktype = 'advisory' and objid = ${HELD_BACK})`;
+
+const RELEASE = `select count(pg_advisory_unlock(${GUARD}, n)) from generate_series(1, ${HELD_BACK}) n`;
+
+// Functions and no views, whose relations need locks. Those with the most, until the others together have at most half of the room.
+// The name is one that Gantry gives to roles of tenants.
+const END_HOLDERS = `
+with held as (
+  select pid, count(*) as locks from pg_lock_status() where not fastpath group by pid
+), ranked as (
+  select pid, locks, sum(locks) over (order by locks, pid) as with_smaller from held
+)
+select pg_terminate_backend(pid) from ranked join pg_stat_get_activity(null) using (pid)
+where locks > 100 and pg_get_userbyid(usesysid) ~ '^tenant_[0-9a-f]{24}(_full)?$'
+  and with_smaller > current_setting('max_locks_per_transaction')::int * current_setting('max_connections')::int / 2`;
