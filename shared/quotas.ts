@@ -34,6 +34,7 @@ const definitions = {
   datasources: assetsIn('datasource', 'datasources'),
   apiKeys: assetsIn('api_key', 'API keys'),
   oauthConnections: assetsIn('oauth_connection', 'OAuth connections'),
+  variables: assetsIn('tenant_variable', 'variables', 200),
   roles: assetsIn('role', 'roles'),
   files: assetsIn('tenant_file', 'stored files'),
   fileBytes: {

@@ -33,4 +33,10 @@ export const sealedColumns = {
     type: 'text',
     context: (id) => `oauth_connection:${id}:tokens`,
   },
+  variableSecret: {
+    table: 'tenant_variable',
+    column: 'secret',
+    type: 'text',
+    context: (id) => `tenant_variable:${id}:secret`,
+  },
 } satisfies Record<string, SealedColumn>;

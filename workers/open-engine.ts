@@ -21,6 +21,7 @@ import type { Queries } from './queries/queries.ts';
 import { createQueries } from './queries/run.ts';
 import { createSandbox } from './sandbox/pool.ts';
 import { createTenantServers, type TenantServers } from './tenant-database/servers.ts';
+import { createTenantVariables } from './variables.ts';
 
 /** The engine with everything that nodes use: what a worker and its process for suspects have in common. */
 export interface OpenEngine {
@@ -76,6 +77,7 @@ export async function openEngine(
   const datasources = createDatasources({ pool, secrets, kept, reach, logger });
   const cache = createQueryCache(pool, secrets);
   const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
+  const variables = resources.use(createTenantVariables({ pool, secrets, messages }));
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
 
   const lease: Lease = createLease({
@@ -93,7 +95,7 @@ export async function openEngine(
     runs,
     publisher,
     tellEnd: createRunEnds(messages, logger),
-    nodes: { ...reach, sandbox, queries },
+    nodes: { ...reach, sandbox, queries, variables },
     config: config.worker,
     lease,
     logger,

@@ -9,6 +9,7 @@ export const exampleIDs = {
   dataQueryID: '01990d3e-5c00-7a10-8000-000000000007',
   workflowID: '01990d3e-5c00-7a10-8000-000000000008',
   versionID: '01990d3e-5c00-7a10-8000-00000000000e',
+  variableID: '01990d3e-5c00-7a10-8000-00000000000f',
   instanceID: '01990d3e-5c00-7a10-8000-000000000009',
   collectionRequestID: '01990d3e-5c00-7a10-8000-00000000000a',
   oauthConnectionID: '01990d3e-5c00-7a10-8000-00000000000b',

@@ -15,6 +15,7 @@ import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { operatorUserRoutes } from './users/operator-routes.ts';
 import { userRoutes } from './users/routes.ts';
+import { variableRoutes } from './variables/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
 /** Every route of the service, in the groups and the order of the contract. */
@@ -47,6 +48,11 @@ export const routeGroups: readonly RouteGroup[] = [
     tag: 'Workflows',
     description: 'Graphs of nodes that workers run. A run is called an instance.',
     routes: workflowRoutes,
+  },
+  {
+    tag: 'Variables',
+    description: 'Values and secrets of a tenant that its workflows share.',
+    routes: variableRoutes,
   },
   {
     tag: 'Users',

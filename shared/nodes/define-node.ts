@@ -55,6 +55,10 @@ export interface NodeDefinition<
   readonly spreads?: (config: z.output<Config>) => boolean;
   /** Fields of the config that are code or evaluated later: templates inside them are left alone. */
   readonly raw?: readonly FieldOf<Config>[];
+  /** Raw fields whose templates the executor fills itself. */
+  readonly filled?: readonly FieldOf<Config>[];
+  /** Fields that may insert secret variables of the tenant. The executor masks them in everything that it returns. */
+  readonly secrets?: readonly FieldOf<Config>[];
   /** Texts of a saved config that the sandbox compiles: they have to parse. Templates may stand in the other fields. */
   readonly snippets?: (config: unknown) => readonly Snippet[];
   /** Fields, or paths into them, that are nearly always a template: a path without braces is refused there. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
+import { VARIABLES_ROOT } from '../variables.ts';
 import { faultsOf } from '../workflow/templates.ts';
 import { Identifier, working } from './common.ts';
 import { defineNode } from './define-node.ts';
@@ -9,7 +10,7 @@ const Pairs = z
   .max(50)
   .default([]);
 
-/** One request to any address. Workflows cannot store secrets: a request that needs one belongs to a datasource. */
+/** One request to any address. A workflow stores no secrets: they are variables of the tenant, or belong to a datasource. */
 export const http = defineNode({
   kind: 'http',
   label: 'HTTP request',
@@ -20,7 +21,7 @@ export const http = defineNode({
       .min(1)
       .max(8_000)
       .superRefine((url, issues) => {
-        for (const message of faultsOf(url, 'ctx')) issues.addIssue({ code: 'custom', message });
+        for (const message of faultsOf(url, 'ctx', VARIABLES_ROOT)) issues.addIssue({ code: 'custom', message });
       }),
     method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']).default('GET'),
     headers: Pairs,
@@ -40,6 +41,8 @@ export const http = defineNode({
   clocked: true,
   // Resolved by the executor, which encodes values for their place in the URL.
   raw: ['url'],
+  filled: ['url'],
+  secrets: ['url', 'headers', 'queryParams', 'body'],
   timeoutSeconds: 60,
   defaultValue: {
     title: 'HTTP request',

@@ -26,6 +26,7 @@ export const catalogue = {
   role: ['list', 'create', 'read', 'update', 'delete'],
   tenant: ['read', 'update', 'delete'],
   user: ['list', 'create', 'read', 'update', 'delete'],
+  variable: ['list', 'create', 'read', 'update', 'delete', 'use'],
   widget: ['list', 'create', 'read', 'update', 'delete', 'execute', 'export'],
   widgetLibrary: ['list', 'publish', 'unpublish', 'install'],
   workflow: ['list', 'create', 'read', 'update', 'delete', 'execute', 'test', 'export'],

@@ -2,24 +2,30 @@ import type { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import { isSpread } from '../nodes/properties.ts';
 import { requireValue } from '../parse-value.ts';
+import { VARIABLES_ROOT } from '../variables.ts';
 import type { GraphNode } from './graph.ts';
 import { isReservedKey } from './reserved.ts';
-import { asText, evaluate, findTemplate, type Template, textsOf } from './templates.ts';
+import { asText, evaluateIn, findTemplate, type Roots, type Template, textsOf } from './templates.ts';
 
 /**
  * Resolves the templates of a node's config and parses it by the kind's schema, for the executor.
  * Without templates this is the config parsed with the graph, which all runs share: it must not be changed.
  */
-export function resolveConfig(node: GraphNode, scope: JsonObject): unknown {
+export function resolveConfig(node: GraphNode, scope: JsonObject, vars: JsonObject = {}): unknown {
   if (!node.hasTemplates) return node.config;
 
   const schema: z.ZodType = node.definition.config;
-  return requireValue(schema, resolveTemplates(node.data, scope, { raw: node.definition.raw }));
+  return requireValue(
+    schema,
+    resolveTemplates(node.data, scope, { raw: node.definition.raw, more: { [VARIABLES_ROOT]: vars } }),
+  );
 }
 
 export interface ResolveOptions {
-  /** The root that all paths must begin with. */
+  /** The root of the paths into `scope`. */
   root?: string | undefined;
+  /** Values under other roots. */
+  more?: Roots;
   /** Top-level fields that are not resolved. */
   raw?: readonly string[] | undefined;
 }
@@ -29,36 +35,37 @@ export interface ResolveOptions {
  * other texts values are converted to text. Inserted values are not searched for templates.
  */
 export function resolveTemplates(value: Json, scope: JsonObject, options: ResolveOptions = {}): Json {
-  const { root = 'ctx', raw = [] } = options;
-  if (raw.length === 0 || !isJsonObject(value)) return resolve(value, scope, root);
+  const { root = 'ctx', raw = [], more = {} } = options;
+  const roots = { ...more, [root]: scope };
+  if (raw.length === 0 || !isJsonObject(value)) return resolve(value, roots);
 
   const resolved: JsonObject = { ...value };
   for (const key of Object.keys(value)) {
-    if (!raw.includes(key)) resolved[key] = resolve(value[key] ?? null, scope, root);
+    if (!raw.includes(key)) resolved[key] = resolve(value[key] ?? null, roots);
   }
   return resolved;
 }
 
 /** Parts without templates are returned as they are, so that a large literal costs nothing. */
-function resolve(value: Json, scope: JsonObject, root: string): Json {
+function resolve(value: Json, roots: Roots): Json {
   if (typeof value === 'string') {
     const template = findTemplate(value);
-    return template ? fill(template, scope, root) : value;
+    return template ? fill(template, roots) : value;
   }
   if (typeof value !== 'object' || value === null) return value;
-  return Array.isArray(value) ? resolveList(value, scope, root) : resolveObject(value, scope, root);
+  return Array.isArray(value) ? resolveList(value, roots) : resolveObject(value, roots);
 }
 
-function resolveList(list: Json[], scope: JsonObject, root: string): Json {
-  const resolved = list.map((item) => resolve(item, scope, root));
+function resolveList(list: Json[], roots: Roots): Json {
+  const resolved = list.map((item) => resolve(item, roots));
   return resolved.every((item, index) => item === list[index]) ? list : resolved;
 }
 
-function resolveObject(object: JsonObject, scope: JsonObject, root: string): Json {
+function resolveObject(object: JsonObject, roots: Roots): Json {
   let resolved = object;
   for (const key of Object.keys(object)) {
     const before = object[key] ?? null;
-    const after = resolve(before, scope, root);
+    const after = resolve(before, roots);
     if (after === before) continue;
     // The spread makes every key an own property first, so that assigning to "__proto__" cannot reach the prototype.
     if (resolved === object) resolved = { ...object };
@@ -67,10 +74,10 @@ function resolveObject(object: JsonObject, scope: JsonObject, root: string): Jso
   return resolved;
 }
 
-function fill(template: Template, scope: JsonObject, root: string): Json {
-  if (template.whole) return evaluate(template.whole, scope, root) ?? null;
+function fill(template: Template, roots: Roots): Json {
+  if (template.whole) return evaluateIn(template.whole, roots) ?? null;
   let text = '';
-  for (const part of template.parts) text += typeof part === 'string' ? part : asText(evaluate(part, scope, root));
+  for (const part of template.parts) text += typeof part === 'string' ? part : asText(evaluateIn(part, roots));
   return text;
 }
 

@@ -1,10 +1,12 @@
 import type { JsonObject } from '../json.ts';
 import { type AnyNode, findNodeKind } from '../nodes/index.ts';
 import { exitsOf } from '../nodes/properties.ts';
+import { VARIABLES_ROOT } from '../variables.ts';
 import { type Issue, within } from './issues.ts';
 import { isTemplate, parseAround } from './parse-around.ts';
 import { isReservedKey } from './reserved.ts';
 import { faultsOf, findTemplate, isBarePath, type Text, textsOf } from './templates.ts';
+import { type VariableUses, variableUses } from './variable-uses.ts';
 
 /** One node, checked by itself. Paths of issues begin inside the node: `type`, or `data` and a field. */
 export interface CheckedNode {
@@ -14,6 +16,8 @@ export interface CheckedNode {
   readonly definition: AnyNode | undefined;
   readonly config: unknown;
   readonly hasTemplates: boolean;
+  /** Null if the node uses none. */
+  readonly variables: VariableUses | null;
   /** Absent if they depend on an invalid config. */
   readonly exits: readonly string[] | undefined;
   readonly issues: readonly Issue[];
@@ -23,7 +27,7 @@ export function checkNode({ id, type, data }: { id: string; type: string; data: 
   const definition = findNodeKind(type);
   if (!definition) {
     const issues: Issue[] = [{ path: ['type'], message: `unknown node kind "${type}"` }];
-    return { id, data, definition, config: undefined, hasTemplates: false, exits: undefined, issues };
+    return { id, data, definition, config: undefined, hasTemplates: false, variables: null, exits: undefined, issues };
   }
 
   const texts = [...textsOf(data, definition.raw)];
@@ -39,17 +43,21 @@ export function checkNode({ id, type, data }: { id: string; type: string; data: 
     ...exitIssues,
   ];
   const hasTemplates = texts.some(({ text }) => findTemplate(text));
-  return { id, data, definition, config, hasTemplates, exits, issues: within(['data'], issues) };
+  const variables = variableUses(definition, data);
+  return { id, data, definition, config, hasTemplates, variables, exits, issues: within(['data'], issues) };
 }
 
 function templateIssues(texts: readonly Text[]): Issue[] {
-  return texts.flatMap(({ path, text }) => faultsOf(text, 'ctx').map((message) => ({ path, message })));
+  return texts.flatMap(({ path, text }) => faultsOf(text, 'ctx', VARIABLES_ROOT).map((message) => ({ path, message })));
 }
 
 function bracelessIssues({ templated = [] }: AnyNode, texts: readonly Text[]): Issue[] {
   const fields = templated.map((field) => field.split('.'));
   return texts
-    .filter(({ path, text }) => isBarePath(text, 'ctx') && fields.some((field) => isWithin(path, field)))
+    .filter(
+      ({ path, text }) =>
+        (isBarePath(text, 'ctx') || isBarePath(text, VARIABLES_ROOT)) && fields.some((field) => isWithin(path, field)),
+    )
     .map(({ path, text }) => ({ path, message: `a path needs braces: write {{${text.trim()}}}` }));
 }
 

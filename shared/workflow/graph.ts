@@ -16,6 +16,7 @@ import { type CheckedNode, checkNode } from './check-node.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import { type Issue, invalid, within } from './issues.ts';
 import { divide, type Region, type Regions } from './regions.ts';
+import type { VariableUses } from './variable-uses.ts';
 
 const GraphID = z.string().min(1).max(255);
 
@@ -51,6 +52,8 @@ export interface GraphNode {
   /** `data` parsed by the kind's schema, except for templates of other types than text. Shared by all runs. */
   readonly config: unknown;
   readonly hasTemplates: boolean;
+  /** Null if the node uses none. */
+  readonly variables: VariableUses | null;
   readonly joinMode: 'all' | 'any';
   readonly isDisabled: boolean;
   /** Whether it may be computed again at will, with any values for its templates. */
@@ -145,7 +148,7 @@ function shapeOf(nodes: readonly WorkflowNode[], links: readonly GraphEdge[], st
 function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], division: Regions): GraphNode[] {
   const arriving = Map.groupBy(edges, (edge) => edge.target);
   const leaving = Map.groupBy(edges, (edge) => edge.source);
-  return checked.flatMap(({ id, data, definition, config, hasTemplates }, index) => {
+  return checked.flatMap(({ id, data, definition, config, hasTemplates, variables }, index) => {
     if (!definition) return [];
     const exits = Map.groupBy(leaving.get(index) ?? [], (edge) => edge.exit);
     const { joinMode, isDisabled } = isJsonObject(config) ? config : {};
@@ -156,9 +159,11 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
       data,
       config,
       hasTemplates,
+      variables,
       joinMode: joinMode === 'any' ? 'any' : 'all',
       isDisabled: isDisabled === true,
-      isPure: isPure(definition, config),
+      // Variables change between two times, and have to be read.
+      isPure: variables === null && isPure(definition, config),
       region: division.regionOf[index] ?? 0,
       place: division.placeOf[index] ?? 0,
       incoming: indices(arriving.get(index)),

@@ -113,14 +113,24 @@ export function isBarePath(text: string, root: string): boolean {
   return path.root === root && path.keys.length > 0 && text.slice(path.end).trim() === '';
 }
 
-/** Error messages for the templates of a text, whose paths must begin with this root. */
-export function faultsOf(text: string, root: string): string[] {
+/** Error messages for the templates of a text, whose paths must begin with one of these roots. */
+export function faultsOf(text: string, ...roots: readonly string[]): string[] {
   const expressions = findTemplate(text)?.parts.filter((part) => typeof part === 'object') ?? [];
   return expressions.flatMap(({ source, root: own, fault }) => {
     const shown = source.length > 100 ? `${source.slice(0, 100)}…` : source;
     if (fault !== null) return [`{{${shown}}} ${fault}`];
-    return own === root ? [] : [`{{${shown}}} must begin with ${root}`];
+    return own !== null && roots.includes(own) ? [] : [`{{${shown}}} must begin with ${roots.join(' or ')}`];
   });
+}
+
+/** The values that paths begin at, by their roots. */
+export type Roots = Readonly<Record<string, JsonObject>>;
+
+/** Returns the value of an expression under its root, as `evaluate` does. */
+export function evaluateIn(expression: Expression, roots: Roots): Json | undefined {
+  const { root } = expression;
+  const scope = root !== null && Object.hasOwn(roots, root) ? roots[root] : undefined;
+  return root !== null && scope ? evaluate(expression, scope, root) : undefined;
 }
 
 /** Returns the value of an expression: own properties only, otherwise undefined. The value is shared, not copied. */

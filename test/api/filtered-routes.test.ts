@@ -33,6 +33,7 @@ const lists: Record<string, List> = {
     id: 'instanceID',
     permission: 'workflow.read',
   },
+  'get T/variables': { rows: 'variables', made: 'variableID', id: 'id', permission: 'variable.read' },
   'get T/users': { rows: 'users', made: 'tenantUserID', id: 'id', permission: 'user.read' },
   'get T/roles': { rows: 'roles', made: 'roleID', id: 'id', permission: 'role.read' },
   'get T/apikeys': { rows: 'apiKeys', made: 'apiKeyID', id: 'id', permission: 'apikey.read' },

@@ -93,6 +93,7 @@ test('every table either has a retention or is kept', async () => {
     'tenant_file_chunk',
     'quota',
     'oauth_connection',
+    'tenant_variable',
     'tenant_dispatch',
     'service_state',
     'sweep',

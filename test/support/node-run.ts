@@ -13,6 +13,7 @@ export function aNodeRun(given: Partial<NodeRun> = {}): NodeRun {
     attempt: 1,
     caller: { type: 'system', id: crypto.randomUUID(), origin: 'direct' },
     scope: {},
+    variables: { values: {}, secrets: [], inCode: false },
     idempotencyKey: 'instance.node.0',
     timeoutMs: 60_000,
     log: createLogger({ level: 'silent' }),

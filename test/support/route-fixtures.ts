@@ -73,6 +73,11 @@ const params: Record<string, MakeParam> = {
     return 'touch';
   },
   provider: async () => 'acme',
+  variableID: async (cluster, tenant) => {
+    const given = { name: `v_${newID().replaceAll('-', '')}`, value: 1 };
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/variables', given);
+    return answer.body.variable.id;
+  },
   oauthConnectionID: async (cluster, tenant) => (await anOAuthConnection(cluster, { tenant })).id,
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
   collectionRequestID: async (cluster, tenant) => {
@@ -161,6 +166,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'patch /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID': { label: 'First' },
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': { submittedData: { a: 1 } },
+  'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },
   'post /api/v1/tenants/:tenantID/roles': { roleName: 'A role', rolePermissions: ['workflow.read'] },

@@ -12,6 +12,7 @@ import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
 import { type Conclusion, failFrame, skip, succeed } from './conclude.ts';
 import type { WaitRow } from './facts.ts';
+import { variablesOf } from './node-variables.ts';
 import { parkNode } from './park.ts';
 import type { Restored } from './restore.ts';
 import type { Rights } from './rights.ts';
@@ -90,11 +91,17 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
   const task = createTask(run, frame, fact, advance.logger);
   let resolved: unknown;
   try {
-    resolved = resolveConfig(node, run.state.scopeOf(frame));
-    // A node that continues after its wait was checked before it parked.
-    const assets = fact ? [] : namedAssets(node.definition, resolved);
     // What Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
     const waiting = task.waiting({});
+    if (node.variables) {
+      const names = node.variables.named.map(({ name }) => name);
+      const read = () => advance.nodes.variables.read(run.tenantID, names);
+      const isAway = (error: unknown) => error instanceof StoreAway;
+      task.variables = variablesOf(node, await untilReachable(read, task.waiting({ isAway })));
+    }
+    resolved = resolveConfig(node, run.state.scopeOf(frame), task.variables.values);
+    // A node that continues after its wait was checked before it parked.
+    const assets = fact ? [] : namedAssets(node.definition, resolved);
     if (assets.length > 0) await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), waiting);
     const whileExecuting = task.waiting({
       isAway: (error) => error instanceof StoreAway,

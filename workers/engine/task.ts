@@ -5,13 +5,15 @@ import type { Logger } from '#shared/logger.ts';
 import type { Waiting } from '#shared/until-reachable.ts';
 import { type IterationPath, idempotencyKey, innermost } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
-import type { Fact, NodeRun } from '../nodes/executor.ts';
+import type { Fact, NodeRun, NodeVariables } from '../nodes/executor.ts';
+import { maskError, noVariables } from './node-variables.ts';
 import type { Run } from './run.ts';
 
 /** The input of an executor. Created for every attempt, so its values are computed only on access. */
 export class AttemptTask implements NodeRun {
   readonly fact: Fact | undefined;
   config: unknown;
+  variables: NodeVariables = noVariables;
   readonly #run: Run;
   readonly #frame: Frame;
   readonly #logger: Logger;
@@ -101,7 +103,7 @@ export class AttemptTask implements NodeRun {
   /** Converts an error of the executor to the node's error: NODE_TIMEOUT, an AppError, or one without details. */
   explain(error: unknown): AppError {
     if (this.#timeout?.signal.aborted) return this.#tooLong();
-    if (error instanceof AppError) return error;
+    if (error instanceof AppError) return maskError(error, this.variables.secrets);
     this.log.error({ err: error }, 'node failed unexpectedly');
     return new AppError('NODE_FAILED', 'The node failed unexpectedly', { cause: error });
   }

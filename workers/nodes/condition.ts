@@ -3,7 +3,7 @@ import type { JsonObject } from '#shared/json.ts';
 import type { Branch, Comparison, condition } from '#shared/nodes/condition.ts';
 import type { SandboxRequest } from '../sandbox/pool.ts';
 import { compare, toText } from './compare.ts';
-import type { Executor, NodeContext, Task } from './executor.ts';
+import type { Executor, NodeContext, NodeRun, Task } from './executor.ts';
 
 export const runCondition: Executor<typeof condition> = (task, context) => choose(task, context, 0);
 
@@ -64,10 +64,14 @@ const evaluationMs = 5000;
 function requestFor({ operator, leftValue, rightValue }: Comparison, { run }: ConditionTask): SandboxRequest {
   const limits = { tenantID: run.tenantID, timeoutMs: Math.min(evaluationMs, run.timeoutMs) };
   const text = toText(leftValue);
-  if (operator === 'expression') return { ...limits, code: `return Boolean((\n${text}\n));`, args: { ctx: run.scope } };
+  if (operator === 'expression') return { ...limits, code: `return Boolean((\n${text}\n));`, args: argsOf(run) };
   // In the sandbox, because some patterns backtrack without end and would block the event loop of this process.
   const code = 'return new RegExp(pattern).test(text);';
   return { ...limits, code, args: { text, pattern: toText(rightValue) } };
+}
+
+function argsOf({ scope, variables }: NodeRun): SandboxRequest['args'] {
+  return { ctx: scope, ...(variables.inCode && { vars: variables.values }) };
 }
 
 /** Evaluates to false if the tenant's code fails; throws if the sandbox does. */

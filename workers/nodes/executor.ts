@@ -8,6 +8,7 @@ import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Sandbox } from '../sandbox/pool.ts';
+import type { TenantVariables } from '../variables.ts';
 
 /** A node's view of its run. `scope` is what templates and code call `ctx`. */
 export interface NodeRun {
@@ -22,10 +23,21 @@ export interface NodeRun {
   readonly attempt: number;
   readonly caller: Caller;
   readonly scope: JsonObject;
+  readonly variables: NodeVariables;
   /** The same for every attempt of this node in this frame, and of no other. */
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
   readonly log: Logger;
+}
+
+/** The tenant's variables at the moment of the node. */
+export interface NodeVariables {
+  /** What templates and code call `vars`; of secrets, those that the node's templates may insert. */
+  readonly values: JsonObject;
+  /** Their texts in clear, to be masked in outputs and errors. */
+  readonly secrets: readonly string[];
+  /** Whether the node's code reads `vars`. */
+  readonly inCode: boolean;
 }
 
 /** Why a parked node is being asked again: the fact that fulfilled its wait. */
@@ -58,6 +70,7 @@ type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];
 export interface NodeContext extends Pick<Reach, 'fetch'> {
   sandbox: Sandbox;
   queries: Queries;
+  variables: TenantVariables;
 }
 
 export interface Task<D extends AnyNode> {

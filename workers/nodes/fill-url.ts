@@ -1,11 +1,10 @@
-import type { JsonObject } from '#shared/json.ts';
-import { asText, evaluate, findTemplate } from '#shared/workflow/templates.ts';
+import { asText, evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates.ts';
 
 /**
  * Fills the templates of a URL, or returns a fault. A template at the beginning may be any address. Other values stay inside
  * their part of the URL: they can neither end it nor be `.` or `..`.
  */
-export function fillURL(text: string, scope: JsonObject, root = 'ctx'): { url: string } | { fault: string } {
+export function fillURL(text: string, roots: Roots): { url: string } | { fault: string } {
   let url = '';
   let isTouched = false;
   for (const [index, part] of (findTemplate(text)?.parts ?? [text]).entries()) {
@@ -13,7 +12,7 @@ export function fillURL(text: string, scope: JsonObject, root = 'ctx'): { url: s
       url += part;
       continue;
     }
-    const value = asText(evaluate(part, scope, root));
+    const value = asText(evaluateIn(part, roots));
     if (index === 0) {
       url = value;
       continue;

@@ -1,5 +1,6 @@
 import type { Json } from '#shared/json.ts';
 import type { http } from '#shared/nodes/http.ts';
+import { VARIABLES_ROOT } from '#shared/variables.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
 import { addParams } from '../http/endpoint.ts';
@@ -8,12 +9,14 @@ import type { HTTPRequest } from '../outbound/fetch.ts';
 import { headersOf } from '../outbound/headers.ts';
 import type { Executor, NodeRun, Task } from './executor.ts';
 import { fillURL } from './fill-url.ts';
+import { maskOutput } from './mask.ts';
 
 type Config = Task<typeof http>['config'];
 
 export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { fetch }) => {
   const response = await fetch(requestOf(config, run), signal);
-  if (config.failOnStatus && response.status >= 400) throw statusError(response);
+  const { secrets } = run.variables;
+  if (config.failOnStatus && response.status >= 400) throw statusError(response, secrets);
   const { status, headers } = response;
   const output = {
     status,
@@ -21,7 +24,7 @@ export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { 
     success: status < 400,
     [config.outputVariable]: readAnswer(),
   };
-  return { output, exit: 'success' };
+  return { output: maskOutput(output, secrets), exit: 'success' };
 
   /** Reads an error answer by its own content type, because it is seldom what `responseType` says. */
   function readAnswer(): Json {
@@ -51,7 +54,7 @@ function bodyOf({ bodyType, body }: Config): string | null {
 }
 
 function urlOf(config: Config, run: NodeRun): URL {
-  const filled = fillURL(config.url, run.scope);
+  const filled = fillURL(config.url, { ctx: run.scope, [VARIABLES_ROOT]: run.variables.values });
   if ('fault' in filled) throw invalidField('url', filled.fault);
   const url = URL.parse(filled.url);
   if (!url || !/^https?:$/.test(url.protocol))

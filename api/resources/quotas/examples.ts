@@ -8,6 +8,7 @@ export const exampleQuotas = {
   datasources: usual,
   apiKeys: usual,
   oauthConnections: usual,
+  variables: { max: 200, used: 12, isDefault: true },
   roles: usual,
   files: usual,
   fileBytes: { max: 1_073_741_824, used: 52_428_800, isDefault: true },

@@ -13,6 +13,7 @@ import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#s
 import { compileGraph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { usesVariables } from '#shared/workflow/variable-uses.ts';
 import type { Access } from '../../http/route.ts';
 import { codeIssues } from './check-code.ts';
 
@@ -24,7 +25,11 @@ export interface Graph {
 
 /** The permissions that saving or testing a graph needs beside the route's own. Ids that come from a template are checked when it runs. */
 export function authorAccess(nodes: readonly WorkflowNode[] = []): Access[] {
-  return accessTo(assetsIn(nodes));
+  const usesVars = usesVariables(nodes);
+  return [
+    ...accessTo(assetsIn(nodes)),
+    ...(usesVars ? [{ permission: 'variable.use', object: 'variable:*' } as const] : []),
+  ];
 }
 
 /** The permissions to use these assets, each once. */

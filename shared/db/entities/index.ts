@@ -18,6 +18,7 @@ import { TenantFile } from './tenant-file.ts';
 import { TenantFileChunk } from './tenant-file-chunk.ts';
 import { TenantLogo } from './tenant-logo.ts';
 import { TenantUser } from './tenant-user.ts';
+import { TenantVariable } from './tenant-variable.ts';
 import { User } from './user.ts';
 import { UserConfig } from './user-config.ts';
 import { Workflow } from './workflow.ts';
@@ -36,6 +37,7 @@ export const entities = [
   Role,
   Invitation,
   TenantUser,
+  TenantVariable,
   Workflow,
   WorkflowVersion,
   WorkflowInstance,

@@ -27,6 +27,7 @@ import { Migration20261122120600_DatabaseMoves } from './Migration20261122120600
 import { Migration20261122120700_DatabaseSizes } from './Migration20261122120700_DatabaseSizes.ts';
 import { Migration20261122133000_WorkflowVersions } from './Migration20261122133000_WorkflowVersions.ts';
 import { Migration20261122140300_FrameKeys } from './Migration20261122140300_FrameKeys.ts';
+import { Migration20261122140500_Variables } from './Migration20261122140500_Variables.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -59,6 +60,7 @@ const classes = {
   Migration20261122120700_DatabaseSizes,
   Migration20261122133000_WorkflowVersions,
   Migration20261122140300_FrameKeys,
+  Migration20261122140500_Variables,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -31,4 +31,5 @@ export const migrationNames = [
   'Migration20261122120700_DatabaseSizes',
   'Migration20261122133000_WorkflowVersions',
   'Migration20261122140300_FrameKeys',
+  'Migration20261122140500_Variables',
 ] as const;

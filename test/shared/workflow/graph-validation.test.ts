@@ -366,7 +366,7 @@ describe('configs', () => {
 describe('templates', () => {
   test('begin with ctx', () => {
     expect(issuesIn('javascript', { code: '1', title: 'Hi {{state.name}} and {{ctx.name}}' })).toEqual([
-      'title: {{state.name}} must begin with ctx',
+      'title: {{state.name}} must begin with ctx or vars',
     ]);
   });
 

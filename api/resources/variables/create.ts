@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
+import { newID } from '#shared/ids.ts';
+import { sealedColumns } from '#shared/sealed-columns.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import { createAsset } from '../../db/assets.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { presentVariable } from './present.ts';
+import { Variable, VariableCreate } from './schemas.ts';
+
+export const createVariable = tenantRoute({
+  name: 'createVariable',
+  method: 'post',
+  path: '/variables',
+  summary: 'Create a variable',
+  description:
+    'Stores a value that workflows read as `vars.<name>`. A secret is stored encrypted, never shown again, and can be used in the fields of HTTP nodes only.',
+  status: 201,
+  permission: 'variable.create',
+  body: VariableCreate,
+  response: z.object({ variable: Variable }),
+  errors: ['409'],
+  idempotent: 'transaction',
+
+  async handle({ body, caller, em }, { secrets }) {
+    const { name, value, isSecret, description } = body;
+    if ((await em.count(TenantVariable, { name })) > 0)
+      throw invalid([{ path: ['name'], message: 'another variable of this tenant has this name' }], {
+        code: 'CONFLICT',
+      });
+    const id = newID();
+    const stored = isSecret
+      ? { secret: secrets.seal(String(value), sealedColumns.variableSecret.context(id)) }
+      : { value: { is: value } };
+    const own = { id, name, description, ...stored };
+    // Workers need not be told: a node that names a variable which they do not know reads the variables again.
+    return { variable: presentVariable(await createAsset(em, caller, 'variable', TenantVariable, own)) };
+  },
+});

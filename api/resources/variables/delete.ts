@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError } from '#shared/errors.ts';
+import { deleteAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getVariable } from './find.ts';
+import { VariableDelete, VariableID } from './schemas.ts';
+import { tellWorkers } from './tell-workers.ts';
+
+export const deleteVariable = tenantRoute({
+  name: 'deleteVariable',
+  method: 'delete',
+  path: '/variables/:variableID',
+  summary: 'Delete a variable',
+  description: 'Deletes a variable. While published workflows use it, the answer is 409, unless `force` is true.',
+  permission: 'variable.delete',
+  object: ({ params }) => `variable:${params.variableID}`,
+  params: VariableID,
+  query: VariableDelete,
+  response: z.object({ message: Message }),
+  errors: ['409'],
+
+  async handle({ params, query, em, tenantID, log }, { pool, backplane }) {
+    const variable = await getVariable(em, params.variableID);
+    const uses = query.force ? 0 : await countUses(pool, tenantID, variable.name);
+    if (uses > 0)
+      throw new AppError(
+        'CONFLICT',
+        `${uses} published ${uses === 1 ? 'workflow uses' : 'workflows use'} this variable: change them, or delete it with ?force=true`,
+      );
+    await deleteAsset(em, 'variable', variable);
+    tellWorkers(backplane, log, tenantID);
+    return { message: 'Variable deleted' };
+  },
+});
+
+/** By the text of the graphs, code included. A name that code computes is not found. */
+async function countUses(pool: Pool, tenantID: string, name: string): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>(USES, [
+    tenantID,
+    `\\mvars\\s*(\\?\\.|\\.|\\[)+\\s*[\\\\"']*${name}\\M`,
+  ]);
+  return rows[0]?.n ?? 0;
+}
+
+const USES = `
+select count(*)::int as n from workflow w join workflow_version v on v.id = w.version_id
+where w.tenant_id = $1 and v.nodes::text ~ $2`;

@@ -1,0 +1,9 @@
+import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+
+export async function getVariable(em: EntityManager, id: string): Promise<TenantVariable> {
+  const variable = await em.findOne(TenantVariable, { id });
+  if (!variable) throw new AppError('NOT_FOUND', 'Variable not found');
+  return variable;
+}

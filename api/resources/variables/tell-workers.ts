@@ -1,0 +1,8 @@
+import type { Backplane } from '#shared/backplane/index.ts';
+import type { Logger } from '#shared/logger.ts';
+import { VARIABLES_CHANNEL } from '#shared/variables.ts';
+
+/** Called after the commit. A worker that does not get the message notices the change within a second. */
+export function tellWorkers({ messages }: Backplane, log: Logger, tenantID: string): void {
+  messages.publish(VARIABLES_CHANNEL, { tenantID }).catch((error) => log.debug({ err: error }, 'workers not told'));
+}

@@ -1,0 +1,24 @@
+import type { Json } from '../../json.ts';
+import { defineEntity, identified, p, tenantFilter } from '../base.ts';
+
+/** A named value that the workflows of a tenant share. A trigger raises the tenant's `variables_version` with each change. */
+export const TenantVariableSchema = defineEntity({
+  name: 'TenantVariable',
+  tableName: 'tenant_variable',
+  filters: tenantFilter,
+  properties: {
+    ...identified,
+    tenantID: p.uuid(),
+    creatorID: p.uuid(),
+    createdByApiKeyID: p.uuid().nullable(),
+    name: p.string(),
+    description: p.text().nullable(),
+    /** Undefined and null for a secret; JSON's null is stored as such. */
+    value: p.json().$type<{ is: Json }>().nullable(),
+    /** Sealed, with the context in `sealedColumns`; null for a variable that is no secret. */
+    secret: p.text().nullable(),
+  },
+});
+
+export class TenantVariable extends TenantVariableSchema.class {}
+TenantVariableSchema.setClass(TenantVariable);

@@ -1,0 +1,49 @@
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject } from '#shared/json.ts';
+import type { GraphNode } from '#shared/workflow/graph.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+import { maskIn } from '../http/status.ts';
+import type { NodeVariables } from '../nodes/executor.ts';
+import { maskOutput } from '../nodes/mask.ts';
+import type { VariablesByName } from '../variables.ts';
+
+export const noVariables: NodeVariables = { values: {}, secrets: [], inCode: false };
+
+/** The variables of a node: those that are no secrets, and the secrets that its templates name where its kind allows them. */
+export function variablesOf({ definition, variables }: GraphNode, all: VariablesByName): NodeVariables {
+  const plain = [...all].flatMap(([name, variable]) => (variable.isSecret ? [] : [[name, variable.value] as const]));
+  const allowed: readonly string[] = definition.secrets ?? [];
+  const opened = new Map<string, string>();
+  for (const { name, path } of variables?.named ?? []) {
+    const variable = all.get(name);
+    if (!variable) throw invalid([{ path: [...path], message: `there is no variable "${name}"` }]);
+    if (!variable.isSecret) continue;
+    if (!allowed.includes(String(path[0])))
+      throw invalid([
+        { path: [...path], message: `the secret "${name}" cannot be used here, but in ${whereOf(allowed)}` },
+      ]);
+    opened.set(name, variable.open());
+  }
+  return {
+    values: Object.fromEntries([...plain, ...opened]),
+    secrets: [...opened.values()],
+    inCode: variables?.inCode ?? false,
+  };
+}
+
+function whereOf(fields: readonly string[]): string {
+  return fields.length > 0 ? `the fields ${fields.join(', ')}` : 'nodes that send HTTP requests';
+}
+
+/** Masks secrets in an error that is stored and shown. */
+export function maskError(error: AppError, secrets: readonly string[]): AppError {
+  if (secrets.length === 0) return error;
+  const { code, cause, status, retry, retryAfter, details } = error;
+  return new AppError(code, maskIn(error.message, secrets), {
+    cause,
+    status,
+    retry,
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(isJsonObject(details) && { details: maskOutput(details, secrets) }),
+  });
+}
