@@ -20,11 +20,10 @@ import type { Run } from './run.ts';
 import { isShortNode, type Slots } from './slots.ts';
 import type { PendingEvent } from './step.ts';
 import { type AttemptTask, createTask } from './task.ts';
+import { Together } from './together.ts';
 
 /** A held run yields after this much if other runs wait. */
 const QUANTUM = { ms: 1000, nodes: 200 };
-/** Pure frames go into the commit of the outcome before them while they are few, short and quickly computed. */
-const TOGETHER = { nodes: 200, length: 1_000_000, ms: 5 };
 /** When a question that is not over yet by the database's clock is looked at again. */
 const LATER_MS = 500;
 
@@ -188,19 +187,16 @@ function isTogether({ version }: Run, { node }: Frame): boolean {
 /** Computes pure frames and the pure frames that follow from them, in the order of one commit per node, and submits the step. */
 function computeTogether(advance: Advance, run: Run, frames: readonly Frame[]): void {
   const waiting = [...frames];
-  const endsAt = performance.now() + TOGETHER.ms;
-  let length = 0;
-  let computed = 0;
+  const together = new Together();
   // The loop also visits the frames that are added in it.
   for (const frame of waiting) {
     if (run.isOver) break;
-    computed += 1;
     const conclusion = compute(advance, run, frame);
-    if (conclusion && 'outcome' in conclusion) length += conclusion.outcome.payload?.length ?? 0;
+    together.add(conclusion && 'outcome' in conclusion ? (conclusion.outcome.payload?.length ?? 0) : 0);
     waiting.push(...follow(advance, run, frame, conclusion));
-    if (computed >= TOGETHER.nodes || length > TOGETHER.length || performance.now() > endsAt) break;
+    if (together.isFull) break;
   }
-  for (const frame of waiting.slice(computed)) run.whenDurable(() => execute(advance, run, frame));
+  for (const frame of waiting.slice(together.frames)) run.whenDurable(() => execute(advance, run, frame));
   run.rest();
   advance.submit(run);
 }

@@ -1,0 +1,30 @@
+const MAX = { frames: 200, length: 1_000_000, ms: 5 };
+
+/** The pure frames that go into the commit of the outcome before them, while they are few, short and quickly computed. */
+export class Together {
+  readonly #now: () => number;
+  readonly #endsAt: number;
+  #frames = 0;
+  #length = 0;
+
+  /** `now`: a clock in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#endsAt = now() + MAX.ms;
+  }
+
+  /** Counts a frame that was computed, with the length of its event's payload. */
+  add(length: number): void {
+    this.#frames += 1;
+    this.#length += length;
+  }
+
+  get frames(): number {
+    return this.#frames;
+  }
+
+  /** Whether the next frame goes into the next commit. */
+  get isFull(): boolean {
+    return this.#frames >= MAX.frames || this.#length > MAX.length || this.#now() > this.#endsAt;
+  }
+}
