@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { signIn, startApi } from './api-process.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
 import type { Load, Measured } from './p13-clients.ts';
 import type { Figure, Row } from './row.ts';
 import { runAll } from './run-all.ts';
+import { spending } from './spending.ts';
 
 const CLIENTS = [1, 50, 200];
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
@@ -67,26 +67,4 @@ async function measure(client: ChildProcess, load: Load): Promise<Measured> {
 /** Runs/s of the engine without the API. */
 async function engineAlone(environment: BenchEnvironment, versionID: string): Promise<number> {
   return RUNS_ALONE / (await runAll(environment, versionID, RUNS_ALONE));
-}
-
-/** Processor time of processes from now on, in ms a run; null where the system does not tell. */
-async function spending<Name extends string>(pids: Record<Name, number>) {
-  const read = () => Promise.all(Object.values<number>(pids).map(processorMs));
-  const before = await read();
-  return async (runs: number) => {
-    const after = await read();
-    const msPerRun = after.map((ms, index) => {
-      const from = before[index];
-      return ms === null || from === null || from === undefined ? null : Number(((ms - from) / runs).toFixed(3));
-    });
-    return Object.fromEntries(Object.keys(pids).map((name, index) => [name, msPerRun[index]]));
-  };
-}
-
-/** Linux counts in ticks of 10 ms, in the 14th and 15th fields; the second is a name in brackets. */
-async function processorMs(pid: number): Promise<number | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  if (stat === null) return null;
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
