@@ -1,5 +1,5 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
-import { type Asking, createAsking } from '#shared/ask.ts';
+import { type Asking, type AskStats, createAsking } from '#shared/ask.ts';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
@@ -7,9 +7,11 @@ import { createOrm } from '#shared/db/orm.ts';
 import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { PoolState } from '#shared/metrics.ts';
 import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
+import { createTenantLabel } from '#shared/tally.ts';
 import { rememberIssuer, requireDevelopmentDatabase } from './auth/database-issuer.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
@@ -17,6 +19,7 @@ import { createOperators, type Operators } from './auth/operator-session.ts';
 import { warnOfBypass } from './auth/test-bypass.ts';
 import { createExecutableVersions, type ReadExecutableVersion } from './db/executable-versions.ts';
 import { createRequestCount, type RequestCount } from './http/rate-limit.ts';
+import { createRefusals, type Refusals } from './http/refusals.ts';
 import { type AwaitedRuns, createAwaitedRuns } from './realtime/awaited-runs.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
 
@@ -35,6 +38,7 @@ export interface ApiContext {
   authenticator: Authenticator;
   operators: Operators;
   requestCount: RequestCount;
+  refusals: Refusals;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
   awaitedRuns: Omit<AwaitedRuns, 'drain'>;
@@ -45,6 +49,10 @@ export interface ApiContext {
 /** The context, with the parts that only the process around it uses. */
 export interface OwnedApiContext extends ApiContext, AsyncDisposable {
   readonly watch: RunWatch;
+  /** Of the questions asked. */
+  readonly asks: AskStats;
+  /** Every pool of connections, by name. */
+  pools(): Readonly<Record<string, PoolState>>;
   /** Ends readiness and all waits, before the server stops listening. */
   drain(): void;
 }
@@ -66,13 +74,15 @@ export async function createApiContext(
   await requireSchema(pool);
   const orm = await createOrm(config.db, logger);
   resources.defer(() => orm.close());
+  const entityPool = await orm.em.getConnection().getNativeClient();
   const backplane = overrides.backplane ?? resources.use(await createBackplane(config.backplane, logger));
   const policy = overrides.policy ?? resources.use(createPolicy(pool, logger));
   const { messages } = backplane;
   const secrets = createKeyRing(config.secrets.keys);
   const jobs = createProducer(backplane);
-  const { ask } = resources.use(createAsking({ backplane, producer: jobs, pool, secrets, logger }));
-  const producer = { ...jobs, ask };
+  const tenant = createTenantLabel(config.metrics?.tenantIDs);
+  const asking = resources.use(createAsking({ backplane, producer: jobs, pool, secrets, logger, tenant }));
+  const producer = { ...jobs, ask: asking.ask };
   const runs = overrides.runs ?? createRuns({ pool, dispatchPool, producer, messages, logger });
   const devIssuer = await openDevIssuer(config, pool);
   const issuer = config.auth.issuer ?? devIssuer?.issuer;
@@ -91,6 +101,9 @@ export async function createApiContext(
   return {
     config,
     requestCount,
+    refusals: createRefusals(tenant),
+    asks: asking.stats,
+    pools: () => ({ main: pool, dispatch: dispatchPool, entities: entityPool, ...backplane.pools() }),
     logger,
     orm,
     pool,

@@ -3,12 +3,13 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/logger.ts';
-import { addProcessMetrics, createMetrics, serveMetrics } from '#shared/metrics.ts';
+import { createMetrics, serveMetrics } from '#shared/metrics.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
 import { limitConnections } from './http/connections.ts';
 import { createStarting } from './http/starting.ts';
 import { answerTooMany, answerUnreadable } from './http/unreadable.ts';
+import { addAPIMetrics } from './metrics.ts';
 import { createGateway } from './realtime/gateway.ts';
 import { routeGroups } from './resources/index.ts';
 import { createApp, createServer } from './server.ts';
@@ -16,6 +17,7 @@ import { createApp, createServer } from './server.ts';
 export interface Api extends AsyncDisposable {
   readonly port: number;
   readonly context: ApiContext;
+  readonly metricsPort: number | null;
 }
 
 /**
@@ -33,7 +35,8 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
     if (connections.admits(request, response)) listener(request, response);
     else answerTooMany(response);
   });
-  const connections = limitConnections(server, config.http);
+  const onRefused = () => opened?.refusals.note({ code: 'RATE_LIMITED', status: 429, reason: 'connections' });
+  const connections = limitConnections(server, config.http, onRefused);
   answerUnreadable(server);
   server.listen(config.http.port, config.http.host);
   await once(server, 'listening');
@@ -45,15 +48,16 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   listener = createApp(context, routeGroups);
   resources.use(createGateway({ server, context, watch: context.watch, connections }));
   resources.defer(() => context.drain());
-  const metrics = createMetrics();
-  resources.use(addProcessMetrics(metrics, { main: context.pool }));
-  if (config.metrics) resources.use(await serveMetrics(metrics, config.metrics, logger));
+  const metrics = createMetrics(logger);
+  resources.use(addAPIMetrics(metrics, opened));
+  const served = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 
   const owned = resources.move();
   return {
     // A TCP server's address is never a string.
     port: (server.address() as AddressInfo).port,
     context,
+    metricsPort: served?.port ?? null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

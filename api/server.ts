@@ -56,6 +56,6 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
     { context, readBody: bodyReader({ maxBytes: http.maxBodyBytes }) },
   );
   app.use(unknownPath);
-  app.use(answerErrors(context.logger));
+  app.use(answerErrors(context));
   return app;
 }

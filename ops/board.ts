@@ -16,12 +16,14 @@ import { type Config, readConfig } from '#shared/config.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import { createLogger, type Logger } from '#shared/logger.ts';
+import { addProcessMetrics, createMetrics, inProcess, serveMetrics } from '#shared/metrics.ts';
 import { queues } from '#shared/queues/index.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
 import { answerBoardErrors, operatorsOnly } from './board/guard.ts';
 
 export interface Board extends AsyncDisposable {
   readonly port: number;
+  readonly metricsPort: number | null;
 }
 
 export async function startBoard({ config, logger }: { config: Config; logger: Logger }): Promise<Board> {
@@ -71,10 +73,15 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
     await once(server, 'close');
   });
 
+  const metrics = createMetrics(logger);
+  resources.use(addProcessMetrics(inProcess(metrics, 'board'), () => ({ main: pool, ...backplane.pools() })));
+  const listener = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
+
   const owned = resources.move();
   return {
     // A TCP server's address is never a string.
     port: (server.address() as AddressInfo).port,
+    metricsPort: listener?.port ?? null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

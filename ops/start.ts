@@ -63,7 +63,8 @@ async function start(): Promise<void> {
 
   const stop = stopSignal(config.shutdownMs + 10_000, logger);
   say('Starting the API and the workers …');
-  resources.use(await startBoard({ config, logger }));
+  // In the process of the API, whose metrics tell of both.
+  resources.use(await startBoard({ config: { ...config, metrics: null }, logger }));
   resources.use(
     watch
       ? await superviseChild({ name: 'api', args: ['--watch', 'api/main.ts'], env, log: 'inherit' })

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Backplane, Messages } from './backplane/index.ts';
 import type { KeyRing } from './crypto.ts';
 import type { Pool } from './db/pool.ts';
-import { AppError, reviveError, WireError } from './errors.ts';
+import { AppError, reviveError, toAppError, WireError } from './errors.ts';
 import { newID } from './ids.ts';
 import { OwnJson } from './json.ts';
 import { createLanes, IN_ORDER } from './lanes.ts';
@@ -12,6 +12,7 @@ import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
 import { ASK_CANCEL, AskReply, askContext } from './queues/define-ask.ts';
 import type { AnyAsk } from './queues/index.ts';
+import { createTenantLabel, Tally, type TenantLabel } from './tally.ts';
 
 export interface AskOptions {
   timeoutMs?: number;
@@ -29,6 +30,16 @@ export interface Asking extends AsyncDisposable {
     question: z.input<D['question']>,
     options?: AskOptions,
   ): Promise<z.output<D['answer']>>;
+  /** Totals so far, for metrics. */
+  readonly stats: AskStats;
+}
+
+export interface AskStats {
+  /** By queue, and `answered` or the code of the error. */
+  readonly ended: Tally<'queue' | 'outcome'>;
+  readonly seconds: Tally<'queue'>;
+  /** Under way, by queue. */
+  readonly waiting: ReadonlyMap<string, number>;
 }
 
 /** A worker's reply, sealed. */
@@ -43,9 +54,17 @@ interface Needs {
   pool: Pool;
   secrets: KeyRing;
   logger: Logger;
+  tenant?: TenantLabel;
 }
 
-export function createAsking({ backplane, producer, pool, secrets, logger }: Needs): Asking {
+export function createAsking({
+  backplane,
+  producer,
+  pool,
+  secrets,
+  logger,
+  tenant = createTenantLabel(),
+}: Needs): Asking {
   // A channel's name is at most 63 bytes long on Postgres, the deployment's prefix included.
   const replyTo = `asks.${randomBytes(8).toString('hex')}`;
   const waiting = new Map<string, (sealed: string | null) => void>();
@@ -54,6 +73,28 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
     const { askID, sealed } = AskReply.parse(message);
     waiting.get(askID)?.(sealed ?? null);
   });
+
+  const ended = new Tally<'queue' | 'outcome'>();
+  const seconds = new Tally<'queue'>();
+  const underWay = new Map<string, number>();
+
+  async function countedAsk(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
+    const { name: queue } = definition;
+    const labels = { queue, ...tenant.of(options.lanes?.tenant) };
+    const began = performance.now();
+    underWay.set(queue, (underWay.get(queue) ?? 0) + 1);
+    let outcome = 'answered';
+    try {
+      return await ask(definition, question, options);
+    } catch (error) {
+      outcome = toAppError(error).code;
+      throw error;
+    } finally {
+      underWay.set(queue, (underWay.get(queue) ?? 1) - 1);
+      ended.add({ ...labels, outcome });
+      seconds.add(labels, (performance.now() - began) / 1000);
+    }
+  }
 
   /** Stage by stage: waitForPlaces, sendQuestion, awaitReply, openReply; giveUp when there is no reply. */
   async function ask(definition: AnyAsk, question: unknown, options: AskOptions): Promise<unknown> {
@@ -168,7 +209,8 @@ export function createAsking({ backplane, producer, pool, secrets, logger }: Nee
 
   return {
     // The definition pairs question and answer; parsing with its own schemas keeps the pair.
-    ask: (definition, question, options = {}) => ask(definition, question, options) as never,
+    ask: (definition, question, options = {}) => countedAsk(definition, question, options) as never,
+    stats: { ended, seconds, waiting: underWay },
     async [Symbol.asyncDispose]() {
       channel.close();
     },

@@ -126,6 +126,8 @@ export const Environment = z.object({
   BOARD_PORT: port(0).default(8081),
   /** Where the process serves its metrics, apart from the API; absent: nowhere. */
   METRICS_PORT: port(0).optional(),
+  /** Tenants whose ids are the label `tenant` of some metrics; all others are one. */
+  METRICS_TENANTS: list.pipe(z.array(z.uuid()).max(50)),
   /** `npm start` only: the board needs no sign-in on the same machine. */
   BOARD_OPEN_ON_LOOPBACK: z.stringbool().default(false),
   CORS_ORIGINS: list,
@@ -299,7 +301,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       maxPerAddress: e.CONNECTIONS_PER_ADDRESS,
       stacks: !production,
     },
-    metrics: e.METRICS_PORT === undefined ? null : { host: e.HOST, port: e.METRICS_PORT },
+    metrics: e.METRICS_PORT === undefined ? null : { host: e.HOST, port: e.METRICS_PORT, tenantIDs: e.METRICS_TENANTS },
     board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
     auth: {
       issuer: e.AUTH_ISSUER,

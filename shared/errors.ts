@@ -40,6 +40,8 @@ export interface ErrorOptions {
   retryAfter?: number;
   /** For the client, beside the message. */
   details?: unknown;
+  /** For metrics: which limit or check refused this, of a fixed set of words. */
+  reason?: string | undefined;
 }
 
 /** Servers and code of tenants write messages of any length, which are kept with runs and sent to clients. */
@@ -52,6 +54,7 @@ export class AppError extends Error {
   readonly retry: boolean;
   readonly retryAfter: number | undefined;
   readonly details: unknown;
+  readonly reason: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(shortened(message), { cause: options.cause });
@@ -61,6 +64,7 @@ export class AppError extends Error {
     this.retry = options.retry ?? table[code].retry;
     this.retryAfter = options.retryAfter;
     this.details = options.details;
+    this.reason = options.reason;
   }
 }
 
@@ -85,12 +89,13 @@ export const WireError = z.object({
   retry: z.boolean(),
   retryAfter: z.number().optional(),
   details: z.json().optional(),
+  reason: z.string().optional(),
 });
 
 /** The fields that a client may see; the cause stays in the log of the process that threw the error. */
 export function toWireError(error: AppError): z.input<typeof WireError> {
-  const { code, message, status, retry, retryAfter, details } = error;
-  const written = JSON.stringify({ code, message, status, retry, retryAfter, details }, (_key, value) =>
+  const { code, message, status, retry, retryAfter, details, reason } = error;
+  const written = JSON.stringify({ code, message, status, retry, retryAfter, details, reason }, (_key, value) =>
     typeof value === 'string' ? shortened(value) : value,
   );
   return JSON.parse(written);

@@ -196,5 +196,8 @@ export function createLanes({ maxWaitingPerPlace = 20 }: { maxWaitingPerPlace?: 
 }
 
 function rateLimited({ places, waiting }: { places: number; waiting: number }): AppError {
-  return new AppError('RATE_LIMITED', `${places} of these are under way and ${waiting} wait`, { retryAfter: 1 });
+  return new AppError('RATE_LIMITED', `${places} of these are under way and ${waiting} wait`, {
+    retryAfter: 1,
+    reason: 'waiting line',
+  });
 }

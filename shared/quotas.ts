@@ -81,7 +81,7 @@ export async function requireQuota(query: Query, { quota, ownerID, amount = 1 }:
   throw new AppError(
     'QUOTA_EXCEEDED',
     `${subject} at most ${state.max} ${what}: delete some, or ask an operator of this deployment for a higher quota`,
-    { details: { quota, max: state.max, used: state.used } },
+    { details: { quota, max: state.max, used: state.used }, reason: quota },
   );
 }
 

@@ -12,6 +12,10 @@ import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
 import { workflowRuns } from './queues/workflow-runs.ts';
 import { MAX_SIGNALS, RUN_CHANNEL, type RunSignal } from './run-signals.ts';
+import { Tally } from './tally.ts';
+
+/** Hand-overs to the queue: of new runs, of runs that were woken, and of those that had waited for room in the window. */
+type HandOvers = Tally<'kind' | 'outcome'>;
 
 export interface Runs {
   /** Creates one run, durable when this returns. A repeated idempotency key returns the run of the first request. */
@@ -28,6 +32,8 @@ export interface Runs {
   end(ending: Ending): Promise<string[]>;
   /** Makes runs READY or signals their holders, after a fact was committed for them. */
   wake(ids: readonly string[]): Promise<void>;
+  /** Totals so far, for metrics. */
+  readonly handOvers: HandOvers;
 }
 
 /** The runs to end, and how. With a tenant, the ids of other tenants are ignored. */
@@ -49,6 +55,8 @@ interface Dependencies {
 
 /** Accepts, hands over, wakes and ends runs that this process does not hold; for the API and workers. */
 export function createRuns({ pool, dispatchPool, producer, messages, logger }: Dependencies): Runs {
+  const counts: HandOvers = new Tally();
+
   const accepts = batched(async (runs: NewRun[]) => {
     const accepted = await acceptRuns(pool, runs);
     void addJobs(accepted);
@@ -64,19 +72,33 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       ids ? { name: 'hand_over_runs', text: HAND_OVER, values: [ids] } : { name: 'refill_window', text: REFILL },
     );
     // Committed above: a job is added only for a row that says so. If this add fails, the sweep adds it again.
-    await producer.enqueue(
-      workflowRuns,
+    await addCounted(
+      ids ? 'woken' : 'refill',
       rows.map(({ id, tenant_id, epoch }) => ({ tenantID: tenant_id, instanceID: id, epoch: epoch + 1 })),
     );
     return rows.length;
+  }
+
+  async function addCounted(kind: 'new' | 'woken' | 'refill', jobs: Parameters<typeof enqueueRuns>[0]): Promise<void> {
+    let outcome = 'failed';
+    try {
+      await enqueueRuns(jobs);
+      outcome = 'added';
+    } finally {
+      if (jobs.length > 0) counts.add({ kind, outcome }, jobs.length);
+    }
+  }
+
+  function enqueueRuns(jobs: readonly { tenantID: string; instanceID: string; epoch: number }[]): Promise<void> {
+    return producer.enqueue(workflowRuns, jobs);
   }
 
   /** Adds the first job of runs whose rows say that they are handed over. Never throws. */
   async function addJobs(accepted: readonly Accepted[]): Promise<void> {
     const handedOver = accepted.filter(({ isHandedOver }) => isHandedOver);
     try {
-      await producer.enqueue(
-        workflowRuns,
+      await addCounted(
+        'new',
         handedOver.map(({ id, tenantID }) => ({ tenantID, instanceID: id, epoch: 1 })),
       );
     } catch (error) {
@@ -92,6 +114,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   }
 
   const runs: Runs = {
+    handOvers: counts,
     async accept(run, idempotency) {
       if (!idempotency) return { instanceID: await accepts(run) };
       const accepted = await acceptOnce(pool, run, idempotency);

@@ -4,20 +4,22 @@ import type { Pool } from '#shared/db/pool.ts';
 import { createTenantTurns } from '#shared/db/tenant-creators.ts';
 import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
-import { addProcessMetrics, createMetrics, serveMetrics } from '#shared/metrics.ts';
+import { addProcessMetrics, createMetrics, serveMetrics, withChild } from '#shared/metrics.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import type { Runs } from '#shared/runs.ts';
 import { failStaleRuns } from './engine/boot.ts';
 import type { Engine } from './engine/engine.ts';
 import { createSuspects } from './engine/suspects.ts';
 import { createSweep, type Sweep } from './engine/sweep.ts';
-import { addWorkerMetrics } from './metrics.ts';
+import { addEngineMetrics, addWorkerMetrics } from './metrics.ts';
 import { openEngine } from './open-engine.ts';
 import { createCancels } from './processors/cancels.ts';
 import { consume, type Processor, type ProcessorContext } from './processors/consume.ts';
 import { processors } from './processors/index.ts';
+import { createJobStats } from './processors/job-stats.ts';
 import { startRetention } from './retention/retire.ts';
 import { createKeeper } from './tenant-database/keeper.ts';
 
@@ -74,6 +76,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     messages: backplane.messages,
     cancels: resources.use(createCancels(backplane.messages)),
     turns: createTenantTurns(pool),
+    jobs: createJobStats(config.metrics?.tenantIDs),
     answering: createLane({ ...ANSWERING, sharesByCreator: true }),
     datasources,
     queries,
@@ -100,9 +103,14 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
-  const metrics = createMetrics();
-  resources.use(addProcessMetrics(metrics, { main: pool, lease: leasePool }));
-  addWorkerMetrics(metrics, { pool, engine, lease, sweep });
+  const metrics = createMetrics(logger);
+  const report = () => suspects?.metrics ?? {};
+  const ofProcesses = withChild(metrics, { parent: 'worker', child: 'suspect', report });
+  resources.use(addProcessMetrics(ofProcesses, opened.pools));
+  addEngineMetrics(ofProcesses, opened);
+  addHandOverMetrics(ofProcesses, runs);
+  const { answering, jobs } = context;
+  addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs });
   const listener = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 
   const owned = resources.move();

@@ -1,39 +1,113 @@
+import type { Backplane } from '#shared/backplane/index.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Lane } from '#shared/lanes.ts';
 import type { Metrics, Sample } from '#shared/metrics.ts';
+import { queues } from '#shared/queues/index.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Lease } from './engine/lease.ts';
 import type { Sweep } from './engine/sweep.ts';
+import type { OpenEngine } from './open-engine.ts';
+import type { JobStats } from './processors/job-stats.ts';
+import { createRunCount } from './run-count.ts';
 
-interface Sources {
-  pool: Pool;
-  engine: Engine;
-  lease: Pick<Lease, 'isValid'>;
-  sweep: Sweep;
+type Add = Pick<Metrics, 'add'>;
+
+/** Adds what a process with an engine knows about itself: a worker, and its process for suspects. */
+export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox }: OpenEngine): void {
+  const { add } = metrics;
+  add({ name: 'gantry_held_runs', help: 'Runs that this process holds', kind: 'gauge' }, () => one(engine.held.size));
+  addClaimMetrics(metrics, engine);
+  addCommitMetrics(metrics, engine);
+  addLeaseMetrics(metrics, lease);
+  add({ name: 'gantry_places', help: 'Places for work', kind: 'gauge', labels: ['lane', 'state'] }, () => [
+    ...placesOf('nodes', { used: engine.stats.slotsUsed, waiting: engine.stats.slotsWaiting }),
+    ...servers.all.flatMap(({ name, places }) => placesOf(`tenants.${name}`, places)),
+    ...placesOf('sandbox', sandbox),
+  ]);
 }
 
-/** Adds what a worker knows about itself, and, while it leads the sweep, about all runs. */
-export function addWorkerMetrics(metrics: Metrics, { pool, engine, lease, sweep }: Sources): void {
-  const { add } = metrics;
-  add({ name: 'gantry_held_runs', help: 'Runs that this worker holds', kind: 'gauge' }, () => one(engine.held.size));
-  add({ name: 'gantry_used_slots', help: 'Slots with a node that runs', kind: 'gauge' }, () =>
-    one(engine.stats.slotsUsed),
+function addClaimMetrics({ add }: Add, { stats }: Engine): void {
+  const { claims } = stats;
+  add({ name: 'gantry_claims_total', help: 'Runs asked for', kind: 'counter', labels: ['outcome'] }, () => [
+    { labels: { outcome: 'won' }, value: claims.won },
+    { labels: { outcome: 'lost' }, value: claims.lost },
+    { labels: { outcome: 'failed' }, value: claims.failed },
+  ]);
+  add({ name: 'gantry_claim_statements_total', help: 'Statements that have asked for them', kind: 'counter' }, () =>
+    one(claims.statements),
   );
+  add({ name: 'gantry_claim_seconds_total', help: 'Time of these statements', kind: 'counter' }, () =>
+    one(claims.seconds),
+  );
+}
+
+function addCommitMetrics({ add }: Add, engine: Engine): void {
   add({ name: 'gantry_commit_statements_total', help: 'Statements that have written steps', kind: 'counter' }, () =>
     one(engine.stats.statements),
   );
   add({ name: 'gantry_commit_steps_total', help: 'Steps that these statements have written', kind: 'counter' }, () =>
     one(engine.stats.steps),
   );
+  add({ name: 'gantry_commit_characters_total', help: 'Length of their payloads', kind: 'counter' }, () =>
+    one(engine.stats.characters),
+  );
+  add({ name: 'gantry_commit_seconds_total', help: 'Time of these statements', kind: 'counter' }, () =>
+    one(engine.stats.seconds),
+  );
+  add({ name: 'gantry_commit_troubles_total', help: 'What commits met', kind: 'counter', labels: ['kind'] }, () => [
+    { labels: { kind: 'sent again' }, value: engine.stats.repeats },
+    { labels: { kind: 'fenced' }, value: engine.stats.fenced },
+    { labels: { kind: 'refused' }, value: engine.stats.refused },
+  ]);
+}
+
+function addLeaseMetrics({ add }: Add, lease: Lease): void {
   add(
-    { name: 'gantry_lease_valid', help: '1 while the lease is valid by the clock of the worker', kind: 'gauge' },
+    { name: 'gantry_lease_valid', help: '1 while the lease is valid by the clock of the process', kind: 'gauge' },
     () => one(lease.isValid ? 1 : 0),
   );
+  add({ name: 'gantry_lease_renewals_total', help: 'Renewals', kind: 'counter', labels: ['outcome'] }, () => [
+    { labels: { outcome: 'renewed' }, value: lease.stats.renewed },
+    { labels: { outcome: 'failed' }, value: lease.stats.failed },
+    { labels: { outcome: 'lost' }, value: lease.stats.lost },
+  ]);
+}
+
+interface WorkerSources {
+  pool: Pool;
+  sweep: Sweep;
+  backplane: Backplane;
+  answering: Lane;
+  jobs: JobStats;
+}
+
+/** Adds what a worker knows beside its engine, and, while it leads the sweep, about all runs. */
+export function addWorkerMetrics(metrics: Add, { pool, sweep, backplane, answering, jobs }: WorkerSources): void {
+  const { add } = metrics;
+  const tenant = jobs.tenant.names;
+  add(
+    { name: 'gantry_jobs_total', help: 'Jobs that ended', kind: 'counter', labels: ['queue', 'outcome', ...tenant] },
+    () => jobs.ended.samples,
+  );
+  add(
+    { name: 'gantry_job_seconds_total', help: 'Their time', kind: 'counter', labels: ['queue', ...tenant] },
+    () => jobs.seconds.samples,
+  );
+  add({ name: 'gantry_questions', help: 'Questions at this worker', kind: 'gauge', labels: ['state'] }, () => [
+    { labels: { state: 'answered' }, value: answering.used },
+    { labels: { state: 'waiting' }, value: answering.waiting },
+  ]);
+  addSweepMetrics(metrics, sweep);
+  addTotals(metrics, { pool, backplane, leads: () => sweep.stats.leads });
+}
+
+function addSweepMetrics({ add }: Add, { stats }: Sweep): void {
   add({ name: 'gantry_sweep_leader', help: '1 in the worker that sweeps', kind: 'gauge' }, () =>
-    one(sweep.stats.leads ? 1 : 0),
+    one(stats.leads ? 1 : 0),
   );
   const labels = ['step'];
   const ofSteps = (key: 'times' | 'failures' | 'seconds') =>
-    [...sweep.stats.steps].map(([step, stats]) => ({ labels: { step }, value: stats[key] }));
+    [...stats.steps].map(([step, of]) => ({ labels: { step }, value: of[key] }));
   add({ name: 'gantry_sweep_steps_total', help: 'Steps of the sweep that were made', kind: 'counter', labels }, () =>
     ofSteps('times'),
   );
@@ -45,52 +119,56 @@ export function addWorkerMetrics(metrics: Metrics, { pool, engine, lease, sweep 
     { name: 'gantry_sweep_step_seconds_total', help: 'Time of the steps of the sweep', kind: 'counter', labels },
     () => ofSteps('seconds'),
   );
-  const count = createRunCount(pool);
+  add(
+    { name: 'gantry_repairs_total', help: 'What the sweep has repaired', kind: 'counter', labels: ['kind'] },
+    () => stats.repairs.samples,
+  );
+}
+
+/** Facts about the whole deployment. One process tells them, or sums over processes would count them several times. */
+function addTotals(
+  { add }: Add,
+  { pool, backplane, leads }: Pick<WorkerSources, 'pool' | 'backplane'> & { leads(): boolean },
+): void {
+  const countRuns = createRunCount(pool);
   add({ name: 'gantry_runs', help: 'Runs that have not ended', kind: 'gauge', labels: ['state', 'class'] }, () =>
-    sweep.stats.leads ? count() : [],
+    leads() ? countRuns() : [],
   );
   add({ name: 'gantry_oldest_ready_seconds', help: 'How long the oldest READY run waits', kind: 'gauge' }, async () => {
-    if (!sweep.stats.leads) return [];
+    if (!leads()) return [];
     const { rows } = await pool.query<{ value: number }>(OLDEST_READY);
     return [rows[0] ?? { value: 0 }];
   });
+  add({ name: 'gantry_leases', help: 'Leases of workers', kind: 'gauge', labels: ['state'] }, async () => {
+    if (!leads()) return [];
+    const { rows } = await pool.query<{ live: number; overdue: number }>(LEASES);
+    return rows.flatMap((row) => Object.entries(row).map(([state, value]) => ({ labels: { state }, value })));
+  });
+  add({ name: 'gantry_queue_jobs', help: 'Jobs in the queues', kind: 'gauge', labels: ['queue', 'state'] }, async () =>
+    leads() ? (await Promise.all(queues.map(({ name }) => countJobs(backplane, name)))).flat() : [],
+  );
+}
+
+async function countJobs(backplane: Backplane, queue: string): Promise<Sample[]> {
+  const counts = await backplane.queue(queue).getJobCounts('waiting', 'active', 'delayed', 'completed', 'failed');
+  return Object.entries(counts).map(([state, value]) => ({ labels: { queue, state }, value }));
+}
+
+function placesOf(lane: string, { used, waiting }: { used: number; waiting: number }): Sample[] {
+  return [
+    { labels: { lane, state: 'used' }, value: used },
+    { labels: { lane, state: 'waiting' }, value: waiting },
+  ];
 }
 
 function one(value: number): Sample[] {
   return [{ value }];
 }
 
-const FRESH_MS = 15_000;
-/** A count that takes long is made seldom: at most this share of the time is spent on it. */
-const SHARE = 1 / 100;
-
-/** Counts the runs that have not ended, at most once in 15 s and seldom where there are a million: other scrapes get the last count. */
-function createRunCount(pool: Pool): () => Promise<Sample[]> {
-  let last: Promise<Sample[]> | undefined;
-  let freshUntil = 0;
-
-  async function count(): Promise<Sample[]> {
-    const began = performance.now();
-    const { rows } = await pool.query<{ state: string; class: string; n: number }>(COUNT);
-    freshUntil = performance.now() + Math.max(FRESH_MS, (performance.now() - began) / SHARE);
-    return rows.map(({ state, class: kind, n }) => ({ labels: { state, class: kind }, value: n }));
-  }
-
-  return () => {
-    if (last && performance.now() < freshUntil) return last;
-    freshUntil = performance.now() + FRESH_MS;
-    last = count();
-    last.catch(() => {
-      last = undefined;
-    });
-    return last;
-  };
-}
-
-const COUNT = `
-select case when held_by is not null then 'held' when ready_at is not null then 'ready' else 'waiting' end as state, class, count(*)::int as n
-from workflow_instance where completed_at is null group by 1, 2`;
-
 const OLDEST_READY = `
 select greatest(0, extract(epoch from now() - ready_at))::float8 as value from workflow_instance
 where ready_at is not null and held_by is null order by ready_at limit 1`;
+
+const LEASES = `
+select count(*) filter (where expires_at > now())::int as live, count(*) filter (where expires_at <= now())::int as overdue
+from worker_session where ended_at is null`;

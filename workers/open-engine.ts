@@ -4,6 +4,7 @@ import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
 import { createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { PoolState } from '#shared/metrics.ts';
 import { createPolicy } from '#shared/policy/enforcer.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { createPublisher } from '#shared/realtime/publish.ts';
@@ -19,7 +20,7 @@ import { createQueryCache } from './queries/cache.ts';
 import { createDatasources, type Datasources } from './queries/datasources.ts';
 import type { Queries } from './queries/queries.ts';
 import { createQueries } from './queries/run.ts';
-import { createSandbox } from './sandbox/pool.ts';
+import { createSandbox, type Sandbox } from './sandbox/pool.ts';
 import { createTenantServers, type TenantServers } from './tenant-database/servers.ts';
 import { createTenantVariables } from './variables.ts';
 
@@ -27,6 +28,9 @@ import { createTenantVariables } from './variables.ts';
 export interface OpenEngine {
   readonly pool: Pool;
   readonly leasePool: Pool;
+  readonly sandbox: Sandbox;
+  /** Every pool of connections, by name. */
+  pools(): Readonly<Record<string, PoolState>>;
   readonly backplane: Backplane;
   readonly producer: Producer;
   readonly runs: Runs;
@@ -106,5 +110,27 @@ export async function openEngine(
       for (const signal of RunSignal.array().catch([]).parse(message)) engine.onSignal(signal);
     }),
   );
-  return { pool, leasePool, backplane, producer, runs, servers, secrets, reach, datasources, queries, engine, lease };
+  const pools = () => ({
+    main: pool,
+    dispatch: dispatchPool,
+    lease: leasePool,
+    ...backplane.pools(),
+    ...Object.fromEntries(servers.all.map(({ name, admin }) => [`tenants.${name}`, admin])),
+  });
+  return {
+    pool,
+    leasePool,
+    sandbox,
+    pools,
+    backplane,
+    producer,
+    runs,
+    servers,
+    secrets,
+    reach,
+    datasources,
+    queries,
+    engine,
+    lease,
+  };
 }

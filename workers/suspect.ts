@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
+import { addProcessMetrics, createReportedMetrics } from '#shared/metrics.ts';
+import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import { stopSignal } from '#shared/stop-signal.ts';
 import type { SuspectReport, SuspectStart } from './engine/suspects.ts';
+import { addEngineMetrics } from './metrics.ts';
 import { openEngine } from './open-engine.ts';
 
 /** Longer than the pause between two looks of the worker, so that a burst of suspects needs one process. */
@@ -26,18 +29,26 @@ if (process.connected) process.disconnect?.();
 /** Claims one suspect after the other, until there has been none for some time. */
 async function runSuspects(config: Config): Promise<void> {
   await using resources = new AsyncDisposableStack();
-  const { engine, lease } = await openEngine(resources, {
+  const opened = await openEngine(resources, {
     config,
     logger,
     name: 'gantry.suspect',
     leaseSlots: 1,
-    onFinished: ({ runs }) => void runs.refill().catch(() => undefined),
+    onFinished: (own) => void own.runs.refill().catch(() => undefined),
   });
+  const { engine, lease, runs, pools } = opened;
+  const metrics = createReportedMetrics();
+  addEngineMetrics(metrics, opened);
+  addHandOverMetrics(metrics, runs);
+  resources.use(addProcessMetrics(metrics, pools));
   await lease.open();
   resources.use(lease);
-  const report = () => process.send?.({ leaseID: lease.id } satisfies SuspectReport, () => undefined);
-  report();
-  const timer = setInterval(report, REPORT_MS);
+  const report = async () => {
+    const message: SuspectReport = { leaseID: lease.id, metrics: await metrics.report() };
+    process.send?.(message, () => undefined);
+  };
+  await report();
+  const timer = setInterval(() => void report(), REPORT_MS);
   resources.defer(() => clearInterval(timer));
   // Aborts the nodes of the run and hands it back, still a suspect.
   const drained = stop.then(() => engine.drain());

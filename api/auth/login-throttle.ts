@@ -40,7 +40,10 @@ export function createLoginThrottle(backplane: Backplane): LoginThrottle {
 async function admit(limiter: Limiter, key: string): Promise<void> {
   const { allowed, resetSeconds } = await limiter.consume(key);
   if (!allowed)
-    throw new AppError('RATE_LIMITED', 'Too many attempts to sign in', { retryAfter: Math.max(resetSeconds, 1) });
+    throw new AppError('RATE_LIMITED', 'Too many attempts to sign in', {
+      retryAfter: Math.max(resetSeconds, 1),
+      reason: 'sign-in',
+    });
 }
 
 function pairOf(email: string, network: string): string {

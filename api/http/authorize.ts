@@ -47,6 +47,6 @@ function isWhole({ allow, deny }: Sight): boolean {
 }
 
 /** The same message for a caller who is not a member, for an unknown tenant, and for a member without the permission. */
-export function denied(): AppError {
-  return new AppError('PERMISSION_DENIED', 'You are not allowed to do this');
+export function denied(reason: 'permission' | 'membership' = 'permission'): AppError {
+  return new AppError('PERMISSION_DENIED', 'You are not allowed to do this', { reason });
 }

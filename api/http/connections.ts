@@ -19,7 +19,11 @@ interface Options {
 }
 
 /** Closes further connections of an address at once. Loopback and trusted proxies may have any number. */
-export function limitConnections(server: Server, { maxPerAddress, trustedProxies }: Options): ConnectionLimit {
+export function limitConnections(
+  server: Server,
+  { maxPerAddress, trustedProxies }: Options,
+  onRefused: () => void = () => undefined,
+): ConnectionLimit {
   const isTrusted = compile([...trustedProxies]);
   const open = new Map<string, number>();
 
@@ -27,7 +31,10 @@ export function limitConnections(server: Server, { maxPerAddress, trustedProxies
     const network = networkOf(address);
     const count = (open.get(network) ?? 0) + 1;
     if (maxPerAddress === 0 || isLoopback(address)) return true;
-    if (count > maxPerAddress) return false;
+    if (count > maxPerAddress) {
+      onRefused();
+      return false;
+    }
     open.set(network, count);
     end.once('close', () => {
       const left = (open.get(network) ?? 0) - 1;

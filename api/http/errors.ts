@@ -3,6 +3,7 @@ import { AppError, toAppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
 import { readClientError } from './client-error.ts';
 import { describeUnknown, handlingOf } from './handling.ts';
+import type { Refusals } from './refusals.ts';
 
 /** Answers a request that no route has matched: an unknown path, or another method of a known one. */
 export function unknownPath(request: Request): never {
@@ -10,11 +11,12 @@ export function unknownPath(request: Request): never {
 }
 
 /** Turns every error into an answer; cause and stack go to the log only. */
-export function answerErrors(logger: Logger) {
+export function answerErrors({ logger, refusals }: { logger: Logger; refusals: Refusals }) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const known = readClientError(error, request) ?? toAppError(error);
     const { code, message, status, details } = known;
+    refusals.note(known, TENANT.exec(request.path)?.[1]);
     report(logger, known, {
       method: request.method,
       path: request.path,
@@ -33,6 +35,9 @@ export function answerErrors(logger: Logger) {
     });
   };
 }
+
+/** The parameters of the route are gone by now. */
+const TENANT = /^\/api\/v1\/tenants\/([^/]+)/;
 
 /** Logged as warnings, because an operator cannot mend them: a passing outage, or a tenant's wrong address. */
 const outsideCauses: ReadonlySet<string> = new Set(['UNAVAILABLE', 'UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT']);

@@ -74,7 +74,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const identity = await identify(exchange, { tenantID: tenant.data?.tenantID, workflowID });
   await context.requestCount.count(identity, exchange.response);
   if (!tenant.success) validate([{ part: 'params', schema: TenantID, value: request.params }], handling);
-  if (!tenant.success || !identity.membership) throw denied();
+  if (!tenant.success || !identity.membership) throw denied('membership');
   const { tenantID } = tenant.data;
   const { membership } = identity;
   const caller = callerOf(identity);

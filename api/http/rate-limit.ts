@@ -39,11 +39,11 @@ export function createRequestCount(backplane: Backplane, perMinute: PerMinute): 
       response.setHeader('RateLimit-Limit', limit);
       response.setHeader('RateLimit-Remaining', remaining);
       response.setHeader('RateLimit-Reset', resetSeconds);
-      require(allowance, apiKeyID ? 'An API key' : 'A user');
+      require(allowance, apiKeyID ? 'API key' : 'user');
     },
     async countEvent(userID) {
       const allowance = await users?.consume(userID);
-      if (allowance) require(allowance, 'A user');
+      if (allowance) require(allowance, 'user');
     },
   };
 }
@@ -52,9 +52,10 @@ function limiterFor(points: number, open: (points: number) => Limiter): Limiter 
   return points === 0 ? undefined : open(points);
 }
 
-function require({ allowed, limit, resetSeconds }: Allowance, who: string): void {
+function require({ allowed, limit, resetSeconds }: Allowance, who: 'API key' | 'user'): void {
   if (!allowed)
-    throw new AppError('RATE_LIMITED', `${who} may make ${limit} requests a minute`, {
+    throw new AppError('RATE_LIMITED', `${who === 'user' ? 'A' : 'An'} ${who} may make ${limit} requests a minute`, {
       retryAfter: Math.max(resetSeconds, 1),
+      reason: `${who} requests`,
     });
 }

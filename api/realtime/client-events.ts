@@ -9,7 +9,8 @@ import { rooms } from './rooms.ts';
 import { type ClientSocket, type JoinedRoom, sendTo } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 
-export interface EventContext extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger' | 'requestCount'> {
+export interface EventContext
+  extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger' | 'requestCount' | 'refusals'> {
   watch: RunWatch;
 }
 
@@ -117,7 +118,7 @@ function enter(
 function requirePlace(socket: ClientSocket, room: string): void {
   const { rooms: joined } = socket.data;
   if (joined.size >= maxRooms && !joined.has(room))
-    throw new AppError('QUOTA_EXCEEDED', `A socket may be in ${maxRooms} rooms`);
+    throw new AppError('QUOTA_EXCEEDED', `A socket may be in ${maxRooms} rooms`, { reason: 'socket rooms' });
 }
 
 export function leave(socket: ClientSocket, room: string): void {
@@ -142,12 +143,14 @@ async function countEvent(socket: ClientSocket, { requestCount }: EventContext):
   events.count += 1;
   if (events.count > EVENTS.maxPerMinute + EVENTS.maxIgnored) socket.disconnect(true);
   if (events.count > EVENTS.maxPerMinute)
-    throw new AppError('RATE_LIMITED', `A socket may send ${EVENTS.maxPerMinute} events a minute`);
+    throw new AppError('RATE_LIMITED', `A socket may send ${EVENTS.maxPerMinute} events a minute`, {
+      reason: 'socket events',
+    });
   await requestCount.countEvent(userID);
 }
 
 function answer(socket: ClientSocket, context: EventContext, work: Work) {
-  const { logger } = context;
+  const { logger, refusals } = context;
   return async (payload: unknown, acknowledge: unknown) => {
     const reply = typeof acknowledge === 'function' ? acknowledge : () => undefined;
     try {
@@ -156,7 +159,9 @@ function answer(socket: ClientSocket, context: EventContext, work: Work) {
       reply({ success: true, ...fields });
       begin();
     } catch (error) {
-      const { code, message } = toAppError(error);
+      const known = toAppError(error);
+      const { code, message } = known;
+      refusals.note(known);
       if (code === 'INTERNAL_ERROR') logger.error({ err: error }, 'client event failed');
       reply({ success: false, error: { code, message } });
     }

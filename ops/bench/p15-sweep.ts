@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
@@ -6,6 +7,7 @@ import { createProducer } from '#shared/producer.ts';
 import { createRuns } from '#shared/runs.ts';
 import { addWaitingRuns } from '#test/support/waiting-runs.ts';
 import { createSweep } from '#workers/engine/sweep.ts';
+import { createRunCount } from '#workers/run-count.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
 import type { Figure, Row } from './row.ts';
 
@@ -36,9 +38,47 @@ export const p15: Row = async (environment) => {
       ratio: round(total / floor),
       settings: { ...settings, statements: Object.fromEntries(statements.map(({ name, ms }) => [name, round(ms)])) },
     });
+    figures.push(await measureCount(environment, size));
   }
   return figures;
 };
+
+/** The statements of a scrape that counts runs, and the count of all of them at once, which it does without. */
+async function measureCount({ pool, settings }: BenchEnvironment, size: number): Promise<Figure> {
+  const times: number[] = [];
+  const timed = async <T>(work: () => Promise<T>): Promise<T> => {
+    const began = performance.now();
+    const answer = await work();
+    times.push(performance.now() - began);
+    return answer;
+  };
+  const measured = new Proxy(pool, {
+    get: (target, key) =>
+      key === 'query' ? (statement: string) => timed(() => target.query(statement)) : Reflect.get(target, key, target),
+  });
+  const count = createRunCount(measured);
+  for (let scrape = 0; scrape < 10; scrape += 1) {
+    await count();
+    // A scrape within a second gets the count before it.
+    await sleep(1_010);
+  }
+  const [value, most] = [percentile(times, 50), percentile(times, 100)];
+  const whole: number[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    const began = performance.now();
+    await pool.query('select class, count(*) from workflow_instance where completed_at is null group by 1');
+    whole.push(performance.now() - began);
+  }
+  const floor = percentile(whole, 50);
+  return {
+    figure: `a statement that counts runs beside ${size}`,
+    value: round(value),
+    unit: 'ms p50',
+    floor: round(floor),
+    ratio: round(value / floor),
+    settings: { ...(await settings()), most: round(most) },
+  };
+}
 
 /** Runs rounds of the sweep in this process, beside a full window of runs that no worker claims. */
 export async function measureSweep({ env, pool }: BenchEnvironment): Promise<{ name: string; ms: number }[]> {

@@ -135,6 +135,10 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       limiters.push(limiter);
       return limiter;
     },
+    pools() {
+      const [sockets] = adapterPools;
+      return { backplane: producers, ...(sockets && { 'backplane.sockets': sockets }) };
+    },
     async ping() {
       await producers.query('select 1');
     },

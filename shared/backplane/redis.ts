@@ -127,6 +127,10 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       limiters.push(limiter);
       return limiter;
     },
+    pools() {
+      const waitingCount = clients.filter(({ status }) => status !== 'ready').length;
+      return { backplane: { totalCount: clients.length, idleCount: 0, waitingCount } };
+    },
     async ping() {
       await producer.ping();
     },

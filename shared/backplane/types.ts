@@ -1,5 +1,6 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { ServerOptions } from 'socket.io';
+import type { PoolState } from '../metrics.ts';
 
 export type JobQueue = Queue;
 /** A consumer of a queue, made of one or several BullMQ workers. */
@@ -93,6 +94,8 @@ export interface Backplane extends AsyncDisposable {
   readonly messages: Messages;
   /** Creates a limiter, to be kept by the caller. Requests of all processes count together. */
   limiter(limit: Limit): Limiter;
+  /** Connections, by use. On Redis all of them are in use; those that are not connected count as waiting. */
+  pools(): Readonly<Record<string, PoolState>>;
   /** Rejects when the backplane does not answer. */
   ping(): Promise<void>;
   /**

@@ -19,6 +19,7 @@ import { createOutbound } from '#workers/outbound/gate.ts';
 import { answerQuestions } from '#workers/processors/answer-questions.ts';
 import { createCancels } from '#workers/processors/cancels.ts';
 import { consume, type ProcessorContext } from '#workers/processors/consume.ts';
+import { createJobStats } from '#workers/processors/job-stats.ts';
 import { startRedis } from '../servers/redis.ts';
 import { redisURL } from '../support/backplane.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
@@ -62,6 +63,7 @@ beforeAll(async () => {
     outbound: createOutbound(deployment.config.outbound),
     cancels: createCancels(deployment.backplane.messages),
     turns: createTenantTurns(deployment.pool),
+    jobs: createJobStats(),
     answering: createLane({ places: 100 }),
     logger: testLogger,
   } as ProcessorContext;

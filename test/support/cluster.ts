@@ -17,7 +17,7 @@ export interface Cluster extends Deployment {
   readonly baseURL: string;
   readonly context: ApiContext;
   /** Every API process, the first included. */
-  readonly apis: readonly { baseURL: string; context: ApiContext }[];
+  readonly apis: readonly { baseURL: string; context: ApiContext; metricsPort: number | null }[];
   /** Undefined: a client without a token. */
   as(user: { email: string } | undefined, options?: { baseURL?: string }): Client;
   asOperator(operator: { token: string }, options?: { baseURL?: string }): Client;
@@ -72,7 +72,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...deployment,
     baseURL: first.baseURL,
     context: first.api.context,
-    apis: started.map(({ api, baseURL }) => ({ baseURL, context: api.context })),
+    apis: started.map(({ api, baseURL }) => ({ baseURL, context: api.context, metricsPort: api.metricsPort })),
     tokenFor,
     as: (user, { baseURL = first.baseURL } = {}) =>
       createClient(

@@ -27,6 +27,7 @@ export async function addWaitingRuns(
 const INSERT = `
 with made as (
   select n, uuidv7() as id, uuidv7() as ref, now() + make_interval(hours => 1, secs => n / 1000.0) as later,
+         now() + make_interval(days => 7, secs => n / 1000.0) as deadline,
          case when n % 2 = 0 then 'queued' when n % 6 = 1 then 'time' when n % 6 = 3 then 'input' else 'child' end as what
   from generate_series(1, $3::int) n
 ),
@@ -34,10 +35,10 @@ runs as (
   insert into workflow_instance (id, tenant_id, version_id, status, ready_at, started_at, wake_at, parent_id, deadline_at, caller, seq, epoch)
   select id, $1::uuid, $2::uuid, case what when 'queued' then 'PENDING' else 'WAITING' end,
          case what when 'queued' then now() - make_interval(secs => n / 1000.0) end, case what when 'queued' then null else now() end,
-         case what when 'time' then later end, null::uuid, now() + interval '7 days', '{}'::jsonb, 3, 1
+         case what when 'time' then later end, null::uuid, deadline, '{}'::jsonb, 3, 1
   from made
   union all
-  select ref, $1::uuid, $2::uuid, 'WAITING', null, now(), later, id, now() + interval '7 days', '{}', 3, 1 from made where what = 'child'
+  select ref, $1::uuid, $2::uuid, 'WAITING', null, now(), later, id, deadline, '{}', 3, 1 from made where what = 'child'
 ),
 requests as (
   insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)

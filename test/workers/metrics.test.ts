@@ -1,66 +1,168 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBoard } from '#ops/board.ts';
 import { readConfig } from '#shared/config.ts';
+import { newID } from '#shared/ids.ts';
 import type { WorkerContext } from '#workers/context.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
-import { type Deployment, startDeployment } from '../support/deployment.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { testLogger } from '../support/environment.ts';
+import { aMember, aTenant, type TestTenant } from '../support/factories.ts';
 import { noops } from '../support/graphs.ts';
+import { readSeries, scrape } from '../support/metrics.ts';
 import { eventually } from '../support/settle.ts';
 
-let deployment: Deployment;
+const watched = newID();
+let cluster: Cluster;
 let worker: WorkerContext;
+let boardPort: number | null;
+let tenant: TestTenant;
+const resources = new AsyncDisposableStack();
 beforeAll(async () => {
-  deployment = await startDeployment({ METRICS_PORT: '0' });
-  worker = await deployment.startWorker();
+  cluster = resources.use(
+    await startCluster({ workers: false, settings: { METRICS_PORT: '0', METRICS_TENANTS: watched } }),
+  );
+  worker = await cluster.startWorker();
+  const config = readConfig({ ...cluster.env, BOARD_PORT: '0' });
+  boardPort = resources.use(await startBoard({ config, logger: testLogger })).metricsPort;
+  tenant = await aTenant(cluster);
 });
-afterAll(() => deployment[Symbol.asyncDispose]());
+afterAll(() => resources.disposeAsync());
 
-async function scrape(path = '/metrics') {
-  const response = await fetch(`http://127.0.0.1:${worker.metricsPort}${path}`);
-  return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
+const ports = () => ({ API: cluster.apis[0]?.metricsPort, worker: worker.metricsPort, board: boardPort });
+
+/** Rows of the guide: name, kind, and whose metric it is. */
+async function documented(): Promise<{ name: string; kind: string; of: string; labels: string[] }[]> {
+  const page = await readFile('ops/guides/metrics.md', 'utf8');
+  return [...page.matchAll(/^\| `(gantry_\w+)` \| (\w+) \| ([^|]+) \|([^|]*)\|/gm)].map((row) => {
+    const [, name = '', kind = '', of = '', labels = ''] = row;
+    return { name, kind, of, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label) };
+  });
 }
 
-test('the page in the guides names exactly the metrics of a worker', async () => {
-  const { text } = await scrape();
-  const page = await readFile('ops/guides/metrics.md', 'utf8');
+describe.each(['API', 'worker', 'board'] as const)('the page of the guides and a process: %s', (name) => {
+  test('name the same metrics', async () => {
+    const { text } = await scrape(ports()[name]);
 
-  const served = [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].map(([, name, kind]) =>
-    kind === 'counter' ? `${name?.replace(/_total$/, '')}_total counter` : `${name} ${kind}`,
-  );
-  const named = [...page.matchAll(/^\| `(gantry_\w+)` \| (\w+) \|/gm)].map(([, name, kind]) => `${name} ${kind}`);
-  expect(named.sort()).toEqual(served.sort());
-});
+    const served = [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].map(([, name, kind]) =>
+      kind === 'counter' ? `${name?.replace(/_total$/, '')}_total counter` : `${name} ${kind}`,
+    );
+    const own = (await documented()).filter(({ of }) => ['all', ...ofProcess[name]].some((each) => of.includes(each)));
+    expect(own.map(({ name, kind }) => `${name} ${kind}`).sort()).toEqual(served.sort());
+  });
 
-test('what runs have done is counted, and the sweep is seen', async () => {
-  const versionID = await deployment.saveVersion(noops(3));
-  await deployment.runs.acceptMany([deployment.newRun(versionID), deployment.newRun(versionID)]);
-  await deployment.settle();
+  test('name the same labels', async () => {
+    const { text } = await scrape(ports()[name]);
+    const rows = await documented();
 
-  await eventually(async () => {
-    const { text } = await scrape();
-    expect(readSeries(text, 'gantry_commit_steps_total')).toBeGreaterThanOrEqual(2);
-    expect(readSeries(text, 'gantry_sweep_leader')).toBe(1);
-    expect(readSeries(text, 'gantry_lease_valid')).toBe(1);
-    expect(readSeries(text, 'gantry_sweep_steps_total{step="refill"}')).toBeGreaterThan(0);
+    const wrong = [...text.matchAll(/^(gantry_\w+)\{([^}]*)\}/gm)].filter(([, name, labels = '']) => {
+      const known = rows.find((row) => row.name === name)?.labels;
+      return ![...labels.matchAll(/(\w+)="/g)].every(([, label = '']) => known?.includes(label));
+    });
+    expect(wrong).toEqual([]);
   });
 });
 
-test('the answer is OpenMetrics; other paths are not found', async () => {
-  const { type, text } = await scrape();
+const ofProcess = { API: ['API'], worker: ['worker', 'leader'], board: [] } as const;
 
-  expect(type).toMatch(/^application\/openmetrics-text/);
-  expect(text).toMatch(/# EOF\n$/);
-  expect(text).not.toContain(deployment.tenantID);
-  expect((await scrape('/')).status).toBe(404);
+test('what runs have done is counted, and the sweep is seen', async () => {
+  const versionID = await cluster.saveVersion(noops(3));
+  await cluster.runs.acceptMany([cluster.newRun(versionID), cluster.newRun(versionID)]);
+  await cluster.settle();
+
+  await eventually(async () => {
+    const { text } = await scrape(worker.metricsPort);
+    const value = (series: string) => readSeries(text, series);
+    expect(value('gantry_jobs_total{queue="workflow.runs",tenant="other",outcome="done"}')).toBe(2);
+    expect(value('gantry_claims_total{process="worker",outcome="won"}')).toBe(2);
+    expect(value('gantry_claim_seconds_total{process="worker"}')).toBeGreaterThan(0);
+    expect(value('gantry_commit_steps_total{process="worker"}')).toBeGreaterThanOrEqual(2);
+    expect(value('gantry_commit_characters_total{process="worker"}')).toBeGreaterThan(20);
+    expect(value('gantry_commit_seconds_total{process="worker"}')).toBeGreaterThan(0);
+    expect(value('gantry_lease_renewals_total{process="worker",outcome="lost"}')).toBe(0);
+    expect(value('gantry_sweep_leader')).toBe(1);
+    expect(value('gantry_lease_valid{process="worker"}')).toBe(1);
+    expect(value('gantry_leases{state="live"}')).toBe(1);
+    expect(value('gantry_sweep_steps_total{step="refill"}')).toBeGreaterThan(0);
+    expect(value('gantry_queue_jobs{queue="workflow.runs",state="completed"}')).toBe(2);
+    expect(value('gantry_pool_connections{process="worker",pool="dispatch",state="waiting"}')).toBe(0);
+    for (const pool of ['main', 'lease', 'backplane', 'tenants.tenants'])
+      expect(value(`gantry_pool_connections{process="worker",pool="${pool}",state="used"}`)).toBeGreaterThanOrEqual(0);
+  });
+});
+
+test('a question is counted where it is asked and where it is answered; only the named tenants are told apart', async () => {
+  const api = cluster.as(tenant.creator).in(tenant);
+  await cluster.pool.query(
+    `insert into tenant (id, tenant_title, creator_id) select $1, 'Watched', creator_id from tenant where id = $2`,
+    [watched, tenant.id],
+  );
+  await api.get('T/database/schemas');
+
+  await eventually(async () => {
+    const asked = await scrape(cluster.apis[0]?.metricsPort);
+    const answered = await scrape(worker.metricsPort);
+    const sum = (text: string, name: string) => sumOf(text, `${name}{queue="tenant.database"`);
+    expect(sum(asked.text, 'gantry_asks_total')).toBe(1);
+    expect(sum(asked.text, 'gantry_ask_seconds_total')).toBeGreaterThan(0);
+    expect(sum(asked.text, 'gantry_asks_waiting')).toBe(0);
+    expect(sum(answered.text, 'gantry_jobs_total')).toBe(1);
+    expect(sum(answered.text, 'gantry_job_seconds_total')).toBeGreaterThan(0);
+    expect(asked.text + answered.text).toContain('tenant="other"');
+    expect(asked.text + answered.text).not.toContain(tenant.id);
+  });
+});
+
+test('what is refused is counted by code and reason, of a named tenant by its id', async () => {
+  const user = await aMember(cluster, { tenant });
+  await cluster.as(user).in(tenant).get('T/workflows');
+  await cluster.as(tenant.creator).get(`/api/v1/tenants/${watched}/workflows`);
+  await cluster.as(undefined).get('/api/v1/tenants');
+
+  const { text } = await scrape(cluster.apis[0]?.metricsPort);
+  const refused = (labels: string) => readSeries(text, `gantry_refusals_total{${labels}}`);
+  expect(refused('code="PERMISSION_DENIED",reason="permission",tenant="other"')).toBe(1);
+  expect(refused(`code="PERMISSION_DENIED",reason="membership",tenant="${watched}"`)).toBe(1);
+  expect(refused('code="USER_AUTH_TOKEN_NOT_FOUND",reason="other",tenant="other"')).toBe(1);
+});
+
+test('what cannot be read is missing on the page, and the rest is there', async () => {
+  await cluster.pool.query('alter table worker_session rename column ended_at to ended_at_away');
+  try {
+    const { status, text } = await scrape(worker.metricsPort);
+
+    expect(status).toBe(200);
+    expect(text).toContain('# TYPE gantry_leases gauge');
+    expect(text).not.toContain('gantry_leases{');
+    expect(readSeries(text, 'gantry_held_runs{process="worker"}')).toBe(0);
+  } finally {
+    await cluster.pool.query('alter table worker_session rename column ended_at_away to ended_at');
+  }
+});
+
+test('the answer is OpenMetrics; other paths are not found', async () => {
+  for (const port of Object.values(ports())) {
+    const { type, text } = await scrape(port);
+    expect(type).toMatch(/^application\/openmetrics-text/);
+    expect(text).toMatch(/# EOF\n$/);
+    expect((await scrape(port, '/')).status).toBe(404);
+  }
+});
+
+test('at most 50 tenants are told apart', () => {
+  const settings = (count: number) => ({ METRICS_TENANTS: Array.from({ length: count }, newID).join(',') });
+
+  expect(readConfig({ ...cluster.env, ...settings(50) }).metrics?.tenantIDs).toHaveLength(50);
+  expect(() => readConfig({ ...cluster.env, ...settings(51) })).toThrow('METRICS_TENANTS');
 });
 
 test('tenants do not reach the listener', () => {
-  const { places } = deniedBy(readConfig({ ...deployment.env, HOST: '127.0.0.1', METRICS_PORT: '9464' }));
+  const { places } = deniedBy(readConfig({ ...cluster.env, HOST: '127.0.0.1', METRICS_PORT: '9464' }));
 
   expect(places).toContainEqual({ host: '127.0.0.1', port: 9464 });
 });
 
-function readSeries(text: string, series: string): number {
-  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
-  return Number(line?.split(' ')[1]);
+function sumOf(text: string, prefix: string): number {
+  const lines = text.split('\n').filter((line) => line.startsWith(prefix));
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }

@@ -20,14 +20,32 @@ export interface ClaimedRow {
   input: JsonObject;
 }
 
-export type Claim = (job: { instanceID: string; epoch: number }) => Promise<ClaimedRow | null>;
+interface Claims {
+  /** Claims a run for this process, all claims of one turn in one statement. Null: an old job, or another worker was faster. */
+  claim(job: { instanceID: string; epoch: number }): Promise<ClaimedRow | null>;
+  /**
+   * Claims one suspect for a process that holds nothing else, so that its death counts against this run. Creators take turns by
+   * chance; of one creator's suspects the one that waits longest comes first.
+   */
+  claimSuspect(): Promise<ClaimedRow | null>;
+  readonly stats: ClaimStats;
+}
 
-/** Claims runs for this process, all claims of one turn in one statement. Null: an old job, or another worker was faster. */
-export function createClaim(pool: Pool, leaseID: () => string): Claim {
-  return batched(async (jobs: { instanceID: string; epoch: number }[]) => {
+/** Totals so far, for metrics. */
+export interface ClaimStats {
+  won: number;
+  lost: number;
+  failed: number;
+  statements: number;
+  seconds: number;
+}
+
+export function createClaims(pool: Pool, leaseID: () => string): Claims {
+  const stats: ClaimStats = { won: 0, lost: 0, failed: 0, statements: 0, seconds: 0 };
+  const claim = batched(async (jobs: { instanceID: string; epoch: number }[]) => {
     // Rows are locked in this order. A hand-over locks in the order of ids, so any other order could deadlock with it.
     const inOrder = jobs.toSorted((a, b) => (a.instanceID < b.instanceID ? -1 : 1));
-    const { rows } = await pool.query<ClaimedRow>({
+    const rows = await send(inOrder.length, {
       name: 'claim_runs',
       text: CLAIM,
       values: [leaseID(), inOrder.map(({ instanceID }) => instanceID), inOrder.map(({ epoch }) => epoch)],
@@ -35,15 +53,37 @@ export function createClaim(pool: Pool, leaseID: () => string): Claim {
     const byID = new Map(rows.map((row) => [`${row.id}.${row.epoch}`, row]));
     return jobs.map(({ instanceID, epoch }) => byID.get(`${instanceID}.${epoch}`) ?? null);
   });
+
+  async function send(asked: number, statement: Statement): Promise<ClaimedRow[]> {
+    const began = performance.now();
+    stats.statements += 1;
+    try {
+      const { rows } = await pool.query<ClaimedRow>(statement);
+      stats.won += rows.length;
+      stats.lost += asked - rows.length;
+      return rows;
+    } catch (error) {
+      stats.failed += asked;
+      throw error;
+    } finally {
+      stats.seconds += (performance.now() - began) / 1000;
+    }
+  }
+
+  return {
+    claim,
+    stats,
+    async claimSuspect() {
+      const rows = await send(1, { name: 'claim_suspect', text: CLAIM_SUSPECT, values: [leaseID()] });
+      return rows[0] ?? null;
+    },
+  };
 }
 
-/**
- * Claims one suspect for a process that holds nothing else, so that its death counts against this run. Creators take turns by
- * chance; of one creator's suspects the one that waits longest comes first.
- */
-export async function claimSuspect(pool: Pool, leaseID: string): Promise<ClaimedRow | null> {
-  const { rows } = await pool.query<ClaimedRow>({ name: 'claim_suspect', text: CLAIM_SUSPECT, values: [leaseID] });
-  return rows[0] ?? null;
+interface Statement {
+  name: string;
+  text: string;
+  values: unknown[];
 }
 
 /** The third loss fails a run; see the sweep. */

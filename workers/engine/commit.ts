@@ -30,8 +30,23 @@ export interface Committer {
   isBusy(run: Run): boolean;
   /** Resolves when no step is waiting or in flight. */
   idle(): Promise<void>;
-  /** Totals so far, for metrics: they show how many runs share a statement. */
-  readonly stats: { statements: number; steps: number };
+  readonly stats: CommitStats;
+}
+
+/** Totals so far, for metrics. */
+export interface CommitStats {
+  statements: number;
+  /** Statements that were sent again after their connection failed. */
+  repeats: number;
+  /** Steps written; divided by the statements, how many runs share one. */
+  steps: number;
+  /** Length of their payloads. */
+  characters: number;
+  seconds: number;
+  /** Steps of runs that another worker has. */
+  fenced: number;
+  /** Steps that the database has refused. */
+  refused: number;
 }
 
 export interface CommitterOptions {
@@ -61,7 +76,15 @@ const AGAIN_MS = 250;
  */
 export function createCommitter(options: CommitterOptions): Committer {
   const { pool, logger } = options;
-  const stats = { statements: 0, steps: 0 };
+  const stats: CommitStats = {
+    statements: 0,
+    repeats: 0,
+    steps: 0,
+    characters: 0,
+    seconds: 0,
+    fenced: 0,
+    refused: 0,
+  };
   /** Runs whose step is waiting or in flight. */
   const busy = new Set<Run>();
   const dirty: Run[] = [];
@@ -139,6 +162,7 @@ export function createCommitter(options: CommitterOptions): Committer {
         if (!mayPass(error)) return writeInHalves(batch, error as Error);
         // Either the answer was lost or the statement was never sent: sending the batch again tells which.
         logger.warn({ err: error, steps: batch.length }, 'commit is sent again');
+        stats.repeats += 1;
         await sleep(AGAIN_MS);
       }
     }
@@ -152,8 +176,14 @@ export function createCommitter(options: CommitterOptions): Committer {
   async function send(batch: Entry[]): Promise<CommitRow[]> {
     stats.statements += 1;
     stats.steps += batch.length;
-    const result = await pool.query<CommitRow>(statementOf(batch, options.leaseID()));
-    return result.rows;
+    for (const { size } of batch) stats.characters += size;
+    const began = performance.now();
+    try {
+      const { rows } = await pool.query<CommitRow>(statementOf(batch, options.leaseID()));
+      return rows;
+    } finally {
+      stats.seconds += (performance.now() - began) / 1000;
+    }
   }
 
   function finish(batch: Entry[], rows: CommitRow[]): void {
@@ -206,6 +236,7 @@ export function createCommitter(options: CommitterOptions): Committer {
         });
       else if (state === 'locked') again.push(entry);
       else {
+        stats.fenced += 1;
         busy.delete(entry.run);
         options.onFenced(entry.run);
       }
@@ -231,6 +262,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       return write(batch.slice(middle));
     }
     for (const { run, step } of batch) {
+      stats.refused += 1;
       busy.delete(run);
       guard(run, () => options.onRefused(run, step, error));
     }

@@ -8,8 +8,8 @@ import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { NodeContext } from '../nodes/executor.ts';
 import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
-import { type ClaimedRow, claimSuspect, createClaim } from './claim.ts';
-import { type Committed, createCommitter } from './commit.ts';
+import { type ClaimedRow, type ClaimStats, createClaims } from './claim.ts';
+import { type CommitStats, type Committed, createCommitter } from './commit.ts';
 import { createReadWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import type { HeldRow, Lease } from './lease.ts';
@@ -40,7 +40,12 @@ export interface Engine {
   /** Drops all runs, after the lease was lost. */
   abandon(): void;
   readonly held: ReadonlyMap<string, Run>;
-  readonly stats: { statements: number; steps: number; readonly slotsUsed: number };
+  /** Totals so far, for metrics. */
+  readonly stats: CommitStats & {
+    readonly slotsUsed: number;
+    readonly slotsWaiting: number;
+    readonly claims: ClaimStats;
+  };
 }
 
 export interface EngineDependencies {
@@ -65,7 +70,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const leaseID = () => lease.id;
   const held = new Map<string, Run>();
   const unknownBefore = new Map<string, number>();
-  const claim = createClaim(dependencies.dispatchPool, leaseID);
+  const claims = createClaims(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
   const readWaits = createReadWaits(pool);
   const restore = createRestore(pool, readWaits);
@@ -250,7 +255,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   return {
     held,
     get stats() {
-      return { ...committer.stats, slotsUsed: slots.used };
+      return { ...committer.stats, slotsUsed: slots.used, slotsWaiting: slots.waiting, claims: claims.stats };
     },
     async advance(job) {
       if (!lease.isValid) await Promise.race([lease.untilValid(), drained.promise]);
@@ -258,12 +263,12 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         await forgetJob(job);
         return null;
       }
-      const row = await claim(job);
+      const row = await claims.claim(job);
       return row && take(row);
     },
     async advanceSuspect() {
       if (draining) return false;
-      const row = await claimSuspect(dependencies.dispatchPool, leaseID());
+      const row = await claims.claimSuspect();
       if (row) await take(row);
       return row !== null;
     },

@@ -24,6 +24,8 @@ export interface Lease extends AsyncDisposable {
   open(): Promise<void>;
   /** Stops renewing and ends the lease. */
   end(): Promise<void>;
+  /** Totals so far, for metrics. `lost`: leases that another worker has ended. */
+  readonly stats: { readonly renewed: number; readonly failed: number; readonly lost: number };
 }
 
 export interface LeaseOptions {
@@ -46,6 +48,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
   let ended = false;
   let renewedAt: Instant | undefined;
   let isReconciling = false;
+  const stats = { renewed: 0, failed: 0, lost: 0 };
   let renewal = Promise.withResolvers<void>();
 
   async function begin(): Promise<void> {
@@ -67,10 +70,12 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
     if (rowCount === 0) {
       logger.warn({ leaseID: id }, 'the lease was ended by another worker; a new one begins');
       renewedAt = undefined;
+      stats.lost += 1;
       onLost();
       await begin();
       return;
     }
+    stats.renewed += 1;
     renewed(asOf);
     const { rows } = await pool.query<HeldRow>('select id, epoch, wake_seq from workflow_instance where held_by = $1', [
       id,
@@ -107,6 +112,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
       try {
         await renew();
       } catch (error) {
+        stats.failed += 1;
         // Runs stay held: without the database nothing can be written, and afterwards the fence decides.
         logger.warn({ err: error, isValid: isValid() }, 'the lease was not renewed');
       }
@@ -138,6 +144,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
       schedule();
     },
     end,
+    stats,
     [Symbol.asyncDispose]: end,
   };
 }

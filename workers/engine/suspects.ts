@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Config } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { MetricsReport } from '#shared/metrics.ts';
 import { SUSPECT } from './claim.ts';
 
 const LOOK_MS = 1_000;
@@ -16,10 +17,13 @@ export interface SuspectStart {
 /** From the child to its worker, at least once a second. */
 export interface SuspectReport {
   leaseID: string;
+  metrics: MetricsReport;
 }
 
 export interface Suspects extends AsyncDisposable {
   start(): void;
+  /** The last that the child has reported; empty while there is no child. */
+  readonly metrics: MetricsReport;
 }
 
 /**
@@ -64,6 +68,9 @@ export function createSuspects({ pool, config, logger }: Dependencies): Suspects
 
   return {
     start: next,
+    get metrics() {
+      return child?.metrics ?? {};
+    },
     async [Symbol.asyncDispose]() {
       isStopping = true;
       clearTimeout(timer);
@@ -82,6 +89,7 @@ interface Dependencies {
 /** The child, as its worker sees it. */
 class SuspectProcess {
   leaseID: string | undefined;
+  metrics: MetricsReport = {};
   /** How the process has ended. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcess;
@@ -95,8 +103,9 @@ class SuspectProcess {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.ended = endOf(this.#child);
-    this.#child.on('message', ({ leaseID }: SuspectReport) => {
+    this.#child.on('message', ({ leaseID, metrics }: SuspectReport) => {
       this.leaseID = leaseID;
+      this.metrics = metrics;
       this.#missedReports = 0;
     });
     const start: SuspectStart = { config };

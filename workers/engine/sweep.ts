@@ -6,6 +6,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
+import { Tally } from '#shared/tally.ts';
 import { createAlarms } from './alarms.ts';
 import { MAX_LOSSES } from './claim.ts';
 import { createLeader } from './leader.ts';
@@ -36,8 +37,18 @@ export interface Sweep extends AsyncDisposable {
   /** Fills the window again after a slot has become free; many calls are combined. */
   refillSoon(): void;
   /** Totals so far, for metrics. */
-  readonly stats: { leads: boolean; steps: ReadonlyMap<string, StepStats> };
+  readonly stats: { leads: boolean; steps: ReadonlyMap<string, StepStats>; repairs: Tally<'kind'> };
 }
+
+/** What the sweep has found and repaired, for metrics. */
+type Repair =
+  | 'lease expired'
+  | 'run released'
+  | 'run failed'
+  | 'run overdue'
+  | 'notice'
+  | 'handed over again'
+  | 'queues lost';
 
 interface StepStats {
   times: number;
@@ -68,7 +79,7 @@ export function createSweep(options: SweepOptions): Sweep {
   let running: Promise<void> = Promise.resolve();
   let refilling = false;
   let again = false;
-  const stats = { leads: false, steps: new Map<string, StepStats>() };
+  const stats = { leads: false, steps: new Map<string, StepStats>(), repairs: new Tally<'kind'>() };
 
   function start(): void {
     started = true;
@@ -105,11 +116,8 @@ export function createSweep(options: SweepOptions): Sweep {
     if (!leads) return;
     round += 1;
     const steps: readonly Step[] = [
-      { name: 'end leases', isDue: mayExpire, run: () => pool.query({ name: 'sweep_end_leases', text: END_LEASES }) },
-      {
-        name: 'release lost runs',
-        run: () => pool.query({ name: 'sweep_release_lost_runs', text: RELEASE_LOST, values: [BATCH] }),
-      },
+      { name: 'end leases', isDue: mayExpire, run: endLeases },
+      { name: 'release lost runs', run: releaseLost },
       { name: 'fail lost runs', run: failLost },
       { name: 'wake due runs', run: () => alarms.ring() },
       { name: 'end overdue runs', run: endOverdue },
@@ -134,6 +142,20 @@ export function createSweep(options: SweepOptions): Sweep {
     }
   }
 
+  function repaired(kind: Repair, count: number | null): void {
+    if (count) stats.repairs.add({ kind }, count);
+  }
+
+  async function endLeases(): Promise<void> {
+    const { rowCount } = await pool.query({ name: 'sweep_end_leases', text: END_LEASES });
+    repaired('lease expired', rowCount);
+  }
+
+  async function releaseLost(): Promise<void> {
+    const { rowCount } = await pool.query({ name: 'sweep_release_lost_runs', text: RELEASE_LOST, values: [BATCH] });
+    repaired('run released', rowCount);
+  }
+
   async function failLost(): Promise<void> {
     const { rows } = await pool.query<{
       id: string;
@@ -149,6 +171,7 @@ export function createSweep(options: SweepOptions): Sweep {
         attempt,
       };
       await runs.end({ tenantID: null, ids: [id], status: 'FAILED', error });
+      repaired('run failed', 1);
       if (parent_id) await runs.wake([parent_id]);
     }
   }
@@ -167,6 +190,7 @@ export function createSweep(options: SweepOptions): Sweep {
       attempt: null,
     };
     await runs.end({ tenantID: null, ids: rows.map(({ id }) => id), status: 'FAILED', error });
+    repaired('run overdue', rows.length);
     const parents = rows.flatMap(({ parent_id }) => parent_id ?? []);
     if (parents.length > 0) await runs.wake(parents);
   }
@@ -182,6 +206,7 @@ export function createSweep(options: SweepOptions): Sweep {
     const runsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ instance_id }) => instance_id);
     await runs.end({ tenantID: null, ids: runsOf('cancel'), status: 'CANCELLED', error: null });
     await runs.wake(runsOf('wake'));
+    repaired('notice', rows.length);
     await pool.query('delete from run_notice where id = any($1::bigint[])', [rows.map(({ id }) => id)]);
   }
 
@@ -207,6 +232,7 @@ export function createSweep(options: SweepOptions): Sweep {
         })),
         { replacesEnded: true, patienceMs: REPAIR_PATIENCE_MS },
       );
+    repaired('handed over again', rows.length);
   }
 
   /** Repairs what only a crash or a lost queue leaves behind; every ten seconds. */
@@ -226,6 +252,7 @@ export function createSweep(options: SweepOptions): Sweep {
         'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
       );
       await backplane.markAlive(sentinel);
+      if (written !== null) repaired('queues lost', 1);
       if (written !== null) logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
     }
   }

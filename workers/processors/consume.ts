@@ -17,6 +17,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Datasources } from '../queries/datasources.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Cancels } from './cancels.ts';
+import type { JobStats } from './job-stats.ts';
 import { createRetention } from './kept-jobs.ts';
 
 export interface ProcessorContext extends Reach {
@@ -28,6 +29,7 @@ export interface ProcessorContext extends Reach {
   turns: TenantTurns;
   /** Places for the questions that this worker answers at once, of all queues. */
   answering: Lane;
+  jobs: JobStats;
   datasources: Datasources;
   queries: Queries;
   logger: Logger;
@@ -55,6 +57,13 @@ export function consume<D extends AnyQueue>(
 ): JobWorker {
   const { name, maxStalledCount } = definition;
   const keep = createKeep(definition, logger);
+  const { ended, seconds, tenant } = context.jobs;
+
+  function count(payload: z.output<D['payload']> | undefined, outcome: string, ms: number): void {
+    const labels = { queue: name, ...tenant.of(payload?.tenantID) };
+    ended.add({ ...labels, outcome });
+    seconds.add(labels, ms / 1000);
+  }
 
   const worker = backplane.worker(
     name,
@@ -71,10 +80,13 @@ export function consume<D extends AnyQueue>(
         const result = definition.result.parse(await processor({ payload, signal }, context));
         await keep(job, 'removeOnComplete', definition.isKept(result as never) ? payload : undefined);
         // Not the answer to a question, which may be large and belongs to a tenant.
-        return { ...result, durationMs: Math.round(performance.now() - began) };
+        const durationMs = Math.round(performance.now() - began);
+        count(payload, result.outcome, durationMs);
+        return { ...result, durationMs };
       } catch (error) {
         logger.error({ err: error, queue: name, jobID: job.id }, 'job failed');
         await keep(job, 'removeOnFail', payload);
+        count(payload, 'failed', performance.now() - began);
         const reason = toFailedReason(error).slice(0, MAX_REASON);
         throw toAppError(error).retry ? new Error(reason) : new UnrecoverableError(reason);
       }

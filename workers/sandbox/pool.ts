@@ -28,6 +28,9 @@ export interface Sandbox extends AsyncDisposable {
   run(request: SandboxRequest, signal: AbortSignal): Promise<Json>;
   /** Number of child processes, for health. */
   readonly processes: number;
+  /** Calls that run, and calls that wait for a process. */
+  readonly used: number;
+  readonly waiting: number;
 }
 
 interface SandboxConfig {
@@ -69,6 +72,14 @@ class Pool implements Sandbox {
 
   get processes(): number {
     return this.#hosts.size + (this.#quarantine ? 1 : 0);
+  }
+
+  get used(): number {
+    return this.#everyHost().reduce((sum, { calls }) => sum + calls.size, 0);
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   async run(request: SandboxRequest, signal: AbortSignal): Promise<Json> {

@@ -226,7 +226,7 @@ function overQuota(denied: AppError, maxBytes: number): AppError {
   return new AppError(
     'QUOTA_EXCEEDED',
     `${denied.message}: the database takes more than ${maxBytes} bytes. Rows can be deleted, tables truncated, and objects dropped one at a time; the operator of this service sets the limit`,
-    { cause: denied, details: denied.details },
+    { cause: denied, details: denied.details, reason: 'databaseBytes' },
   );
 }
 

@@ -28,6 +28,7 @@ export interface TenantServer {
 }
 
 export interface TenantServers extends AsyncDisposable {
+  readonly all: readonly TenantServer[];
   /** The servers that new databases are created on. */
   readonly listed: readonly TenantServer[];
   readonly connections: OpenConnections;
@@ -117,6 +118,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
 
   const find = (name: string) => servers.get(name);
   return {
+    all: [...servers.values()],
     listed,
     connections,
     crowding,

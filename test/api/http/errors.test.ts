@@ -4,8 +4,10 @@ import express from 'express';
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { answerErrors } from '#api/http/errors.ts';
+import { createRefusals } from '#api/http/refusals.ts';
 import { requestID } from '#api/http/request-id.ts';
 import { AppError, type ErrorCode } from '#shared/errors.ts';
+import { createTenantLabel } from '#shared/tally.ts';
 
 test.each([
   ['INVALID_API_KEY', 401],
@@ -21,7 +23,7 @@ test.each([
     app.get('/thing', () => {
       throw new AppError(code, 'No', { cause: new Error('topsecret') });
     });
-    app.use(answerErrors(logger));
+    app.use(answerErrors({ logger, refusals: createRefusals(createTenantLabel()) }));
     const server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

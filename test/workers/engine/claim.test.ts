@@ -3,7 +3,7 @@ import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
-import { createClaim } from '#workers/engine/claim.ts';
+import { createClaims } from '#workers/engine/claim.ts';
 
 describe('claiming a run', () => {
   let deployment: Deployment;
@@ -14,7 +14,7 @@ describe('claiming a run', () => {
   });
   afterAll(() => deployment[Symbol.asyncDispose]());
 
-  const claimAs = (leaseID: string) => createClaim(deployment.pool, () => leaseID);
+  const claimAs = (leaseID: string) => createClaims(deployment.pool, () => leaseID).claim;
 
   async function accepted(count: number): Promise<string[]> {
     return deployment.runs.acceptMany(Array.from({ length: count }, () => deployment.newRun(versionID)));

@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { freePort } from '#ops/embedded/ports.ts';
 import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { type HTTPServer, startHTTP } from '#test/support/http-server.ts';
+import { readSeries, scrape } from '#test/support/metrics.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import { createClaim } from '#workers/engine/claim.ts';
+import { createClaims } from '#workers/engine/claim.ts';
 
 /** Real processes: what is tested is which of them dies, and what it held. */
 let deployment: Deployment;
@@ -72,11 +74,12 @@ async function suspects(path: string, count: number): Promise<string[]> {
   return ids;
 }
 
-async function startWorker(): Promise<Spawned> {
+async function startWorker(settings: Record<string, string> = {}): Promise<Spawned> {
   return spawnNode(['workers/main.ts'], {
     ...deployment.env,
     WORKER_SLOTS: '4',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+    ...settings,
   });
 }
 
@@ -113,7 +116,8 @@ const completed = (ids: string[], patienceMs = 20_000) =>
   }, patienceMs);
 
 test('twenty suspects beside a long call run one at a time and delay no other run', async () => {
-  await using worker = await startWorker();
+  const port = await freePort();
+  await using worker = await startWorker({ METRICS_PORT: String(port) });
   const long = await deployment.runs.accept(deployment.newRun(await calling('/long')));
   await eventually(() => expect(isAsked('/long')).toBe(true), 20_000);
   const ids = await suspects('/suspect', 20);
@@ -132,6 +136,15 @@ test('twenty suspects beside a long call run one at a time and delay no other ru
 
   // All the while the first suspect and the long call have not been answered.
   expect(pending.map(({ path }) => path).sort()).toEqual(['/long', '/suspect']);
+  await eventually(async () => {
+    const { text } = await scrape(port);
+    for (const process of ['worker', 'suspect']) {
+      expect(readSeries(text, `gantry_held_runs{process="${process}"}`)).toBe(1);
+      expect(readSeries(text, `gantry_lease_valid{process="${process}"}`)).toBe(1);
+      expect(readSeries(text, `gantry_pool_connections{process="${process}",pool="main",state="waiting"}`)).toBe(0);
+    }
+    expect(readSeries(text, 'gantry_claims_total{process="suspect",outcome="won"}')).toBe(1);
+  });
   await eventually(async () => {
     answer('/suspect');
     const { rows } = await deployment.pool.query(
@@ -241,7 +254,7 @@ test('a suspect takes no place in the queue: it is not handed over, and its job 
   await deployment.runs.handOver([id]);
 
   expect(await deployment.read(id)).toMatchObject({ dispatched_at: null, losses: 1 });
-  const claim = createClaim(deployment.pool, () => newID());
+  const { claim } = createClaims(deployment.pool, () => newID());
   expect(await claim({ instanceID: id, epoch: 3 })).toBeNull();
   await deployment.pool.query(`delete from worker_session where version = 'room'`);
 });

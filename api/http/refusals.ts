@@ -1,0 +1,20 @@
+import type { AppError } from '#shared/errors.ts';
+import { Tally, type TenantLabel } from '#shared/tally.ts';
+
+/** Counts what clients were refused: sign-ins and tokens (401), permissions (403), rate limits and quotas (429). */
+export interface Refusals {
+  note(error: Pick<AppError, 'code' | 'status' | 'reason'>, tenantID?: string): void;
+  readonly counts: Tally<'code' | 'reason'>;
+}
+
+const refusing: ReadonlySet<number> = new Set([401, 403, 429]);
+
+export function createRefusals(tenant: TenantLabel): Refusals {
+  const counts = new Tally<'code' | 'reason'>();
+  return {
+    counts,
+    note({ code, status, reason = 'other' }, tenantID) {
+      if (refusing.has(status)) counts.add({ code, reason, ...tenant.of(tenantID) });
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { addProcessMetrics, inProcess, type Metrics } from '#shared/metrics.ts';
+import { addHandOverMetrics } from '#shared/run-metrics.ts';
+import { createTenantLabel } from '#shared/tally.ts';
+import type { OwnedApiContext } from './context.ts';
+
+/** Adds what an API process knows about itself. */
+export function addAPIMetrics(metrics: Metrics, { config, pools, asks, refusals, runs }: OwnedApiContext): Disposable {
+  const { add } = metrics;
+  const { names: tenant } = createTenantLabel(config.metrics?.tenantIDs);
+  const own = inProcess(metrics, 'api');
+  addHandOverMetrics(own, runs);
+  add(
+    {
+      name: 'gantry_asks_total',
+      help: 'Questions to a worker that have ended',
+      kind: 'counter',
+      labels: ['queue', 'outcome', ...tenant],
+    },
+    () => asks.ended.samples,
+  );
+  add(
+    { name: 'gantry_ask_seconds_total', help: 'Their time', kind: 'counter', labels: ['queue', ...tenant] },
+    () => asks.seconds.samples,
+  );
+  add({ name: 'gantry_asks_waiting', help: 'Questions under way', kind: 'gauge', labels: ['queue'] }, () =>
+    [...asks.waiting].map(([queue, value]) => ({ labels: { queue }, value })),
+  );
+  add(
+    {
+      name: 'gantry_refusals_total',
+      help: 'Requests and events that were refused',
+      kind: 'counter',
+      labels: ['code', 'reason', ...tenant],
+    },
+    () => refusals.counts.samples,
+  );
+  return addProcessMetrics(own, pools);
+}

@@ -1,0 +1,10 @@
+import type { Metrics } from './metrics.ts';
+import type { Runs } from './runs.ts';
+
+/** Adds the hand-overs of a process; every process that accepts or wakes runs has some. */
+export function addHandOverMetrics({ add }: Pick<Metrics, 'add'>, runs: Runs): void {
+  add(
+    { name: 'gantry_hand_overs_total', help: 'Runs handed to the queue', kind: 'counter', labels: ['kind', 'outcome'] },
+    () => runs.handOvers.samples,
+  );
+}
