@@ -1,64 +1,48 @@
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer as createHTTPServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { createAsking } from '#shared/ask.ts';
+import { type Asking, createAsking } from '#shared/ask.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
 import { createProducer } from '#shared/producer.ts';
+import { queryRuns } from '#shared/queues/query-runs.ts';
 import { tenantDatabase } from '#shared/queues/tenant-database.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';
-import type { Row } from './row.ts';
+import type { Figure } from './row.ts';
 
-const QUESTIONS = 1_000;
-const WARM = 50;
+const QUESTIONS = Number(process.env.ASK_QUESTIONS ?? 300);
+const WARM = 20;
 const HANGING = 100;
-const SLEEPERS = { tenants: 25, each: 8, seconds: 5 };
+const BUSY = { tenants: 25, each: 8, seconds: 5 };
 
-/** Cost of asking a worker: `select 1` in a tenant's database, alone, and while tenants of another creator keep it busy. */
-export const ask: Row = async (environment) => {
+/** A question of one kind, quick or one that takes `BUSY.seconds`. */
+interface Kind {
+  name: string;
+  /** Makes what the questions of a tenant need. Answers with the questions. */
+  prepare(tenantID: string): Promise<Record<'quick' | 'slow', (signal?: AbortSignal) => Promise<unknown>>>;
+}
+
+/**
+ * Cost of asking a worker: `select 1` in a tenant's database, alone, and while another tenant's database hangs. Then statements,
+ * data queries and readers of files beside those of 25 tenants of one creator.
+ */
+export async function ask(environment: BenchEnvironment): Promise<Figure[]> {
   await using resources = new AsyncDisposableStack();
-  const keys = `k1:${randomBytes(32).toString('base64')}`;
-  const env = { ...environment.env, SECRETS_KEYS: keys };
-  const config = readConfig(env);
+  const config = readConfig(environment.env);
   const logger = createLogger({ level: 'warn' });
   const secrets = createKeyRing(config.secrets.keys);
   const backplane = resources.use(await createBackplane(config.backplane, logger));
   const { pool, tenantID } = environment;
   const asking = resources.use(createAsking({ backplane, producer: createProducer(backplane), pool, secrets, logger }));
-  await environment.startWorker({ SECRETS_KEYS: keys, OUTBOUND_ALLOW: '127.0.0.0/8' });
+  const slowServer = resources.use(await startSlowServer());
+  await environment.startWorker({ OUTBOUND_ALLOW: '127.0.0.0/8' });
 
-  function question(tenant: string, signal?: AbortSignal, sql = 'select 1'): Promise<unknown> {
-    const operation = {
-      kind: 'executeSQL' as const,
-      sql,
-      params: [],
-      readOnly: false,
-      timeoutSeconds: 60,
-      maxRows: 10,
-    };
-    return asking.ask(
-      tenantDatabase,
-      { tenantID: tenant, operation },
-      { lanes: { tenant }, ...(signal && { signal }) },
-    );
-  }
-
-  const asked = () => times(() => question(tenantID));
-  await asked();
-  const alone = await asked();
-  const direct = await times(() => pool.query('select 1'));
-  const hanging = await hang(environment, secrets, question);
-  const meanwhile = await asked();
-  await hanging();
-  const sleeping = await sleep(environment, question);
-  const besideSleepers = await asked();
-  await sleeping();
-
-  const settings = { ...(await environment.settings()), questions: QUESTIONS };
+  const settings = { ...(await environment.settings()), questions: QUESTIONS, load: 'in the same run' };
   const round = (value: number) => Number(value.toFixed(2));
   const figure = (name: string, value: number, unit: string, floor: number) => ({
     figure: name,
@@ -68,22 +52,42 @@ export const ask: Row = async (environment) => {
     ratio: round(value / floor),
     settings,
   });
-  return [
-    figure('a statement by way of a worker', percentile(alone, 50), 'ms p50', percentile(direct, 50)),
+  const figures: Figure[] = [];
+  const statements = statementsOf(asking);
+  const { quick } = await statements.prepare(tenantID);
+  await times(quick);
+  const alone = await times(quick);
+  const direct = await times(() => pool.query('select 1'));
+  figures.push(figure('a statement by way of a worker', percentile(alone, 50), 'ms p50', percentile(direct, 50)));
+  const release = await hang(environment, { secrets, statements });
+  figures.push(
     figure(
       `the same while ${HANGING} questions of another tenant hang`,
-      percentile(meanwhile, 99),
+      percentile(await times(quick), 99),
       'ms p99',
       percentile(alone, 99),
     ),
-    figure(
-      `the same while ${SLEEPERS.tenants} tenants of one creator have ${SLEEPERS.each} × pg_sleep each; mark: ratio below 5`,
-      percentile(besideSleepers, 99),
-      'ms p99',
-      percentile(alone, 99),
-    ),
-  ];
-};
+  );
+  await release();
+  for (const kind of [statements, requestsOf(asking, pool, slowServer.url), readsOf(asking, pool)]) {
+    const own = await kind.prepare(tenantID);
+    await times(own.quick);
+    const before = await times(own.quick);
+    const end = await keepBusy(environment, kind);
+    const beside = await times(own.quick);
+    await end();
+    const after = await times(own.quick);
+    figures.push(
+      figure(
+        `${kind.name} while ${BUSY.tenants} tenants of one creator have ${BUSY.each} slow ones each; mark: ratio below 5`,
+        percentile(beside, 99),
+        'ms p99',
+        percentile([...before, ...after], 99),
+      ),
+    );
+  }
+  return figures;
+}
 
 async function times(work: () => Promise<unknown>): Promise<number[]> {
   const all: number[] = [];
@@ -95,23 +99,106 @@ async function times(work: () => Promise<unknown>): Promise<number[]> {
   return all;
 }
 
-/** Tenants of one creator whose statements sleep all the time. Answers with the function that ends them. */
-async function sleep(
-  { pool }: BenchEnvironment,
-  question: (tenantID: string, signal: AbortSignal, sql: string) => Promise<unknown>,
-): Promise<() => Promise<void>> {
-  const { rows } = await pool.query<{ id: string }>(
-    `insert into tenant (id, tenant_title, creator_id) select gen_random_uuid(), 'sleeps', $1 from generate_series(1, $2) returning id`,
-    [newID(), SLEEPERS.tenants],
+function statementsOf(asking: Asking): Kind {
+  return {
+    name: 'statements',
+    async prepare(tenantID) {
+      const question = (sql: string) => (signal?: AbortSignal) => {
+        const limits = { params: [], readOnly: false, timeoutSeconds: 60, maxRows: 10 };
+        const operation = { kind: 'executeSQL' as const, sql, ...limits };
+        return asking.ask(
+          tenantDatabase,
+          { tenantID, operation },
+          { lanes: { tenant: tenantID }, ...(signal && { signal }) },
+        );
+      };
+      return { quick: question('select 1'), slow: question(`select pg_sleep(${BUSY.seconds})`) };
+    },
+  };
+}
+
+/** Asks a saved datasource of the tenant. */
+function query(asking: Asking, tenantID: string, { id, type }: { id: string; type: string }, options: object) {
+  return (signal?: AbortSignal) =>
+    asking.ask(
+      queryRuns,
+      {
+        tenantID,
+        caller: { type: 'system', id: tenantID, origin: 'direct' },
+        query: { kind: 'given', datasourceID: id, datasourceType: type, dataQueryOptions: { ...options } },
+        inputs: {},
+        mode: 'run',
+        isFresh: true,
+      },
+      { lanes: { tenant: tenantID, target: id }, ...(signal && { signal }) },
+    );
+}
+
+type Pool = BenchEnvironment['pool'];
+
+async function saveDatasource(pool: Pool, tenantID: string, type: string, options: object) {
+  const id = newID();
+  await pool.query(
+    `insert into datasource (id, tenant_id, creator_id, datasource_title, datasource_type, datasource_options, datasource_tags)
+     values ($1, $2, $2, 'Measured', $3, $4, '[]')`,
+    [id, tenantID, type, JSON.stringify(options)],
   );
+  return { id, type };
+}
+
+/** Data queries over HTTP. */
+function requestsOf(asking: Asking, pool: Pool, baseUrl: string): Kind {
+  return {
+    name: 'data queries',
+    async prepare(tenantID) {
+      const datasource = await saveDatasource(pool, tenantID, 'restapi', { baseUrl });
+      const request = (apiEndpoint: string) => query(asking, tenantID, datasource, { httpVerb: 'GET', apiEndpoint });
+      return { quick: request('/quick'), slow: request('/slow') };
+    },
+  };
+}
+
+/** Readers of files. The slow ones need a processor. */
+function readsOf(asking: Asking, pool: Pool): Kind {
+  const bytes = Buffer.from('a,b\n1,2\n');
+  return {
+    name: 'readers of files',
+    async prepare(tenantID) {
+      const id = newID();
+      await pool.query(
+        `insert into tenant_file (id, tenant_id, file_name, file_type, file_size, digest, creator_id, created_at)
+         values ($1, $2, 'a.csv', 'text/csv', $3, $4, $2, now())`,
+        [id, tenantID, bytes.length, createHash('sha256').update(bytes).digest('hex')],
+      );
+      await pool.query('insert into tenant_file_chunk (file_id, position, bytes) values ($1, 0, $2)', [id, bytes]);
+      const files = [{ name: 't', fileInfo: { fileID: id, filePath: `tenant-files/${id}` } }];
+      const datasource = await saveDatasource(pool, tenantID, 'duckdb', { files });
+      const read = (options: object) => query(asking, tenantID, datasource, options);
+      const endless = 'select sum(a.range * b.range) from range(10000000) a, range(10000000) b';
+      return {
+        quick: read({ query: 'select a from t' }),
+        slow: read({ query: endless, timeoutSeconds: BUSY.seconds }),
+      };
+    },
+  };
+}
+
+/** Tenants of one creator with slow questions all the time. Answers with the function that ends them. */
+async function keepBusy({ pool }: BenchEnvironment, kind: Kind): Promise<() => Promise<void>> {
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into tenant (id, tenant_title, creator_id) select gen_random_uuid(), 'busy', $1 from generate_series(1, $2) returning id`,
+    [newID(), BUSY.tenants],
+  );
+  const questions = [];
+  for (const { id } of rows) {
+    const prepared = await kind.prepare(id);
+    // The first statement of a tenant creates its database.
+    await prepared.quick();
+    questions.push(prepared);
+  }
   const ended = new AbortController();
-  // The first statement of a tenant creates its database.
-  for (const { id } of rows) await question(id, ended.signal, 'select 1');
-  const askers = rows.flatMap(({ id }) =>
-    Array.from({ length: SLEEPERS.each }, async () => {
-      const sql = `select pg_sleep(${SLEEPERS.seconds})`;
-      while (!ended.signal.aborted) await question(id, ended.signal, sql).catch(() => undefined);
-    }),
+  const askers = questions.flatMap(({ slow }) =>
+    Array.from({ length: BUSY.each }, () => repeat(() => slow(ended.signal), ended.signal)),
   );
   return async () => {
     ended.abort();
@@ -119,11 +206,19 @@ async function sleep(
   };
 }
 
+async function repeat(work: () => Promise<unknown>, until: AbortSignal): Promise<void> {
+  while (!until.aborted) {
+    const began = performance.now();
+    await work().catch(() => undefined);
+    // A question that is refused at once must not become a loop that takes the processor.
+    if (performance.now() - began < 100) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 /** A tenant whose database accepts connections and never answers, with many requests to it. Answers with the function that ends them. */
 async function hang(
   { pool }: BenchEnvironment,
-  secrets: ReturnType<typeof createKeyRing>,
-  question: (tenantID: string, signal: AbortSignal) => Promise<unknown>,
+  { secrets, statements }: { secrets: ReturnType<typeof createKeyRing>; statements: Kind },
 ): Promise<() => Promise<void>> {
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -136,13 +231,28 @@ async function hang(
     newID(),
     url,
   ]);
+  const { quick } = await statements.prepare(id);
   const ended = new AbortController();
-  const askers = Array.from({ length: HANGING }, async () => {
-    while (!ended.signal.aborted) await question(id, ended.signal).catch(() => undefined);
-  });
+  const askers = Array.from({ length: HANGING }, () => repeat(() => quick(ended.signal), ended.signal));
   return async () => {
     ended.abort();
     await Promise.all(askers);
     silent.close();
+  };
+}
+
+/** An HTTP server that answers at once, or after `BUSY.seconds` under `/slow`. */
+async function startSlowServer(): Promise<AsyncDisposable & { url: string }> {
+  const server = createHTTPServer((request, response) => {
+    setTimeout(() => response.end('{"n": 1}'), request.url?.endsWith('/slow') ? BUSY.seconds * 1_000 : 0);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
   };
 }

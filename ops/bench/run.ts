@@ -1,10 +1,12 @@
 /** `npm run bench [row …] [-- --backplane redis|postgres]`: one JSON line per row and backplane, each with its own floor. */
 import { ask } from './ask.ts';
+import { crowd } from './crowd.ts';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
 import { p1, p1b } from './p1-durable-steps.ts';
 import { p2 } from './p2-step-latency.ts';
 import { p9 } from './p9-authorization.ts';
 import { p10 } from './p10-api-overhead.ts';
+import { p12 } from './p12-start.ts';
 import { p13 } from './p13-front-door.ts';
 import { p14 } from './p14-bystanders.ts';
 import { p15 } from './p15-sweep.ts';
@@ -19,19 +21,21 @@ const rows: Record<string, Row | readonly Row[]> = {
   P2: p2,
   P9: p9,
   P10: p10,
+  P12: p12,
   P13: p13,
   P14: p14,
   P15: p15,
   P16: p16,
   P17: p17,
   ASK: ask,
+  CROWD: crowd,
 };
 
 const args = process.argv.slice(2);
 const chosen = args.includes('--backplane')
   ? [args[args.indexOf('--backplane') + 1] as BackplaneKind]
   : (['postgres', 'redis'] as const);
-const wanted = args.filter((arg) => /^(P\d+b?|ask)$/i.test(arg)).map((arg) => arg.toUpperCase());
+const wanted = args.filter((arg) => /^(P\d+b?|ask|crowd)$/i.test(arg)).map((arg) => arg.toUpperCase());
 for (const name of wanted.length > 0 ? wanted : Object.keys(rows)) {
   const row = rows[name];
   if (!row) throw new Error(`No row ${name}; there are ${Object.keys(rows).join(', ')}`);

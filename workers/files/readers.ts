@@ -59,8 +59,10 @@ export function createReaders(
     return Object.assign(reader, { about, isBusy: true });
   }
 
+  /** Ends the processes that have been idle longest, so that a tenant in constant use keeps its own beside many that come and go. */
   function open(tenantID: string): Reader {
-    for (const reader of pool) if (!reader.isBusy && pool.size >= maxAtOnce) end(reader);
+    const idle = [...pool].filter(({ isBusy }) => !isBusy).toSorted((a, b) => a.idleSince - b.idleSince);
+    for (const reader of idle) if (pool.size >= maxAtOnce) end(reader);
     const reader = { tenantID, process: new ReaderProcess(folder, logger), about: '', isBusy: true, idleSince: 0 };
     pool.add(reader);
     return reader;
