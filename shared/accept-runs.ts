@@ -2,6 +2,7 @@ import type { Caller } from './caller.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient } from './db/query.ts';
 import { ROOM } from './db/window.ts';
+import type { AppError } from './errors.ts';
 import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
 import { newID } from './ids.ts';
 import type { JsonObject } from './json.ts';
@@ -51,8 +52,14 @@ export async function insertRuns(on: Queryable, runs: readonly NewRun[]): Promis
   return rows.map(({ id }) => id);
 }
 
+interface Once {
+  claim: IdempotencyClaim;
+  /** Of a first request; a repeated one gets its answer all the same. */
+  refusal?: AppError | undefined;
+}
+
 /** Writes the key and the run in one transaction. A second request with the key waits for the first, then reads its answer. */
-export async function acceptOnce(pool: Pool, run: NewRun, claim: IdempotencyClaim): Promise<Accepted> {
+export async function acceptOnce(pool: Pool, run: NewRun, { claim, refusal }: Once): Promise<Accepted> {
   const id = run.id ?? newID();
   const own = { status: 200, response: { instanceID: id } };
   let accepted: Accepted | undefined;
@@ -60,6 +67,7 @@ export async function acceptOnce(pool: Pool, run: NewRun, claim: IdempotencyClai
     inTransaction(pool, async (client) => {
       const claimed = await claimKey(onClient(client), run.tenantID, claim, own);
       if (claimed !== 'claimed') return claimed;
+      if (refusal) throw refusal;
       [accepted] = await acceptRuns(client, [{ ...run, id }]);
       return own;
     }),

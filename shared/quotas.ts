@@ -10,6 +10,8 @@ interface QuotaDefinition {
   readonly what: string;
   /** SQL of the owner's use; the owner is `$1`. */
   readonly used: string;
+  /** What the tenant itself can do about it. Default: "delete some". */
+  readonly remedy?: string;
   /** `createAsset` requires room for each row of this table. */
   readonly table?: string;
 }
@@ -20,6 +22,7 @@ function assetsIn(table: string, what: string, max = 1_000): QuotaDefinition {
 }
 
 const GB = 1024 ** 3;
+const EXPIRES = 'wait ten minutes, after which they expire';
 
 /** Everything that has a quota. A new asset gets one by a line here. The names are those of the contract. */
 const definitions = {
@@ -43,7 +46,22 @@ const definitions = {
     what: 'bytes of stored files',
     used: 'select coalesce(sum(file_size), 0) from tenant_file where tenant_id = $1',
   },
-  resultPages: assetsIn('result_page', 'stored pages of results', 10_000),
+  resultPages: { ...assetsIn('result_page', 'stored pages of results', 10_000), remedy: EXPIRES },
+  resultBytes: {
+    owner: 'tenant',
+    max: 2 * GB,
+    what: 'bytes of stored results',
+    remedy: EXPIRES,
+    // Counts without reading what is stored.
+    used: 'select coalesce(sum(octet_length(sealed)), 0) from result_page where tenant_id = $1',
+  },
+  runs: {
+    owner: 'tenant',
+    max: 100_000,
+    what: 'runs in flight',
+    remedy: 'wait for some to end, or stop some',
+    used: 'select count(*) from workflow_instance where tenant_id = $1 and completed_at is null',
+  },
 } as const satisfies Record<string, QuotaDefinition>;
 
 export type QuotaName = keyof typeof definitions;
@@ -76,12 +94,16 @@ export async function requireQuota(query: Query, { quota, ownerID, amount = 1 }:
   await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`quota.${quota}.${ownerID}`]);
   const [state] = await readQuotas(query, [quota], ownerID);
   if (!state || state.used + amount <= state.max) return;
-  const { what, owner } = quotas[quota];
+  throw quotaExceeded(state);
+}
+
+export function quotaExceeded({ quota, max, used }: Pick<QuotaState, 'quota' | 'max' | 'used'>): AppError {
+  const { what, owner, remedy = 'delete some' } = quotas[quota];
   const subject = owner === 'user' ? 'You have' : 'This tenant has';
-  throw new AppError(
+  return new AppError(
     'QUOTA_EXCEEDED',
-    `${subject} at most ${state.max} ${what}: delete some, or ask an operator of this deployment for a higher quota`,
-    { details: { quota, max: state.max, used: state.used }, reason: quota },
+    `${subject} at most ${max} ${what}: ${remedy}, or ask an operator of this deployment for a higher quota`,
+    { details: { quota, max, used }, reason: quota },
   );
 }
 

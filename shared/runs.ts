@@ -12,6 +12,7 @@ import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
 import { workflowRuns } from './queues/workflow-runs.ts';
 import { MAX_SIGNALS, RUN_CHANNEL, type RunSignal } from './run-signals.ts';
+import { createRunsInFlight } from './runs-in-flight.ts';
 import { Tally } from './tally.ts';
 
 /** Hand-overs to the queue: of new runs, of runs that were woken, and of those that had waited for room in the window. */
@@ -56,7 +57,7 @@ interface Dependencies {
 /** Accepts, hands over, wakes and ends runs that this process does not hold; for the API and workers. */
 export function createRuns({ pool, dispatchPool, producer, messages, logger }: Dependencies): Runs {
   const counts: HandOvers = new Tally();
-
+  const inFlight = createRunsInFlight(pool);
   const accepts = batched(async (runs: NewRun[]) => {
     const accepted = await acceptRuns(pool, runs);
     void addJobs(accepted);
@@ -116,8 +117,12 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   const runs: Runs = {
     handOvers: counts,
     async accept(run, idempotency) {
-      if (!idempotency) return { instanceID: await accepts(run) };
-      const accepted = await acceptOnce(pool, run, idempotency);
+      const refusal = await inFlight.add(run.tenantID);
+      if (!idempotency) {
+        if (refusal) throw refusal;
+        return { instanceID: await accepts(run) };
+      }
+      const accepted = await acceptOnce(pool, run, { claim: idempotency, refusal });
       void addJobs([accepted]);
       return { instanceID: accepted.id };
     },

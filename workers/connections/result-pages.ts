@@ -48,7 +48,9 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
     if (pages === 2) await pool.query(MAKE_ROOM, [owner.tenantID, MAX_RESULTS - 1]);
     const sealed = secrets.seal(text, pageContext(resultID, pages));
     await inTransaction(pool, async (client) => {
-      await requireQuota(onClient(client), { quota: 'resultPages', ownerID: owner.tenantID });
+      const query = onClient(client);
+      await requireQuota(query, { quota: 'resultPages', ownerID: owner.tenantID });
+      await requireQuota(query, { quota: 'resultBytes', ownerID: owner.tenantID, amount: sealed.length });
       await client.query(KEEP, [resultID, pages, owner.tenantID, owner.source, owner.callerID, sealed]);
     });
   }

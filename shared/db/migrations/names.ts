@@ -32,4 +32,5 @@ export const migrationNames = [
   'Migration20261122133000_WorkflowVersions',
   'Migration20261122140300_FrameKeys',
   'Migration20261122140500_Variables',
+  'Migration20261122141300_OpenRuns',
 ] as const;

@@ -11,6 +11,7 @@ import {
   type TestTenant,
 } from '../../support/factories.ts';
 import { aFile } from '../../support/route-fixtures.ts';
+import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
 let operator: TestOperator;
@@ -93,6 +94,53 @@ test('stored pages of results have a quota', async () => {
 
   await pages.add([1, 2, 3]);
   await expect(pages.add([4, 5])).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' });
+});
+
+test('the bytes of stored results have a quota', async () => {
+  await set({ resultBytes: 1_000 });
+  const owner = { tenantID: tenant.id, source: 'dataquery:x', callerID: tenant.creator.id };
+  await using pages = createResultPages(cluster.context, owner, 1);
+
+  await pages.add(['a', 'b'.repeat(300), 'c']);
+  const { used } = (await admin().get('T/quotas')).body.quotas.resultBytes;
+  expect(used).toBeGreaterThan(300);
+  await expect(pages.add(['d'.repeat(700), 'e', 'f'])).rejects.toMatchObject({
+    code: 'QUOTA_EXCEEDED',
+    message: expect.stringMatching(/bytes of stored results: wait ten minutes, .+ or ask an operator/),
+    details: { quota: 'resultBytes', max: 1_000 },
+  });
+  expect((await admin().get('T/quotas')).body.quotas.resultPages.used).toBe(2);
+});
+
+test('runs in flight have a quota; a repeated request for one of them is answered all the same', async () => {
+  const workflow = await aWorkflow(cluster, { tenant });
+  const execute = (key?: string) =>
+    admin().post(`T/workflows/${workflow.id}/execute`, {}, key ? { 'idempotency-key': key } : {});
+  await set({ runs: 2 });
+  const first = await execute('once');
+  expect(first.status).toBe(200);
+  expect((await execute()).status).toBe(200);
+
+  for (const answer of [await execute(), await execute('another')])
+    expect(answer).toMatchObject({
+      status: 429,
+      body: {
+        error: {
+          code: 'QUOTA_EXCEEDED',
+          message: expect.stringMatching(/at most 2 runs in flight: .+ stop some, or ask an operator/),
+          details: { quota: 'runs', max: 2, used: 2 },
+        },
+      },
+    });
+  expect((await execute('once')).body).toEqual(first.body);
+  expect((await admin().get('T/quotas')).body.quotas.runs).toEqual({ max: 2, used: 2, isDefault: false });
+  const other = await aTenant(cluster);
+  const { id } = await aWorkflow(cluster, { tenant: other });
+  expect((await cluster.as(other.creator).in(other).post(`T/workflows/${id}/execute`, {})).status).toBe(200);
+
+  await admin().delete(`T/workflows/instances/${first.body.instanceID}/stop`);
+  await eventually(async () => expect((await execute('another')).status).toBe(200));
+  expect((await admin().get('T/quotas')).body.quotas.runs.used).toBe(2);
 });
 
 test('a user may create a number of tenants, which operators raise', async () => {
