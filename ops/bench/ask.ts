@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHTTPServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Asking, createAsking } from '#shared/ask.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
@@ -44,13 +45,13 @@ export async function ask(environment: BenchEnvironment): Promise<Figure[]> {
 
   const settings = { ...(await environment.settings()), questions: QUESTIONS, load: 'in the same run' };
   const round = (value: number) => Number(value.toFixed(2));
-  const figure = (name: string, value: number, unit: string, floor: number) => ({
+  const figure = (name: string, value: number, unit: string, floor: number, more = {}) => ({
     figure: name,
     value: round(value),
     unit,
     floor: round(floor),
     ratio: round(value / floor),
-    settings,
+    settings: { ...settings, ...more },
   });
   const figures: Figure[] = [];
   const statements = statementsOf(asking);
@@ -83,6 +84,7 @@ export async function ask(environment: BenchEnvironment): Promise<Figure[]> {
         percentile(beside, 99),
         'ms p99',
         percentile([...before, ...after], 99),
+        { p50: round(percentile(beside, 50)), p50Alone: round(percentile([...before, ...after], 50)) },
       ),
     );
   }
@@ -177,7 +179,7 @@ function readsOf(asking: Asking, pool: Pool): Kind {
       const endless = 'select sum(a.range * b.range) from range(10000000) a, range(10000000) b';
       return {
         quick: read({ query: 'select a from t' }),
-        slow: read({ query: endless, timeoutSeconds: BUSY.seconds }),
+        slow: read({ query: endless, timeoutSeconds: 600 }),
       };
     },
   };
@@ -197,13 +199,21 @@ async function keepBusy({ pool }: BenchEnvironment, kind: Kind): Promise<() => P
     questions.push(prepared);
   }
   const ended = new AbortController();
+  const before = await claimsIn(pool);
   const askers = questions.flatMap(({ slow }) =>
     Array.from({ length: BUSY.each }, () => repeat(() => slow(ended.signal), ended.signal)),
   );
+  // Sending them all at once is work too, and not what is measured.
+  for (let waited = 0; waited < 60 && (await claimsIn(pool)) < before + askers.length; waited += 1) await sleep(500);
   return async () => {
     ended.abort();
     await Promise.all(askers);
   };
+}
+
+async function claimsIn(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>('select count(*)::int as n from ask_claim');
+  return rows[0]?.n ?? 0;
 }
 
 async function repeat(work: () => Promise<unknown>, until: AbortSignal): Promise<void> {
@@ -211,7 +221,7 @@ async function repeat(work: () => Promise<unknown>, until: AbortSignal): Promise
     const began = performance.now();
     await work().catch(() => undefined);
     // A question that is refused at once must not become a loop that takes the processor.
-    if (performance.now() - began < 100) await new Promise((resolve) => setTimeout(resolve, 100));
+    if (performance.now() - began < 100) await sleep(100);
   }
 }
 
