@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { freePort } from '#ops/embedded/ports.ts';
 import { migrateAll } from '#ops/migrate-all.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
@@ -13,6 +14,7 @@ import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger, testSecurity } from '#test/support/environment.ts';
 import { graph, noop } from '#test/support/graphs.ts';
 import { type HTTPServer, startHTTP } from '#test/support/http-server.ts';
+import { readSeries, scrape } from '#test/support/metrics.ts';
 import { startOwnPostgres } from '#test/support/own-postgres.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -41,13 +43,28 @@ const calls = (server: HTTPServer, nodes: readonly string[]) =>
     nodes.flatMap((id) => [`start>${id}`, `${id}:success>after`]),
   );
 
-async function worker(env: Record<string, string>, { pool }: Pick<Deployment, 'pool'>): Promise<Spawned> {
+/** A worker process, and one series of its metrics. */
+interface MeteredWorker extends Spawned {
+  metric(series: string): Promise<number>;
+}
+
+async function worker(env: Record<string, string>, { pool }: Pick<Deployment, 'pool'>): Promise<MeteredWorker> {
+  const port = await freePort();
   const count = async () => (await pool.query('select from worker_session')).rowCount ?? 0;
   const before = await count();
-  const spawned = spawnNode(['workers/main.ts'], { ...env, LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent' });
+  const spawned = spawnNode(['workers/main.ts'], {
+    ...env,
+    METRICS_PORT: String(port),
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+  });
   await eventually(async () => expect(await count()).toBeGreaterThan(before), 20_000);
-  return spawned;
+  return Object.assign(spawned, { metric: async (series: string) => readSeries((await scrape(port)).text, series) });
 }
+
+const becomes = (process: MeteredWorker, series: string, value: number) =>
+  eventually(async () => expect(await process.metric(series)).toBe(value), 20_000);
+
+const LEASE_VALID = 'gantry_lease_valid{process="worker"}';
 
 test('when the worker that sweeps is killed, another one sweeps within three seconds, and the streak goes on', async () => {
   await using deployment = await startDeployment({ WORKER_SESSION_SECONDS: '2' });
@@ -66,7 +83,8 @@ test('when the worker that sweeps is killed, another one sweeps within three sec
   // A busy machine may delay one takeover, so the best of three counts.
   for (let attempt = 0; attempt < 3 && !gaps.some((ms) => ms <= 3_000); attempt += 1) {
     const next = workers.use(await worker(deployment.env, deployment));
-    await sleep(1_000);
+    await becomes(leader, 'gantry_sweep_leader', 1);
+    await becomes(next, 'gantry_sweep_leader', 0);
     await leader.kill('SIGKILL');
     const before = await read();
     let after = before;
@@ -74,6 +92,7 @@ test('when the worker that sweeps is killed, another one sweeps within three sec
       after = await read();
       expect(after.leader).not.toBe(before.leader);
     });
+    await becomes(next, 'gantry_sweep_leader', 1);
     gaps.push(after.last_tick.getTime() - before.last_tick.getTime());
     if ((gaps.at(-1) ?? 0) < 5_000) expect(after.streak_started_at).toEqual(before.streak_started_at);
     leader = next;
@@ -131,11 +150,11 @@ test('during an outage of Postgres longer than a lease no lease ends, and no cal
   await sleep(LEASE_MS * 1.5);
 
   await postgres.kill9();
-  await sleep(LEASE_MS * 1.5);
+  for (const each of processes) await becomes(each, LEASE_VALID, 0);
   server.answer(2);
   await sleep(LEASE_MS);
   await postgres.restart();
-  await sleep(LEASE_MS);
+  for (const each of processes) await becomes(each, LEASE_VALID, 1);
   server.answer();
 
   await eventually(async () => {
@@ -150,6 +169,11 @@ test('during an outage of Postgres longer than a lease no lease ends, and no cal
     'select ended_at is not null as ended from worker_session',
   );
   expect(sessions).toEqual([{ ended: false }, { ended: false }]);
+  for (const each of processes) {
+    expect(await each.metric('gantry_lease_renewals_total{process="worker",outcome="failed"}')).toBeGreaterThan(0);
+    expect(await each.metric('gantry_lease_renewals_total{process="worker",outcome="lost"}')).toBe(0);
+    expect(await each.metric('gantry_repairs_total{kind="lease expired"}')).toBeNaN();
+  }
   expect(processes.map(({ child }) => child.exitCode)).toEqual([null, null]);
 });
 
@@ -168,9 +192,10 @@ test('a worker that cannot renew its lease starts no node, finishes the one in f
   await eventually(() => expect(server.seen).toHaveLength(1), 20_000);
 
   proxy.silence();
-  await sleep(LEASE_MS * 1.5);
+  await becomes(cutOff, LEASE_VALID, 0);
   server.answer();
-  // Its slot is free now, and the other node waits for it.
+  // Its slot is free now, and the other node may have it as soon as the lease is valid.
+  await becomes(cutOff, 'gantry_places{process="worker",lane="nodes",state="used"}', 0);
   await sleep(LEASE_MS / 2);
   expect(server.seen).toHaveLength(1);
 
