@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** The metrics of a process, as a monitoring system gets them. */
 export async function scrape(port: number | null | undefined, path = '/metrics') {
   const response = await fetch(`http://127.0.0.1:${port}${path}`);
@@ -8,4 +10,13 @@ export async function scrape(port: number | null | undefined, path = '/metrics')
 export function readSeries(text: string, series: string): number {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1).split(' ')[0]);
+}
+
+/** Rows of the guide: a metric, its kind, the processes that have it, and its labels. */
+export function documentedMetrics(): { name: string; kind: string; of: string; labels: string[]; row: string }[] {
+  const page = readFileSync('ops/guides/metrics.md', 'utf8');
+  return [...page.matchAll(/^\| `(gantry_\w+)` \| (\w+) \| ([^|]+) \|([^|]*)\|.*/gm)].map((match) => {
+    const [row, name = '', kind = '', of = '', labels = ''] = match;
+    return { name, kind, of, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label), row };
+  });
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBoard } from '#ops/board.ts';
 import { readConfig } from '#shared/config.ts';
@@ -9,7 +8,7 @@ import { type Cluster, startCluster } from '../support/cluster.ts';
 import { testLogger } from '../support/environment.ts';
 import { aMember, aTenant, type TestTenant } from '../support/factories.ts';
 import { noops } from '../support/graphs.ts';
-import { readSeries, scrape } from '../support/metrics.ts';
+import { documentedMetrics, readSeries, scrape } from '../support/metrics.ts';
 import { eventually } from '../support/settle.ts';
 
 const watched = newID();
@@ -31,15 +30,6 @@ afterAll(() => resources.disposeAsync());
 
 const ports = () => ({ API: cluster.apis[0]?.metricsPort, worker: worker.metricsPort, board: boardPort });
 
-/** Rows of the guide: name, kind, and whose metric it is. */
-async function documented(): Promise<{ name: string; kind: string; of: string; labels: string[] }[]> {
-  const page = await readFile('ops/guides/metrics.md', 'utf8');
-  return [...page.matchAll(/^\| `(gantry_\w+)` \| (\w+) \| ([^|]+) \|([^|]*)\|/gm)].map((row) => {
-    const [, name = '', kind = '', of = '', labels = ''] = row;
-    return { name, kind, of, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label) };
-  });
-}
-
 describe.each(['API', 'worker', 'board'] as const)('the page of the guides and a process: %s', (name) => {
   test('name the same metrics', async () => {
     const { text } = await scrape(ports()[name]);
@@ -47,13 +37,13 @@ describe.each(['API', 'worker', 'board'] as const)('the page of the guides and a
     const served = [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].map(([, name, kind]) =>
       kind === 'counter' ? `${name?.replace(/_total$/, '')}_total counter` : `${name} ${kind}`,
     );
-    const own = (await documented()).filter(({ of }) => ['all', ...ofProcess[name]].some((each) => of.includes(each)));
+    const own = documentedMetrics().filter(({ of }) => ['all', ...ofProcess[name]].some((each) => of.includes(each)));
     expect(own.map(({ name, kind }) => `${name} ${kind}`).sort()).toEqual(served.sort());
   });
 
   test('name the same labels', async () => {
     const { text } = await scrape(ports()[name]);
-    const rows = await documented();
+    const rows = documentedMetrics();
 
     const wrong = [...text.matchAll(/^(gantry_\w+)\{([^}]*)\}/gm)].filter(([, name, labels = '']) => {
       const known = rows.find((row) => row.name === name)?.labels;
