@@ -211,7 +211,7 @@ const OWN_SETTINGS = `
 select string_agg(format('-c %s=%s', name, value), ' ') as options
 from pg_settings join (values ('search_path', 'pg_catalog'), ('default_transaction_read_only', 'off'),
   ('default_transaction_isolation', 'read\\ committed'), ('default_transaction_deferrable', 'off'),
-  ('standard_conforming_strings', 'on'), ('lock_timeout', '0'), ('transaction_timeout', '0'), ('idle_session_timeout', '0'),
+  ('standard_conforming_strings', 'on'), ('lock_timeout', '5s'), ('transaction_timeout', '0'), ('idle_session_timeout', '0'),
   ('idle_in_transaction_session_timeout', '0')) as own (name, value) using (name)`;
 
 function withDatabase(url: string, database: string): string {

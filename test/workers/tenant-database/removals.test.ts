@@ -72,6 +72,26 @@ test("rights that other tenants grant to a tenant's role do not keep it from bei
   expect(await listed()).toEqual([]);
 });
 
+test('rights on a table that its owner keeps locked hold up the role for seconds, and nothing else', async () => {
+  const [hostile, gone] = [await aTenant(), await aTenant()];
+  await run(hostile.id, `create table t (id int); grant all on t to "${gone.name}"`);
+  await place.databases.lend(hostile.id, never, async (client) => {
+    await client.query('begin; revoke select on t from public; grant select on t to public');
+    await remove(gone);
+    const began = performance.now();
+    await removeDatabases(place);
+    // Other entries would have waited for as long.
+    expect(performance.now() - began).toBeLessThan(30_000);
+    await client.query('rollback');
+  });
+
+  expect(await left(gone)).toEqual(['role']);
+  expect(await listed()).toEqual([{ name: gone.name, attempts: 1, error: expect.stringContaining('lock timeout') }]);
+  await tryAllNow();
+  await removeDatabases(place);
+  expect(await left(gone)).toEqual([]);
+}, 60_000);
+
 test('one that cannot be dropped stays on the list and holds up no other', async () => {
   const [held, free] = [await aTenant(), await aTenant()];
   await place.deployment.pool.query(`update tenant_database set server = 'elsewhere' where tenant_id = $1`, [held.id]);
