@@ -50,8 +50,9 @@ async function runSuspects(config: Config): Promise<void> {
   await report();
   const timer = setInterval(() => void report(), REPORT_MS);
   resources.defer(() => clearInterval(timer));
-  // Aborts the nodes of the run and hands it back, still a suspect.
-  const drained = stop.then(() => engine.drain());
+  let isOver = false;
+  // Aborts the nodes of the run and hands it back, still a suspect. Closing the channel, at the very end, looks like a stop.
+  const drained = stop.then(() => (isOver ? undefined : engine.drain()));
 
   let idleSince = performance.now();
   while (!isStopping && performance.now() - idleSince < IDLE_MS) {
@@ -62,5 +63,6 @@ async function runSuspects(config: Config): Promise<void> {
     if (found) idleSince = performance.now();
     else await Promise.race([sleep(LOOK_MS), stop]);
   }
+  isOver = true;
   if (isStopping) await drained;
 }

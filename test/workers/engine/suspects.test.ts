@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -10,6 +12,7 @@ import { readSeries, scrape } from '#test/support/metrics.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 import { createClaims } from '#workers/engine/claim.ts';
+import type { SuspectStart } from '#workers/engine/suspects.ts';
 
 /** Real processes: what is tested is which of them dies, and what it held. */
 let deployment: Deployment;
@@ -258,3 +261,11 @@ test('a suspect takes no place in the queue: it is not handed over, and its job 
   expect(await claim({ instanceID: id, epoch: 3 })).toBeNull();
   await deployment.pool.query(`delete from worker_session where version = 'room'`);
 });
+
+test('a process for suspects that finds none for some time ends with exit code 0', async () => {
+  const child = fork('workers/suspect.ts', [], { serialization: 'advanced', execArgv: [], stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  child.send({ config: deployment.config } satisfies SuspectStart);
+
+  expect(await ended).toEqual([0, null]);
+}, 60_000);
