@@ -37,10 +37,10 @@ async function hold(count: number) {
   const fenced: string[] = [];
   const refused: string[] = [];
   const broken: string[] = [];
-  const breaking = { reads: 0 };
+  const breaking: Breaking = { reads: 0, commits: [] };
   const poisons = new Set<Run>();
   const committer = createCommitter({
-    pool: breakingReads(deployment.pool, breaking),
+    pool: breakable(deployment.pool, breaking),
     leaseID: () => leaseID,
     logger: testLogger,
     onCommitted(result) {
@@ -60,9 +60,18 @@ async function hold(count: number) {
   return { leaseID, held, committer, committed, fenced, refused, broken, breaking, poisons, step };
 }
 
-/** A pool whose next reads of states fail as a broken connection would; real otherwise. */
-function breakingReads(pool: Pool, breaking: { reads: number }): Pool {
+interface Breaking {
+  reads: number;
+  /** Codes of errors. */
+  commits: string[];
+}
+
+/** A pool whose next reads of states, or next commits, fail; real otherwise. */
+function breakable(pool: Pool, breaking: Breaking): Pool {
   const query = (statement: unknown, ...values: unknown[]) => {
+    const { name = '' } = statement as { name?: string };
+    const code = name.startsWith('commit_') && breaking.commits.shift();
+    if (code) return Promise.reject(Object.assign(new Error('The server cannot now'), { code }));
     if (breaking.reads > 0 && typeof statement === 'string' && statement.includes('held_by, wake_seq, status')) {
       breaking.reads -= 1;
       return Promise.reject(new Error('Connection terminated unexpectedly'));
@@ -264,6 +273,26 @@ test('a read that fails after a commit is repeated, and commits go on', async ()
 
   await committer.idle();
   expect(committed).toHaveLength(5);
+});
+
+test.each([
+  ['08006', 'a broken connection'],
+  ['25006', 'a standby that cannot write yet'],
+  ['40P01', 'a deadlock'],
+  ['53100', 'a full disk'],
+  ['55P03', 'a lock timeout'],
+  ['57P03', 'a server that starts'],
+  ['58030', 'an error of its disk'],
+])('a commit that fails with %s, %s, is sent again', async (code) => {
+  const { held, committer, committed, refused, breaking, step } = await hold(2);
+  breaking.commits = [code];
+
+  for (const run of held) step(run);
+  await committer.idle();
+
+  expect(committed).toHaveLength(2);
+  expect(refused).toEqual([]);
+  expect(breaking.commits).toEqual([]);
 });
 
 test('steps that are large together are written by several statements, and all of them', async () => {
