@@ -49,16 +49,17 @@ function answer(path: string): void {
 
 const isAsked = (path: string) => pending.some((one) => one.path === path);
 
-function calling(path: string): Promise<string> {
-  const call = { type: 'http', method: 'GET', url: `${server.origin}${path}` };
+function calling(path: string, next?: string): Promise<string> {
+  const get = (where: string) => ({ type: 'http', method: 'GET', url: `${server.origin}${where}` });
+  const after = next === undefined ? noop : get(next);
   return deployment.saveVersion(
-    graph({ start: { type: 'start' }, call, after: noop }, ['start>call', 'call:success>after']),
+    graph({ start: { type: 'start' }, call: get(path), after }, ['start>call', 'call:success>after']),
   );
 }
 
 /** Runs that have lost a worker while `call` was in flight. */
-async function suspects(path: string, count: number): Promise<string[]> {
-  const versionID = await calling(path);
+async function suspects(path: string, count: number, { next }: { next?: string } = {}): Promise<string[]> {
+  const versionID = await calling(path, next);
   const ids = Array.from({ length: count }, () => newID());
   await deployment.pool.query(
     `insert into workflow_instance (id, tenant_id, version_id, status, epoch, losses, seq, deadline_at, caller)
@@ -261,6 +262,29 @@ test('a suspect takes no place in the queue: it is not handed over, and its job 
   expect(await claim({ instanceID: id, epoch: 3 })).toBeNull();
   await deployment.pool.query(`delete from worker_session where version = 'room'`);
 });
+
+test('a suspect goes back to the workers when its interrupted node has ended', async () => {
+  await using _worker = await startWorker();
+  const [id = ''] = await suspects('/suspect', 1, { next: '/next' });
+  await eventually(() => expect(isAsked('/suspect')).toBe(true), 20_000);
+  expect(await slotsOfHolder(id)).toBe(1);
+
+  answer('/suspect');
+
+  await eventually(() => expect(isAsked('/next')).toBe(true), 20_000);
+  // The worker's own lease: that of its process for suspects has one slot.
+  expect(await slotsOfHolder(id)).toBe(4);
+  answer('/next');
+  await completed([id]);
+});
+
+async function slotsOfHolder(id: string): Promise<number | undefined> {
+  const { rows } = await deployment.pool.query<{ slots: number }>(
+    'select s.slots from workflow_instance i join worker_session s on s.id = i.held_by where i.id = $1',
+    [id],
+  );
+  return rows[0]?.slots;
+}
 
 test('a process for suspects that finds none for some time ends with exit code 0', async () => {
   const child = fork('workers/suspect.ts', [], { serialization: 'advanced', execArgv: [], stdio: 'ignore' });
