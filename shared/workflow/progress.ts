@@ -25,7 +25,7 @@ interface Pass {
   unsettled: number;
 }
 
-/** One pass as JSON: the state of each place, and the places whose edges have partly arrived. */
+/** One pass as JSON: the state of each place, and the places that wait for the rest of their edges. */
 export interface PassSnapshot {
   path: IterationPath;
   states: string;
@@ -55,11 +55,18 @@ export class Progress {
   snapshot(): PassSnapshot[] {
     const passes = [this.#root];
     for (const { inner } of passes) passes.push(...inner.values());
-    return passes.map(({ path, nodes, state: states, pending }) => ({
-      path,
-      states: states.join(''),
-      pending: [...pending.entries()].filter(([place, edges]) => this.#incoming(nodes, place) !== edges),
-    }));
+    return passes.map((pass) => ({ path: pass.path, states: pass.state.join(''), pending: this.#partlyArrived(pass) }));
+  }
+
+  /** Of a node that is ready, settled or dead no edge counts any more. */
+  #partlyArrived({ nodes, state: states, pending }: Pass): PassSnapshot['pending'] {
+    const found: PassSnapshot['pending'] = [];
+    for (const [place, index] of nodes.entries()) {
+      const isWaiting = states[place] === state.waiting || states[place] === state.called;
+      const edges = pending[place] ?? 0;
+      if (isWaiting && edges !== this.#node(index).incoming.length) found.push([place, edges]);
+    }
+    return found;
   }
 
   /** Goes on from a snapshot, in place of `begin`. Returns the frames that are ready. */
@@ -88,10 +95,6 @@ export class Progress {
       pass = pass.inner.get(innerKey(node.index, iteration)) ?? pass;
     }
     return pass;
-  }
-
-  #incoming(nodes: readonly number[], place: number): number {
-    return this.#node(nodes[place] ?? -1).incoming.length;
   }
 
   /** Makes the start node ready. Returns the frames that became ready. */
