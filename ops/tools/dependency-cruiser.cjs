@@ -39,6 +39,7 @@ const packageRules = [
   only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
   only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
   only('isolates-only-in-the-sandbox', ['isolated-vm'], '^workers/sandbox/'),
+  only('code-parsed-only-for-its-keys', ['acorn'], '^workers/nodes/context-keys\\.ts'),
   only('entity-manager-never-in-workers', ['@mikro-orm'], '^(api|shared|ops)/'),
   only('sockets-only-in-realtime', ['socket\\.io'], '^api/realtime/|^shared/(realtime|backplane)/'),
   only('sockets-of-clients-only-in-the-sample', ['socket\\.io-client'], '^ops/sample\\.ts'),

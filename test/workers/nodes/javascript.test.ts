@@ -43,6 +43,24 @@ test('changes of ctx do not leave the code', async () => {
   expect(scope).toEqual({ input: { list: [1] } });
 });
 
+test('code is sent only the keys of ctx that it names', async () => {
+  const sent: unknown[] = [];
+  const recording = {
+    run: (...request: Parameters<typeof sandbox.run>) => {
+      sent.push(request[0].args);
+      return sandbox.run(...request);
+    },
+  };
+  const scope = { input: { a: 1 }, rows: ['large'] };
+  const config = javascript.config.parse({ code: 'return [ctx.input.a, ctx.missing]' });
+  const task = { config, run: aNodeRun({ scope }), signal: new AbortController().signal };
+
+  const done = await runJavascript(task, { sandbox: recording } as unknown as NodeContext);
+
+  expect(done).toMatchObject({ output: { scriptResult: [1, null] } });
+  expect(sent).toEqual([{ ctx: { input: { a: 1 } } }]);
+});
+
 test('only ctx and the globals of the language are in scope', async () => {
   const code = 'return [typeof ctx, typeof process, typeof require, typeof fetch, typeof setTimeout, typeof console]';
 
