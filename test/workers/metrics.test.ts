@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBoard } from '#ops/board.ts';
 import { readConfig } from '#shared/config.ts';
@@ -114,6 +115,21 @@ test('what is refused is counted by code and reason, of a named tenant by its id
   expect(refused('code="PERMISSION_DENIED",reason="permission",tenant="other"')).toBe(1);
   expect(refused(`code="PERMISSION_DENIED",reason="membership",tenant="${watched}"`)).toBe(1);
   expect(refused('code="USER_AUTH_TOKEN_NOT_FOUND",reason="other",tenant="other"')).toBe(1);
+});
+
+test('a hold of the event loop is seen at the next scrape, and not at the one after it', async () => {
+  const longest = async () => {
+    const { text } = await scrape(worker.metricsPort);
+    return readSeries(text, 'gantry_event_loop_delay_seconds{process="worker",quantile="1"}');
+  };
+  await longest();
+  await sleep(100);
+  for (const until = performance.now() + 2_000; performance.now() < until; );
+  await sleep(50);
+
+  expect(await longest()).toBeGreaterThan(1.9);
+  await sleep(50);
+  expect(await longest()).toBeLessThan(1.9);
 });
 
 test('what cannot be read is missing on the page, and the rest is there', async () => {

@@ -15,6 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
+/** How many were refused for a reason, as the metrics of the process count them. */
+function refusals(reason: string, { context }: Pick<Cluster, 'context'> = cluster): number {
+  const samples = context.refusals.counts.samples.filter(({ labels }) => labels?.reason === reason);
+  return samples.reduce((sum, { value }) => sum + value, 0);
+}
+
 describe('a user', () => {
   test('has a limit of requests a minute, and each answer tells the rest', async () => {
     const tenant = await aTenant(cluster);
@@ -33,6 +39,7 @@ describe('a user', () => {
       body: { error: { code: 'RATE_LIMITED', message: 'A user may make 8 requests a minute' } },
     });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refusals('user requests')).toBe(1);
 
     const other = await aUser(cluster);
     expect((await cluster.as(other).get('/api/v1/tenants')).status).toBe(200);
@@ -47,10 +54,12 @@ describe('a user', () => {
     for (let n = 0; n < 8; n += 1)
       expect(await socket.ask('leave_room', 'tenant:none')).toMatchObject({ success: true });
 
+    const counted = refusals('user requests');
     expect(await socket.ask('leave_room', 'tenant:none')).toMatchObject({
       success: false,
       error: { code: 'RATE_LIMITED' },
     });
+    expect(refusals('user requests')).toBe(counted + 1);
   });
 });
 
@@ -62,6 +71,7 @@ test('a socket has a limit of events, and is disconnected when it goes on', asyn
   for (let n = 0; n < 2_000; n += 1) socket.raw.emit('leave_room', 'tenant:none');
   expect(await socket.ask('leave_room', 'tenant:none')).toMatchObject({ error: { code: 'RATE_LIMITED' } });
   expect(socket.raw.connected).toBe(true);
+  expect(refusals('socket events', free)).toBeGreaterThan(0);
 
   for (let n = 0; n < 10_000; n += 1) socket.raw.emit('leave_room', 'tenant:none');
 
@@ -100,6 +110,7 @@ describe('an address', () => {
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('10');
     expect(await refused.json()).toMatchObject({ success: false, error: { code: 'RATE_LIMITED' } });
+    expect(refusals('connections')).toBe(2);
     expect(await healthFrom('203.0.113.6')).toBe(200);
     expect(await healthFrom('127.0.0.1')).toBe(200);
 
