@@ -79,7 +79,9 @@ async function startVictim(deployment: Deployment, { scenario: name, n, when }: 
       calls.set(key, (calls.get(key) ?? 0) + 1);
       const isPoint = key.includes(ids[0] ?? '-') && isNext();
       if (isPoint && when === 'before') return kill(`call ${url}`);
-      if (url === stopAt && calls.get(key) === 1) return void child?.child.kill('SIGTERM');
+      // Only of the worker that dies: the next one is answered.
+      if (url === stopAt && reached === undefined && child?.child.exitCode === null)
+        return void child.child.kill('SIGTERM');
       await sleep(callMs);
       response.statusCode = url === '/fails-once' && calls.get(key) === 1 ? 503 : 200;
       response.end('{}', () => isPoint && kill(`answer of ${url}`));

@@ -9,12 +9,13 @@ import { type StatementProxy, startStatementProxy } from '#test/support/statemen
 let deployment: Deployment;
 let proxy: StatementProxy;
 let server: HTTPServer;
+let answerMs = 0;
 beforeAll(async () => {
   deployment = await startDeployment();
   const url = new URL(deployment.env.DATABASE_URL ?? '');
   proxy = await startStatementProxy({ port: Number(url.port) });
   url.port = String(proxy.port);
-  server = await startHTTP((_request, response) => void response.end('{"answer":42}'));
+  server = await startHTTP((_request, response) => void setTimeout(() => response.end('{"answer":42}'), answerMs));
   await deployment.startWorker({ DATABASE_URL: url.href });
 });
 afterAll(async () => {
@@ -79,8 +80,10 @@ test.each([
 
 test('the time limit of a node does not run while Postgres is away', async () => {
   const dataQueryID = await aQuery('restapi');
+  // The clocks of the attempts before must not end the last one.
+  answerMs = 1_500;
   const versionID = await deployment.saveVersion(
-    graph({ start: { type: 'start' }, ask: { type: 'dataQuery', dataQueryID, retryLimit: 0, timeoutSeconds: 1 } }, [
+    graph({ start: { type: 'start' }, ask: { type: 'dataQuery', dataQueryID, retryLimit: 0, timeoutSeconds: 4 } }, [
       'start>ask',
     ]),
   );
@@ -88,7 +91,7 @@ test('the time limit of a node does not run while Postgres is away', async () =>
   proxy.judge = ({ text }) => {
     if (cuts > 0 || !text.includes('from datasource ')) return 'pass';
     cuts += 1;
-    setTimeout(() => proxy.heal(), 1_500);
+    setTimeout(() => proxy.heal(), 2_500);
     return { lose: 'statement', onLost: () => proxy.cut() };
   };
 
