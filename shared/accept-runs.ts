@@ -22,6 +22,10 @@ export interface NewRun {
   class?: 'interactive' | 'webhook' | 'cron' | 'batch';
   /** The channel of the process that waits for the end of the run. */
   awaitedBy?: string;
+  /** Lists of runs can be filtered by them. */
+  tags?: readonly string[];
+  /** When it begins, if later than now. Its time limit begins then. */
+  startAt?: Date;
 }
 
 export interface Accepted {
@@ -36,9 +40,11 @@ type Queryable = Pick<PoolClient, 'query'>;
 /** Inserts runs, in order, and hands over as many as the window has room for. */
 export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promise<Accepted[]> {
   const rows = toRows(runs);
+  // Few runs have tags, and the others pay for no second table.
+  const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
   const inserted = await on.query<Pick<Accepted, 'id' | 'isHandedOver'>>({
-    name: 'accept_runs',
-    text: ACCEPT,
+    name: hasTags ? 'accept_tagged_runs' : 'accept_runs',
+    text: hasTags ? ACCEPT_TAGGED : ACCEPT,
     values: [JSON.stringify(rows)],
   });
   const byID = new Map(inserted.rows.map((row) => [row.id, row.isHandedOver]));
@@ -48,7 +54,8 @@ export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promis
 /** Inserts runs, in order, and hands over none. Returns their ids. */
 export async function insertRuns(on: Queryable, runs: readonly NewRun[]): Promise<string[]> {
   const rows = toRows(runs);
-  await on.query(INSERT_ALL, [JSON.stringify(rows)]);
+  const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
+  await on.query(hasTags ? INSERT_ALL_TAGGED : INSERT_ALL, [JSON.stringify(rows)]);
   return rows.map(({ id }) => id);
 }
 
@@ -93,21 +100,39 @@ function toRows(runs: readonly NewRun[]) {
     caller: run.caller,
     input: run.input,
     awaited_by: run.awaitedBy ?? null,
+    tags: run.tags ?? [],
+    start_at: run.startAt ?? null,
   }));
 }
 
+const isLater = 'coalesce(r.start_at > now(), false)';
+
+// The alarm of the sweep wakes a run that begins later, as it wakes one whose wait is over.
 const INSERT = (handedOver: string) => `
-insert into workflow_instance (id, tenant_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, deadline_at, caller, input, awaited_by)
-select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class, now(), ${handedOver}, now() + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by
+insert into workflow_instance (
+  id, tenant_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by)
+select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class,
+  case when not ${isLater} then now() end, case when not ${isLater} then ${handedOver} end, case when ${isLater} then r.start_at end, r.start_at,
+  greatest(r.start_at, now()) + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by
 from jsonb_to_recordset($1::jsonb) as r(
   n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
-  awaited_by text)
+  awaited_by text, start_at timestamptz)
 returning id, dispatched_at is not null as "isHandedOver"`;
 
-// With the hand-over: a statement of its own would lock and write the row again.
-const ACCEPT = `with room as materialized (${ROOM})${INSERT('case when r.n <= (select free from room) then now() end')}`;
+const TAGGED = `tagged as (
+  insert into run_tag (instance_id, tag, tenant_id)
+  select r.id, t.tag, r.tenant_id
+  from jsonb_to_recordset($1::jsonb) as r(id uuid, tenant_id uuid, tags jsonb), jsonb_array_elements_text(r.tags) as t(tag)
+  on conflict do nothing)`;
 
-const INSERT_ALL = INSERT('null');
+// With the hand-over: a statement of its own would lock and write the row again.
+const room = `room as materialized (${ROOM})`;
+const HAND_OVER = INSERT('case when r.n <= (select free from room) then now() end');
+const ACCEPT = `with ${room}${HAND_OVER}`;
+const ACCEPT_TAGGED = `with ${room}, ${TAGGED}${HAND_OVER}`;
+
+const INSERT_ALL = INSERT('null::timestamptz');
+const INSERT_ALL_TAGGED = `with ${TAGGED}${INSERT_ALL}`;
 
 // An earlier request that still waits, in another process, notices the end within a second.
 const AWAIT = `

@@ -107,6 +107,7 @@ test('every table either has a retention or is kept', async () => {
     'run_event',
     'run_wait',
     'run_checkpoint',
+    'run_tag',
     'collection_request',
     'socket_io_attachments',
   ];

@@ -38,6 +38,7 @@ const rows: Record<Table, string> = {
     values ($1, $3, 'postgresql', '{}', $2, 1)`,
   workflow_instance: `
     with events as (insert into run_event (instance_id, seq, status) values ($1, 1, 'COMPLETED')),
+    tags as (insert into run_tag (instance_id, tag, tenant_id) values ($1, 'a', $3)),
     checkpoints as (insert into run_checkpoint (instance_id, seq, state) values ($1, 1, '{}')),
     requests as (insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)
       values ($1, $3, $1, 'ask', 'form', '{}'))

@@ -33,7 +33,7 @@ export const retentions = {
   workflow_instance: {
     for: 'runsMs',
     old: since('completed_at'),
-    with: ['run_event', 'run_checkpoint', 'collection_request'],
+    with: ['run_event', 'run_checkpoint', 'run_tag', 'collection_request'],
   },
   workflow_version: {
     for: 'runsMs',

@@ -37,6 +37,8 @@ export const executeWorkflow = tenantRoute({
         caller: { ...caller, origin: 'direct' },
         input: resolveInputs(version.inputDefinitions, body.args, { field: 'args' }),
         timeoutMs: version.timeoutMs,
+        tags: body.tags,
+        ...(body.startAt && { startAt: body.startAt }),
         class: caller.type === 'apiKey' ? 'batch' : 'interactive',
         ...(expected && { awaitedBy: awaitedRuns.channel }),
       },

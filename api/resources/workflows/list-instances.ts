@@ -1,8 +1,8 @@
-import type { FilterQuery } from '@mikro-orm/postgresql';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findNames } from './find-names.ts';
+import { instanceFilters } from './instance-filters.ts';
 import { presentInstanceSummary } from './present.ts';
 import { InstanceList, Instances } from './schemas.ts';
 
@@ -17,22 +17,11 @@ export const listInstances = tenantRoute({
   query: InstanceList,
   response: Instances,
 
-  async handle({ query, em, visible }) {
-    const { workflowID, parentInstanceID, status, isTest } = query;
-    const where: FilterQuery<WorkflowInstance> = {
-      ...(workflowID && { workflowID }),
-      // Test runs of unsaved graphs belong to no workflow: they need the permission on all workflows.
-      ...(await visible('workflow.read', 'workflow_id')),
-      ...(parentInstanceID && { parentID: parentInstanceID }),
-      ...(status && { status }),
-      ...(isTest !== undefined && { isTest }),
-    };
-    const { rows, fields } = await findPage(em, WorkflowInstance, {
-      where,
-      query,
-      exclude: ['input', 'output', 'error', 'caller'],
-    });
-    const names = await findNames(em, rows);
+  async handle({ query, em, visible }, { pool }) {
+    // Test runs of unsaved graphs belong to no workflow: they need the permission on all workflows.
+    const where = { $and: [await visible('workflow.read', 'workflow_id'), ...(await instanceFilters(em, query))] };
+    const { rows, fields } = await findPage(em, WorkflowInstance, { where, query, exclude: ['input', 'output'] });
+    const names = await findNames(em, pool, rows);
     return { instances: rows.map((run) => presentInstanceSummary(run, names)), ...fields };
   },
 });

@@ -86,6 +86,9 @@ type Summarized = Pick<
   WorkflowInstance,
   | 'id'
   | 'versionID'
+  | 'caller'
+  | 'error'
+  | 'startAt'
   | 'workflowID'
   | 'status'
   | 'isTest'
@@ -100,9 +103,14 @@ type Summarized = Pick<
 export interface Names {
   titles: ReadonlyMap<string, string>;
   numbers: ReadonlyMap<string, number>;
+  /** By the ids of runs. */
+  tags: ReadonlyMap<string, string[]>;
 }
 
-export function presentInstanceSummary(run: Summarized, { titles, numbers }: Names): z.input<typeof InstanceSummary> {
+export function presentInstanceSummary(
+  run: Summarized,
+  { titles, numbers, tags }: Names,
+): z.input<typeof InstanceSummary> {
   return {
     instanceID: run.id,
     workflowID: run.workflowID ?? null,
@@ -111,6 +119,10 @@ export function presentInstanceSummary(run: Summarized, { titles, numbers }: Nam
     versionNumber: numbers.get(run.versionID) ?? null,
     status: run.status,
     isTest: run.isTest,
+    origin: run.caller.origin,
+    tags: tags.get(run.id) ?? [],
+    errorCode: run.error?.code ?? null,
+    startAt: run.startAt?.toISOString() ?? null,
     parentInstanceID: run.parentID ?? null,
     parentNodeID: run.parentNodeID ?? null,
     createdAt: run.createdAt.toISOString(),

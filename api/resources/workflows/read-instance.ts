@@ -26,7 +26,7 @@ export const readInstance = tenantRoute({
 
   async handle({ params, query, em, require, caller }, { pool }) {
     const run = await findReadableRun({ em, require, caller }, params.instanceID);
-    const names = await findNames(em, [run]);
+    const names = await findNames(em, pool, [run]);
     const { timeline, nextSeq } = await findTimeline(pool, run.id, query);
     const latest = await findLatest(pool, run.id);
     return {

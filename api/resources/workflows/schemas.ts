@@ -91,11 +91,27 @@ export const testSpellings: Spellings = {
   workflowEdges: ['edges', 'workflowEdges'],
 };
 
+const Tag = z.string().trim().min(1).max(64);
+const YEAR_MS = 366 * 86_400_000;
+const governed = {
+  tags: z.array(Tag).max(10).default([]).describe('Lists of runs can be filtered by them'),
+  startAt: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .refine((at) => at.getTime() <= Date.now() + YEAR_MS, { message: 'must be within a year from now' })
+    .optional()
+    .describe('When the run begins; at once if that has passed'),
+};
+
 /** An empty body starts a run without inputs. */
 export const WorkflowExecute = z
-  .object(runInputs)
+  .object({ ...runInputs, ...governed })
   .optional()
-  .transform((body) => ({ args: body?.args ?? body?.inputValues ?? {} }))
+  .transform((body) => ({
+    args: body?.args ?? body?.inputValues ?? {},
+    tags: [...new Set(body?.tags)],
+    startAt: body?.startAt,
+  }))
   .meta({ id: 'WorkflowExecute', examples: [exampleRunInputs] });
 
 export const ExecuteQuery = z.object({
@@ -133,11 +149,20 @@ export const WorkflowList = z.object({
   fields: z.enum(['full', 'summary']).default('full').describe('`summary` leaves the graphs out'),
 });
 
+const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
 export const InstanceList = z.object({
   ...pageQuery(standardPage),
   workflowID: ID.optional(),
   parentInstanceID: ID.optional(),
+  root: ID.optional().describe('This run and all that it started, at any depth'),
   status: Status.optional(),
+  errorCode: z.string().max(64).optional(),
+  tag: Tag.optional(),
+  version: VersionName.optional().describe('The id of a version, or its number, which needs `workflowID`'),
+  origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']).optional(),
+  from: Moment.optional().describe('Accepted at this time or later'),
+  to: Moment.optional().describe('Accepted before this time'),
   isTest: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
@@ -212,6 +237,10 @@ export const InstanceSummary = z
     versionNumber: z.int().nullable().describe('Null for the graph of a test'),
     status: Status,
     isTest: z.boolean(),
+    origin: z.string(),
+    tags: z.array(z.string()),
+    errorCode: z.string().nullable(),
+    startAt: z.iso.datetime().nullable().describe('When it was to begin, if not at once'),
     parentInstanceID: z.uuid().nullable(),
     parentNodeID: z.string().nullable(),
     createdAt: z.iso.datetime(),

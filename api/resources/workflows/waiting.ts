@@ -16,6 +16,8 @@ export async function findWaiting(
   latest: readonly Pick<RunEvent, 'seq' | 'status'>[],
 ): Promise<Reason | undefined> {
   if (run.status !== 'PENDING' && run.status !== 'WAITING') return undefined;
+  if (run.status === 'PENDING' && !run.readyAt && run.wakeAt)
+    return { reason: 'delay', until: run.wakeAt.toISOString() };
   if (run.readyAt) return { reason: (await hasLiveWorker(pool)) ? 'queue' : 'no-worker' };
 
   // A failed node with a retry ahead waits like a suspended one.

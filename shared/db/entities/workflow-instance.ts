@@ -25,6 +25,8 @@ export const WorkflowInstanceSchema = defineEntity({
     heldBy: p.uuid().nullable(),
     readyAt: p.datetime().nullable(),
     wakeAt: p.datetime().nullable(),
+    /** If the run was to begin later than it was accepted. */
+    startAt: p.datetime().nullable(),
     seq: p.bigint('number'),
     deadlineAt: p.datetime(),
     parentID: p.uuid().nullable(),

@@ -24,6 +24,8 @@ export const WorkflowVersionSchema = defineEntity({
     /** When it was last made the version that is executed, and by which user. */
     publishedAt: p.datetime().nullable(),
     publishedBy: p.uuid().nullable(),
+    /** Null while it is published. Written by a trigger and, when it is executed by name, renewed. */
+    supersededAt: p.datetime().nullable(),
     nodes: p.json().$type<JsonObject[]>(),
     edges: p.json().$type<JsonObject[]>(),
     options: p.json().$type<JsonObject>(),

@@ -29,6 +29,7 @@ import { Migration20261122133000_WorkflowVersions } from './Migration20261122133
 import { Migration20261122140300_FrameKeys } from './Migration20261122140300_FrameKeys.ts';
 import { Migration20261122140500_Variables } from './Migration20261122140500_Variables.ts';
 import { Migration20261122141300_OpenRuns } from './Migration20261122141300_OpenRuns.ts';
+import { Migration20261122143000_RunFilters } from './Migration20261122143000_RunFilters.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -63,6 +64,7 @@ const classes = {
   Migration20261122140300_FrameKeys,
   Migration20261122140500_Variables,
   Migration20261122141300_OpenRuns,
+  Migration20261122143000_RunFilters,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

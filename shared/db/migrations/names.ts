@@ -33,4 +33,5 @@ export const migrationNames = [
   'Migration20261122140300_FrameKeys',
   'Migration20261122140500_Variables',
   'Migration20261122141300_OpenRuns',
+  'Migration20261122143000_RunFilters',
 ] as const;

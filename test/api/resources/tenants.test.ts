@@ -166,7 +166,12 @@ async function aFullTenant(): Promise<TestTenant> {
   const tenant = await aTenant(cluster);
   const workflow = await aWorkflow(cluster, { tenant });
   const api = cluster.as(tenant.creator).in(tenant);
-  const { body } = await api.post(`T/workflows/${workflow.id}/execute`, {}, { 'Idempotency-Key': newID() });
+  const { body } = await api.post(
+    `T/workflows/${workflow.id}/execute`,
+    { tags: ['a'] },
+    { 'Idempotency-Key': newID() },
+  );
+  await api.post('T/variables', { name: 'rate', value: 1 });
   await cluster.as(tenant.creator).post(`/api/v1/auth/config/${tenant.id}`, { config: { a: 1 } });
   await api.post('T/roles', { roleName: 'A role', rolePermissions: ['workflow.read'] });
   await api.post('T/users', { userEmail: `${newID()}@example.test` });

@@ -252,3 +252,17 @@ test('a version that is executed by name is kept for the run', async () => {
   );
   expect(rows).toEqual([{ isRenewed: true }]);
 });
+
+test('the retention of a draft counts from the time when it was saved', async () => {
+  const { id } = await aSaved('one', { draft: true });
+  await api().patch(`T/workflows/${id}`, saying('two'));
+
+  const { rows } = await cluster.context.pool.query(
+    'select number, superseded_at is not null as "isSuperseded" from workflow_version where workflow_id = $1 order by number',
+    [id],
+  );
+  expect(rows).toEqual([
+    { number: 1, isSuperseded: true },
+    { number: 2, isSuperseded: false },
+  ]);
+});
