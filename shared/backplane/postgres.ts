@@ -97,6 +97,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
         max: 2,
         options: LAZY,
         application_name: `gantry.${prefix}.worker`,
+        Client: survivingClient((error) => warn(error, 'a connection of the queues broke')),
       };
       return startedAgain(() => {
         const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
@@ -225,6 +226,19 @@ async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promis
   }, 500);
   await ended;
   clearInterval(timer);
+}
+
+/**
+ * For the pool that BullMQ makes itself: it listens for errors of idle connections only. One that breaks between two statements of a
+ * transaction would end the process.
+ */
+function survivingClient(report: (error: Error) => void): typeof pg.Client {
+  return class extends pg.Client {
+    constructor(config?: string | pg.ClientConfig) {
+      super(config);
+      this.on('error', report);
+    }
+  };
 }
 
 /** LISTEN on a connection of its own, which is opened again when it breaks. */

@@ -14,9 +14,9 @@ export interface Statement {
 
 /**
  * What becomes of a statement: it passes, is not sent, or is executed and its answer is lost. In the last two cases the connection
- * breaks; `onLost` is called just before.
+ * breaks; `onLost` is called just before. `end` passes it, and the server ends the connection in the packet of the answer.
  */
-export type Verdict = 'pass' | { lose: 'statement' | 'answer'; onLost?: () => void };
+export type Verdict = 'pass' | 'end' | { lose: 'statement' | 'answer'; onLost?: () => void };
 
 export interface StatementProxy extends AsyncDisposable {
   readonly port: number;
@@ -48,6 +48,7 @@ export async function startStatementProxy(target: { host?: string; port: number 
       });
     }
     let swallowed: { read: ReturnType<typeof createReader>; onLost: (() => void) | undefined } | undefined;
+    let isEnding = false;
     const statements = createStatements();
     const sent = createReader({ hasStartup: true });
 
@@ -55,12 +56,14 @@ export async function startStatementProxy(target: { host?: string; port: number 
     function forward(message: Message): boolean {
       const statement = statements(message);
       const verdict = statement ? proxy.judge(statement) : 'pass';
-      if (verdict !== 'pass' && verdict.lose === 'statement') {
+      if (typeof verdict === 'object' && verdict.lose === 'statement') {
         verdict.onLost?.();
         end();
         return false;
       }
-      if (verdict !== 'pass') swallowed = { read: createReader({ hasStartup: false }), onLost: verdict.onLost };
+      isEnding ||= verdict === 'end';
+      if (typeof verdict === 'object')
+        swallowed = { read: createReader({ hasStartup: false }), onLost: verdict.onLost };
       upstream.write(message.bytes);
       return true;
     }
@@ -69,7 +72,7 @@ export async function startStatementProxy(target: { host?: string; port: number 
       for (const message of sent(chunk)) if (!forward(message)) return;
     });
     upstream.on('data', (chunk: Buffer) => {
-      if (!swallowed) return void client.write(chunk);
+      if (!swallowed) return void client.write(isEnding ? Buffer.concat([chunk, ENDED]) : chunk);
       // ReadyForQuery comes when the transaction of the statement is over.
       if (!swallowed.read(chunk).some(({ type }) => type === 'Z')) return;
       swallowed.onLost?.();
@@ -96,6 +99,15 @@ export async function startStatementProxy(target: { host?: string; port: number 
     },
   };
   return proxy;
+}
+
+/** What a server says when it goes away: FATAL, 57P01. */
+const ENDED = errorResponse('SFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0');
+
+function errorResponse(fields: string): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(4 + fields.length);
+  return Buffer.concat([Buffer.from('E'), length, Buffer.from(fields, 'latin1')]);
 }
 
 interface Message {

@@ -8,9 +8,37 @@ import { newID } from '#shared/ids.ts';
 import { createProducer } from '#shared/producer.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { redisURL } from '#test/support/backplane.ts';
+import { startDeployment } from '#test/support/deployment.ts';
 import { testLogger, testSecurity, testServers } from '#test/support/environment.ts';
 import { eventually } from '#test/support/settle.ts';
+import { startStatementProxy } from '#test/support/statement-proxy.ts';
 import { startRedis } from '../../servers/redis.ts';
+
+test('a server that goes away between two statements of a consumer does not end the process', async ({ skip }) => {
+  if (redisURL) skip('only the Postgres backplane has connections to Postgres');
+  await using deployment = await startDeployment();
+  const url = new URL(deployment.env.DATABASE_URL ?? '');
+  await using proxy = await startStatementProxy({ port: Number(url.port) });
+  url.port = String(proxy.port);
+  const config = readConfig({ ...deployment.env, DATABASE_URL: url.href }).backplane;
+  await using backplane = await createBackplane(config, testLogger);
+  let ended = 0;
+  proxy.judge = ({ application }) => {
+    if (ended === 5 || !application.includes('.worker')) return 'pass';
+    ended += 1;
+    return 'end';
+  };
+  const done = Promise.withResolvers<void>();
+  const options = { concurrency: 1, maxStalledCount: 1, leaseMs: 5_000 };
+  const consumer = backplane.worker(workflowRuns.name, async () => done.resolve(), options);
+  const running = consumer.run().catch(() => undefined);
+
+  await eventually(() => expect(ended).toBe(5), 20_000);
+  await deployment.producer.enqueue(workflowRuns, [{ instanceID: newID(), epoch: 1 }]);
+  void running.then(() => consumer.run());
+  await done.promise;
+  await consumer.close();
+}, 60_000);
 
 test('a queue whose first job comes while Redis is away takes jobs when it is back', async ({ skip }) => {
   if (!redisURL) skip('only the Redis backplane has a Redis');
