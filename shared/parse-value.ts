@@ -10,10 +10,11 @@ export type ParsedValue<T> = { success: true; data: T } | { success: false; issu
 
 /**
  * Parses a value that a person may have written. Each issue says what was expected and what was received, in plain words: `expected a
- * whole number from 1 to 65535, received "abc"`. A message that the schema has of its own stays. Secrets are never repeated.
+ * whole number from 1 to 65535, received "abc"`. A message that the schema has of its own stays. Secrets are never repeated. Of a
+ * value with very many parts only the first issue is looked for: a list of a million wrong elements has as many.
  */
 export function parseValue<S extends z.ZodType>(schema: S, value: unknown): ParsedValue<z.output<S>> {
-  const parsed = schema._zod.run({ value, issues: [] }, CONTEXT);
+  const parsed = schema._zod.run({ value, issues: [] }, isLarge(value) ? HASTY_CONTEXT : CONTEXT);
   if (parsed instanceof Promise) throw new Error('The schema has a check that is asynchronous');
   const { issues, value: data } = parsed;
   // Safe: without issues it is the schema's output.
@@ -23,7 +24,7 @@ export function parseValue<S extends z.ZodType>(schema: S, value: unknown): Pars
   return { success: false, issues: shown.flatMap((issue) => explain(issue, [], whole)), count: issues.length };
 }
 
-/** A list of a million wrong elements has as many issues. To word them all would take seconds, and `safeParse` does. */
+/** To word them all would take long, and `safeParse` does. */
 const MAX_ISSUES = 1_000;
 
 const CONTEXT: z.core.ParseContextInternal<z.core.$ZodIssue> = {
@@ -31,6 +32,27 @@ const CONTEXT: z.core.ParseContextInternal<z.core.$ZodIssue> = {
   // The received value is added below: inside of a union this map sees only the end of the path, and a coerced value as NaN.
   error: (issue) => `${MARK}${expectationOf(issue)}`,
 };
+
+const HASTY_CONTEXT = { ...CONTEXT, abortEarly: true };
+
+const LARGE = 20_000;
+
+/** Whether lists and objects in a value have very many parts together. Ends as soon as that is known. */
+function isLarge(value: unknown): boolean {
+  let count = 0;
+  const left: object[] = isObject(value) ? [value] : [];
+  for (let at = left.pop(); at !== undefined && count <= LARGE; at = left.pop()) {
+    if (Array.isArray(at) && at.length > LARGE) return true;
+    const parts: unknown[] = Array.isArray(at) ? at : Object.values(at);
+    count += parts.length;
+    if (count <= LARGE) left.push(...parts.filter(isObject));
+  }
+  return count > LARGE;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
 
 /** Parses a value as `parseValue` does, or throws VALIDATION_ERROR; `at` is the path of the value. */
 export function requireValue<S extends z.ZodType>(schema: S, value: unknown, at: Path = []): z.output<S> {

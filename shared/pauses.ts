@@ -1,5 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+/** Runs a long calculation, which yields where it may pause, and lets the event loop turn whenever it has held it for 10 ms. */
+export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  const pauses = createPauses();
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (pauses.isDue) await pauses.take();
+  }
+}
+
+/** Runs a calculation that is known to be short. */
+export function atOnce<T>(steps: Generator<void, T>): T {
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  return step.value;
+}
+
 /** For a long calculation: lets the event loop turn whenever the calculation has held it for 10 ms. */
 export interface Pauses {
   /** Call it every thousand steps or so; the clock is cheap, but not free. */

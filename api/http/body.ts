@@ -2,9 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { AppError } from '#shared/errors.ts';
 import { quote } from '#shared/quote.ts';
+import { findInexact } from './inexact.ts';
 import { isEncodedUTF8 } from './utf8.ts';
 
-export type ReadBody = (request: Request, response: Response) => Promise<unknown>;
+export interface Body {
+  value: unknown;
+  bytes: number;
+}
+
+export type ReadBody = (request: Request, response: Response) => Promise<Body>;
 
 /**
  * Reads a JSON or URL-encoded body when a route asks for it, which is after authentication: an unauthenticated client neither
@@ -14,8 +20,10 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   // Noted and not thrown: the parser attaches the whole body to an error, which would be logged.
   const broken = new WeakSet<object>();
   const inexact = new WeakMap<object, string>();
+  const sizes = new WeakMap<object, number>();
   const verifyJSON = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
     if (encoding === 'utf-8' && !isUtf8(bytes)) broken.add(request);
+    sizes.set(request, bytes.length);
     const found = findInexact(bytes);
     if (found) inexact.set(request, found);
   };
@@ -42,29 +50,8 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
         'INVALID_REQUEST',
         `Content-Type: expected application/json, received ${quote(request.get('content-type'))}`,
       );
-    return request.body;
+    return { value: request.body, bytes: sizes.get(request) ?? 0 };
   };
-}
-
-/** Finds the first number, with its key, that is an integer which a double cannot hold exactly, or that would become infinite. */
-function findInexact(bytes: Buffer): string | undefined {
-  // Fewer digits, with an exponent of two, are neither.
-  if (!/\d{16}|\d[eE]\+?\d{3}/.test(bytes.toString('latin1'))) return undefined;
-  let found: string | undefined;
-  function look(key: string, value: unknown, { source = '' }: { source?: string }): unknown {
-    // An infinite number would be stored and passed on as null.
-    const isLost = (number: number) =>
-      !Number.isFinite(number) || (/^-?\d+$/.test(source) && !Number.isSafeInteger(number));
-    if (typeof value === 'number' && isLost(value)) found ??= `${key}: ${source}`;
-    return value;
-  }
-  try {
-    // TypeScript does not know the third argument of a reviver.
-    JSON.parse(bytes.toString(), look as (key: string, value: unknown) => unknown);
-  } catch {
-    // The parser proper reports invalid JSON.
-  }
-  return found;
 }
 
 function run(parser: RequestHandler, request: Request, response: Response): Promise<void> {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IRouter, Request, Response } from 'express';
 import { z } from 'zod';
 import { type Caller, subjectsOf } from '#shared/caller.ts';
@@ -6,6 +7,7 @@ import { AppError, toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import { atOnce, inTurns } from '#shared/pauses.ts';
 import type { Identified } from '../auth/identify.ts';
 import { originOf } from '../auth/operator-session.ts';
 import { notFound } from '../auth/user-token.ts';
@@ -28,7 +30,7 @@ import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput 
 import { asSpelled } from './spelling.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
 import { isEncodedUTF8 } from './utf8.ts';
-import { validate } from './validate.ts';
+import { validate, validation } from './validate.ts';
 
 interface Exchange {
   context: ApiContext;
@@ -175,17 +177,25 @@ async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
   const { request, response, readBody, handling } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
-  const value = route.body && (await readBody(request, response));
+  const { value, bytes } = route.body ? await readBody(request, response) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';
-  const [query, body] = validate(
+  const steps = validation(
     [
       { part: 'query', schema: route.query, value: request.query },
       { part: 'body', schema: route.body, value, isUpdate },
     ],
     handling,
   );
+  const isLarge = bytes > LARGE_BYTES;
+  // The parser and the handler have turns of their own.
+  if (isLarge) await nextTurn();
+  const [query, body] = isLarge ? await inTurns(steps) : atOnce(steps);
+  if (isLarge) await nextTurn();
   return { params, query, body };
 }
+
+/** Each pass over such a body takes milliseconds: other requests have their turn between two of them. */
+const LARGE_BYTES = 50_000;
 
 async function readFile({ upload, path }: Route, { request, handling }: Exchange): Promise<UploadedFile> {
   if (!upload) throw new Error(`${path} does not say that it takes a file`);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import { parseValue } from '#shared/parse-value.ts';
-import { describeIssues, type Issue } from '#shared/workflow/issues.ts';
+import { atOnce } from '#shared/pauses.ts';
+import { type Issue, invalid } from '#shared/workflow/issues.ts';
 import { asIssues, type Handling, reportUnknown } from './handling.ts';
 import type { Parsed } from './route.ts';
 import { findUnstorable, TOO_DEEP } from './storable.ts';
@@ -16,39 +17,41 @@ interface Check {
   isUpdate?: boolean;
 }
 
-const maxIssues = 50;
-
 /**
- * Parses each value with its schema, in order, or throws one VALIDATION_ERROR that lists every issue. Unknown fields go into the
- * answer, or among the issues if the client wants strict handling.
+ * Parses each value with its schema, in order, or throws one VALIDATION_ERROR that lists the first issues. Unknown fields go into
+ * the answer, or among the issues if the client wants strict handling.
  */
 export function validate(checks: readonly Check[], handling: Handling): unknown[] {
+  return atOnce(validation(checks, handling));
+}
+
+/** `validate` in steps, each of which takes about as long as parsing the JSON of the values. */
+export function* validation(checks: readonly Check[], handling: Handling): Generator<void, unknown[]> {
   const issues: Issue[] = [];
   let unlisted = 0;
-  const values = checks.map((check) => {
-    const { value, issues: own, count: found = own.length } = read(check);
+  const values: unknown[] = [];
+  for (const check of checks) {
+    const { value, issues: own, count: found = own.length } = yield* read(check);
     issues.push(...own);
     unlisted += Math.max(found - own.length, 0);
+    yield;
     const { fields, count } = refusedFields(check, handling);
     issues.push(...asIssues(fields));
     unlisted += count - fields.length;
-    return value;
-  });
-  if (issues.length === 0) return values;
-
-  const shown = issues.slice(0, maxIssues);
-  const issueCount = issues.length + unlisted;
-  const details = { issues: shown, ...(issueCount > shown.length && { issueCount }) };
-  throw new AppError('VALIDATION_ERROR', describeIssues(shown), { details });
+    values.push(value);
+  }
+  if (issues.length > 0) throw invalid(issues, { count: issues.length + unlisted });
+  return values;
 }
 
-function read({ part, schema, value }: Check): { value?: unknown; issues: Issue[]; count?: number } {
+function* read({ part, schema, value }: Check): Generator<void, { value?: unknown; issues: Issue[]; count?: number }> {
   if (!schema) return { issues: [] };
   const unstorable = findUnstorable(value);
   if (unstorable) {
     const path = unstorable.path.length > 0 ? unstorable.path : [part];
     return { issues: [{ ...unstorable, path, type: 'custom' }] };
   }
+  yield;
   const result = refuseTooDeep(() => parseValue(schema, value));
   if (result.success) return { value: result.data, issues: [] };
   const issues = result.issues.map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: [part] }));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
-import { faultsOf } from '../workflow/templates.ts';
+import { faultsOf, findTemplate } from '../workflow/templates.ts';
 import { Identifier, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
@@ -21,7 +21,8 @@ export const http = defineNode({
       .min(1)
       .max(8_000)
       .superRefine((url, issues) => {
-        for (const message of faultsOf(url, 'ctx', VARIABLES_ROOT)) issues.addIssue({ code: 'custom', message });
+        const [message] = faultsOf(findTemplate(url), 'ctx', VARIABLES_ROOT);
+        if (message !== undefined) issues.addIssue({ code: 'custom', message });
       }),
     method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']).default('GET'),
     headers: Pairs,

@@ -1,10 +1,23 @@
 import type { DatasourceDefinition, OneUse } from '../datasources/define-datasource.ts';
 import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import { parseValue, requireValue } from '../parse-value.ts';
+import { quote } from '../quote.ts';
 import { resolveTemplates } from '../workflow/arguments.ts';
-import { type Issue, invalid, invalidField } from '../workflow/issues.ts';
+import { firstIssues, type Issue, invalid, invalidField } from '../workflow/issues.ts';
 import { parseAround } from '../workflow/parse-around.ts';
-import { asText, type Expression, evaluate, faultsOf, findTemplate, textsOf } from '../workflow/templates.ts';
+import {
+  asText,
+  evaluate,
+  expressionsOf,
+  Filled,
+  faultsOf,
+  fillParts,
+  findTemplate,
+  shownSource,
+  type Template,
+  type Text,
+  textsOf,
+} from '../workflow/templates.ts';
 import { QueryOptions } from './options.ts';
 import { bindStatement, type Statement, statementFaults } from './statement.ts';
 
@@ -17,20 +30,28 @@ export interface BoundQuery<Query = unknown> {
   statement: Statement | null;
 }
 
-/** Finds the faults of `dataQueryOptions` that do not depend on values. */
-export function checkQuery(definition: DatasourceDefinition, options: JsonObject): Issue[] {
+/** Finds the faults of `dataQueryOptions` that do not depend on values. Yields where it may pause. */
+export function* checkQuery(definition: DatasourceDefinition, options: JsonObject): Generator<void, Issue[]> {
   const common = parseValue(QueryOptions, options);
   const own = ownFields(options);
   const uses = usesOf(definition, own);
   const declared = QueryOptions.shape.inputDefinitions.safeParse(options.inputDefinitions);
-  const inputs = declared.success ? declared.data.map(({ key }) => key) : [];
-  const texts = [...textsOf(own)];
+  const inputs = new Set(declared.success ? declared.data.map(({ key }) => key) : []);
+  yield;
+  const { defaultValue, raw } = { defaultValue: definition.defaults.query, raw: Object.keys(uses) };
+  const { issues } = parseAround(definition.query, own, { defaultValue, raw });
+  yield;
+  const texts = textsOf(own);
+  const each = function* (faults: (text: Text) => Iterable<string>): Generator<Issue> {
+    for (const text of texts) for (const message of faults(text)) yield { path: text.path, message };
+  };
+  yield;
   return [
     ...(common.success ? [] : common.issues),
-    ...parseAround(definition.query, own, { defaultValue: definition.defaults.query, raw: Object.keys(uses) }).issues,
-    ...texts.flatMap(({ path, text }) => faultsOf(text, ROOT).map((message) => ({ path, message }))),
-    ...texts.flatMap(({ path, text }) => undeclared(text, inputs).map((message) => ({ path, message }))),
-    ...texts.flatMap(({ path, text }) => useFaults(text, uses[String(path[0])]).map((message) => ({ path, message }))),
+    ...issues,
+    ...firstIssues(each(({ template }) => faultsOf(template, ROOT))),
+    ...firstIssues(each(({ template }) => undeclared(template, inputs))),
+    ...(yield* useFaults(texts, uses)),
     ...bareCredentials(own),
   ];
 }
@@ -48,16 +69,23 @@ function bareCredentials({ headers }: JsonObject): Issue[] {
   if (!Array.isArray(headers)) return [];
   return headers.flatMap((header, index) => {
     const { key, value } = isJsonObject(header) ? header : {};
-    const isBare = typeof value === 'string' && value !== '' && expressionsOf(value).length === 0;
+    const isBare = typeof value === 'string' && value !== '' && !findTemplate(value);
     if (!isBare || !credentials.has(String(key).toLowerCase())) return [];
     const message = 'is a credential, and a query is stored in clear: put it into the headers of the datasource';
     return [{ path: ['headers', index, 'value'], message }];
   });
 }
 
-/** Fills the values into the query and parses it by the type's schema; throws VALIDATION_ERROR if it does not match. */
-export function bindQuery(definition: DatasourceDefinition, options: JsonObject, inputs: JsonObject): BoundQuery {
-  const issues = checkQuery(definition, options);
+/**
+ * Fills the values into the query and parses it by the type's schema; throws VALIDATION_ERROR if it does not match. Yields where it
+ * may pause.
+ */
+export function* bindQuery(
+  definition: DatasourceDefinition,
+  options: JsonObject,
+  inputs: JsonObject,
+): Generator<void, BoundQuery> {
+  const issues = yield* checkQuery(definition, options);
   if (issues.length > 0) throw invalid(issues);
   const scope = inputs;
   const own = ownFields(options);
@@ -69,7 +97,7 @@ export function bindQuery(definition: DatasourceDefinition, options: JsonObject,
     if (text === undefined) continue;
     // The field as JSON instead of text: templates in it become values.
     if (typeof text !== 'string') resolved[field] = resolveTemplates(text, scope, { root: ROOT });
-    else if (use.as === 'statement') statement = bindStatement(text, use.dialect, scope);
+    else if (use.as === 'statement') statement = yield* bindStatement(text, use.dialect, scope);
     else resolved[field] = fillers[use.as](field, text, scope);
   }
   return { query: requireValue(definition.query, resolved), statement };
@@ -108,45 +136,59 @@ function ownFields(options: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(options).filter(([key]) => !Object.hasOwn(QueryOptions.shape, key)));
 }
 
-function undeclared(text: string, inputs: readonly string[]): string[] {
-  if (inputs.length === 0) return [];
-  return expressionsOf(text)
-    .filter(({ root }) => root === ROOT)
-    .map(({ keys }) => String(keys[0] ?? ''))
-    .filter((name) => name !== '' && !inputs.includes(name))
-    .map((name) => `there is no input "${name}"; expected one of ${inputs.join(', ')}`);
+function* undeclared(template: Template | undefined, inputs: ReadonlySet<string>): Generator<string> {
+  if (inputs.size === 0) return;
+  const known = [...inputs].map((name) => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name)).join(', ');
+  for (const { root, keys } of expressionsOf(template)) {
+    const name = String(keys[0] ?? '');
+    if (root === ROOT && name !== '' && !inputs.has(name))
+      yield `there is no input ${quote(name)}; expected one of ${known}`;
+  }
 }
 
-function expressionsOf(text: string): Expression[] {
-  return findTemplate(text)?.parts.filter((part) => typeof part === 'object') ?? [];
+const MAX_NAME = 50;
+
+function* useFaults(texts: readonly Text[], uses: Readonly<Record<string, OneUse>>): Generator<void, Issue[]> {
+  const issues: Issue[] = [];
+  for (const { path, text, template } of texts) {
+    const use = uses[String(path[0])];
+    // A statement is one text. Inside of a list or an object its templates are values.
+    if (use?.as === 'statement' && path.length === 1)
+      for (const message of yield* statementFaults(text, use.dialect, template)) issues.push({ path, message });
+    if (use?.as === 'none') issues.push(...firstIssues(refused(path, template, use.instead)));
+  }
+  return firstIssues(issues);
 }
 
-function useFaults(text: string, use: OneUse | undefined): readonly string[] {
-  if (use?.as === 'statement') return statementFaults(text, use.dialect);
-  if (use?.as === 'none') return expressionsOf(text).map(({ source }) => `{{${source}}} ${use.instead}`);
-  return [];
+function* refused(path: Text['path'], template: Template | undefined, instead: string): Generator<Issue> {
+  for (const { source } of expressionsOf(template)) yield { path, message: `${shownSource(source)} ${instead}` };
 }
 
 /** Values outside of quotes are written as JSON, inside of quotes they are escaped. */
 function fillJson(field: string, text: string, scope: JsonObject): string {
-  let filled = '';
+  const filled = new Filled();
   let isQuoted = false;
   for (const part of findTemplate(text)?.parts ?? [text]) {
     if (typeof part === 'string') {
-      filled += part;
+      filled.add(part);
       isQuoted = endsQuoted(part, isQuoted);
-    } else {
-      const value = evaluate(part, scope, ROOT);
-      filled += isQuoted ? JSON.stringify(asText(value)).slice(1, -1) : JSON.stringify(value ?? null);
-    }
+    } else filled.insert(evaluate(part, scope, ROOT), isQuoted ? inQuotes : asJSON);
   }
-  if (filled.trim() === '') return '';
+  if (filled.text.trim() === '') return '';
   try {
-    JSON.parse(filled);
+    JSON.parse(filled.text);
   } catch (cause) {
     throw invalidField(field, 'is not valid JSON after its values are filled in', { cause });
   }
-  return filled;
+  return filled.text;
+}
+
+function inQuotes(value: Json | undefined): string {
+  return JSON.stringify(asText(value)).slice(1, -1);
+}
+
+function asJSON(value: Json | undefined): string {
+  return JSON.stringify(value ?? null);
 }
 
 function endsQuoted(text: string, isQuoted: boolean): boolean {
@@ -165,25 +207,40 @@ const entities: Readonly<Record<string, string>> = {
 
 /** A value is text or a part of an attribute: it can neither begin nor end an element. */
 function fillXML(field: string, text: string, scope: JsonObject): string {
-  let filled = '';
+  const filled = new Filled();
+  let isUnsafe = false;
   for (const part of findTemplate(text)?.parts ?? [text]) {
     if (typeof part === 'string') {
-      filled += part;
+      filled.add(part);
+      // The place of the value before was safe, so what is open here was opened here.
+      isUnsafe = isUnsafePlace(part);
       continue;
     }
     // Nothing is escaped inside these, so no value would be safe there.
-    if (/<!--(?:(?!-->).)*$|<!\[CDATA\[(?:(?!\]\]>).)*$|<[?!/]?[^\s>"']*$/s.test(filled))
-      throw invalidField(field, 'a value cannot stand in a comment, in CDATA or in the name of a tag');
-    filled += asText(evaluate(part, scope, ROOT)).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+    if (isUnsafe) throw invalidField(field, 'a value cannot stand in a comment, in CDATA or in the name of a tag');
+    filled.insert(evaluate(part, scope, ROOT), asXML);
   }
-  return filled;
+  return filled.text;
+}
+
+function asXML(value: Json | undefined): string {
+  return asText(value).replace(/[&<>"']/g, (character) => entities[character] ?? '');
+}
+
+/** Whether a text ends in a comment, in CDATA or in the name of a tag. */
+function isUnsafePlace(xml: string): boolean {
+  const isOpen = (begin: string, end: string) => {
+    const at = xml.lastIndexOf(begin);
+    return at >= 0 && !xml.includes(end, at + begin.length);
+  };
+  const tag = xml.lastIndexOf('<');
+  return isOpen('<!--', '-->') || isOpen('<![CDATA[', ']]>') || (tag >= 0 && /^<[?!/]?[^\s>"']*$/.test(xml.slice(tag)));
 }
 
 /** A value is one segment or a part of one: it can neither end the segment nor make it `.` or `..`. */
 function fillPath(field: string, text: string, scope: JsonObject): string {
-  let filled = '';
-  for (const part of findTemplate(text)?.parts ?? [text])
-    filled += typeof part === 'string' ? part : encodeURIComponent(asText(evaluate(part, scope, ROOT)));
+  const parts = findTemplate(text)?.parts ?? [text];
+  const filled = fillParts(parts, (expression) => evaluate(expression, scope, ROOT), asSegment);
   const [path = ''] = filled.split(/[?#]/);
   // URL parsers treat an encoded dot as a dot.
   if (filled !== text && path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment)))
@@ -191,17 +248,19 @@ function fillPath(field: string, text: string, scope: JsonObject): string {
   return filled;
 }
 
+function asSegment(value: Json | undefined): string {
+  return encodeURIComponent(asText(value));
+}
+
 /** A value beside other text is one level or a part of one; alone it is a whole topic. It is never a wildcard. */
 function fillTopic(field: string, text: string, scope: JsonObject): string {
   const parts = (findTemplate(text)?.parts ?? [text]).filter((part) => part !== '');
   const reserved = parts.length > 1 ? /[/+#]/ : /[+#]/;
-  return parts
-    .map((part) => {
-      if (typeof part === 'string') return part;
-      const value = asText(evaluate(part, scope, ROOT));
-      if (reserved.test(value))
-        throw invalidField(field, 'a value must be one level without wildcards: / + # are not allowed in it');
-      return value;
-    })
-    .join('');
+  const asLevel = (value: Json | undefined) => {
+    const level = asText(value);
+    if (reserved.test(level))
+      throw invalidField(field, 'a value must be one level without wildcards: / + # are not allowed in it');
+    return level;
+  };
+  return fillParts(parts, (expression) => evaluate(expression, scope, ROOT), asLevel);
 }

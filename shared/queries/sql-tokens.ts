@@ -60,6 +60,11 @@ const plainMarks: ReadonlyMap<number, SqlToken> = new Map(
   [...';(),=<>+*%^|&!~:{}?@].'].map((text) => [text.charCodeAt(0), { kind: 'mark', text, isClosed: true }]),
 );
 
+/** Letters that begin a word, and no string in any dialect. */
+const plainLetters: ReadonlySet<number> = new Set(
+  [...'abcdfghijklmnopqrstvwxyzABCDFGHIJKLMNOPQRSTVWXYZ_0123456789'].map((letter) => letter.charCodeAt(0)),
+);
+
 const space = /\s+/y;
 const word = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\d[\w.]*/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
@@ -71,8 +76,10 @@ const dollarTag = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 export function* tokenize(sql: string, dialect: Dialect): Generator<SqlToken> {
   const lexicon = lexicons[dialect];
   for (let at = 0; at < sql.length; ) {
+    const code = sql.charCodeAt(at);
     const token =
-      plainMarks.get(sql.charCodeAt(at)) ??
+      plainMarks.get(code) ??
+      (plainLetters.has(code) ? match(word, 'word', sql, at) : undefined) ??
       match(space, 'space', sql, at) ??
       commentAt(sql, at, lexicon) ??
       quotedAt(sql, at, lexicon) ??

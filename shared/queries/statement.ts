@@ -1,7 +1,15 @@
 import type { Dialect } from '../datasources/define-datasource.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { invalidField } from '../workflow/issues.ts';
-import { asText, type Expression, evaluate, findTemplate } from '../workflow/templates.ts';
+import {
+  type Expression,
+  evaluate,
+  expressionsOf,
+  fillParts,
+  findTemplate,
+  shownSource,
+  type Template,
+} from '../workflow/templates.ts';
 import { type SqlToken, tokenize } from './sql-tokens.ts';
 
 /** SQL, split at its bound values: there is one text more than values. */
@@ -19,18 +27,26 @@ interface Cut {
   readonly faults: readonly string[];
 }
 
-/** Error messages for templates of a statement whose values cannot be bound. */
-export function statementFaults(sql: string, dialect: Dialect): readonly string[] {
-  return cut(sql, dialect).faults;
+/** Error messages for templates of a statement whose values cannot be bound. Yields where it may pause. */
+export function* statementFaults(
+  sql: string,
+  dialect: Dialect,
+  template = findTemplate(sql),
+): Generator<void, readonly string[]> {
+  const { faults } = yield* cut(sql, dialect, template);
+  return faults;
 }
 
-/** Binds the values of a statement's templates; they are never written into the SQL. Expects a statement without faults. */
-export function bindStatement(sql: string, dialect: Dialect, scope: JsonObject): Statement {
-  const { texts, slots, faults } = cut(sql, dialect);
+/**
+ * Binds the values of a statement's templates; they are never written into the SQL. Expects a statement without faults. Yields where
+ * it may pause.
+ */
+export function* bindStatement(sql: string, dialect: Dialect, scope: JsonObject): Generator<void, Statement> {
+  const { texts, slots, faults } = yield* cut(sql, dialect, findTemplate(sql));
   if (faults.length > 0) throw new Error(`The statement was not checked: ${faults[0]}`);
   const values = slots.map((slot): Json => {
     if (slot.kind === 'value') return evaluate(slot.expression, scope, ROOT) ?? null;
-    return slot.parts.map((part) => (typeof part === 'string' ? part : asText(evaluate(part, scope, ROOT)))).join('');
+    return fillParts(slot.parts, (expression) => evaluate(expression, scope, ROOT));
   });
   return { texts, values };
 }
@@ -47,7 +63,8 @@ export function renderStatement(
   let sql = texts[0] ?? '';
   values.forEach((value, index) => {
     const after = texts[index + 1] ?? '';
-    const isList = Array.isArray(value) && /\bin\s*\(\s*$/i.test(sql) && /^\s*\)/.test(after);
+    // Only the text since the value before: to search all SQL for each value would take quadratic time.
+    const isList = Array.isArray(value) && /\bin\s*\(\s*$/i.test(texts[index] ?? '') && /^\s*\)/.test(after);
     const bound = isList ? value : [value];
     const marks = bound.map((one) => placeholder(params.push(one)));
     sql += (marks.length > 0 ? marks.join(', ') : 'NULL') + after;
@@ -57,13 +74,21 @@ export function renderStatement(
 
 const ROOT = 'inputs';
 
-function cut(sql: string, dialect: Dialect): Cut {
-  const parts = findTemplate(sql)?.parts ?? [sql];
+/** Tokens between two looks at the clock. */
+const STRIDE = 256;
+
+function* cut(sql: string, dialect: Dialect, template: Template | undefined): Generator<void, Cut> {
+  const parts = template?.parts ?? [sql];
   const hole = unusedCharacter(sql);
-  const expressions = parts.filter((part) => typeof part === 'object');
+  const expressions = [...expressionsOf(template)];
   const joined = parts.map((part) => (typeof part === 'string' ? part : hole)).join('');
   const cutting = new Cutting(dialect, hole, expressions);
-  for (const token of tokenize(joined, dialect)) cutting.see(token);
+  let count = 0;
+  for (const token of tokenize(joined, dialect)) {
+    cutting.see(token);
+    count += 1;
+    if (count % STRIDE === 0) yield;
+  }
   return cutting;
 }
 
@@ -82,14 +107,14 @@ class Cutting implements Cut {
   readonly #faults = new Set<string>();
   readonly #dialect: Dialect;
   readonly #hole: string;
-  /** Expressions that have not been seen yet, in order. */
-  readonly #expressions: Expression[];
+  readonly #expressions: readonly Expression[];
+  #seen = 0;
   #before: SqlToken | undefined;
 
   constructor(dialect: Dialect, hole: string, expressions: readonly Expression[]) {
     this.#dialect = dialect;
     this.#hole = hole;
-    this.#expressions = [...expressions];
+    this.#expressions = expressions;
   }
 
   get faults(): readonly string[] {
@@ -128,8 +153,8 @@ class Cutting implements Cut {
     for (const { source } of expressions)
       this.#faults.add(
         token.kind === 'name'
-          ? `{{${source}}} stands inside a quoted name: a value cannot be a name`
-          : `{{${source}}} stands inside a dollar-quoted text: put it outside`,
+          ? `${shownSource(source)} stands inside a quoted name: a value cannot be a name`
+          : `${shownSource(source)} stands inside a dollar-quoted text: put it outside`,
       );
   }
 
@@ -162,7 +187,8 @@ class Cutting implements Cut {
   }
 
   #nextExpression(): Expression {
-    const expression = this.#expressions.shift();
+    const expression = this.#expressions[this.#seen];
+    this.#seen += 1;
     if (!expression) throw new Error('A statement has more places for templates than templates');
     return expression;
   }

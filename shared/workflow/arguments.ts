@@ -5,7 +5,7 @@ import { requireValue } from '../parse-value.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 import type { GraphNode } from './graph.ts';
 import { isReservedKey } from './reserved.ts';
-import { asText, evaluateIn, findTemplate, type Roots, type Template, textsOf } from './templates.ts';
+import { createFilling, evaluateIn, fillParts, findTemplate, type Roots, type Template, textsOf } from './templates.ts';
 
 /**
  * Resolves the templates of a node's config and parses it by the kind's schema, for the executor.
@@ -36,36 +36,41 @@ export interface ResolveOptions {
  */
 export function resolveTemplates(value: Json, scope: JsonObject, options: ResolveOptions = {}): Json {
   const { root = 'ctx', raw = [], more = {} } = options;
-  const roots = { ...more, [root]: scope };
-  if (raw.length === 0 || !isJsonObject(value)) return resolve(value, roots);
+  const values: Values = { roots: { ...more, [root]: scope }, filling: createFilling() };
+  if (raw.length === 0 || !isJsonObject(value)) return resolve(value, values);
 
   const resolved: JsonObject = { ...value };
   for (const key of Object.keys(value)) {
-    if (!raw.includes(key)) resolved[key] = resolve(value[key] ?? null, roots);
+    if (!raw.includes(key)) resolved[key] = resolve(value[key] ?? null, values);
   }
   return resolved;
 }
 
-/** Parts without templates are returned as they are, so that a large literal costs nothing. */
-function resolve(value: Json, roots: Roots): Json {
-  if (typeof value === 'string') {
-    const template = findTemplate(value);
-    return template ? fill(template, roots) : value;
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  return Array.isArray(value) ? resolveList(value, roots) : resolveObject(value, roots);
+interface Values {
+  roots: Roots;
+  filling: ReturnType<typeof createFilling>;
 }
 
-function resolveList(list: Json[], roots: Roots): Json {
-  const resolved = list.map((item) => resolve(item, roots));
+/** Parts without templates are returned as they are, so that a large literal costs nothing. */
+function resolve(value: Json, values: Values): Json {
+  if (typeof value === 'string') {
+    const template = findTemplate(value);
+    return template ? fill(template, values) : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Array.isArray(value) ? resolveList(value, values) : resolveObject(value, values);
+}
+
+function resolveList(list: Json[], values: Values): Json {
+  const resolved = list.map((item) => resolve(item, values));
   return resolved.every((item, index) => item === list[index]) ? list : resolved;
 }
 
-function resolveObject(object: JsonObject, roots: Roots): Json {
+function resolveObject(object: JsonObject, values: Values): Json {
   let resolved = object;
   for (const key of Object.keys(object)) {
     const before = object[key] ?? null;
-    const after = resolve(before, roots);
+    const after = resolve(before, values);
     if (after === before) continue;
     // The spread makes every key an own property first, so that assigning to "__proto__" cannot reach the prototype.
     if (resolved === object) resolved = { ...object };
@@ -74,16 +79,15 @@ function resolveObject(object: JsonObject, roots: Roots): Json {
   return resolved;
 }
 
-function fill(template: Template, roots: Roots): Json {
-  if (template.whole) return evaluateIn(template.whole, roots) ?? null;
-  let text = '';
-  for (const part of template.parts) text += typeof part === 'string' ? part : asText(evaluateIn(part, roots));
-  return text;
+function fill({ parts, whole }: Template, { roots, filling }: Values): Json {
+  if (!whole) return fillParts(parts, (expression) => evaluateIn(expression, roots));
+  const value = evaluateIn(whole, roots) ?? null;
+  filling.count(value);
+  return value;
 }
 
 export function hasTemplate(value: Json, raw?: readonly string[]): boolean {
-  for (const { text } of textsOf(value, raw)) if (findTemplate(text)) return true;
-  return false;
+  return textsOf(value, raw).some(({ template }) => template);
 }
 
 /** The keys that a node's output adds to `ctx`, or null if it adds none. Reserved keys are never written. */

@@ -1,4 +1,5 @@
 import { elseExitOf } from '../nodes/properties.ts';
+import { quote } from '../quote.ts';
 import type { CheckedNode } from './check-node.ts';
 import type { Issue } from './issues.ts';
 
@@ -27,13 +28,13 @@ export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedE
   const from = nodes[source];
   const to = nodes[target];
   const issues: Issue[] = [];
-  if (!from) issues.push({ path: ['source'], message: `there is no node "${edge.source}"` });
-  if (!to) issues.push({ path: ['target'], message: `there is no node "${edge.target}"` });
+  if (!from) issues.push({ path: ['source'], message: `there is no node ${quote(edge.source)}` });
+  if (!to) issues.push({ path: ['target'], message: `there is no node ${quote(edge.target)}` });
   if (from?.definition?.ends) issues.push({ path: ['source'], message: 'an end node cannot have outgoing edges' });
   if (to?.definition?.begins) issues.push({ path: ['target'], message: 'the start node cannot have incoming edges' });
 
   const exit = from && findExit(from, edge.sourceHandle);
-  if (exit === undefined && from?.exits?.length) issues.push(undeclared(from.exits, edge.sourceHandle));
+  if (exit === undefined && from?.exits?.size) issues.push(undeclared(from.exits, edge.sourceHandle));
   return { link: from && to ? { id: edge.id, source, target, exit: exit ?? '' } : undefined, issues };
 }
 
@@ -44,16 +45,16 @@ export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedE
 function findExit({ definition, config, exits }: CheckedNode, handle: string | null | undefined): string | undefined {
   if (!definition || !exits) return undefined;
   const wanted = handle || 'output';
-  if (exits.includes(wanted)) return wanted;
+  if (exits.has(wanted)) return wanted;
   if (wanted === 'output' && typeof definition.usualExit === 'string') return definition.usualExit;
   return wanted === 'else' ? elseExitOf(definition, config) : undefined;
 }
 
 const maxNamed = 20;
 
-function undeclared(exits: readonly string[], handle: string | null | undefined): Issue {
-  const known = exits.slice(0, maxNamed).map((exit) => `"${exit}"`);
-  if (exits.length > maxNamed) known.push('…');
-  const message = handle ? `there is no exit "${handle}", only` : 'must name an exit:';
+function undeclared(exits: ReadonlySet<string>, handle: string | null | undefined): Issue {
+  const known = [...exits.values().take(maxNamed)].map(quote);
+  if (exits.size > maxNamed) known.push('…');
+  const message = handle ? `there is no exit ${quote(handle)}, only` : 'must name an exit:';
   return { path: ['sourceHandle'], message: `${message} ${known.join(', ')}` };
 }

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../json.ts';
 import { type AnyNode, findNodeKind } from '../nodes/index.ts';
 import { exitsOf } from '../nodes/properties.ts';
+import { quote } from '../quote.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
-import { type Issue, within } from './issues.ts';
+import { firstIssues, type Issue, within } from './issues.ts';
 import { isTemplate, parseAround } from './parse-around.ts';
 import { isReservedKey } from './reserved.ts';
-import { faultsOf, findTemplate, isBarePath, type Text, textsOf } from './templates.ts';
+import { faultsOf, findTemplate, isBarePath, shownSource, type Text, textsOf } from './templates.ts';
 import { type VariableUses, variableUses } from './variable-uses.ts';
 
 /** One node, checked by itself. Paths of issues begin inside the node: `type`, or `data` and a field. */
@@ -19,46 +20,47 @@ export interface CheckedNode {
   /** Null if the node uses none. */
   readonly variables: VariableUses | null;
   /** Absent if they depend on an invalid config. */
-  readonly exits: readonly string[] | undefined;
+  readonly exits: ReadonlySet<string> | undefined;
   readonly issues: readonly Issue[];
 }
 
 export function checkNode({ id, type, data }: { id: string; type: string; data: JsonObject }): CheckedNode {
   const definition = findNodeKind(type);
   if (!definition) {
-    const issues: Issue[] = [{ path: ['type'], message: `unknown node kind "${type}"` }];
+    const issues: Issue[] = [{ path: ['type'], message: `unknown node kind ${quote(type)}` }];
     return { id, data, definition, config: undefined, hasTemplates: false, variables: null, exits: undefined, issues };
   }
 
-  const texts = [...textsOf(data, definition.raw)];
+  const texts = textsOf(data, definition.raw);
   const { config: schema, defaultValue, raw } = definition;
   const { value: config, issues: configIssues } = parseAround(schema, data, { defaultValue, raw });
   const { exits, issues: exitIssues } =
     configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, texts);
   const issues = [
-    ...templateIssues(texts),
-    ...bracelessIssues(definition, texts),
+    ...firstIssues(templateIssues(texts)),
+    ...firstIssues(bracelessIssues(definition, texts)),
     ...fixedIssues(data),
     ...configIssues,
     ...exitIssues,
   ];
-  const hasTemplates = texts.some(({ text }) => findTemplate(text));
+  const hasTemplates = texts.some(({ template }) => template);
   const variables = variableUses(definition, data);
   return { id, data, definition, config, hasTemplates, variables, exits, issues: within(['data'], issues) };
 }
 
-function templateIssues(texts: readonly Text[]): Issue[] {
-  return texts.flatMap(({ path, text }) => faultsOf(text, 'ctx', VARIABLES_ROOT).map((message) => ({ path, message })));
+function* templateIssues(texts: readonly Text[]): Generator<Issue> {
+  for (const { path, template } of texts)
+    for (const message of faultsOf(template, 'ctx', VARIABLES_ROOT)) yield { path, message };
 }
 
-function bracelessIssues({ templated = [] }: AnyNode, texts: readonly Text[]): Issue[] {
+function* bracelessIssues({ templated = [] }: AnyNode, texts: readonly Text[]): Generator<Issue> {
   const fields = templated.map((field) => field.split('.'));
-  return texts
-    .filter(
-      ({ path, text }) =>
-        (isBarePath(text, 'ctx') || isBarePath(text, VARIABLES_ROOT)) && fields.some((field) => isWithin(path, field)),
+  for (const { path, text } of texts)
+    if (
+      fields.some((field) => isWithin(path, field)) &&
+      (isBarePath(text, 'ctx') || isBarePath(text, VARIABLES_ROOT))
     )
-    .map(({ path, text }) => ({ path, message: `a path needs braces: write {{${text.trim()}}}` }));
+      yield { path, message: `a path needs braces: write ${shownSource(text.trim())}` };
 }
 
 function isWithin(path: readonly (string | number)[], field: readonly string[]): boolean {
@@ -79,12 +81,12 @@ function fixedIssues(data: JsonObject): Issue[] {
 }
 
 interface CheckedExits {
-  exits: readonly string[] | undefined;
+  exits: ReadonlySet<string> | undefined;
   issues: Issue[];
 }
 
 function staticExits({ exits }: AnyNode): CheckedExits {
-  return { exits: typeof exits === 'function' ? undefined : exits, issues: [] };
+  return { exits: typeof exits === 'function' ? undefined : new Set(exits), issues: [] };
 }
 
 function checkExits(definition: AnyNode, config: unknown, texts: readonly Text[]): CheckedExits {
@@ -95,9 +97,9 @@ function checkExits(definition: AnyNode, config: unknown, texts: readonly Text[]
   const seen = new Set<string>();
   const repeated = new Set(exits.filter((exit) => seen.size === seen.add(exit).size));
   const issues = [...repeated].map((exit): Issue => {
-    return { path: pathOfExit(exit, texts), message: `two exits are called "${exit}"` };
+    return { path: pathOfExit(exit, texts), message: `two exits are called ${quote(exit)}` };
   });
-  return { exits, issues };
+  return { exits: seen, issues };
 }
 
 /** Undefined if a template stands in the place of an exit, or of a value that the function of the exits reads. */

@@ -1,3 +1,4 @@
+import { quote } from '../quote.ts';
 import type { Issue } from './issues.ts';
 
 /** A graph as indices: the successors of each node. */
@@ -9,30 +10,28 @@ export interface Shape {
 }
 
 /** Finds faults of the graph as a whole: nodes that no run can reach, and cycles. */
-export function checkShape(shape: Shape): Issue[] {
-  return [...unreachable(shape), ...cycles(shape)];
+export function* checkShape(shape: Shape): Generator<Issue> {
+  yield* unreachable(shape);
+  yield* cycles(shape);
 }
 
-function unreachable({ ids, roots, next }: Shape): Issue[] {
+function* unreachable({ ids, roots, next }: Shape): Generator<Issue> {
   const reached = new Set(roots);
   // The loop over the Set also visits nodes that are added meanwhile.
   for (const node of reached) for (const target of next[node] ?? []) reached.add(target);
-  return ids.flatMap((id, node) => {
-    if (reached.has(node)) return [];
-    return [{ path: ['workflowNodes', node], message: `node "${id}" cannot be reached from the start node` }];
-  });
+  for (const [node, id] of ids.entries())
+    if (!reached.has(node))
+      yield { path: ['workflowNodes', node], message: `node ${quote(id)} cannot be reached from the start node` };
 }
 
-/** Returns one issue for each edge that leads back to a node on the way to it. */
-function cycles(shape: Shape): Issue[] {
-  const issues: Issue[] = [];
+/** Yields one issue for each edge that leads back to a node on the way to it. */
+function* cycles(shape: Shape): Generator<Issue> {
   const left = new Set<number>();
-  for (const node of shape.ids.keys()) if (!left.has(node)) walk(shape, node, { left, issues });
-  return issues;
+  for (const node of shape.ids.keys()) if (!left.has(node)) yield* walk(shape, node, left);
 }
 
 /** Walks depth first; `way` leads to the current node. Not recursive, since a chain may be thousands of nodes long. */
-function walk({ ids, next }: Shape, from: number, { left, issues }: { left: Set<number>; issues: Issue[] }): void {
+function* walk({ ids, next }: Shape, from: number, left: Set<number>): Generator<Issue> {
   const way = [from];
   const depthOf = new Map([[from, 0]]);
   const upcoming = [0];
@@ -47,7 +46,7 @@ function walk({ ids, next }: Shape, from: number, { left, issues }: { left: Set<
       depthOf.delete(node);
       way.pop();
       upcoming.pop();
-    } else if (depthOf.has(target)) issues.push(cycle(way.slice(depthOf.get(target)), ids));
+    } else if (depthOf.has(target)) yield cycle(way, depthOf.get(target) ?? 0, ids);
     else if (!left.has(target)) {
       depthOf.set(target, way.length);
       way.push(target);
@@ -58,11 +57,13 @@ function walk({ ids, next }: Shape, from: number, { left, issues }: { left: Set<
 
 const maxNamed = 20;
 
-function cycle(nodes: readonly number[], ids: readonly string[]): Issue {
-  const names = nodes.slice(0, maxNamed).map((node) => `"${ids[node]}"`);
-  if (nodes.length > maxNamed) names.push(`${nodes.length - maxNamed} more`);
+/** The nodes of the way from a place on, which may be thousands. */
+function cycle(way: readonly number[], from: number, ids: readonly string[]): Issue {
+  const names = way.slice(from, from + maxNamed).map((node) => quote(ids[node]));
+  const others = way.length - from - maxNamed;
+  if (others > 0) names.push(`${others} more`);
   return {
-    path: ['workflowNodes', nodes[0] ?? 0],
+    path: ['workflowNodes', way[from] ?? 0],
     message: `these nodes form a cycle, which no node kind allows: ${[...names, names[0]].join(' → ')}`,
   };
 }

@@ -14,7 +14,7 @@ import { readBy } from '../schema-walk.ts';
 import { checkEdge } from './check-edge.ts';
 import { type CheckedNode, checkNode } from './check-node.ts';
 import { checkShape, type Shape } from './check-shape.ts';
-import { type Issue, invalid, within } from './issues.ts';
+import { firstIssues, type Issue, invalid, within } from './issues.ts';
 import { divide, type Region, type Regions } from './regions.ts';
 import type { VariableUses } from './variable-uses.ts';
 
@@ -85,40 +85,51 @@ export interface Graph {
 
 export type GraphIssue = Issue;
 
-export function compileGraph(nodes: readonly WorkflowNode[], edges: readonly WorkflowEdge[]): Graph {
-  const { graph, issues } = checkGraph(nodes, edges);
+/** Compiles the graph, or throws its faults. Yields where it may pause. */
+export function* compileGraph(nodes: readonly WorkflowNode[], edges: readonly WorkflowEdge[]): Generator<void, Graph> {
+  const { graph, issues } = yield* checkGraph(nodes, edges);
   if (!graph) throw invalid(issues);
   return graph;
 }
 
-/** Compiles the graph, or returns all its faults. */
-export function checkGraph(
-  nodes: readonly WorkflowNode[],
-  edges: readonly WorkflowEdge[],
-): { graph: Graph; issues: [] } | { graph: null; issues: GraphIssue[] } {
+type Checked = { graph: Graph; issues: [] } | { graph: null; issues: GraphIssue[] };
+
+/** Compiles the graph, or returns its first faults. Yields where it may pause. */
+export function* checkGraph(nodes: readonly WorkflowNode[], edges: readonly WorkflowEdge[]): Generator<void, Checked> {
   const indexOf = new Map(nodes.map(({ id }, index) => [id, index] as const).reverse());
-  const checkedNodes = nodes.map((node) => checkNode(node));
+  const checkedNodes: CheckedNode[] = [];
+  for (const node of nodes) {
+    checkedNodes.push(checkNode(node));
+    yield;
+  }
   const checkedEdges = edges.map((edge) => checkEdge(edge, { nodes: checkedNodes, indexOf }));
   const links = checkedEdges.flatMap(({ link }, index) => (link ? [{ index, ...link }] : []));
+  yield;
   const division = divide(nodes.length, links, (index) => checkedNodes[index]?.definition?.body);
   const starts = [...checkedNodes.keys()].filter((index) => checkedNodes[index]?.definition?.begins);
 
-  const issues = [
-    ...startIssues(starts),
-    ...repeated(nodes).map((index) => ({ path: ['workflowNodes', index, 'id'], message: 'another node has this id' })),
-    ...checkedNodes.flatMap((node, index) => within(['workflowNodes', index], node.issues)),
-    ...repeated(edges).map((index) => ({ path: ['workflowEdges', index, 'id'], message: 'another edge has this id' })),
-    ...checkedEdges.flatMap((edge, index) => within(['workflowEdges', index], edge.issues)),
-    ...checkShape(shapeOf(nodes, links, starts)),
-    ...division.strays.map((index) => ({ path: ['workflowEdges', index], message: strayHint })),
-  ];
+  yield;
+  const issues = firstIssues(found());
   const [startIndex] = starts;
   if (issues.length > 0 || startIndex === undefined) return { graph: null, issues };
+  yield;
   const { regions } = division;
   return {
     graph: { nodes: assemble(checkedNodes, links, division), edges: links, startIndex, regions, indexOf },
     issues: [],
   };
+
+  function* found(): Generator<GraphIssue> {
+    yield* startIssues(starts);
+    for (const index of repeated(nodes))
+      yield { path: ['workflowNodes', index, 'id'], message: 'another node has this id' };
+    for (const [index, node] of checkedNodes.entries()) yield* within(['workflowNodes', index], node.issues);
+    for (const index of repeated(edges))
+      yield { path: ['workflowEdges', index, 'id'], message: 'another edge has this id' };
+    for (const [index, edge] of checkedEdges.entries()) yield* within(['workflowEdges', index], edge.issues);
+    yield* checkShape(shapeOf(nodes, links, starts));
+    for (const index of division.strays) yield { path: ['workflowEdges', index], message: strayHint };
+  }
 }
 
 const strayHint = 'the edge leads into the body of a node from outside of it';

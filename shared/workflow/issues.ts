@@ -18,18 +18,39 @@ interface InvalidOptions {
   summary?: string;
   /** Beside `issues`. */
   details?: JsonObject;
+  /** Number of all issues. */
+  count?: number;
 }
 
-/** Makes one VALIDATION_ERROR of all issues, in the form of all validation errors. */
+/** Issues that an error lists, and the most that a search for them finds: a body of 5 MB may have a million. */
+const MAX_LISTED = 50;
+const MAX_FOUND = 1_000;
+
+/**
+ * Makes one error of all issues, in the form of all validation errors. It lists the first of them; `count` is the number of all,
+ * if not all are given.
+ */
 export function invalid(
   issues: readonly Issue[],
-  { code = 'VALIDATION_ERROR', cause, summary, details }: InvalidOptions = {},
+  { code = 'VALIDATION_ERROR', cause, summary, details, count = issues.length }: InvalidOptions = {},
 ): AppError {
-  const texts = summary === undefined ? issues.map(textOf) : [summary, ...issues.slice(0, 1).map(textOf)];
+  const listed = issues.slice(0, MAX_LISTED);
+  const texts = summary === undefined ? listed.map(textOf) : [summary, ...listed.slice(0, 1).map(textOf)];
   return new AppError(code, texts.join('; '), {
     cause,
-    details: { ...details, issues: issues.map((issue) => ({ ...issue, type: issue.type ?? 'custom' })) },
+    details: {
+      ...details,
+      issues: listed.map((issue) => ({ ...issue, type: issue.type ?? 'custom' })),
+      ...(count > listed.length && { issueCount: count }),
+    },
   });
+}
+
+/** The first issues of a search, which then ends. */
+export function firstIssues(issues: Iterable<Issue>): Issue[] {
+  const found: Issue[] = [];
+  for (const issue of issues) if (found.push(issue) === MAX_FOUND) break;
+  return found;
 }
 
 /** A VALIDATION_ERROR about one field, with dots in its path: `messageOptions.expiration`. */
@@ -40,7 +61,7 @@ export function invalidField(field: string, message: string, options?: InvalidOp
 
 /** `port: expected …; host: expected …`. */
 export function describeIssues(issues: readonly Issue[]): string {
-  return issues.map(textOf).join('; ');
+  return issues.slice(0, MAX_LISTED).map(textOf).join('; ');
 }
 
 /** Prefixes the paths of issues. */

@@ -5,7 +5,7 @@ import { ErrorHandling } from '../nodes/common.ts';
 import { readBy } from '../schema-walk.ts';
 import type { GraphNode } from './graph.ts';
 import { InputDefinition } from './inputs.ts';
-import { faultsOf } from './templates.ts';
+import { faultsOf, findTemplate } from './templates.ts';
 
 const durationHint = 'must be seconds, or a text such as "30 s", "2h" or "7 days", above 0 and at most 3650 days';
 
@@ -43,7 +43,8 @@ const fields = {
         .string()
         .min(1)
         .superRefine((key, check) => {
-          for (const message of faultsOf(key, 'ctx')) check.addIssue({ code: 'custom', message });
+          const [message] = faultsOf(findTemplate(key), 'ctx');
+          if (message !== undefined) check.addIssue({ code: 'custom', message });
         }),
       limit: z.int().min(1),
       onLimit: z.enum(['queue', 'drop', 'cancel-old', 'fail']).default('queue'),

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { AppError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 
 /** The text between `{{` and `}}`: a path of own properties. With a fault its value is always undefined. */
@@ -44,6 +45,7 @@ function compile(text: string, firstOpen: number): Template | undefined {
     if (open > from) parts.push(text.slice(from, open));
     parts.push(block.expression);
     from = block.end;
+    if (parts.length > MAX_PARTS) return { parts: [{ ...TOO_MANY, source: text.slice(open, from) }], whole: null };
   }
   if (parts.length === 0) return undefined;
 
@@ -51,6 +53,11 @@ function compile(text: string, firstOpen: number): Template | undefined {
   const [only] = parts;
   return { parts, whole: parts.length === 1 && typeof only === 'object' ? only : null };
 }
+
+/** Far more than any text has. A million of them would hold up other requests for half a second. */
+const MAX_PARTS = 20_000;
+
+const TOO_MANY: Omit<Expression, 'source'> = { root: null, keys: [], fault: 'is one template too many in this text' };
 
 const rootName = /\s*([\p{L}_$][\p{L}\p{N}_$]*)/uy;
 const step =
@@ -85,11 +92,15 @@ interface Path {
   end: number;
 }
 
+/** No value has more levels. */
+const MAX_KEYS = 200;
+
 function readPath(text: string, start: number): Path {
   const root = match(rootName, text, start)?.[1] ?? null;
   const keys: (string | number)[] = [];
   let end = rootName.lastIndex;
   for (let found = root === null ? null : match(step, text, end); found; found = match(step, text, end)) {
+    if (keys.length === MAX_KEYS) break;
     const [, index, double, single, name] = found;
     keys.push(toKey(index ?? double ?? single ?? name ?? ''));
     end = step.lastIndex;
@@ -113,14 +124,21 @@ export function isBarePath(text: string, root: string): boolean {
   return path.root === root && path.keys.length > 0 && text.slice(path.end).trim() === '';
 }
 
-/** Error messages for the templates of a text, whose paths must begin with one of these roots. */
-export function faultsOf(text: string, ...roots: readonly string[]): string[] {
-  const expressions = findTemplate(text)?.parts.filter((part) => typeof part === 'object') ?? [];
-  return expressions.flatMap(({ source, root: own, fault }) => {
-    const shown = source.length > 100 ? `${source.slice(0, 100)}…` : source;
-    if (fault !== null) return [`{{${shown}}} ${fault}`];
-    return own !== null && roots.includes(own) ? [] : [`{{${shown}}} must begin with ${roots.join(' or ')}`];
-  });
+/** Yields error messages for the expressions of a template, whose paths must begin with one of these roots. */
+export function* faultsOf(template: Template | undefined, ...roots: readonly string[]): Generator<string> {
+  for (const { source, root: own, fault } of expressionsOf(template)) {
+    if (fault !== null) yield `${shownSource(source)} ${fault}`;
+    else if (own === null || !roots.includes(own)) yield `${shownSource(source)} must begin with ${roots.join(' or ')}`;
+  }
+}
+
+export function* expressionsOf(template: Template | undefined): Generator<Expression> {
+  for (const part of template?.parts ?? []) if (typeof part === 'object') yield part;
+}
+
+/** An expression as messages repeat it. Long ones are cut. */
+export function shownSource(source: string): string {
+  return `{{${source.length > 100 ? `${source.slice(0, 100)}…` : source}}}`;
 }
 
 /** The values that paths begin at, by their roots. */
@@ -149,24 +167,99 @@ function elementOf(list: readonly Json[], key: string | number): Json | undefine
   return key === 'length' ? list.length : undefined;
 }
 
+/** Characters of a text with its values, or of the values of one config. A small text could else ask for gigabytes. */
+const MAX_FILLED = 50_000_000;
+
+/** A text that is made of parts and values. A value that occurs often is written once. */
+export class Filled {
+  text = '';
+  readonly #written = new Map<Write, Map<Json | undefined, string>>();
+
+  add(text: string): void {
+    this.text += text;
+    if (this.text.length > MAX_FILLED) throw tooLong();
+  }
+
+  insert(value: Json | undefined, write: Write = asText): void {
+    const known = this.#written.get(write) ?? new Map<Json | undefined, string>();
+    this.#written.set(write, known);
+    const text = known.get(value) ?? write(value);
+    known.set(value, text);
+    this.add(text);
+  }
+}
+
+type Write = (value: Json | undefined) => string;
+
+/** Joins the parts of a text. */
+export function fillParts(
+  parts: Template['parts'],
+  find: (expression: Expression) => Json | undefined,
+  write?: Write,
+): string {
+  const filled = new Filled();
+  for (const part of parts) {
+    if (typeof part === 'string') filled.add(part);
+    else filled.insert(find(part), write);
+  }
+  return filled.text;
+}
+
+/** Limits what the values of whole templates amount to, where the same value is inserted again and again. */
+export function createFilling(): { count(value: Json | undefined): void } {
+  const sizes = new Map<object, number>();
+  let total = 0;
+  return {
+    count(value) {
+      if (typeof value !== 'object' || value === null) return;
+      const known = sizes.get(value);
+      // Most values are inserted once, and are not worth measuring.
+      if (known === undefined) return void sizes.set(value, 0);
+      const size = known || JSON.stringify(value).length;
+      sizes.set(value, size);
+      total += size;
+      if (total > MAX_FILLED) throw tooLong();
+    },
+  };
+}
+
+function tooLong(): AppError {
+  const limit = MAX_FILLED / 1_000_000;
+  return new AppError(
+    'PAYLOAD_TOO_LARGE',
+    `Templates insert more than ${limit} million characters: insert a value once`,
+  );
+}
+
 /** Converts a value to text. */
 export function asText(value: Json | undefined): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
+/** A string of a value, with its path and its template, if it has one. */
 export interface Text {
   path: (string | number)[];
   text: string;
+  template: Template | undefined;
 }
 
-/** Yields every string of a value with its path, except in the top-level fields named in `raw`. */
-export function* textsOf(value: Json, raw: readonly string[] = []): Generator<Text> {
-  if (typeof value === 'string') yield { path: [], text: value };
-  if (typeof value !== 'object' || value === null) return;
-  const entries: Iterable<[string | number, Json]> = Array.isArray(value) ? value.entries() : Object.entries(value);
-  for (const [key, child] of entries) {
-    if (typeof key === 'string' && raw.includes(key)) continue;
-    for (const { path, text } of textsOf(child)) yield { path: [key, ...path], text };
-  }
+/** Returns every string of a value, except in the top-level fields named in `raw`. */
+export function textsOf(value: Json, raw: readonly string[] = []): Text[] {
+  const found: Text[] = [];
+  const path: (string | number)[] = [];
+  const look = (at: Json) => {
+    if (typeof at === 'string') found.push({ path: [...path], text: at, template: findTemplate(at) });
+    if (typeof at !== 'object' || at === null) return;
+    // The keys of a list are its indices.
+    const isList = Array.isArray(at);
+    for (const key of Object.keys(at)) {
+      if (path.length === 0 && !isList && raw.includes(key)) continue;
+      path.push(isList ? Number(key) : key);
+      look(Reflect.get(at, key));
+      path.pop();
+    }
+  };
+  look(value);
+  return found;
 }

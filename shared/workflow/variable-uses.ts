@@ -1,6 +1,6 @@
 import { type AnyNode, findNodeKind } from '../nodes/index.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
-import { findTemplate, type Text, textsOf } from './templates.ts';
+import { type Text, textsOf } from './templates.ts';
 
 /** How a saved node uses the tenant's variables. */
 export interface VariableUses {
@@ -13,8 +13,8 @@ export interface VariableUses {
 /** Null if the node uses none. */
 export function variableUses(definition: AnyNode, data: unknown): VariableUses | null {
   const inCode = definition.snippets?.(data).some(({ text }) => inText.test(text)) ?? false;
-  const named = templatesOf(definition, data).flatMap(({ path, text }) =>
-    (findTemplate(text)?.parts ?? []).flatMap((part) => {
+  const named = templatesOf(definition, data).flatMap(({ path, template }) =>
+    (template?.parts ?? []).flatMap((part) => {
       if (typeof part === 'string' || part.fault !== null || part.root !== VARIABLES_ROOT) return [];
       return [{ name: String(part.keys[0] ?? ''), path }];
     }),
@@ -36,5 +36,5 @@ const inText = /(?<![\w$.])vars(?![\w$])/;
 function templatesOf({ raw = [], filled = [] }: AnyNode, data: unknown): Text[] {
   const kept = raw.filter((field) => !(filled as readonly string[]).includes(field));
   // Data of a node is JSON: it came in a body.
-  return [...textsOf(data as Parameters<typeof textsOf>[0], kept)];
+  return textsOf(data as Parameters<typeof textsOf>[0], kept);
 }

@@ -9,6 +9,7 @@ import { datasources } from '#shared/datasources/index.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { nodes } from '#shared/nodes/index.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
 import { type choicesFor, defOf, type Schema, wrappedIn } from '#shared/schema-walk.ts';
 import { checkNode } from '#shared/workflow/check-node.ts';
@@ -126,7 +127,8 @@ const cases: Case[] = [
     {
       name: `a query of ${definition.type}`,
       schema: definition.query,
-      issuesOf: (options: unknown) => checkQuery(definition as Parameters<typeof checkQuery>[0], options as JsonObject),
+      issuesOf: (options: unknown) =>
+        atOnce(checkQuery(definition as Parameters<typeof checkQuery>[0], options as JsonObject)),
     },
   ]),
 ];

@@ -9,6 +9,7 @@ import { routeGroups, routes } from '#api/resources/index.ts';
 import { exampleDataQueryCreate } from '#api/resources/queries/examples.ts';
 import { exampleWorkflowCreate } from '#api/resources/workflows/examples.ts';
 import { findDatasourceType } from '#shared/datasources/index.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { checkGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 
 const document = describeRoutes(routeGroups);
@@ -68,7 +69,9 @@ describe('examples', () => {
 
   test('free-form objects accept the values of their types', () => {
     const { workflowNodes, workflowEdges } = exampleWorkflowCreate;
-    const graph = checkGraph(z.array(WorkflowNode).parse(workflowNodes), z.array(WorkflowEdge).parse(workflowEdges));
+    const graph = atOnce(
+      checkGraph(z.array(WorkflowNode).parse(workflowNodes), z.array(WorkflowEdge).parse(workflowEdges)),
+    );
     const postgresql = findDatasourceType(exampleDatasourceCreate.datasourceType);
 
     expect(graph.issues).toEqual([]);

@@ -2,6 +2,7 @@ import type { DatasourceDefinition } from '#shared/datasources/define-datasource
 import type { AnyDatasource } from '#shared/datasources/index.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '#workers/connections/connection.ts';
 import { connectorOf } from '#workers/connectors/index.ts';
@@ -54,7 +55,7 @@ export async function openDatasource(
     connection,
     test: () => connection.test(AbortSignal.timeout(10_000)),
     execute: (query, inputs = {}, run = {}) =>
-      connection.execute(bindQuery(definition, query, inputs) as never, {
+      connection.execute(atOnce(bindQuery(definition, query, inputs)) as never, {
         signal: AbortSignal.timeout(10_000),
         maxRows: 1_000,
         idempotencyKey: null,

@@ -1,3 +1,4 @@
+import { atOnce } from '#shared/pauses.ts';
 import fc from 'fast-check';
 import { compileGraph, type Graph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { withBodies } from './bodies.ts';
@@ -81,6 +82,6 @@ export function draw(all: Item[]): Drawing {
     const data = { childWorkflowID, outputVariable: `key${index % 3}`, mergeOutputs: index % 2 === 0 };
     return { id, type: 'subWorkflow', data };
   });
-  const divided = withBodies(compileGraph(nodes, edges), BODY, (id) => loops.has(id));
+  const divided = withBodies(atOnce(compileGraph(nodes, edges)), BODY, (id) => loops.has(id));
   return { graph: divided, loops, frames: ['s 0', ...listing([])] };
 }

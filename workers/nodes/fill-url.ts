@@ -1,29 +1,36 @@
-import { asText, evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates.ts';
+import type { Json } from '#shared/json.ts';
+import { asText, evaluateIn, Filled, findTemplate, type Roots } from '#shared/workflow/templates.ts';
 
 /**
  * Fills the templates of a URL, or returns a fault. A template at the beginning may be any address. Other values stay inside
  * their part of the URL: they can neither end it nor be `.` or `..`.
  */
 export function fillURL(text: string, roots: Roots): { url: string } | { fault: string } {
-  let url = '';
+  const url = new Filled();
   let isTouched = false;
+  let isInPath = false;
   for (const [index, part] of (findTemplate(text)?.parts ?? [text]).entries()) {
     if (typeof part === 'string') {
-      url += part;
+      url.add(part);
       continue;
     }
-    const value = asText(evaluateIn(part, roots));
+    const value = evaluateIn(part, roots);
     if (index === 0) {
-      url = value;
+      url.insert(value);
       continue;
     }
-    if (isInAuthority(url) && !/^[A-Za-z0-9.-]+$/.test(value))
+    isInPath ||= !isInAuthority(url.text);
+    if (!isInPath && !/^[A-Za-z0-9.-]+$/.test(asText(value)))
       return { fault: 'a value before the path must be a host name or a part of one' };
     isTouched = true;
-    url += encodeURIComponent(value);
+    url.insert(value, encoded);
   }
-  if (isTouched && hasStep(url)) return { fault: 'a value cannot be "." or ".." in the path' };
-  return { url };
+  if (isTouched && hasStep(url.text)) return { fault: 'a value cannot be "." or ".." in the path' };
+  return { url: url.text };
+}
+
+function encoded(value: Json | undefined): string {
+  return encodeURIComponent(asText(value));
 }
 
 /** Whether the next character still belongs to the host or the port. */

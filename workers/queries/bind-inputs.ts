@@ -1,5 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
 import { requireValue } from '#shared/parse-value.ts';
+import { inTurns } from '#shared/pauses.ts';
 import { type BoundQuery, bindQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
@@ -15,12 +16,12 @@ export interface RunnableQuery extends LoadedQuery {
 }
 
 /** Inputs in their declared types, put into the places where the query names them. Issues name them `inputValues.<key>`. */
-export function bindInputs(query: LoadedQuery, values: JsonObject): RunnableQuery {
+export async function bindInputs(query: LoadedQuery, values: JsonObject): Promise<RunnableQuery> {
   const options = requireValue(QueryOptions, query.dataQueryOptions, ['dataQueryOptions']);
   const inputs = resolveInputs(options.inputDefinitions, values, { field: 'inputValues' });
   const definition = definitionOf(query.datasourceType);
   try {
-    return { ...query, options, inputs, bound: bindQuery(definition, query.dataQueryOptions, inputs) };
+    return { ...query, options, inputs, bound: await inTurns(bindQuery(definition, query.dataQueryOptions, inputs)) };
   } catch (error) {
     throw queryError(error);
   }

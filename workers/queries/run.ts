@@ -23,7 +23,7 @@ async function run(context: QueryContext, request: QueryRequest): Promise<z.outp
   const began = performance.now();
   const loaded = await loadQuery(context.pool, request);
   const outcome = await outcomeOf(context.logger, async () => {
-    const query = bindInputs(loaded, request.inputs);
+    const query = await bindInputs(loaded, request.inputs);
     return await withTimeout(query.options.timeoutSeconds, request.signal, (signal) =>
       readOrExecute(context, query, { ...request, signal }),
     );

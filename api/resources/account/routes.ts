@@ -55,7 +55,13 @@ export const accountRoutes = [
 
     async handle({ params: { tenantID }, body: { config }, identity: { userID }, em }) {
       const own = await findOwnTenant(em, { tenantID, userID });
-      const stored = await own.upsert(UserConfigEntity, { tenantID, userID, config, updatedAt: new Date() });
+      // As an entity: of a plain object MikroORM would make a deep copy, in time quadratic to the size of the configuration.
+      const entity = own.create(
+        UserConfigEntity,
+        { tenantID, userID, config, updatedAt: new Date() },
+        { persist: false },
+      );
+      const stored = await own.upsert(entity);
       return {
         userConfig: presentUserConfig({ tenantID, userID }, stored),
         tenantID,

@@ -4,6 +4,7 @@ import { datasources, datasourceTypes, findDatasourceType } from '#shared/dataso
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { inTurns } from '#shared/pauses.ts';
 import { checkQuery } from '#shared/queries/bind.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { quote } from '#shared/quote.ts';
@@ -48,7 +49,7 @@ export async function checkTarget(
   const definition = findType(found);
   if (!definition) return { issues: [unknownType(found)], unknown: none };
   const unknown = findUnknownFields([QueryOptions, definition.query], dataQueryOptions, ['dataQueryOptions']);
-  const issues = within(['dataQueryOptions'], checkQuery(definition, dataQueryOptions));
+  const issues = within(['dataQueryOptions'], await inTurns(checkQuery(definition, dataQueryOptions)));
   if (issues.length > 0) return { issues, unknown };
   return { unknown, target: { datasourceID: datasourceID ?? null, datasourceType: definition.type } };
 }

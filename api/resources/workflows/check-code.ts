@@ -1,17 +1,18 @@
 import { Script } from 'node:vm';
 import type { Snippet } from '#shared/nodes/define-node.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
-import { type Issue, within } from '#shared/workflow/issues.ts';
+import type { Issue } from '#shared/workflow/issues.ts';
 
-/** Finds the code and the expressions of nodes that do not parse. Nothing of them is run: V8 only compiles them. */
-export function codeIssues({ nodes }: Graph): Issue[] {
-  return nodes.flatMap(({ index, definition, config }) => {
-    const issues = (definition.snippets?.(config) ?? []).flatMap((snippet) => {
+/** Finds the code and the expressions of nodes that do not parse. Nothing of them is run: V8 only compiles them. Yields where it may pause. */
+export function* codeIssues({ nodes }: Graph): Generator<void, Issue[]> {
+  const issues: Issue[] = [];
+  for (const { index, definition, config } of nodes)
+    for (const snippet of definition.snippets?.(config) ?? []) {
       const message = faultOf(snippet);
-      return message === undefined ? [] : [{ path: snippet.path, message }];
-    });
-    return within(['workflowNodes', index, 'data'], issues);
-  });
+      if (message !== undefined) issues.push({ path: ['workflowNodes', index, 'data', ...snippet.path], message });
+      yield;
+    }
+  return issues;
 }
 
 /** Begins and ends what the sandbox compiles around a text. A line break follows the one and precedes the other. */

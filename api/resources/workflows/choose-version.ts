@@ -2,6 +2,7 @@ import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { StandingWorkflow } from '#shared/db/standing.ts';
 import { AppError } from '#shared/errors.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { compileGraph } from '#shared/workflow/graph.ts';
 import type { ApiContext } from '../../context.ts';
 import type { ExecutableVersion } from '../../db/executable-versions.ts';
@@ -40,7 +41,7 @@ export async function chooseVersion(
 
   const version = await executableVersion({ tenantID, versionID });
   // A graph is checked when it is published. Without nodes, and as a draft, it gets the list of its faults here.
-  if (version.isEmpty) compileGraph([], []);
+  if (version.isEmpty) atOnce(compileGraph([], []));
   if (named && !named.isChecked) await checkDraft(asking.em, { versionID, workflowID });
   // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
   await asking.require(accessTo(version.assets));

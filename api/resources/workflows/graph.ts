@@ -10,6 +10,7 @@ import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
+import { inTurns } from '#shared/pauses.ts';
 import { compileGraph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
@@ -48,7 +49,8 @@ export async function checkGraph(
   { nodes, edges }: Pick<Graph, 'nodes' | 'edges'>,
   self?: string,
 ): Promise<void> {
-  const unparsed = codeIssues(compileGraph(nodes, edges));
+  const graph = await inTurns(compileGraph(nodes, edges));
+  const unparsed = await inTurns(codeIssues(graph));
   if (unparsed.length > 0) throw invalid(unparsed);
 
   const assets = assetsIn(nodes);

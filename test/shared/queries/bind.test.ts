@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type DatasourceDefinition, defineDatasource } from '#shared/datasources/define-datasource.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { bindQuery, checkQuery } from '#shared/queries/bind.ts';
 
 const definition: DatasourceDefinition = defineDatasource({
@@ -29,7 +30,7 @@ const definition: DatasourceDefinition = defineDatasource({
 });
 
 const inputs: JsonObject = { n: 5, text: 'a"b\\c\n', dots: '..', path: 'x/../y?z#', list: [1, { a: null }] };
-const bound = (query: JsonObject) => bindQuery(definition, query, inputs).query as Record<string, unknown>;
+const bound = (query: JsonObject) => atOnce(bindQuery(definition, query, inputs)).query as Record<string, unknown>;
 
 test('a field that is one template takes the value with its type, and the schema checks it', () => {
   expect(bound({ limit: '{{inputs.n}}' })).toMatchObject({ limit: 5 });
@@ -61,7 +62,7 @@ describe('JSON as text', () => {
 
 test('a value is one level of a topic or, alone, the whole topic, and never a wildcard', () => {
   const values = { id: 'a b', whole: 'a/b', one: '+', all: '#' };
-  const topicOf = (topic: string) => (bindQuery(definition, { topic }, values).query as JsonObject).topic;
+  const topicOf = (topic: string) => (atOnce(bindQuery(definition, { topic }, values)).query as JsonObject).topic;
 
   expect(topicOf('rooms/{{inputs.id}}/+/#')).toBe('rooms/a b/+/#');
   expect(topicOf('{{inputs.whole}}')).toBe('a/b');
@@ -78,22 +79,26 @@ test('a value is one level of a topic or, alone, the whole topic, and never a wi
 test('a value is one segment of a path and cannot be ".."', () => {
   expect(bound({ path: '/a/{{inputs.path}}/b' })).toMatchObject({ path: '/a/x%2F..%2Fy%3Fz%23/b' });
   expect(() => bound({ path: '/a/{{inputs.dots}}/b' })).toThrow(/path: a value cannot be "." or "\.\."/);
-  expect(() => bindQuery(definition, { path: '/a/.{{inputs.d}}' }, { d: '.' })).toThrow(/path: a value cannot be/);
+  expect(() => atOnce(bindQuery(definition, { path: '/a/.{{inputs.d}}' }, { d: '.' }))).toThrow(
+    /path: a value cannot be/,
+  );
 });
 
 test('templates are refused in languages with their own parameters', () => {
-  const [issue] = checkQuery(definition, { graph: '{ user(id: "{{inputs.n}}") }' });
+  const [issue] = atOnce(checkQuery(definition, { graph: '{ user(id: "{{inputs.n}}") }' }));
 
   expect(issue).toMatchObject({ path: ['graph'], message: '{{inputs.n}} must be a variable' });
 });
 
 test('errors are reported when the query is saved, with the path of the field', () => {
-  const messages = checkQuery(definition, {
-    sql: 'select {{ctx.a}} from "{{inputs.b}}"',
-    limit: 0,
-    timeoutSeconds: -1,
-    inputDefinitions: [{ key: 'a' }],
-  }).map(({ path, message }) => `${path.join('.')}: ${message}`);
+  const messages = atOnce(
+    checkQuery(definition, {
+      sql: 'select {{ctx.a}} from "{{inputs.b}}"',
+      limit: 0,
+      timeoutSeconds: -1,
+      inputDefinitions: [{ key: 'a' }],
+    }),
+  ).map(({ path, message }) => `${path.join('.')}: ${message}`);
 
   expect(messages).toEqual(
     expect.arrayContaining([
@@ -108,12 +113,14 @@ test('errors are reported when the query is saved, with the path of the field', 
 
 test('a credential in the headers of a query is refused where it would be stored', () => {
   const faults = (key: string, value: string) =>
-    checkQuery(definition, {
-      headers: [
-        { key: 'x', value: 'y' },
-        { key, value },
-      ],
-    });
+    atOnce(
+      checkQuery(definition, {
+        headers: [
+          { key: 'x', value: 'y' },
+          { key, value },
+        ],
+      }),
+    );
 
   expect(faults('Authorization', 'Bearer abc')).toEqual([
     { path: ['headers', 1, 'value'], message: expect.stringContaining('is a credential') },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { contextPatch, hasTemplate, resolveConfig, resolveTemplates } from '#shared/workflow/arguments.ts';
 import { compileGraph, type GraphNode } from '#shared/workflow/graph.ts';
 
@@ -225,12 +226,14 @@ test('thousands of different templates are each resolved correctly', () => {
 });
 
 function aNode(type: string, data: JsonObject): GraphNode {
-  const { nodes } = compileGraph(
-    [
-      { id: 's', type: 'start', data: {} },
-      { id: 'n', type, data },
-    ],
-    [{ id: 'e', source: 's', target: 'n' }],
+  const { nodes } = atOnce(
+    compileGraph(
+      [
+        { id: 's', type: 'start', data: {} },
+        { id: 'n', type, data },
+      ],
+      [{ id: 'e', source: 's', target: 'n' }],
+    ),
   );
   const [, node] = nodes;
   if (!node) throw new Error('the graph has two nodes');

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { type Frame, Progress } from '#shared/workflow/progress.ts';
 
@@ -11,7 +12,7 @@ function draw(...arrows: string[]): Graph {
     return { id: arrow, source, sourceHandle, target };
   });
   const ids = new Set(['s', ...edges.flatMap(({ source, target }) => [source, target])]);
-  return compileGraph([...ids].map(nodeCalled), edges);
+  return atOnce(compileGraph([...ids].map(nodeCalled), edges));
 }
 
 function nodeCalled(id: string): WorkflowNode {
@@ -268,7 +269,7 @@ function compileDrawn({ joinModes, edges }: Drawn): Graph {
     target: `n${to}`,
     sourceHandle: exit,
   }));
-  return compileGraph(nodes, links);
+  return atOnce(compileGraph(nodes, links));
 }
 
 /** The expected nodes, computed afterwards: for joins of all, they follow from the exit that each node takes. */

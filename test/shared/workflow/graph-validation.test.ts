@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { end } from '#shared/nodes/end.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { checkGraph, compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 
 function node(id: string, type: string, data: JsonObject = {}): WorkflowNode {
@@ -18,7 +19,7 @@ function edge(source: string, target: string, sourceHandle?: string | null): Wor
 }
 
 function issuesOf(nodes: WorkflowNode[], edges: WorkflowEdge[]): string[] {
-  return checkGraph(nodes, edges).issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  return atOnce(checkGraph(nodes, edges)).issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
 /** The issues of one node after a start node, with paths inside its `data`. */
@@ -29,9 +30,8 @@ function issuesIn(type: string, data: JsonObject): string[] {
 
 /** The exit that the edge from the only middle node was compiled to. */
 function exitOf(type: string, data: JsonObject, handle?: string | null): string | undefined {
-  const { graph } = checkGraph(
-    [node('s', 'start'), node('n', type, data), node('e', 'end')],
-    [edge('s', 'n'), edge('n', 'e', handle)],
+  const { graph } = atOnce(
+    checkGraph([node('s', 'start'), node('n', type, data), node('e', 'end')], [edge('s', 'n'), edge('n', 'e', handle)]),
   );
   return graph?.edges[1]?.exit;
 }
@@ -57,14 +57,16 @@ describe('wire shapes', () => {
 
 describe('a valid graph', () => {
   test('is compiled into nodes and edges that know each other by index', () => {
-    const graph = compileGraph(
-      [
-        node('s', 'start'),
-        node('c', 'condition', { branches: [yes] }),
-        script('j', { joinMode: 'any' }),
-        node('e', 'end'),
-      ],
-      [edge('s', 'c'), edge('c', 'j', 'yes'), edge('c', 'e', 'default'), edge('j', 'e', 'success')],
+    const graph = atOnce(
+      compileGraph(
+        [
+          node('s', 'start'),
+          node('c', 'condition', { branches: [yes] }),
+          script('j', { joinMode: 'any' }),
+          node('e', 'end'),
+        ],
+        [edge('s', 'c'), edge('c', 'j', 'yes'), edge('c', 'e', 'default'), edge('j', 'e', 'success')],
+      ),
     );
 
     expect(graph.startIndex).toBe(0);
@@ -83,30 +85,32 @@ describe('a valid graph', () => {
   });
 
   test('may be a start node alone', () => {
-    expect(compileGraph([node('s', 'start')], []).nodes).toHaveLength(1);
+    expect(atOnce(compileGraph([node('s', 'start')], [])).nodes).toHaveLength(1);
   });
 
   test('may have two edges between the same nodes', () => {
     const both = [edge('s', 'j'), { ...edge('s', 'j'), id: 'again' }];
 
-    expect(compileGraph([node('s', 'start'), script('j')], both).nodes[1]?.incoming).toEqual([0, 1]);
+    expect(atOnce(compileGraph([node('s', 'start'), script('j')], both)).nodes[1]?.incoming).toEqual([0, 1]);
   });
 
   test('says which nodes hold templates, code left aside', () => {
-    const { nodes } = compileGraph(
-      [
-        node('s', 'start'),
-        script('plain', { code: 'return "{{ctx.a}}";' }),
-        script('templated', { title: 'Hi {{ctx.a}}' }),
-      ],
-      [edge('s', 'plain'), edge('s', 'templated')],
+    const { nodes } = atOnce(
+      compileGraph(
+        [
+          node('s', 'start'),
+          script('plain', { code: 'return "{{ctx.a}}";' }),
+          script('templated', { title: 'Hi {{ctx.a}}' }),
+        ],
+        [edge('s', 'plain'), edge('s', 'templated')],
+      ),
     );
 
     expect(nodes.map(({ hasTemplates }) => hasTemplates)).toEqual([false, false, true]);
   });
 
   test('knows which nodes are disabled', () => {
-    const { nodes } = compileGraph([node('s', 'start'), script('j', { isDisabled: true })], [edge('s', 'j')]);
+    const { nodes } = atOnce(compileGraph([node('s', 'start'), script('j', { isDisabled: true })], [edge('s', 'j')]));
 
     expect(nodes[1]?.isDisabled).toBe(true);
   });
@@ -216,7 +220,7 @@ describe('refused graphs', () => {
   });
 
   test('one error names every path', () => {
-    const compile = () => compileGraph([script('a', { code: '' })], [edge('a', 'b')]);
+    const compile = () => atOnce(compileGraph([script('a', { code: '' })], [edge('a', 'b')]));
 
     expect(compile).toThrow(AppError);
     expect(compile).toThrow(
@@ -319,9 +323,14 @@ describe('configs', () => {
   });
 
   test('with such a template have their defaults, and keep the template in place', () => {
-    const { graph } = checkGraph(
-      [node('s', 'start'), node('n', 'subWorkflow', { childWorkflowID: '{{ctx.input.child}}', maxDepth: '{{ctx.d}}' })],
-      [edge('s', 'n')],
+    const { graph } = atOnce(
+      checkGraph(
+        [
+          node('s', 'start'),
+          node('n', 'subWorkflow', { childWorkflowID: '{{ctx.input.child}}', maxDepth: '{{ctx.d}}' }),
+        ],
+        [edge('s', 'n')],
+      ),
     );
 
     expect(graph?.nodes[1]?.config).toMatchObject({

@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, type GraphNode } from '#shared/workflow/graph.ts';
 import { nodePolicy, parseDuration, runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 
 function aNode(data: JsonObject, type = 'javascript'): GraphNode {
-  const { nodes } = compileGraph(
-    [
-      { id: 's', type: 'start', data: {} },
-      { id: 'n', type, data: type === 'javascript' ? { code: '1', ...data } : data },
-    ],
-    [{ id: 'e', source: 's', target: 'n' }],
+  const { nodes } = atOnce(
+    compileGraph(
+      [
+        { id: 's', type: 'start', data: {} },
+        { id: 'n', type, data: type === 'javascript' ? { code: '1', ...data } : data },
+      ],
+      [{ id: 'e', source: 's', target: 'n' }],
+    ),
   );
   const [, node] = nodes;
   if (!node) throw new Error('the graph has two nodes');

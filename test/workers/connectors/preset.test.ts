@@ -9,6 +9,7 @@ import { slack } from '#shared/datasources/presets/slack.ts';
 import { stripe } from '#shared/datasources/presets/stripe.ts';
 import { twilio } from '#shared/datasources/presets/twilio.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { bindQuery } from '#shared/queries/bind.ts';
 import { openOutbound } from '#test/support/connector.ts';
 import { json, startHTTP } from '#test/support/http-server.ts';
@@ -40,7 +41,7 @@ async function ask(
     { outbound: openOutbound, baseUrl: server.origin },
   );
   const run = { signal: AbortSignal.timeout(5_000), maxRows: 1_000, idempotencyKey: 'key' };
-  const result = await connection.execute(bindQuery(definition, query, inputs) as never, run);
+  const result = await connection.execute(atOnce(bindQuery(definition, query, inputs)) as never, run);
   const [asked] = server.seen;
   if (!asked) throw new Error('nothing was asked');
   return { result, ...asked, seen: server.seen, line: `${asked.method} ${decodeURIComponent(asked.url)}` };
@@ -216,10 +217,12 @@ test('a value cannot change other parts of the request', async () => {
 });
 
 test('an unknown call, or one without a required field, is refused with the name of the field', () => {
-  expect(() => bindQuery(stripe, { resource: 'payouts', operation: 'retrieve' }, {})).toThrow(
+  expect(() => atOnce(bindQuery(stripe, { resource: 'payouts', operation: 'retrieve' }, {}))).toThrow(
     /resourceId: is required/,
   );
-  expect(() => bindQuery(stripe, { resource: 'balanceTransactions', operation: 'create' }, {})).toThrow(/operation/);
+  expect(() => atOnce(bindQuery(stripe, { resource: 'balanceTransactions', operation: 'create' }, {}))).toThrow(
+    /operation/,
+  );
 });
 
 test.each(presets.map((definition) => [definition.type, definition] as const))(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
@@ -84,7 +85,7 @@ function breakable(pool: Pool, breaking: Breaking): Pool {
 /** A run as its holder sees it that has just claimed it. */
 function asHeld(id: string): Run {
   const { nodes, edges } = noops(2);
-  const graph = compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges));
+  const graph = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
   const row: ClaimedRow = {
     id,
     tenant_id: deployment.tenantID,

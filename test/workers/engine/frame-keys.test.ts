@@ -1,3 +1,4 @@
+import { atOnce } from '#shared/pauses.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
@@ -29,7 +30,7 @@ const shape = graph(
   ['start>outer', 'outer:body>inner', 'inner:body>ask'],
 );
 const nested = withBodies(
-  compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)),
+  atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges))),
   'body',
   (id) => id === 'outer' || id === 'inner',
 );

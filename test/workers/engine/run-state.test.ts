@@ -1,3 +1,4 @@
+import { atOnce } from '#shared/pauses.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
@@ -176,7 +177,7 @@ test('an end that an iteration has reached counts after a checkpoint, though the
     },
     ['start>loop', 'loop:error>end'],
   );
-  const compiled = compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges));
+  const compiled = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
   const drawing = { graph: withBodies(compiled, 'error', (id) => id === 'loop') };
   const state = new RunState(drawing.graph, { from: 'input' });
   const [loop] = state.begin().flatMap((start) => state.settle(start, 'output'));

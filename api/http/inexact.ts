@@ -1,0 +1,118 @@
+/**
+ * Finds the first number of a JSON text that is an integer which a double cannot hold exactly, or that would become infinite and
+ * be stored as null. Returns it with its key: `id: 12345678901234567890`. The reviver of `JSON.parse` would do, ten times slower.
+ */
+export function findInexact(json: Buffer): string | undefined {
+  const text = json.toString('latin1');
+  // Fewer digits, with an exponent of two, are neither.
+  if (!/\d{16}|\d[eE]\+?\d{3}/.test(text)) return undefined;
+  try {
+    return new Scanner(text).find();
+  } catch {
+    // Its key is not a JSON text.
+    return undefined;
+  }
+}
+
+/** The latest key of an object, as its place in the text, or the index of a list. */
+type Key = { from: number; end: number } | { index: number };
+
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const CAPITAL_E = 0x45;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const E = 0x65;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Reads one character at a time. What it makes of invalid JSON does not matter: the parser proper reports that. */
+class Scanner {
+  readonly #text: string;
+  /** Of the lists and objects around the current place. */
+  readonly #keys: Key[] = [];
+  #string = { from: 0, end: 0 };
+  #suspect = false;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  find(): string | undefined {
+    for (let at = 0; at < this.#text.length; at += 1) {
+      const code = this.#text.charCodeAt(at);
+      if (code === QUOTE) at = this.#skipString(at);
+      else if (isDigit(code) || code === MINUS) {
+        const end = this.#endOfNumber(at);
+        const number = this.#suspect ? this.#text.slice(at, end) : '';
+        if (isLost(number)) return `${this.#key()}: ${number}`;
+        at = end - 1;
+      } else this.#seeMark(code);
+    }
+    return undefined;
+  }
+
+  #skipString(start: number): number {
+    let end = start + 1;
+    for (let code = this.#text.charCodeAt(end); code !== QUOTE && end < this.#text.length; ) {
+      end += code === BACKSLASH ? 2 : 1;
+      code = this.#text.charCodeAt(end);
+    }
+    this.#string = { from: start, end: end + 1 };
+    return end;
+  }
+
+  /** Notes whether the number may be lost: nearly all numbers are not, and to copy each of a million would take long. */
+  #endOfNumber(start: number): number {
+    let end = start + 1;
+    let isInteger = true;
+    let hasExponent = false;
+    for (let code = this.#text.charCodeAt(end); isOfNumber(code); code = this.#text.charCodeAt(end)) {
+      if (code === DOT) isInteger = false;
+      if (code === E || code === CAPITAL_E) hasExponent = true;
+      end += 1;
+    }
+    this.#suspect = hasExponent || (isInteger && end - start >= 16);
+    return end;
+  }
+
+  #seeMark(code: number): void {
+    if (code === OPEN_LIST) this.#keys.push({ index: 0 });
+    else if (code === OPEN_OBJECT) this.#keys.push(this.#string);
+    else if (code === CLOSE_LIST || code === CLOSE_OBJECT) this.#keys.pop();
+    else if (code === COLON) this.#keys[this.#keys.length - 1] = this.#string;
+    else if (code === COMMA) {
+      const key = this.#keys.at(-1);
+      if (key && 'index' in key) key.index += 1;
+    }
+  }
+
+  #key(): string {
+    const key = this.#keys.at(-1);
+    if (!key) return '';
+    if ('index' in key) return String(key.index);
+    // The text has a character for each byte.
+    return String(JSON.parse(Buffer.from(this.#text.slice(key.from, key.end), 'latin1').toString()));
+  }
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}
+
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === DOT || code === E || code === CAPITAL_E || code === PLUS || code === MINUS;
+}
+
+function isLost(number: string): boolean {
+  if (number === '') return false;
+  const value = Number(number);
+  return !Number.isFinite(value) || (/^-?\d+$/.test(number) && !Number.isSafeInteger(value));
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '#api/http/route.ts';
+import { routes } from '#api/resources/index.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { costOf, longestHold } from '../support/event-loop.ts';
+import { anOperator, aTenant, type TestOperator, type TestTenant } from '../support/factories.ts';
+import { hostileValues, placesIn } from '../support/hostile-bodies.ts';
+import { bodyOf, makeParams, nameOf } from '../support/route-calls.ts';
+import { loginFixture, queryFixture } from '../support/route-fixtures.ts';
+
+/**
+ * How long a request holds the event loop, of the API and of the worker that it asks: both are in this process. The measure is
+ * processor time; its scale is what parsing and writing JSON takes in the same run, so that a loaded machine changes nothing.
+ */
+let cluster: Cluster;
+let tenant: TestTenant;
+let operator: TestOperator;
+
+beforeAll(async () => {
+  cluster = await startCluster({ settings: { USER_REQUESTS_PER_MINUTE: '0' } });
+  tenant = await aTenant(cluster);
+  operator = await anOperator(cluster, loginFixture);
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const kinds = Object.keys(hostileValues);
+const SMALL = 500_000;
+const LARGE = 5_000_000;
+const TRIES = 3;
+/** Places of a body that are tried. All of them would take minutes. */
+const PLACES = 6;
+const made = new Map<string, string>();
+
+/** About 20 ms on an idle machine: half a megabyte of an object with many keys. */
+const unit = Math.min(...repeat(5, () => costOfJSON(hostile('many keys', SMALL))));
+const MAX_SMALL = 2.5 * unit;
+
+const withBodies = routes.filter(({ body }) => body).map((route) => [nameOf(route), route] as const);
+
+describe('half a megabyte', () => {
+  let turn = 0;
+
+  test.each(withBodies)('in any place of the body of %s does not hold up other requests', async (_name, route) => {
+    const { send, places } = await prepare(route);
+    const slow: string[] = [];
+    for (const place of spread(places, PLACES)) {
+      // Each place gets another of the hostile values, and each route begins with another.
+      const kind = kinds[turn++ % kinds.length] ?? '';
+      const ms = await shortest(MAX_SMALL, () => send(place.fill(hostile(kind, SMALL))));
+      if (ms > MAX_SMALL) slow.push(`${place.name}: ${kind}: ${ms.toFixed()} ms`);
+    }
+    expect(slow).toEqual([]);
+  });
+});
+
+describe('five megabytes', () => {
+  test.each([
+    ['post /api/v1/auth/config/:tenantID', '.config', 'many keys of objects'],
+    ['post /api/v1/auth/config/:tenantID', '.config{}', 'empty lists'],
+    ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions', 'many keys of templates'],
+    ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions{}', 'small objects'],
+    ['post /api/v1/tenants/:tenantID/workflows', '<condition>.branches', 'small objects'],
+    ['post /api/v1/tenants/:tenantID/workflows', '.nodes', 'empty objects'],
+  ])('of %s %s: %s', async (name, at, kind) => {
+    const route = routes.find((candidate) => nameOf(candidate) === name);
+    const { send, places } = await prepare(route);
+    const place = places.find((candidate) => candidate.name === at);
+    const value = hostile(kind, LARGE);
+    const max = 3 * Math.min(...repeat(3, () => costOfJSON(value)));
+
+    expect(await shortest(max, () => send(place?.fill(value) ?? ''))).toBeLessThan(max);
+  });
+});
+
+async function prepare(route: Route | undefined) {
+  if (!route) throw new Error('There is no such route');
+  const params = await makeParams(cluster, route, tenant);
+  const token = route.realm === 'operator' ? operator.token : await cluster.tokenFor(tenant.creator);
+  const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
+  const send = async (body: string) => {
+    const response = await fetch(cluster.baseURL + path + queryFixture(nameOf(route)), {
+      method: route.method.toUpperCase(),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body,
+    });
+    await response.arrayBuffer();
+    expect(response.status).toBeLessThan(500);
+  };
+  return { send, places: placesIn(route, bodyOf(route, params)) };
+}
+
+/** The shortest of several measurements, until one is below the limit: garbage collection and first calls are left out. */
+async function shortest(max: number, work: () => Promise<void>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let n = 0; n < TRIES && least > max; n += 1) least = Math.min(least, (await longestHold(work)).ms);
+  return least;
+}
+
+function hostile(kind: string, bytes: number): string {
+  const name = `${kind} ${bytes}`;
+  const text = made.get(name) ?? hostileValues[kind]?.(bytes) ?? '';
+  made.set(name, text);
+  return text;
+}
+
+function costOfJSON(text: string): number {
+  return costOf(() => JSON.stringify(JSON.parse(text)));
+}
+
+/** So many of a list, from its beginning to its end. */
+function spread<T>(list: readonly T[], count: number): T[] {
+  const step = Math.max(1, list.length / count);
+  return list.filter((_item, index) => index % step < 1);
+}
+
+function repeat<T>(times: number, work: () => T): T[] {
+  return Array.from({ length: times }, work);
+}
