@@ -1,6 +1,7 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import { type Asking, type AskStats, createAsking } from '#shared/ask.ts';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
+import { type ByteAccount, createByteAccount } from '#shared/byte-account.ts';
 import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
 import { createOrm } from '#shared/db/orm.ts';
@@ -39,6 +40,8 @@ export interface ApiContext {
   operators: Operators;
   requestCount: RequestCount;
   refusals: Refusals;
+  /** Bytes of bodies and answers that the process holds at once. */
+  bytes: ByteAccount;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
   awaitedRuns: Omit<AwaitedRuns, 'drain'>;
@@ -104,6 +107,7 @@ export async function createApiContext(
     refusals: createRefusals(tenant),
     asks: asking.stats,
     pools: () => ({ main: pool, dispatch: dispatchPool, entities: entityPool, ...backplane.pools() }),
+    bytes: createByteAccount(config.heldBytes),
     logger,
     orm,
     pool,

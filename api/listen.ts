@@ -3,7 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '#shared/config.ts';
 import type { Logger } from '#shared/logger.ts';
-import { createMetrics, serveMetrics } from '#shared/metrics.ts';
+import { addHeldBytes, createMetrics, serveMetrics } from '#shared/metrics.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { type ApiContext, createApiContext, type OwnedApiContext } from './context.ts';
 import { limitConnections } from './http/connections.ts';
@@ -50,6 +50,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   resources.defer(() => context.drain());
   const metrics = createMetrics(logger);
   resources.use(addAPIMetrics(metrics, opened));
+  addHeldBytes(metrics, opened.bytes);
   const served = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 
   const owned = resources.move();

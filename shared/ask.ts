@@ -13,6 +13,7 @@ import type { Producer } from './producer.ts';
 import { ASK_CANCEL, AskReply, askContext } from './queues/define-ask.ts';
 import type { AnyAsk } from './queues/index.ts';
 import { createTenantLabel, Tally, type TenantLabel } from './tally.ts';
+import { bytesOfWork } from './work.ts';
 
 export interface AskOptions {
   timeoutMs?: number;
@@ -45,6 +46,9 @@ export interface AskStats {
 /** A worker's reply, sealed. */
 export const AskOutcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
 
+/** A reply as it was announced: sealed, or so many bytes in the table. */
+type Reply = Omit<z.output<typeof AskReply>, 'askID'>;
+
 /** Longer than for a job that has a row: a question that was not enqueued is not found by the sweep. */
 const ENQUEUE_PATIENCE_MS = 2_000;
 
@@ -67,11 +71,11 @@ export function createAsking({
 }: Needs): Asking {
   // A channel's name is at most 63 bytes long on Postgres, the deployment's prefix included.
   const replyTo = `asks.${randomBytes(8).toString('hex')}`;
-  const waiting = new Map<string, (sealed: string | null) => void>();
+  const waiting = new Map<string, (reply: Reply) => void>();
   const lanes = createLanes();
   const channel = openChannel(backplane.messages, replyTo, (message) => {
-    const { askID, sealed } = AskReply.parse(message);
-    waiting.get(askID)?.(sealed ?? null);
+    const { askID, ...reply } = AskReply.parse(message);
+    waiting.get(askID)?.(reply);
   });
 
   const ended = new Tally<'queue' | 'outcome'>();
@@ -132,9 +136,9 @@ export function createAsking({
     return places.move();
   }
 
-  /** Listens for the reply to a question that is about to be sent. It is sealed, or null when it is in the table. */
-  function expectReply(askID: string): { first: Promise<string | null> } & Disposable {
-    const { promise: first, resolve } = Promise.withResolvers<string | null>();
+  /** Listens for the reply to a question that is about to be sent. */
+  function expectReply(askID: string): { first: Promise<Reply> } & Disposable {
+    const { promise: first, resolve } = Promise.withResolvers<Reply>();
     waiting.set(askID, resolve);
     return { first, [Symbol.dispose]: () => void waiting.delete(askID) };
   }
@@ -161,19 +165,29 @@ export function createAsking({
   /** The sealed reply, or undefined when none came before the deadline or the caller's abort. */
   async function awaitReply(
     askID: string,
-    first: Promise<string | null>,
+    first: Promise<Reply>,
     { deadline, signal }: { deadline: number; signal: AbortSignal | undefined },
   ): Promise<string | undefined> {
     const message = await firstOf(first, Math.max(deadline - Date.now(), 0), signal);
     // A message may be lost; a reply in the table is not.
-    return typeof message === 'string' ? message : await takeStoredReply(askID);
+    return message?.sealed ?? (await takeStoredReply(askID, message?.bytes));
   }
 
-  async function takeStoredReply(askID: string): Promise<string | undefined> {
+  async function takeStoredReply(askID: string, bytes: number | undefined): Promise<string | undefined> {
+    // Also its text, and the answer to the client.
+    await bytesOfWork()?.draw(2 * (bytes ?? (await lengthOfReply(askID))));
     const { rows } = await pool.query<{ sealed: string }>('delete from ask_reply where ask_id = $1 returning sealed', [
       askID,
     ]);
     return rows[0]?.sealed;
+  }
+
+  async function lengthOfReply(askID: string): Promise<number> {
+    const { rows } = await pool.query<{ bytes: number }>(
+      'select octet_length(sealed) as bytes from ask_reply where ask_id = $1',
+      [askID],
+    );
+    return rows[0]?.bytes ?? 0;
   }
 
   /** The answer; throws the error that the worker sent instead of one. */

@@ -201,6 +201,12 @@ export const Environment = z.object({
   /** A process for user code serves one tenant, until it has idled for 10 s. */
   SANDBOX_PER_TENANT: z.stringbool().default(false),
   SANDBOX_PROCESSES: z.coerce.number().int().min(1).max(64).default(availableParallelism()),
+  /** Bytes of bodies and answers that one process holds at once; one request or node may hold half of them. */
+  HELD_MAX_BYTES: z.coerce
+    .number()
+    .int()
+    .min(32 * 1024 ** 2)
+    .default(128 * 1024 ** 2),
   NODE_OUTPUT_MAX_BYTES: z.coerce
     .number()
     .int()
@@ -342,6 +348,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       isPerTenant: e.SANDBOX_PER_TENANT,
       maxOutputBytes: e.NODE_OUTPUT_MAX_BYTES,
     },
+    heldBytes: { maxBytes: e.HELD_MAX_BYTES },
     shutdownMs: e.SHUTDOWN_SECONDS * 1000,
   };
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, type OpenMetricsContentType, Registry } from 'prom-client';
+import type { ByteAccount } from './byte-account.ts';
 import type { Logger } from './logger.ts';
 
 /** One value of a metric; with labels, one for each combination. */
@@ -170,6 +171,18 @@ export function addProcessMetrics(
       ]),
   );
   return { [Symbol.dispose]: () => void delay.disable() };
+}
+
+/** Adds the bytes of bodies and answers that a process holds, and what waits for some. */
+export function addHeldBytes(metrics: Metrics, bytes: Pick<ByteAccount, 'used' | 'waiting'>): void {
+  metrics.add(
+    { name: 'gantry_held_bytes', help: 'Bytes of bodies and answers that the process holds', kind: 'gauge' },
+    () => [{ value: bytes.used }],
+  );
+  metrics.add(
+    { name: 'gantry_held_bytes_waiting', help: 'Requests and nodes that wait for such bytes', kind: 'gauge' },
+    () => [{ value: bytes.waiting }],
+  );
 }
 
 export interface MetricsListener extends AsyncDisposable {

@@ -8,7 +8,7 @@ import type { Turn } from './turns.ts';
 export interface Shares {
   /** Whether the creator has used up its share; `free` is the number of free places. A first place is always allowed. */
   isExhausted(turn: Turn, free: number): boolean;
-  count(turn: Turn, change: 1 | -1): void;
+  count(turn: Turn, change: number): void;
 }
 
 export function createShares(): Shares {

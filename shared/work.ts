@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { HeldBytes } from './byte-account.ts';
 import type { Turn } from './turns.ts';
 
 /** The part of a lane that its places use. */
@@ -16,18 +17,20 @@ interface PlacesOf {
 export class Place implements Disposable {
   readonly #lane: PlacesOf;
   readonly #turn: Turn;
+  readonly #bytes: HeldBytes | undefined;
   #isHeld = true;
   #isOver = false;
   #return: Promise<boolean> | undefined;
 
-  /** The caller has taken the place. */
-  constructor(lane: PlacesOf, turn: Turn) {
+  /** The caller has taken the place. `bytes` are those that the work may hold; they end with the place. */
+  constructor(lane: PlacesOf, turn: Turn, bytes?: HeldBytes) {
     this.#lane = lane;
     this.#turn = turn;
+    this.#bytes = bytes;
   }
 
   run<T>(work: () => T): T {
-    return current.run({ turn: this.#turn, place: this }, work);
+    return current.run({ turn: this.#turn, place: this, bytes: this.#bytes }, work);
   }
 
   /** Leaves the place until `wait` is over. After an aborted wait the work has nothing left to do but to end, without a place. */
@@ -45,6 +48,7 @@ export class Place implements Disposable {
   [Symbol.dispose](): void {
     this.#giveBack();
     this.#isOver = true;
+    this.#bytes?.[Symbol.dispose]();
   }
 
   #giveBack(): void {
@@ -64,14 +68,25 @@ export class Place implements Disposable {
 
 interface Work {
   turn: Turn;
-  place: Place;
+  place: Place | undefined;
+  bytes: HeldBytes | undefined;
 }
 
 const current = new AsyncLocalStorage<Work | undefined>();
 
+/** Runs work that has no place and may hold these bytes. */
+export function withBytes<T>(turn: Turn, bytes: HeldBytes, work: () => T): T {
+  return current.run({ turn, place: undefined, bytes }, work);
+}
+
 /** The place of the work that calls. */
 export function placeOfWork(): Place | undefined {
   return current.getStore()?.place;
+}
+
+/** The bytes that the work that calls holds; undefined where no limited work does. */
+export function bytesOfWork(): HeldBytes | undefined {
+  return current.getStore()?.bytes;
 }
 
 /** The turn of the work that calls; of the deployment itself where no tenant's work does. */

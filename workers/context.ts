@@ -4,7 +4,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { createTenantTurns } from '#shared/db/tenant-creators.ts';
 import { createLane } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
-import { addProcessMetrics, createMetrics, serveMetrics, withChild } from '#shared/metrics.ts';
+import { addHeldBytes, addProcessMetrics, createMetrics, serveMetrics, withChild } from '#shared/metrics.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
@@ -51,8 +51,21 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     leaseSlots: advancesRuns ? config.worker.slots : 0,
     onFinished: () => sweep.refillSoon(),
   });
-  const { pool, leasePool, backplane, producer, runs, engine, lease, reach, servers, secrets, datasources, queries } =
-    opened;
+  const {
+    pool,
+    leasePool,
+    backplane,
+    producer,
+    runs,
+    engine,
+    lease,
+    reach,
+    servers,
+    secrets,
+    datasources,
+    queries,
+    bytes,
+  } = opened;
   const sweep = createSweep({
     pool,
     leasePool,
@@ -78,6 +91,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     turns: createTenantTurns(pool),
     jobs: createJobStats(config.metrics?.tenantIDs),
     answering: createLane({ ...ANSWERING, sharesByCreator: true }),
+    bytes,
     datasources,
     queries,
     logger,
@@ -109,6 +123,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   resources.use(addProcessMetrics(ofProcesses, opened.pools));
   addEngineMetrics(ofProcesses, opened);
   addHandOverMetrics(ofProcesses, runs);
+  addHeldBytes(metrics, opened.bytes);
   const { answering, jobs } = context;
   addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs });
   const listener = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));

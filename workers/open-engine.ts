@@ -1,4 +1,5 @@
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
+import { type ByteAccount, createByteAccount } from '#shared/byte-account.ts';
 import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
 import { createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
@@ -40,6 +41,8 @@ export interface OpenEngine {
   readonly datasources: Datasources;
   readonly queries: Queries;
   readonly engine: Engine;
+  /** Bytes of answers that the process holds at once. */
+  readonly bytes: ByteAccount;
   /** Not open yet. */
   readonly lease: Lease;
 }
@@ -74,6 +77,7 @@ export async function openEngine(
   const runs = createRuns({ pool, dispatchPool, producer, messages, logger });
   const sandbox = resources.use(createSandbox(config.sandbox, logger));
 
+  const bytes = createByteAccount(config.heldBytes);
   const secrets = createKeyRing(config.secrets.keys);
   const kept = resources.use(createKeptConnections(logger));
   const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
@@ -102,6 +106,7 @@ export async function openEngine(
     nodes: { ...reach, sandbox, queries, variables },
     config: config.worker,
     lease,
+    bytes,
     logger,
     onFinished: () => onFinished({ runs }),
   });
@@ -131,6 +136,7 @@ export async function openEngine(
     datasources,
     queries,
     engine,
+    bytes,
     lease,
   };
 }

@@ -1,13 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IRouter, Request, Response } from 'express';
 import { z } from 'zod';
+import type { HeldBytes } from '#shared/byte-account.ts';
 import { type Caller, subjectsOf } from '#shared/caller.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
 import type { IdempotencyClaim, StoredAnswer } from '#shared/idempotency.ts';
 import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { IN_ORDER } from '#shared/lanes.ts';
 import type { Logger } from '#shared/logger.ts';
 import { atOnce, inTurns } from '#shared/pauses.ts';
+import type { Turn } from '#shared/turns.ts';
+import { withBytes } from '#shared/work.ts';
 import type { Identified } from '../auth/identify.ts';
 import { originOf } from '../auth/operator-session.ts';
 import { notFound } from '../auth/user-token.ts';
@@ -39,6 +43,8 @@ interface Exchange {
   request: Request;
   response: Response;
   handling: Handling;
+  /** The bytes that the request holds until its answer is sent, and in whose turn it draws them. */
+  held?: { turn: Turn; bytes: HeldBytes };
 }
 
 type RouteOf<Realm extends Route['realm']> = Extract<Route, { realm: Realm }>;
@@ -81,7 +87,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const { membership } = identity;
   const caller = callerOf(identity);
 
-  const parsed = await parse(route, exchange);
+  const parsed = await parse(route, exchange, { tenantID, creatorID: identity.userID });
   const authorizer = createAuthorizer(context.policy, {
     tenantID,
     version: membership.policyVersion,
@@ -116,7 +122,7 @@ async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<St
   const identity = await identify(exchange);
   if (identity.apiKeyID) throw notFound('An API key is good for its tenant only: this needs the token of a user');
   await exchange.context.requestCount.count(identity, exchange.response);
-  const parsed = await parse(route, exchange);
+  const parsed = await parse(route, exchange, { tenantID: identity.userID });
   const idempotency = readClaim(route, identity.userID, exchange);
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
   const input: UserInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { identity });
@@ -126,7 +132,7 @@ async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<St
 async function serveOperator(route: RouteOf<'operator'>, exchange: Exchange): Promise<StoredAnswer> {
   const { context, request } = exchange;
   const operator = await context.operators.identify(request.headers.authorization);
-  const parsed = await parse(route, exchange);
+  const parsed = await parse(route, exchange, { tenantID: operator.operatorID });
   const idempotency = readClaim(route, operator.operatorID, exchange);
   const tools = createTools(exchange, { em: () => context.orm.em.fork() });
   const own = { operator, request, idempotency };
@@ -149,7 +155,7 @@ async function serveOperator(route: RouteOf<'operator'>, exchange: Exchange): Pr
 
 async function servePublic(route: RouteOf<'public'>, exchange: Exchange): Promise<StoredAnswer> {
   const { request, response } = exchange;
-  const parsed = await parse(route, exchange);
+  const parsed = await parse(route, exchange, IN_ORDER);
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
   const input: PublicInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { request, response });
   return handle(route, exchange, { input, tenantID: noTenant, idempotency: undefined });
@@ -173,10 +179,11 @@ function identify(
 }
 
 /** Checks the ids of the path before it reads the body, then query and body together. */
-async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
+async function parse(route: Route, exchange: Exchange, turn: Turn): Promise<AnyParsed> {
   const { request, response, readBody, handling } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
+  await holdBytes(exchange, turn);
   const { value, bytes } = route.body ? await readBody(request, response) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';
   const steps = validation(
@@ -192,6 +199,19 @@ async function parse(route: Route, exchange: Exchange): Promise<AnyParsed> {
   const [query, body] = isLarge ? await inTurns(steps) : atOnce(steps);
   if (isLarge) await nextTurn();
   return { params, query, body };
+}
+
+/** Draws the bytes of the body and of what is parsed from it, before they are read. They are given back when the answer is sent. */
+async function holdBytes(exchange: Exchange, turn: Turn): Promise<void> {
+  const { context, request, response } = exchange;
+  const bytes = context.bytes.open(turn);
+  exchange.held = { turn, bytes };
+  if (response.destroyed) bytes[Symbol.dispose]();
+  else response.once('close', () => bytes[Symbol.dispose]());
+  const { maxBodyBytes } = context.config.http;
+  const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];
+  const length = isLengthKnown ? Number(request.headers['content-length'] ?? 0) : maxBodyBytes;
+  if (length > LARGE_BYTES) await bytes.draw(2 * Math.min(length, maxBodyBytes));
 }
 
 /** Each pass over such a body takes milliseconds: other requests have their turn between two of them. */
@@ -213,12 +233,12 @@ interface Work {
 
 async function handle(
   route: Route,
-  { context, request, response, handling }: Exchange,
+  { context, request, response, handling, held }: Exchange,
   { input, tenantID, idempotency }: Work,
 ): Promise<StoredAnswer> {
   const work = async () => ({ status: route.status ?? 200, response: describe(await runHandler()) });
   const claimed = { tenantID, claim: idempotency };
-  const answer = await runClaimed();
+  const answer = await (held ? withBytes(held.turn, held.bytes, runClaimed) : runClaimed());
   if (!('complete' in route) || !route.complete) return answer;
   const completed = await route.complete(answer.response, input, context).catch(endReplay);
   return { ...answer, response: describe(completed) };

@@ -19,8 +19,12 @@ export const AskJob = z.object({
 export const ASK_CANCEL = 'asks.cancel';
 export const AskCancel = z.object({ askID: z.uuid() });
 
-/** The reply on the channel. Without `sealed` the answer is in `ask_reply`. */
-export const AskReply = z.object({ askID: z.uuid(), sealed: z.string().optional() });
+/** The reply on the channel. Without `sealed` the answer is in `ask_reply`, and has so many bytes. */
+export const AskReply = z.object({
+  askID: z.uuid(),
+  sealed: z.string().optional(),
+  bytes: z.int().optional(),
+});
 
 /** How the question ended: `answered`, the code of the error that was the answer, or why a worker did not begin it. */
 const AskEnd = z.object({ outcome: z.string() });

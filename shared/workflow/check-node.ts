@@ -56,10 +56,7 @@ function* templateIssues(texts: readonly Text[]): Generator<Issue> {
 function* bracelessIssues({ templated = [] }: AnyNode, texts: readonly Text[]): Generator<Issue> {
   const fields = templated.map((field) => field.split('.'));
   for (const { path, text } of texts)
-    if (
-      fields.some((field) => isWithin(path, field)) &&
-      (isBarePath(text, 'ctx') || isBarePath(text, VARIABLES_ROOT))
-    )
+    if (fields.some((field) => isWithin(path, field)) && (isBarePath(text, 'ctx') || isBarePath(text, VARIABLES_ROOT)))
       yield { path, message: `a path needs braces: write ${shownSource(text.trim())}` };
 }
 

@@ -1,6 +1,8 @@
 import { AppError } from '#shared/errors.ts';
 import { createLane, IN_ORDER } from '#shared/lanes.ts';
+import { bytesOfWork } from '#shared/work.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
+import type { Meter } from './meter.ts';
 
 /** A connection to a server, lent to one piece of work at a time. */
 export interface PooledConnection {
@@ -11,6 +13,8 @@ export interface PooledConnection {
   /** Cancels the running statement at the server. */
   cancel(): Promise<void>;
   close(): void;
+  /** Limits what the connection receives to what the work it is lent to may hold. */
+  readonly meter?: Meter;
 }
 
 /** The server of a pool, and how to connect to it. */
@@ -118,6 +122,7 @@ export function createConnectionPool<C extends PooledConnection>({
     { connection, key, isCrowded = () => false }: Lent<C>,
     { isOver }: { isOver: boolean },
   ): Promise<void> {
+    connection.meter?.lendTo(undefined);
     try {
       if (isOver && connection.isOpen && !isCrowded()) await inTime(connection.reset());
       else if (!isOver) await inTime(connection.cancel());
@@ -140,6 +145,7 @@ export function createConnectionPool<C extends PooledConnection>({
     try {
       const source = await find(signal);
       lent = { ...source, connection: takeIdle(source.key) ?? (await takeReturned(source, signal)) };
+      lent.connection.meter?.lendTo(bytesOfWork());
       const working = work(lent.connection).finally(() => {
         isOver = true;
       });

@@ -1,3 +1,4 @@
+import type { ByteAccount } from '#shared/byte-account.ts';
 import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
@@ -60,6 +61,8 @@ export interface EngineDependencies {
   config: WorkerConfig;
   lease: Pick<Lease, 'id' | 'isValid' | 'untilValid'>;
   logger: Logger;
+  /** Bytes that nodes hold at once. */
+  bytes: Pick<ByteAccount, 'open'>;
   /** A slot has become free. */
   onFinished(): void;
 }
@@ -75,7 +78,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const readWaits = createReadWaits(pool);
   const restore = createRestore(pool, readWaits);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
-  const slots = createSlots(config.slots, lease);
+  const slots = createSlots(config.slots, lease, dependencies.bytes);
   const drained = Promise.withResolvers<void>();
   let draining = false;
   let pressure = false;

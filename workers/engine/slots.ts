@@ -1,3 +1,4 @@
+import type { ByteAccount } from '#shared/byte-account.ts';
 import { createLane } from '#shared/lanes.ts';
 import { isPure } from '#shared/nodes/properties.ts';
 import type { Turn } from '#shared/turns.ts';
@@ -33,7 +34,11 @@ export interface Slots {
   readonly waiting: number;
 }
 
-export function createSlots(places: number, lease: Pick<Lease, 'isValid' | 'untilValid'>): Slots {
+export function createSlots(
+  places: number,
+  lease: Pick<Lease, 'isValid' | 'untilValid'>,
+  bytes: Pick<ByteAccount, 'open'>,
+): Slots {
   const begun = createLane({ places: places * BEGUN_PER_SLOT, sharesByCreator: true });
   const slots = createLane({ places, reserve: Math.floor(places * RESERVE) });
 
@@ -49,7 +54,7 @@ export function createSlots(places: number, lease: Pick<Lease, 'isValid' | 'unti
 
   async function runInSlot(turn: Turn, { isOver, run }: SlotWork): Promise<void> {
     if (!lease.isValid || !slots.take(turn)) await untilMayStart(turn);
-    using place = new Place(slots, turn);
+    using place = new Place(slots, turn, turn.isShort ? undefined : bytes.open(turn));
     if (!isOver()) await (turn.isShort ? run() : place.run(run));
   }
 

@@ -3,7 +3,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { AppError } from '#shared/errors.ts';
 import { createLanes } from '#shared/lanes.ts';
-import { turnOfWork } from '#shared/work.ts';
+import { bytesOfWork, turnOfWork } from '#shared/work.ts';
 import type { Outbound } from './gate.ts';
 import { checkHeader } from './headers.ts';
 import { connectURL, portOf } from './tls.ts';
@@ -209,6 +209,8 @@ async function collect(
       body.destroy();
       throw tooLarge(maxBytes, url);
     }
+    // Nothing more is read meanwhile.
+    await bytesOfWork()?.draw(chunk.length);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -238,11 +240,18 @@ async function unpack(
     throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers in an encoding that it was not asked for`, {
       retry: false,
     });
+  const held = bytesOfWork();
+  await held?.draw(maxBytes);
+  let unpacked = 0;
   try {
-    return await unpackers[coding as keyof typeof unpackers](bytes, { maxOutputLength: maxBytes });
+    const body = await unpackers[coding as keyof typeof unpackers](bytes, { maxOutputLength: maxBytes });
+    unpacked = body.length;
+    return body;
   } catch (cause) {
     if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes, url);
     throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers with broken compression`, { cause });
+  } finally {
+    held?.give(maxBytes - unpacked);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { PooledConnection } from '../connections/connection-pool.ts';
+import { createMeter, type Meter } from '../connections/meter.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
 import type { PostgresEndpoint } from './endpoint.ts';
 import { connectError, isForThisEncryption } from './errors.ts';
@@ -14,6 +15,7 @@ export interface PostgresConnection extends PooledConnection {
   /** Name of the server in errors. */
   readonly where: string;
   readonly driver: pg.Client;
+  readonly meter: Meter;
   readonly types: Types;
   /** For our own statements, whose answers are small and of known types. */
   readonly query: pg.Client['query'];
@@ -54,7 +56,8 @@ async function open(
   const stream = await openStream(endpoint, options, signal);
   // A cancel must reach the same server, and a name may resolve to several.
   const address = { host: stream.remoteAddress ?? endpoint.host, port: endpoint.port };
-  const driver = driverFor(stream, endpoint);
+  const meter = createMeter();
+  const driver = driverFor(stream, endpoint, meter);
   const settings = settingsFor(endpoint);
   let isOpen = true;
   let notices: Notice[] = [];
@@ -79,6 +82,7 @@ async function open(
   return {
     where: endpoint.where,
     driver,
+    meter,
     types: createTypes(),
     query: driver.query.bind(driver),
     get isOpen() {
@@ -110,9 +114,10 @@ async function open(
 function driverFor(
   stream: Socket,
   { host, port, user, password, database, applicationName }: PostgresEndpoint,
+  meter: Meter,
 ): pg.Client {
   return new pg.Client({
-    stream: () => forDriver(stream),
+    stream: () => forDriver(stream, meter),
     ssl: false,
     host,
     port,

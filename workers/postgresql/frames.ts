@@ -3,15 +3,16 @@ import { AppError } from '#shared/errors.ts';
 /** Header of a message: a letter, and a length that includes itself. */
 const HEADER = 5;
 const SHORTEST = 4;
+const LONG_ROW_BYTES = 64 * 1024;
 const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 /** Errors and notices, which the driver keeps as texts: a function of a tenant may raise one of any length. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Checks a server's messages before the driver reads them. On a text without its end the driver would loop for ever and block the
- * process; a message that is too long it would buffer in memory.
+ * process; a message that is too long it would buffer in memory. `announce` is told how long a long row is, before it arrives.
  */
-export function createFrameCheck(): (data: Buffer) => void {
+export function createFrameCheck(announce: (bytes: number) => void = () => undefined): (data: Buffer) => void {
   const header = Buffer.alloc(HEADER);
   let known = 0;
   let rest = 0;
@@ -19,12 +20,9 @@ export function createFrameCheck(): (data: Buffer) => void {
 
   function begin(): void {
     const length = header.readInt32BE(1);
-    if (length < SHORTEST) throw broken();
-    if (length > MAX_TEXT_BYTES && 'EN'.includes(kind()))
-      throw new AppError('DB_ERROR', 'The server has written an error or a notice that is larger than 16 MB');
-    if (length > MAX_FRAME_BYTES && kind() !== 'D') throw broken();
-    if (length > MAX_FRAME_BYTES) throw new AppError('DB_ERROR', 'One row of the answer is larger than 128 MB');
+    checkLength(length, kind());
     rest = length - SHORTEST;
+    if (length > LONG_ROW_BYTES && kind() === 'D') announce(length);
     // Rows, nearly all messages, have no NUL-terminated texts.
     kept = isWhole[kind()] ? [] : null;
     if (rest === 0) end();
@@ -60,6 +58,14 @@ export function createFrameCheck(): (data: Buffer) => void {
       at += known === HEADER ? readBody(unread) : readHeader(unread);
     }
   };
+}
+
+function checkLength(length: number, kind: string): void {
+  if (length < SHORTEST) throw broken();
+  if (length > MAX_TEXT_BYTES && 'EN'.includes(kind))
+    throw new AppError('DB_ERROR', 'The server has written an error or a notice that is larger than 16 MB');
+  if (length > MAX_FRAME_BYTES && kind !== 'D') throw broken();
+  if (length > MAX_FRAME_BYTES) throw new AppError('DB_ERROR', 'One row of the answer is larger than 128 MB');
 }
 
 function broken(): Error {

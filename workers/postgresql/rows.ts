@@ -58,7 +58,10 @@ export async function streamRows(
   await learnTypes(connection, (await describeStatement(connection, request.sql)).fields);
   return await runPortal(connection, {
     ...request,
-    take: (rows, fields) => onRows(rowsOf(rows, fields, connection.types)),
+    async take(rows, fields) {
+      await onRows(rowsOf(rows, fields, connection.types));
+      connection.meter.settle();
+    },
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { guarded } from '../connections/guarded.ts';
+import type { Meter } from '../connections/meter.ts';
 import { encrypt } from '../outbound/tls.ts';
 import { unlessAborted } from '../outbound/unless-aborted.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
@@ -64,8 +65,9 @@ async function offersTLS(socket: Socket, where: string): Promise<boolean> {
  * The stream in the form that the driver expects: `connect` does nothing, since it is connected, and every message is checked
  * before the driver reads it. Seven bytes can make the driver loop for ever.
  */
-export function forDriver<S extends Socket>(stream: S): S {
-  return Object.assign(guarded(stream, createFrameCheck()), {
+export function forDriver<S extends Socket>(stream: S, meter: Meter): S {
+  const check = createFrameCheck((bytes) => meter.announced(bytes, stream));
+  return Object.assign(guarded(stream, meter, check), {
     connect() {
       process.nextTick(() => stream.emit('connect'));
       return stream;

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode, toWireError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { askContext } from '#shared/queues/define-ask.ts';
 import type { AnyAsk } from '#shared/queues/index.ts';
-import { Place } from '#shared/work.ts';
+import { bytesOfWork, Place } from '#shared/work.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { ProcessorContext } from './consume.ts';
 
@@ -53,12 +53,12 @@ export function answerQuestions<D extends AnyAsk>(definition: D, answer: Answere
 async function waitForTurn(
   { tenantID, isShort = false, replyTo }: QuestionJob['payload'],
   until: AbortSignal,
-  { turns, answering }: ProcessorContext,
+  { turns, answering, bytes }: ProcessorContext,
 ): Promise<Place | undefined> {
   // Processes of an earlier version do not say whose question it is. Each of those is a tenant here.
   const turn = tenantID === undefined ? { tenantID: replyTo, isShort } : await turns.of({ tenantID, isShort });
   const hasPlace = answering.take(turn) || (await answering.wait(turn, until));
-  return hasPlace ? new Place(answering, turn) : undefined;
+  return hasPlace ? new Place(answering, turn, bytes.open(turn)) : undefined;
 }
 
 function openQuestion<D extends AnyAsk>(
@@ -84,6 +84,8 @@ async function outcomeOf(
 ): Promise<Outcome> {
   try {
     const text = textOf({ answer: (await work()) as Json });
+    // The text and what is sealed of it.
+    await bytesOfWork()?.draw(2 * text.length);
     if (Buffer.byteLength(text) <= MAX_ANSWER_BYTES) return { text };
     throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_ANSWER_BYTES} bytes: request less data`);
   } catch (error) {
@@ -110,5 +112,5 @@ async function sendReply(
     `insert into ask_reply (ask_id, sealed, expires_at) values ($1, $2, now() + interval '5 minutes') on conflict do nothing`,
     [askID, sealed],
   );
-  await messages.publish(replyTo, { askID });
+  await messages.publish(replyTo, { askID, bytes: sealed.length });
 }

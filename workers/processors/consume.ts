@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
 import type { Backplane, JobWorker, Messages } from '#shared/backplane/index.ts';
+import type { ByteAccount } from '#shared/byte-account.ts';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { TenantTurns } from '#shared/db/tenant-creators.ts';
@@ -30,6 +31,8 @@ export interface ProcessorContext extends Reach {
   /** Places for the questions that this worker answers at once, of all queues. */
   answering: Lane;
   jobs: JobStats;
+  /** Bytes of the answers that this worker holds at once. */
+  bytes: ByteAccount;
   datasources: Datasources;
   queries: Queries;
   logger: Logger;

@@ -1,7 +1,7 @@
-import { atOnce } from '#shared/pauses.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
+import { atOnce } from '#shared/pauses.ts';
 import { pathKey } from '#shared/workflow/frame.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import type { Frame } from '#shared/workflow/progress.ts';

@@ -2,6 +2,7 @@ import { createConnection, type Connection as Driver } from 'mysql2';
 import { AppError } from '#shared/errors.ts';
 import type { PooledConnection } from '../../connections/connection-pool.ts';
 import { guarded } from '../../connections/guarded.ts';
+import { createMeter, type Meter } from '../../connections/meter.ts';
 import type { Outbound } from '../../outbound/gate.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { placeOf, type Reason, reasonOf, upstreamError } from '../../outbound/upstream-error.ts';
@@ -9,6 +10,7 @@ import type { MySQLEndpoint } from './endpoint.ts';
 
 export interface MySQLConnection extends PooledConnection {
   readonly driver: Driver;
+  readonly meter: Meter;
   /** Rejects when the connection breaks, which the driver does not tell a running query. */
   readonly broken: Promise<never>;
   /** Destroys the socket at once, without ending the protocol. */
@@ -40,7 +42,8 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
   // A kill must reach the same server, and a name may resolve to several.
   const address = socket.remoteAddress ?? host;
   socket.setKeepAlive(true, 30_000);
-  const driver = createConnection({ ...driverOptions(endpoint), stream: () => guarded(socket) });
+  const meter = createMeter();
+  const driver = createConnection({ ...driverOptions(endpoint), stream: () => guarded(socket, meter) });
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
   let isOpen = true;
@@ -66,6 +69,7 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
   }
   return {
     driver,
+    meter,
     broken,
     get isOpen() {
       return isOpen;

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createByteAccount } from '#shared/byte-account.ts';
+import { postgresql } from '#shared/datasources/postgresql.ts';
+import { newID } from '#shared/ids.ts';
+import { withBytes } from '#shared/work.ts';
+import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
+import { testServers } from '#test/support/environment.ts';
+
+const MB = 1_000_000;
+const ANSWERS = 12;
+const CELL = 20 * MB;
+
+const options = { connectionOption: 'connectionString', connectionString: testServers.datasourceURL };
+let datasources: OpenedDatasource[];
+beforeAll(async () => {
+  // Of a tenant each, so that none waits for a connection of another.
+  datasources = await Promise.all(Array.from({ length: ANSWERS }, () => openDatasource(postgresql, options)));
+});
+afterAll(async () => {
+  for (const datasource of datasources) await datasource[Symbol.asyncDispose]();
+});
+
+function readCell(datasource: OpenedDatasource, bytes: number): Promise<unknown> {
+  const query = `select repeat('x', ${bytes}) as cell`;
+  return datasource.execute({ query }, {}, { signal: AbortSignal.timeout(50_000) });
+}
+
+/** Bytes that the process takes more at most while the work goes on. */
+async function growthOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.memoryUsage.rss();
+  let most = before;
+  const timer = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss());
+  }, 2);
+  try {
+    await work();
+    return most - before;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+test('answers at once take no more memory than may be held, and all of them arrive', async () => {
+  const account = createByteAccount({ maxBytes: 50 * MB, maxWaitMs: 50_000 });
+  const growth = await growthOf(() =>
+    Promise.all(
+      datasources.map(async (datasource) => {
+        const turn = { tenantID: newID() };
+        using held = account.open(turn);
+        await withBytes(turn, held, () => readCell(datasource, CELL));
+      }),
+    ),
+  );
+
+  expect(account.used).toBe(0);
+  // The driver's buffer and the text of a cell are in memory together: 150 MB. Without the limit it is 350 MB.
+  expect(growth).toBeLessThan(4 * 50 * MB);
+});
+
+test('an answer larger than one request may hold is refused before it arrives', async () => {
+  const account = createByteAccount({ maxBytes: 50 * MB });
+  const growth = await growthOf(async () => {
+    for (const datasource of datasources.slice(0, 3)) {
+      const turn = { tenantID: newID() };
+      using held = account.open(turn);
+      await expect(withBytes(turn, held, () => readCell(datasource, 100 * MB))).rejects.toMatchObject({
+        code: 'PAYLOAD_TOO_LARGE',
+        message: expect.stringContaining('HELD_MAX_BYTES'),
+      });
+    }
+  });
+
+  expect(growth).toBeLessThan(30 * MB);
+  expect(account.used).toBe(0);
+});
