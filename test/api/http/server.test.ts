@@ -60,12 +60,15 @@ const routes = [
     permission: 'workflow.list',
     response: z.object({}),
     async handle({ signal }) {
-      await once(signal, 'abort');
+      const aborted = once(signal, 'abort');
+      begun();
+      await aborted;
       gone();
       return {};
     },
   }),
 ];
+let begun = () => {};
 let gone = () => {};
 
 describe('the server', () => {
@@ -319,11 +322,14 @@ describe('the server', () => {
     await api.grant(tenantID, { subject: ada.userID, object: '*', action: '*' });
     const { promise, resolve } = Promise.withResolvers<void>();
     gone = resolve;
+    const { promise: handling, resolve: begin } = Promise.withResolvers<void>();
+    begun = begin;
 
     const request = rawRequest(`${api.url}${path}/wait`, { headers: { authorization: `Bearer ${ada.token}` } });
     request.on('error', () => {});
     request.end();
-    setTimeout(() => request.destroy(), 100);
+    await handling;
+    request.destroy();
 
     await promise;
   });
