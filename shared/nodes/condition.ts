@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
+import { parseValue } from '../parse-value.ts';
 import { findTemplate } from '../workflow/templates.ts';
 import { working } from './common.ts';
 import { defineNode } from './define-node.ts';
@@ -64,7 +65,9 @@ export const condition = defineNode({
   pure: ({ branches }) => branches.every(({ conditions }) => conditions.every(({ operator }) => isPlain(operator))),
   clocked: false,
   snippets(config) {
-    const branches = Expressions.safeParse(config).data?.branches ?? [];
+    // `safeParse` would word each of a million faults.
+    const parsed = parseValue(Expressions, config);
+    const branches = parsed.success ? parsed.data.branches : [];
     return branches.flatMap(({ conditions }, branch) =>
       conditions.flatMap(({ operator, leftValue }, at) => {
         // A template is replaced before the expression is compiled.

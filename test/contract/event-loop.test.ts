@@ -59,7 +59,6 @@ describe('five megabytes', () => {
     ['post /api/v1/auth/config/:tenantID', '.config{}', 'empty lists'],
     ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions', 'many keys of templates'],
     ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions{}', 'small objects'],
-    ['post /api/v1/tenants/:tenantID/workflows', '<condition>.branches', 'small objects'],
     ['post /api/v1/tenants/:tenantID/workflows', '.nodes', 'empty objects'],
   ])('of %s %s: %s', async (name, at, kind) => {
     const route = routes.find((candidate) => nameOf(candidate) === name);
