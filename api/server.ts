@@ -23,8 +23,8 @@ const timeouts = {
 };
 
 /** The server, not listening yet. */
-export function createServer(listener: RequestListener): Server {
-  return createHTTPServer(timeouts, listener);
+export function createServer(listener: RequestListener, limits: Partial<typeof timeouts> = {}): Server {
+  return createHTTPServer({ ...timeouts, ...limits }, listener);
 }
 
 /** Everything that the service answers over HTTP. */

@@ -1,6 +1,5 @@
 import { io, type Socket } from 'socket.io-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createServer } from '#api/server.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aTenant, aUser } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';
@@ -117,8 +116,4 @@ describe('an address', () => {
     first.disconnect();
     await eventually(async () => expect(await healthFrom('203.0.113.5')).toBe(200));
   });
-});
-
-test('a client has 20 s to send the headers of a request', () => {
-  expect(createServer(() => undefined)).toMatchObject({ headersTimeout: 20_000, keepAliveTimeout: 75_000 });
 });
