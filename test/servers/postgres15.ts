@@ -1,7 +1,7 @@
 /** Debian's PostgreSQL 15 for tests: older than the embedded one, and with pg_dump and pg_restore, which that lacks. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, open, readFile } from 'node:fs/promises';
+import { access, chmod, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '#ops/embedded/ports.ts';
@@ -12,7 +12,7 @@ import { type Found, unpackProgram } from './debian-programs.ts';
 const exec = promisify(execFile);
 const installed = '/usr/lib/postgresql/15/bin';
 
-/** The folder of its programs. */
+/** The folder of its programs. Those of an unpacked package need `librariesOf`. */
 export async function findPostgres15(): Promise<Found> {
   const isInstalled = await access(join(installed, 'initdb')).then(
     () => true,
@@ -24,14 +24,29 @@ export async function findPostgres15(): Promise<Found> {
   return { path: join(dirname(found.path), '../root', installed) };
 }
 
+/** A folder with a pg_dump and a pg_restore that find their libraries, as installed ones do. */
+export async function writePrograms(dir: string, bin: string): Promise<string> {
+  await mkdir(dir, { recursive: true });
+  for (const program of ['pg_dump', 'pg_restore']) {
+    const script = `#!/bin/sh\nexport LD_LIBRARY_PATH="${librariesOf(bin)}"\nexec "${join(bin, program)}" "$@"\n`;
+    await writeFile(join(dir, program), script);
+    await chmod(join(dir, program), 0o755);
+  }
+  return dir;
+}
+
+/** Of the packages that were unpacked together with it. */
+function librariesOf(bin: string): string {
+  return ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map((folder) => join(bin, '../../..', folder)).join(':');
+}
+
 export interface Postgres15 extends AsyncDisposable {
   /** As the role `gantry`, on a server prepared by ops/tenant-server.sql. */
   readonly url: string;
 }
 
 export async function startPostgres15({ dir, bin }: { dir: string; bin: string }): Promise<Postgres15> {
-  const libraries = join(bin, '../../../x86_64-linux-gnu');
-  const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', LD_LIBRARY_PATH: libraries };
+  const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', LD_LIBRARY_PATH: librariesOf(bin) };
   await mkdir(dir, { recursive: true });
   const user = await serviceUserFor(dir, '/bin/true');
   await user.own(dir);

@@ -8,6 +8,7 @@ interface Sweep {
   logger: Logger;
   /** Age of a connection that no worker reports, before it is ended. A new one is reported within ten seconds. */
   graceSeconds?: number;
+  maxStatementSeconds?: number;
   /** Whether the reports of other workers can be expected to be complete. */
   isSteady?: boolean;
   /** How long autovacuum may analyze a table. */
@@ -30,6 +31,7 @@ export async function endOrphans({
   servers,
   logger,
   graceSeconds = 30,
+  maxStatementSeconds = MAX_STATEMENT_SECONDS,
   isSteady = servers.connections.isSteady,
   analyzeSeconds = MAX_ANALYZE_SECONDS,
 }: Sweep): Promise<number> {
@@ -39,7 +41,7 @@ export async function endOrphans({
     try {
       const server = servers.find(name);
       if (!server) continue;
-      const limits = [roles, owned, isComplete && isSteady, graceSeconds, MAX_STATEMENT_SECONDS];
+      const limits = [roles, owned, isComplete && isSteady, graceSeconds, maxStatementSeconds];
       const { rowCount: lost } = await server.admin.query(END, limits);
       if (lost) logger.warn({ server: name, connections: lost }, 'ended connections that no request owns');
       const { rowCount: analyzing } = await server.admin.query(END_ANALYZES, [databases, analyzeSeconds]);

@@ -37,6 +37,15 @@ async function working(mark: string): Promise<number> {
   return rows[0]?.n;
 }
 
+/** Connections of the tenant with a transaction. */
+async function inTransaction(): Promise<number> {
+  const { rows } = await tenantServer.query(
+    'select count(*)::int as n from pg_stat_activity where usename = $1 and xact_start is not null',
+    [name],
+  );
+  return rows[0]?.n;
+}
+
 const sweep = (more = {}) =>
   endOrphans({ pool: place.deployment.pool, servers: place.databases.servers, logger: testLogger, ...more });
 
@@ -109,6 +118,26 @@ describe('a statement that catches its cancel', () => {
     expect(await sweep({ isSteady: true, graceSeconds: 0 })).toBe(1);
     await client.end();
   });
+});
+
+test('a statement and a transaction end when they are too old, though a live worker owns them', async () => {
+  const mark = newID();
+  const ends = [
+    place.use((client) => client.query(`select pg_sleep(60) /* ${mark} */`)),
+    place.use(async (client) => {
+      await client.query('begin');
+      await new Promise((resolve) => client.driver.once('end', resolve));
+      throw new Error('the connection has ended');
+    }),
+  ].map((work) => work.catch((error: Error) => error));
+  await eventually(async () => expect(await working(mark)).toBe(1));
+  await eventually(async () => expect(await inTransaction()).toBe(2));
+  await place.databases.servers.connections.reportNow();
+
+  expect(await sweep()).toBe(0);
+  expect(await sweep({ maxStatementSeconds: 0 })).toBe(2);
+
+  expect(await Promise.all(ends)).toEqual([expect.any(Error), expect.any(Error)]);
 });
 
 test('a role has its limits, and cannot lift those that are limits', async () => {

@@ -1,10 +1,10 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
-import { findPostgres15, startPostgres15 } from '#test/servers/postgres15.ts';
+import { findPostgres15, startPostgres15, writePrograms } from '#test/servers/postgres15.ts';
 import { moveDatabase } from '#workers/tenant-database/move.ts';
 import { onServer } from '../../support/database.ts';
 import { testLogger, testServers } from '../../support/environment.ts';
@@ -17,6 +17,8 @@ const found = await findPostgres15();
 let resources: AsyncDisposableStack;
 let place: TestDatabases;
 let urls: Record<string, string>;
+/** Folder of pg_dump and pg_restore. */
+let bin: string;
 beforeAll(async () => {
   resources = new AsyncDisposableStack();
   if (found.path === null) return;
@@ -24,8 +26,9 @@ beforeAll(async () => {
     rm(path, { recursive: true, force: true }),
   );
   await chmod(dir, 0o755);
-  const bin = found.path;
-  const [a, b] = await Promise.all(['a', 'b'].map((name) => startPostgres15({ dir: join(dir, name), bin })));
+  const { path } = found;
+  bin = await writePrograms(join(dir, 'programs'), path);
+  const [a, b] = await Promise.all(['a', 'b'].map((name) => startPostgres15({ dir: join(dir, name), bin: path })));
   if (!a || !b) throw new Error('Two servers were started');
   resources.use(a);
   resources.use(b);
@@ -38,6 +41,9 @@ beforeAll(async () => {
   );
 }, 60_000);
 afterAll(() => resources.disposeAsync());
+beforeEach(({ skip }) => {
+  if (found.path === null) skip(`there is no PostgreSQL 15: ${found.reason}`);
+});
 
 interface Tenant {
   id: string;
@@ -68,7 +74,7 @@ async function aTenant(): Promise<Tenant> {
   return { id, name };
 }
 
-function move({ id }: Tenant, target: string, programs = found.path ?? ''): Promise<void> {
+function move({ id }: Tenant, target: string, programs = bin): Promise<void> {
   const { pool, config } = place.deployment;
   const secrets = createKeyRing(config.secrets.keys);
   const { servers } = place.databases;
@@ -85,137 +91,145 @@ async function databasesOn(server: string, { name }: Tenant): Promise<number> {
     .length;
 }
 
+async function signIns(server: string, { name }: Tenant): Promise<unknown[]> {
+  const sql = 'select rolcanlogin from pg_roles where rolname = $1';
+  return await onServer(sql, { url: urls[server] ?? '', values: [name] });
+}
+
 const content = `select (select count(*)::int from kept) as rows, (select max(word) from "Other".v) as word, twice(id) as twice,
   (select relrowsecurity from pg_class where relname = 'kept') as secured  from kept where id = 7`;
 
-test.skipIf(found.path === null)(
-  'everything is moved, and moved back, and the old database is dropped',
-  async () => {
-    const tenant = await aTenant();
-    const { rows: before } = await run(tenant.id, content);
+test('everything is moved, and moved back, and the old database is dropped', async () => {
+  const tenant = await aTenant();
+  const { rows: before } = await run(tenant.id, content);
 
-    for (const [from, to] of [
-      ['a', 'b'],
-      ['b', 'a'],
-    ] as const) {
-      await move(tenant, to);
+  for (const [from, to] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ] as const) {
+    await move(tenant, to);
 
-      expect(await serverOf(tenant)).toBe(to);
-      expect((await run(tenant.id, content)).rows).toEqual(before);
-      const settings = `select current_setting('search_path') as path, current_setting('lc_monetary') as money`;
-      expect((await run(tenant.id, settings)).rows).toEqual([{ path: '"Other", public', money: 'C' }]);
-      await place.deployment.pool.query('update tenant_database_removal set next_try_at = now()');
-      await removeDatabases(place);
-      expect([await databasesOn(from, tenant), await databasesOn(to, tenant)]).toEqual([0, 1]);
+    expect(await serverOf(tenant)).toBe(to);
+    // A client that knows the password would write where nothing is kept.
+    expect(await signIns(from, tenant)).toEqual([{ rolcanlogin: false }]);
+    expect((await run(tenant.id, content)).rows).toEqual(before);
+    const settings = `select current_setting('search_path') as path, current_setting('lc_monetary') as money`;
+    expect((await run(tenant.id, settings)).rows).toEqual([{ path: '"Other", public', money: 'C' }]);
+    await place.deployment.pool.query('update tenant_database_removal set next_try_at = now()');
+    await removeDatabases(place);
+    expect([await databasesOn(from, tenant), await databasesOn(to, tenant)]).toEqual([0, 1]);
+  }
+}, 60_000);
+
+test('what is written during the move is held back and not lost', async () => {
+  const tenant = await aTenant();
+  let written = 0;
+  let isOver = false;
+  const writing = (async () => {
+    while (!isOver) {
+      // A write under way when the move begins is either done or refused.
+      await run(tenant.id, `insert into kept values (${10_000 + written}, 'late')`);
+      written += 1;
     }
-  },
-  60_000,
-);
+  })();
+  const slow = run(tenant.id, `select pg_sleep(1); insert into kept values (9999, 'slow')`);
 
-test.skipIf(found.path === null)(
-  'what is written during the move is held back and not lost',
-  async () => {
-    const tenant = await aTenant();
-    let written = 0;
-    let isOver = false;
-    const writing = (async () => {
-      while (!isOver) {
-        // A write under way when the move begins is either done or refused.
-        await run(tenant.id, `insert into kept values (${10_000 + written}, 'late')`);
-        written += 1;
-      }
-    })();
-    const slow = run(tenant.id, `select pg_sleep(1); insert into kept values (9999, 'slow')`);
+  await eventually(() => expect(written).toBeGreaterThan(3));
+  await move(tenant, 'b');
+  const during = written;
+  await eventually(() => expect(written).toBeGreaterThan(during + 3));
+  isOver = true;
+  await Promise.all([writing, slow]);
 
-    await eventually(() => expect(written).toBeGreaterThan(3));
-    await move(tenant, 'b');
-    const during = written;
-    await eventually(() => expect(written).toBeGreaterThan(during + 3));
-    isOver = true;
-    await Promise.all([writing, slow]);
+  const { rows } = await run(
+    tenant.id,
+    `select count(*) filter (where id >= 10000)::int as late, count(*) filter (where id = 9999)::int as slow from kept`,
+  );
+  expect(rows).toEqual([{ late: written, slow: 1 }]);
+}, 60_000);
 
-    const { rows } = await run(
-      tenant.id,
-      `select count(*) filter (where id >= 10000)::int as late, count(*) filter (where id = 9999)::int as slow from kept`,
-    );
-    expect(rows).toEqual([{ late: written, slow: 1 }]);
-  },
-  60_000,
-);
-
-test.skipIf(found.path === null)(
-  'a failing move leaves the database where it was',
-  async () => {
-    const tenant = await aTenant();
-    // Restoring checks the row again, and fails.
-    await run(
-      tenant.id,
-      `create function fits(text) returns boolean language plpgsql as $$ begin return (select count(*) > 0 from public.kept); end $$;
+test('a failing move leaves the database where it was', async () => {
+  const tenant = await aTenant();
+  // Restoring checks the row again, and fails.
+  await run(
+    tenant.id,
+    `create function fits(text) returns boolean language plpgsql as $$ begin return (select count(*) > 0 from public.kept); end $$;
      create table checked (word text check (fits(word))); insert into checked values ('x')`,
-    );
+  );
 
-    await expect(move(tenant, 'b')).rejects.toThrow(/nothing was moved.*It said/s);
+  await expect(move(tenant, 'b')).rejects.toThrow(/nothing was moved.*It said/s);
 
-    expect(await serverOf(tenant)).toBe('a');
-    expect((await run(tenant.id, 'insert into kept values (5000) returning id')).rows).toEqual([{ id: 5000 }]);
-    await run(tenant.id, 'drop table checked');
-    await move(tenant, 'b');
-    expect((await run(tenant.id, 'select count(*)::int as n from kept')).rows).toEqual([{ n: 1001 }]);
-  },
-  60_000,
-);
+  expect(await serverOf(tenant)).toBe('a');
+  expect((await run(tenant.id, 'insert into kept values (5000) returning id')).rows).toEqual([{ id: 5000 }]);
+  await run(tenant.id, 'drop table checked');
+  await move(tenant, 'b');
+  expect((await run(tenant.id, 'select count(*)::int as n from kept')).rows).toEqual([{ n: 1001 }]);
+}, 60_000);
 
-test.skipIf(found.path === null)(
-  "no code of the tenant runs with the deployment's rights, and its settings do not stop the move",
-  async () => {
-    const tenant = await aTenant();
-    await run(
-      tenant.id,
-      `create schema mine; create table mine.seen (role name); grant all on schema mine to public; grant insert on mine.seen to public;
+test("no code of the tenant runs with the deployment's rights, and its settings do not stop the move", async () => {
+  const tenant = await aTenant();
+  await run(
+    tenant.id,
+    `create schema mine; create table mine.seen (role name); grant all on schema mine to public; grant insert on mine.seen to public;
        create function mine.note() returns boolean language plpgsql as $$ begin insert into mine.seen values (current_user); return true; end $$;
        create view mine.pg_largeobject_metadata as select 1 as oid where mine.note();
        alter database "${tenant.name}" set search_path to mine, pg_catalog;
        alter database "${tenant.name}" set lock_timeout to '1ms'; alter role current_user set statement_timeout to '1min'`,
+  );
+  await run(tenant.id, `alter database "${tenant.name}" set default_transaction_read_only to on`);
+
+  await move(tenant, 'b');
+
+  expect((await run(tenant.id, 'select role from mine.seen')).rows).toEqual([]);
+  const settings = `select name, setting from pg_settings where name in ('search_path', 'default_transaction_read_only') order by 1`;
+  expect((await run(tenant.id, settings)).rows).toEqual([
+    { name: 'default_transaction_read_only', setting: 'on' },
+    { name: 'search_path', setting: 'mine, pg_catalog' },
+  ]);
+}, 60_000);
+
+test('a move whose process dies lets the tenant work on, and cannot end later', async () => {
+  const tenant = await aTenant();
+  const { pool } = place.deployment;
+  await pool.query(
+    `update tenant_database set move_id = $2, moving_until = clock_timestamp() + interval '2 seconds' where tenant_id = $1`,
+    [tenant.id, newID()],
+  );
+  await onServer(`alter role "${tenant.name}" nologin`, { url: urls.a ?? '' });
+  await place.databases
+    .lend(tenant.id, AbortSignal.timeout(300), (client) => client.query('select 1'))
+    .then(
+      () => expect.unreachable(),
+      (error) =>
+        expect(['UNAVAILABLE', 'TimeoutError']).toContain(error.code in { UNAVAILABLE: 1 } ? error.code : error.name),
     );
-    await run(tenant.id, `alter database "${tenant.name}" set default_transaction_read_only to on`);
 
-    await move(tenant, 'b');
+  const { rows } = await run(tenant.id, 'select count(*)::int as n from kept');
 
-    expect((await run(tenant.id, 'select role from mine.seen')).rows).toEqual([]);
-    const settings = `select name, setting from pg_settings where name in ('search_path', 'default_transaction_read_only') order by 1`;
-    expect((await run(tenant.id, settings)).rows).toEqual([
-      { name: 'default_transaction_read_only', setting: 'on' },
-      { name: 'search_path', setting: 'mine, pg_catalog' },
-    ]);
-  },
-  60_000,
-);
+  expect(rows).toEqual([{ n: 1000 }]);
+});
 
-test.skipIf(found.path === null)(
-  'a move whose process dies lets the tenant work on, and cannot end later',
-  async () => {
-    const tenant = await aTenant();
-    const { pool } = place.deployment;
-    await pool.query(
-      `update tenant_database set move_id = $2, moving_until = clock_timestamp() + interval '2 seconds' where tenant_id = $1`,
-      [tenant.id, newID()],
+test('a move that has not reported in time does not end, even if it is complete', async () => {
+  const tenant = await aTenant();
+  const { pool } = place.deployment;
+  const moving = move(tenant, 'b').catch((error: Error) => error);
+  await eventually(async () => {
+    const { rowCount } = await pool.query(
+      `update tenant_database set moving_until = clock_timestamp() - interval '1 second' where tenant_id = $1 and move_id is not null`,
+      [tenant.id],
     );
-    await onServer(`alter role "${tenant.name}" nologin`, { url: urls.a ?? '' });
-    await place.databases
-      .lend(tenant.id, AbortSignal.timeout(300), (client) => client.query('select 1'))
-      .then(
-        () => expect.unreachable(),
-        (error) =>
-          expect(['UNAVAILABLE', 'TimeoutError']).toContain(error.code in { UNAVAILABLE: 1 } ? error.code : error.name),
-      );
+    expect(rowCount).toBe(1);
+  });
 
-    const { rows } = await run(tenant.id, 'select count(*)::int as n from kept');
+  // What is written from now on would be missing in the copy.
+  expect((await run(tenant.id, 'insert into kept values (6000) returning id')).rows).toEqual([{ id: 6000 }]);
 
-    expect(rows).toEqual([{ n: 1000 }]);
-  },
-);
+  expect(await moving).toMatchObject({ message: expect.stringContaining('nothing was moved') });
+  expect(await serverOf(tenant)).toBe('a');
+  expect((await run(tenant.id, 'select count(*)::int as n from kept')).rows).toEqual([{ n: 1001 }]);
+});
 
-test.skipIf(found.path === null).each([
+test.each([
   ['without the programs', 'b', '/nowhere', 'set PG_BIN'],
   [
     'with programs older than the server',

@@ -60,7 +60,7 @@ test("rights that other tenants grant to a tenant's role do not keep it from bei
     hostile.id,
     `create table t (id int); grant all on t to "${gone.name}"; grant all on schema public to "${gone.name}";
      alter default privileges grant select on tables to "${gone.name}"; grant connect on database "${hostile.name}" to "${gone.name}";
-     revoke connect on database "${hostile.name}" from "${hostile.name}"`,
+     revoke connect on database "${hostile.name}" from "${hostile.name}"; alter database "${hostile.name}" connection limit 0`,
   );
   await run(gone.id, `alter database "${gone.name}" with is_template true`);
 
@@ -86,6 +86,8 @@ test('rights on a table that its owner keeps locked hold up the role for seconds
   });
 
   expect(await left(gone)).toEqual(['role']);
+  const { rows } = await tenantServer.query('select rolcanlogin from pg_roles where rolname = $1', [gone.name]);
+  expect(rows, 'it may not sign in any more').toEqual([{ rolcanlogin: false }]);
   expect(await listed()).toEqual([{ name: gone.name, attempts: 1, error: expect.stringContaining('lock timeout') }]);
   await tryAllNow();
   await removeDatabases(place);

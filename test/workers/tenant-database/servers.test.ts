@@ -78,6 +78,10 @@ describe('a new database', () => {
       name: 'DATABASE_URL',
       port: portOf(testServers.databaseURL),
     });
+    const { rows } = await place.deployment.pool.query(
+      `select has_database_privilege('public', current_database(), 'CONNECT') as open`,
+    );
+    expect(rows, "the deployment's own database").toEqual([{ open: false }]);
     expect(() => readConfig({ ...env, TENANT_DATABASES_URL: env.DATABASE_URL })).toThrow('write the word DATABASE_URL');
   });
 });
