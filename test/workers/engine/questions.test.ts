@@ -86,6 +86,25 @@ describe('the question of a run', () => {
     expect(await questionsOf(id)).toEqual(['EXPIRED']);
   });
 
+  test('stays answered when that of another branch expires', async () => {
+    const id = await accepted(graph({ start: { type: 'start' }, ask, other: ask }, ['start>ask', 'start>other']));
+    await eventually(async () => {
+      expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null });
+      expect(await questionsOf(id)).toEqual(['PENDING', 'PENDING']);
+    });
+    // The time of both is over; one was answered before.
+    await deployment.pool.query(
+      `update collection_request set expires_at = now() - interval '1 second',
+         status = case when node_id = 'ask' then 'COMPLETED' else status end, submitted_data = '{"answer":"yes"}'
+       where instance_id = $1`,
+      [id],
+    );
+    await deployment.runs.wake([id]);
+
+    await ends(id, { status: 'COMPLETED' });
+    expect((await questionsOf(id)).sort()).toEqual(['COMPLETED', 'EXPIRED']);
+  });
+
   describe('while another branch keeps the run held', () => {
     const wait = { type: 'delay', delaySeconds: 1, delayMs: 500 };
     const busy = (question: typeof ask) =>
