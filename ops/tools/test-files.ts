@@ -10,7 +10,7 @@ const testFiles = globSync('test/**/*.test.ts', { cwd: root });
 const backplaneModule = 'test/support/backplane.ts';
 
 /** Files with a deployment around what they test, but whose subject uses no queue, message or shared limit. */
-const aboutOtherThings = /^test\/(ops|workers\/(connectors|files|postgresql|tenant-database))\//;
+const aboutOtherThings = /^test\/(contract|ops|workers\/(connectors|files|postgresql|tenant-database))\//;
 
 /** Tests that no backplane can make a difference to; a run on the second one would only repeat them. */
 export const backplaneFree: readonly string[] = testFiles.filter(
