@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { type Asking, createAsking } from '#shared/ask.ts';
 import { createBackplane, type JobWorker } from '#shared/backplane/index.ts';
+import { createByteAccount } from '#shared/byte-account.ts';
 import { createKeyRing } from '#shared/crypto.ts';
 import { createTenantTurns } from '#shared/db/tenant-creators.ts';
 import { AppError } from '#shared/errors.ts';
@@ -65,6 +66,7 @@ beforeAll(async () => {
     turns: createTenantTurns(deployment.pool),
     jobs: createJobStats(),
     answering: createLane({ places: 100 }),
+    bytes: createByteAccount(deployment.config.heldBytes),
     logger: testLogger,
   } as ProcessorContext;
 });

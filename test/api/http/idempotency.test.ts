@@ -438,7 +438,8 @@ describe('an Idempotency-Key', () => {
     });
 
     test('says of a large error that the work is done', async () => {
-      beforeAnswer = () => Promise.reject(new AppError('DB_ERROR', 'x'.repeat(2_000_000)));
+      beforeAnswer = () =>
+        Promise.reject(new AppError('DB_ERROR', 'large', { details: Array(400).fill('x'.repeat(5_000)) }));
       expect((await send()).body.error.code).toBe('DB_ERROR');
       expect(await send()).toMatchObject({
         status: 409,
