@@ -9,7 +9,7 @@ let worker: WorkerContext;
 /** Rows of events that restores have read. */
 let rowsRead = 0;
 beforeAll(async () => {
-  deployment = await startDeployment();
+  deployment = await startDeployment({ RUN_OUTPUT_MAX_BYTES: '500000' });
   worker = await deployment.startWorker();
   const query = worker.pool.query.bind(worker.pool) as (
     ...all: unknown[]
@@ -54,13 +54,13 @@ test('a chain of 4,000 nodes with 20 yields reads less than a twentieth of its e
 const middle = Array.from({ length: 120 }, (_, index) => `n${index}`);
 
 /** 120 nodes after an early value and an early end, and then `last`. */
-function longRun(last: { type: string }) {
+function longRun(last: { type: string }, early = 'return 1') {
   const ends = { type: 'end', outputParameters: [{ name: 'early', sourceVariable: '{{ctx.early}}' }] };
   const late = { type: 'end', outputParameters: [{ name: 'late', sourceVariable: '{{ctx.early}}' }] };
   return graph(
     {
       start: { type: 'start' },
-      early: code('return 1', { outputVariable: 'early' }),
+      early: code(early, { outputVariable: 'early' }),
       ends,
       ...Object.fromEntries(middle.map((id) => [id, noop])),
       last,
@@ -78,8 +78,8 @@ function longRun(last: { type: string }) {
 }
 
 /** A long run that is parked at its last node. */
-async function parked(last: { type: string }): Promise<string> {
-  const versionID = await deployment.saveVersion(longRun(last));
+async function parked(last: { type: string }, early?: string): Promise<string> {
+  const versionID = await deployment.saveVersion(longRun(last, early));
   const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
   await eventually(async () =>
     expect(await deployment.read(instanceID)).toMatchObject({ status: 'WAITING', held_by: null }),
@@ -109,6 +109,12 @@ test('a run continues from its checkpoint with the attempts of a node that waits
   const id = await parked(code('throw new Error("no")', { retryLimit: 1, retryDelaySeconds: 60 }));
 
   expect(await wake(id)).toMatchObject({ status: 'FAILED', error: { nodeID: 'last', attempt: 2 } });
+});
+
+test('a run continues from its checkpoint with the size of its outputs', async () => {
+  const id = await parked(pause, `return 'x'.repeat(200_000)`);
+
+  expect(await wake(id)).toMatchObject({ status: 'FAILED', error: { nodeID: 'late', code: 'OUTPUT_TOO_LARGE' } });
 });
 
 test('a checkpoint of an unknown version is ignored', async () => {

@@ -346,4 +346,23 @@ describe('stale runs at the start of the service', () => {
     expect(await deployment.read(fresh)).toMatchObject({ status: 'COMPLETED' });
     expect(await deployment.read(pending)).toMatchObject({ status: 'COMPLETED' });
   });
+
+  test('no run fails while a worker lives, which may have been about to release it', async () => {
+    await using deployment = await startDeployment({ STALE_WORKFLOW_WINDOW: '300' });
+    const versionID = await deployment.saveVersion(noops(1));
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+    await deployment.pool.query(
+      `update workflow_instance set status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null, updated_at = now() - interval '6 minutes' where id = $1`,
+      [instanceID, newID()],
+    );
+    await deployment.pool.query(
+      `insert into worker_session (id, expires_at, slots, version, kinds) values ($1, now() + interval '1 hour', 1, '1', '{}')`,
+      [newID()],
+    );
+
+    await deployment.startWorker();
+    await deployment.settle();
+
+    expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' });
+  });
 });

@@ -283,6 +283,34 @@ describe('a run, from acceptance to its end', () => {
     expect(rows).toEqual([{ status: 'FAILED' }]);
   });
 
+  test('a sub-workflow ends with its parent at the latest, and by its own time limit before', async () => {
+    const waiting = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']);
+    const patient = await deployment.saveWorkflow(waiting);
+    const hasty = await deployment.saveWorkflow(waiting, { workflowRunTimeout: 20 });
+    const call = (childWorkflowID: string) => ({ type: 'subWorkflow', childWorkflowID });
+    const versionID = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, patient: call(patient.workflowID), hasty: call(hasty.workflowID) }, [
+        'start>patient',
+        'start>hasty',
+      ]),
+    );
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { timeoutMs: 60_000 }));
+
+    await eventually(async () => {
+      const { rows } = await deployment.pool.query(
+        `select child.parent_node_id as node, child.deadline_at = parent.deadline_at as with_parent,
+           child.deadline_at <= now() + interval '20 s' as by_its_own
+         from workflow_instance child join workflow_instance parent on parent.id = child.parent_id
+         where parent.id = $1 order by 1`,
+        [instanceID],
+      );
+      expect(rows).toEqual([
+        { node: 'hasty', with_parent: false, by_its_own: true },
+        { node: 'patient', with_parent: true, by_its_own: false },
+      ]);
+    });
+  });
+
   test('the time limit of code begins when it gets its turn in the sandbox', async () => {
     const busy = code('const end = Date.now() + 400; while (Date.now() < end); return 1;', { timeoutSeconds: 1 });
     const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, busy }, ['start>busy']));

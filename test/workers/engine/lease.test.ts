@@ -1,0 +1,49 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { createLease, type Lease } from '#workers/engine/lease.ts';
+import { type Deployment, startDeployment } from '../../support/deployment.ts';
+import { testLogger } from '../../support/environment.ts';
+import { eventually } from '../../support/settle.ts';
+
+let deployment: Deployment;
+beforeAll(async () => {
+  deployment = await startDeployment();
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+afterEach(() => vi.useRealTimers());
+
+function newLease(leaseMs: number, onLost = () => {}): Lease {
+  const { pool } = deployment;
+  return createLease({ pool, slots: 1, leaseMs, logger: testLogger, onLost, onRenewed: async () => {} });
+}
+
+test.each([
+  // A machine that was suspended: its monotonic clock stood still.
+  { clock: 'Date', how: 'of the day' },
+  // The clock of the day was set back meanwhile.
+  { clock: 'performance', how: 'that is monotonic' },
+] as const)('a lease is over when the clock $how says so', async ({ clock }) => {
+  await using lease = newLease(60_000);
+  vi.useFakeTimers({ toFake: [clock] });
+  await lease.open();
+  expect(lease.isValid).toBe(true);
+
+  vi.advanceTimersByTime(59_000);
+  expect(lease.isValid).toBe(true);
+  vi.advanceTimersByTime(1_000);
+
+  expect(lease.isValid).toBe(false);
+});
+
+test('a worker whose lease was ended by another drops its runs, and begins another lease', async () => {
+  const onLost = vi.fn();
+  await using lease = newLease(600, onLost);
+  await lease.open();
+  const { id } = lease;
+
+  await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [id]);
+
+  await eventually(() => expect(lease.id).not.toBe(id));
+  expect(onLost).toHaveBeenCalledTimes(1);
+  expect(lease.stats.lost).toBe(1);
+  await lease.untilValid();
+});
