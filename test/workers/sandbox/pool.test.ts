@@ -294,7 +294,7 @@ describe('memory', () => {
     const pause = 'const end = Date.now() + 200; while (Date.now() < end); return true';
     const beside = run(pause, { sandbox, tenantID: 'other' });
 
-    const { code: errorCode, message, retry } = await failureOf(code, { sandbox, timeoutMs: 20_000 });
+    const { code: errorCode, message, retry } = await failureOf(code, { sandbox, timeoutMs: 50_000 });
 
     expect({ errorCode, message, retry }).toEqual({
       errorCode: 'NODE_FAILED',
