@@ -110,8 +110,29 @@ export function writeVersion(em: EntityManager, { caller, ...owner }: Owner, gra
   return version;
 }
 
-/** Makes a version the one that is executed; written with the next flush. */
+interface Saving {
+  workflow: Workflow;
+  latest: WorkflowVersion;
+  caller: Caller;
+  publishes: boolean;
+}
+
+/** Writes a graph as the next version, unless the latest one has the same, and publishes it if asked to. */
+export function saveGraph(
+  em: EntityManager,
+  { workflow, latest, caller, publishes }: Saving,
+  graph: Graph,
+): WorkflowVersion {
+  const { tenantID, id: workflowID } = workflow;
+  const next = { tenantID, workflowID, number: (latest.number ?? 0) + 1, caller };
+  const version = isSameGraph(graphOf(latest), graph) ? latest : writeVersion(em, next, graph);
+  if (publishes) publish(workflow, version, caller);
+  return version;
+}
+
+/** Makes a version the one that is executed, unless it is that already; written with the next flush. */
 export function publish(workflow: Publishable, version: WorkflowVersion, caller: Caller): void {
+  if (workflow.versionID === version.id) return;
   workflow.versionID = version.id;
   workflow.workflowOptions = version.options;
   version.publishedAt = new Date();
@@ -148,7 +169,7 @@ export function isEmpty({ nodes, edges }: Pick<Graph, 'nodes' | 'edges'>): boole
 }
 
 /** Compares without regard to the order of keys, which Postgres changes. */
-export function isSameGraph(one: Graph, other: Graph): boolean {
+function isSameGraph(one: Graph, other: Graph): boolean {
   return isDeepStrictEqual(plain(one), plain(other));
 }
 

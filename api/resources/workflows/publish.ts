@@ -10,10 +10,9 @@ import {
   type Graph,
   graphOf,
   isEmpty,
-  isSameGraph,
   lockWorkflow,
   publish,
-  writeVersion,
+  saveGraph,
 } from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow } from './schemas.ts';
@@ -40,7 +39,7 @@ export const publishVersion = tenantRoute({
       const graph = graphOf(version);
       await require(authorAccess(graph.nodes));
       await requireComplete(tx, graph, workflow.id);
-      if (workflow.versionID !== version.id) publish(workflow, version, caller);
+      publish(workflow, version, caller);
       await tx.flush();
       return { workflow: presentWorkflow(workflow, await findLatest(tx, workflow.id)) };
     });
@@ -62,16 +61,14 @@ export const restoreVersion = tenantRoute({
   // Repeating it changes nothing more.
   idempotent: false,
 
-  async handle({ params, body, caller, em, tenantID, require }) {
+  async handle({ params, body, caller, em, require }) {
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const graph = graphOf(await getVersion(tx, params));
       await require(authorAccess(graph.nodes));
       if (!body.draft) await requireComplete(tx, graph, workflow.id);
       const latest = await findLatest(tx, workflow.id);
-      const next = { tenantID, workflowID: workflow.id, number: (latest.number ?? 0) + 1, caller };
-      const version = isSameGraph(graphOf(latest), graph) ? latest : writeVersion(tx, next, graph);
-      if (!body.draft && workflow.versionID !== version.id) publish(workflow, version, caller);
+      const version = saveGraph(tx, { workflow, latest, caller, publishes: !body.draft }, graph);
       await tx.flush();
       return { workflow: presentWorkflow(workflow, version) };
     });

@@ -8,10 +8,8 @@ import {
   type Graph,
   graphOf,
   isEmpty,
-  isSameGraph,
   lockWorkflow,
-  publish,
-  writeVersion,
+  saveGraph,
 } from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowID, WorkflowUpdate } from './schemas.ts';
@@ -32,7 +30,7 @@ export const updateWorkflow = tenantRoute({
   spellings: graphSpellings,
   response: z.object({ workflow: Workflow }),
 
-  async handle({ params, body, caller, em, tenantID, require }) {
+  async handle({ params, body, caller, em, require }) {
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const latest = await findLatest(tx, workflow.id);
@@ -45,9 +43,7 @@ export const updateWorkflow = tenantRoute({
       if (publishes && (body.nodes || body.edges || isUnchecked) && !isEmpty(after))
         await checkGraph(tx, after, workflow.id);
 
-      const next = { tenantID, workflowID: workflow.id, number: (latest.number ?? 0) + 1, caller };
-      const version = isSameGraph(before, after) ? latest : writeVersion(tx, next, after);
-      if (publishes && workflow.versionID !== version.id) publish(workflow, version, caller);
+      const version = saveGraph(tx, { workflow, latest, caller, publishes }, after);
       const { title, description: workflowDescription, folderID, isDisabled } = body;
       tx.assign(workflow, { title, workflowDescription, folderID, isDisabled }, { ignoreUndefined: true });
       await tx.flush();
