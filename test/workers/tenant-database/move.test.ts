@@ -221,7 +221,8 @@ test('a move that has not reported in time does not end, even if it is complete'
     expect(rowCount).toBe(1);
   });
 
-  // What is written from now on would be missing in the copy.
+  // The copy has begun, so the sessions of the tenant have been ended. What is written from now on would be missing in it.
+  await eventually(async () => expect(await databasesOn('b', tenant)).toBe(1));
   expect((await run(tenant.id, 'insert into kept values (6000) returning id')).rows).toEqual([{ id: 6000 }]);
 
   expect(await moving).toMatchObject({ message: expect.stringContaining('nothing was moved') });
