@@ -35,7 +35,7 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
 
 const { wanted, watch, rest } = readArguments(process.argv.slice(2));
-let result: TestResult = { passed: 0, failed: [], skipped: [], files: [] };
+let result: TestResult = { passed: 0, failed: [], unsteady: [], skipped: [], files: [] };
 let missing: string | undefined;
 
 try {
@@ -178,7 +178,7 @@ async function runVitest(args: string[], env: NodeJS.ProcessEnv): Promise<TestRe
 
   const how = await exit;
   if (received === undefined)
-    return { passed: 0, failed: [`vitest ended without a result (${how})`], skipped: [], files: [] };
+    return { passed: 0, failed: [`vitest ended without a result (${how})`], unsteady: [], skipped: [], files: [] };
   if (how !== 'exit code 0' && received.failed.length === 0)
     received.failed.push(`vitest failed outside the tests (${how})`);
   return received;
@@ -190,10 +190,14 @@ async function endOf(child: ChildProcess): Promise<string> {
 }
 
 function report(): void {
-  const { passed, failed, skipped, files } = result;
+  const { passed, failed, unsteady, skipped, files } = result;
   if (files.length > 1) console.log(`\nSlowest files:\n${slowest(files).join('\n')}`);
   if (skipped.length > 0)
     console.log(`\nSkipped:\n${skipped.map(({ name, reason }) => `  ${name}: ${reason}`).join('\n')}`);
+  if (unsteady.length > 0)
+    console.log(
+      `\nPassed only at the second try:\n${unsteady.map(({ name, error }) => `  ${name}\n    first: ${error}`).join('\n')}`,
+    );
   if (failed.length > 0) console.log(`\nFailed:\n${failed.map((name) => `  ${name}`).join('\n')}`);
   if (missing !== undefined) {
     console.log(`\n!!! The suite ran on the Postgres backplane ONLY: ${missing}.`);

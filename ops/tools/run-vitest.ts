@@ -5,6 +5,8 @@ import { parseCLI, startVitest } from 'vitest/node';
 export interface TestResult {
   passed: number;
   failed: string[];
+  /** Tests that failed once and passed when they ran again. */
+  unsteady: { name: string; error: string }[];
   skipped: { name: string; reason: string }[];
   files: FileResult[];
 }
@@ -52,6 +54,9 @@ function summarize(modules: readonly TestModule[], unhandledErrors: readonly Ser
       ...modules.flatMap(brokenParts),
       ...unhandledErrors.map((error) => `unhandled error: ${error.message}`),
     ],
+    unsteady: tests
+      .filter((test) => test.diagnostic()?.flaky)
+      .map((test) => ({ name: nameOf(test), error: firstErrorOf(test) })),
     skipped,
     files: modules.map(measure),
   };
@@ -82,6 +87,10 @@ function measure(module: TestModule): FileResult {
 
 function nameOf(test: TestCase): string {
   return `${fileName(test.module)} > ${test.fullName}`;
+}
+
+function firstErrorOf(test: TestCase): string {
+  return test.result().errors?.[0]?.message.split('\n', 1)[0] ?? '';
 }
 
 function fileName(module: TestModule): string {

@@ -216,7 +216,8 @@ describe.each([
   });
 });
 
-test('concurrent parking and waking loses no wake, a thousand times', async () => {
+// A race that is lost once in a thousand is what it looks for: no second try.
+test('concurrent parking and waking loses no wake, a thousand times', { retry: 0 }, async () => {
   const { held, committer, committed, leaseID } = await hold(1000);
   const races = held.map(async (run) => {
     const frame = frameOf(run, 'n1');
