@@ -26,6 +26,8 @@ export interface NewRun {
   tags?: readonly string[];
   /** When it begins, if later than now. Its time limit begins then. */
   startAt?: Date;
+  /** The batch that it belongs to. */
+  batchID?: string;
 }
 
 export interface Accepted {
@@ -102,6 +104,7 @@ function toRows(runs: readonly NewRun[]) {
     awaited_by: run.awaitedBy ?? null,
     tags: run.tags ?? [],
     start_at: run.startAt ?? null,
+    batch_id: run.batchID ?? null,
   }));
 }
 
@@ -110,13 +113,15 @@ const isLater = 'coalesce(r.start_at > now(), false)';
 // The alarm of the sweep wakes a run that begins later, as it wakes one whose wait is over.
 const INSERT = (handedOver: string) => `
 insert into workflow_instance (
-  id, tenant_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by)
+  id, tenant_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by,
+  batch_id)
 select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class,
   case when not ${isLater} then now() end, case when not ${isLater} then ${handedOver} end, case when ${isLater} then r.start_at end, r.start_at,
-  greatest(r.start_at, now()) + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by
+  greatest(r.start_at, now()) + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by,
+  r.batch_id
 from jsonb_to_recordset($1::jsonb) as r(
   n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
-  awaited_by text, start_at timestamptz)
+  awaited_by text, start_at timestamptz, batch_id uuid)
 returning id, dispatched_at is not null as "isHandedOver"`;
 
 const TAGGED = `tagged as (

@@ -96,3 +96,63 @@ where tenant_id = $1 and principal = $2 and route = $3 and key = $4 and expires_
 
 const STORE = `
 update idempotency set status = $5, response = $6, sealed = $7 where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
+
+/** Keys of parts of a request, each of which stands for a run. */
+interface KeyPlace {
+  tenantID: string;
+  principal: string;
+  route: string;
+}
+
+/**
+ * Stores the keys that are free, each with its run, and returns the runs of the others. Waits for other requests that store the same
+ * keys; all do so in the same order. A key that appears twice is an error of the caller.
+ */
+export async function claimRunKeys(
+  query: Query,
+  { tenantID, principal, route }: KeyPlace,
+  keys: readonly { key: string; requestHash: string; instanceID: string }[],
+): Promise<ReadonlyMap<string, { instanceID: string; requestHash: string }>> {
+  const values = [tenantID, principal, route, JSON.stringify(keys)];
+  const claimed = new Set((await query<{ key: string }>(CLAIM_RUNS, values)).rows.map(({ key }) => key));
+  const others = keys.flatMap(({ key }) => (claimed.has(key) ? [] : [key]));
+  if (others.length === 0) return new Map();
+  const { rows } = await query<{ key: string; request_hash: string; response: { instanceID: string } }>(READ_RUNS, [
+    tenantID,
+    principal,
+    route,
+    JSON.stringify(others),
+  ]);
+  return new Map(
+    rows.map(({ key, request_hash, response }) => [
+      key,
+      { instanceID: response.instanceID, requestHash: request_hash },
+    ]),
+  );
+}
+
+/** Deletes keys that were stored in the same transaction. */
+export async function forgetKeys(
+  query: Query,
+  { tenantID, principal, route }: KeyPlace,
+  keys: readonly string[],
+): Promise<void> {
+  await query(FORGET_ALL, [tenantID, principal, route, JSON.stringify(keys)]);
+}
+
+const CLAIM_RUNS = `
+insert into idempotency (tenant_id, principal, route, key, request_hash, status, response, expires_at)
+select $1::uuid, $2::uuid, $3, r.key, r."requestHash", 200, jsonb_build_object('instanceID', r."instanceID"), now() + interval '24 hours'
+from jsonb_to_recordset($4::jsonb) as r(key text, "requestHash" text, "instanceID" uuid)
+order by r.key
+on conflict (tenant_id, principal, route, key) do update
+  set request_hash = excluded.request_hash, status = excluded.status, response = excluded.response, sealed = null,
+    expires_at = excluded.expires_at
+  where idempotency.expires_at < now()
+returning key`;
+
+const OF_KEYS = `tenant_id = $1 and principal = $2 and route = $3 and key = any(array(select jsonb_array_elements_text($4::jsonb)))`;
+
+const READ_RUNS = `select key, request_hash, response from idempotency where ${OF_KEYS}`;
+
+const FORGET_ALL = `delete from idempotency where ${OF_KEYS}`;

@@ -8,6 +8,8 @@ import { quotaExceeded, readQuotas } from './quotas.ts';
 export interface RunsInFlight {
   /** Counts one more run of the tenant. Answers with the error if there is no room for it. */
   add(tenantID: string): Promise<AppError | undefined>;
+  /** Counts as many runs as there is room for, at most `count`; with the error for the others. */
+  addMany(tenantID: string, count: number): Promise<{ granted: number; refusal: AppError | undefined }>;
 }
 
 interface Counted {
@@ -43,15 +45,16 @@ export function createRunsInFlight(pool: Pool): RunsInFlight {
     return ageMs < (used < FEW ? FEW_MS : MANY_MS);
   }
 
-  return {
-    async add(tenantID) {
-      const known = counts.get(tenantID);
-      const counted = known && isFresh(known) ? known : await counts.fetch(tenantID, { forceRefresh: true });
-      if (!counted) return undefined;
-      const { max, used } = counted;
-      if (used >= max) return quotaExceeded({ quota: 'runs', max, used });
-      counted.used += 1;
-      return undefined;
-    },
-  };
+  async function addMany(tenantID: string, count: number) {
+    const known = counts.get(tenantID);
+    const counted = known && isFresh(known) ? known : await counts.fetch(tenantID, { forceRefresh: true });
+    if (!counted) return { granted: count, refusal: undefined };
+    const { max, used } = counted;
+    const granted = Math.min(count, Math.max(max - used, 0));
+    counted.used += granted;
+    const refusal = granted < count ? quotaExceeded({ quota: 'runs', max, used: used + granted }) : undefined;
+    return { granted, refusal };
+  }
+
+  return { addMany, add: async (tenantID) => (await addMany(tenantID, 1)).refusal };
 }

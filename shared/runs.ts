@@ -1,3 +1,4 @@
+import { acceptBatch, type BatchToAccept } from './accept-batch.ts';
 import { type Accepted, acceptOnce, acceptRuns, insertRuns, type NewRun } from './accept-runs.ts';
 import type { Messages } from './backplane/index.ts';
 import { batched } from './batched.ts';
@@ -23,6 +24,8 @@ export interface Runs {
   accept(run: NewRun, idempotency?: IdempotencyClaim): Promise<{ instanceID: string }>;
   /** Creates many runs in one statement. Returns their ids in order. */
   acceptMany(runs: readonly NewRun[]): Promise<string[]>;
+  /** Creates a batch of runs, as many as the tenant has room for. Returns the answer to its request, or that of an earlier one. */
+  acceptBatch(accepting: BatchToAccept): Promise<JsonObject>;
   /** Hands READY runs to the queue while the window has room; the sweep hands over the rest. Never throws. */
   handOver(ids: readonly string[]): Promise<void>;
   /** Hands over READY runs until the window is full; one process at a time. Returns the number of runs handed over. */
@@ -130,6 +133,12 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       const ids = await insertRuns(pool, all);
       void runs.refill().catch(() => undefined);
       return ids;
+    },
+    async acceptBatch(accepting) {
+      const room = await inFlight.addMany(accepting.batch.tenantID, accepting.items.length);
+      const answer = await acceptBatch(pool, { ...accepting, room });
+      void runs.refill().catch(() => undefined);
+      return answer;
     },
     async handOver(ids) {
       try {

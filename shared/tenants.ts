@@ -121,6 +121,7 @@ tag as (delete from run_tag where instance_id in (select id from run)),
 request as (delete from collection_request where instance_id in (select id from run))
 delete from workflow_instance where id in (select id from run)`,
   ...[
+    'run_batch',
     'query_run',
     'query_cache',
     'result_page',

@@ -21,6 +21,7 @@ import { consume, type Processor, type ProcessorContext } from './processors/con
 import { processors } from './processors/index.ts';
 import { createJobStats } from './processors/job-stats.ts';
 import { startRetention } from './retention/retire.ts';
+import { createBatchKeeper } from './run-batches.ts';
 import { createKeeper } from './tenant-database/keeper.ts';
 
 export interface WorkerContext extends AsyncDisposable {
@@ -115,6 +116,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   });
   sweep.start();
   resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
+  resources.use(createBatchKeeper({ pool, runs, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
   const metrics = createMetrics(logger);

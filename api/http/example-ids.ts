@@ -14,6 +14,7 @@ export const exampleIDs = {
   collectionRequestID: '01990d3e-5c00-7a10-8000-00000000000a',
   oauthConnectionID: '01990d3e-5c00-7a10-8000-00000000000b',
   operatorID: '01990d3e-5c00-7a10-8000-00000000000c',
+  batchID: '01990d3e-5c00-7a10-8000-000000000010',
   queryRunID: '01990d3e-5c00-7a10-8000-00000000000d',
 } as const;
 

@@ -33,6 +33,12 @@ const lists: Record<string, List> = {
     id: 'instanceID',
     permission: 'workflow.read',
   },
+  'get T/workflows/batches': {
+    rows: 'batches',
+    made: 'batchID',
+    id: 'batchID',
+    permission: 'workflow.read',
+  },
   'get T/variables': { rows: 'variables', made: 'variableID', id: 'id', permission: 'variable.read' },
   'get T/users': { rows: 'users', made: 'tenantUserID', id: 'id', permission: 'user.read' },
   'get T/roles': { rows: 'roles', made: 'roleID', id: 'id', permission: 'role.read' },
@@ -48,6 +54,8 @@ const lists: Record<string, List> = {
 const singles: Record<string, Single> = {
   'get T/workflows/instances/:instanceID': { made: 'instanceID', permission: 'workflow.read' },
   'delete T/workflows/instances/:instanceID/stop': { made: 'instanceID', permission: 'workflow.execute' },
+  'get T/workflows/batches/:batchID': { made: 'batchID', permission: 'workflow.read' },
+  'delete T/workflows/batches/:batchID/stop': { made: 'batchID', permission: 'workflow.execute' },
   'get T/workflows/data-collection/:collectionRequestID': { made: 'collectionRequestID', permission: 'workflow.read' },
   'post T/workflows/data-collection/:collectionRequestID/submit': {
     made: 'collectionRequestID',
@@ -173,7 +181,7 @@ function listOf(name: string): List {
   return list;
 }
 
-/** A row, and the object that rules name it by: for runs and their asks the workflow. */
+/** A row, and the object that rules name it by: for runs, their batches and their asks the workflow. */
 async function make(tenant: TestTenant, { made, permission }: Pick<List, 'made' | 'permission'>) {
   const id = await paramFixture(made)(cluster, tenant);
   const [type] = splitPermission(permission);
@@ -183,6 +191,7 @@ async function make(tenant: TestTenant, { made, permission }: Pick<List, 'made' 
 async function workflowOf(made: string, id: string): Promise<string> {
   const sql: Record<string, string> = {
     instanceID: 'select workflow_id as id from workflow_instance where id = $1',
+    batchID: 'select workflow_id as id from run_batch where id = $1',
     collectionRequestID: `select workflow_id as id from workflow_instance i
                           join collection_request r on r.instance_id = i.id where r.id = $1`,
   };

@@ -68,6 +68,18 @@ describe('five megabytes', () => {
 
     expect(await longestHold(max, () => send(place?.fill(value) ?? ''))).toBeLessThan(max);
   });
+
+  test('of 1,000 items of a bulk execution', async () => {
+    const route = routes.find(({ name }) => name === 'executeWorkflowBulk');
+    const { send } = await prepare(route);
+    const args = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`key${n}`, 'x'.repeat(8)]));
+    const value = JSON.stringify({
+      items: Array.from({ length: 1_000 }, (_, n) => ({ args, idempotencyKey: `k${n}` })),
+    });
+    const max = 3 * Math.min(...repeat(3, () => costOfJSON(value)));
+
+    expect(await longestHold(max, () => send(value))).toBeLessThan(max);
+  });
 });
 
 async function prepare(route: Route | undefined) {

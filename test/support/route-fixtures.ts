@@ -52,6 +52,11 @@ const params: Record<string, MakeParam> = {
   dataQueryID: async (cluster, tenant) => (await aDataQuery(cluster, { tenant })).id,
   apiKeyID: async (cluster, tenant) => (await anApiKey(cluster, { tenant })).id,
   instanceID: aRun,
+  batchID: async (cluster, tenant) => {
+    const { id } = await aWorkflow(cluster, { tenant });
+    const api = cluster.as(tenant.creator).in(tenant);
+    return (await api.post(`T/workflows/${id}/execute/bulk`, { items: [{}] })).body.batchID;
+  },
   logoID: async (cluster, tenant) => {
     const answer = await cluster.as(tenant.creator).in(tenant).post('T/upload-logo', aFile(aPNG()));
     return answer.body.url.split('/').at(-1);
@@ -162,6 +167,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/queries': aQuery,
   'post /api/v1/tenants/:tenantID/queries/bulk': [aQuery, aQuery],
   'patch /api/v1/tenants/:tenantID/queries/queryTest': { dataQuery: aQuery },
+  'post /api/v1/tenants/:tenantID/workflows/:workflowID/execute/bulk': { items: [{ args: { a: 1 } }] },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'patch /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID': { label: 'First' },

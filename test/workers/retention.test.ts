@@ -44,6 +44,7 @@ const rows: Record<Table, string> = {
       values ($1, $3, $1, 'ask', 'form', '{}'))
     insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, completed_at)
     values ($1, $3, $1, 'COMPLETED', '{}', $2, $2)`,
+  run_batch: `insert into run_batch (id, tenant_id, kind, creator_id, caller, created_at) values ($1, $3, 'execute', $3, '{}', $2)`,
   workflow_version: `insert into workflow_version (id, tenant_id, nodes, edges, created_at, superseded_at) values ($1, $3, '[]', '[]', $2, $2)`,
 };
 

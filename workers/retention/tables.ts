@@ -35,6 +35,10 @@ export const retentions = {
     old: since('completed_at'),
     with: ['run_event', 'run_checkpoint', 'run_tag', 'collection_request'],
   },
+  run_batch: {
+    for: 'runsMs',
+    old: `${since('created_at')} and (select true from workflow_instance i where i.batch_id = run_batch.id limit 1) is null`,
+  },
   workflow_version: {
     for: 'runsMs',
     // Looked up for each version: a join could read every workflow. Without an index of runs by version, which every step of every run would pay for: a run of a workflow's version was created

@@ -1,6 +1,6 @@
 import { exampleCreator, exampleIDs, exampleTimes } from '../../http/example-ids.ts';
 
-const { tenantID, workflowID, versionID, instanceID, dataQueryID, collectionRequestID, userID } = exampleIDs;
+const { tenantID, workflowID, versionID, instanceID, dataQueryID, collectionRequestID, userID, batchID } = exampleIDs;
 
 const fields = [{ key: 'approved', label: 'Approve the order?', fieldType: 'checkbox', required: true }];
 
@@ -84,6 +84,7 @@ export const exampleInstanceSummary = {
   tags: ['north'],
   errorCode: null,
   startAt: null,
+  batchID: null,
   parentInstanceID: null,
   parentNodeID: null,
   createdAt: exampleTimes.updatedAt,
@@ -188,4 +189,58 @@ export const exampleDiff = {
   nodes: { added: exampleNodes.slice(0, 1), removed: [], changed: [{ id: 'ask', paths: [['data', 'title']] }] },
   edges: { added: [], removed: [], changed: [] },
   options: [['inputDefinitions']],
+};
+
+export const exampleBulk = {
+  items: [
+    { args: { orderID: 4711 }, idempotencyKey: 'order-4711' },
+    { args: { orderID: 'none' }, tags: ['north'] },
+  ],
+  label: 'Orders of March',
+};
+
+export const exampleBulkAnswer = {
+  batchID,
+  accepted: 1,
+  replayed: 0,
+  refused: 1,
+  items: [
+    { instanceID, isReplay: false, error: null },
+    {
+      instanceID: null,
+      isReplay: false,
+      error: {
+        code: 'VALIDATION_ERROR',
+        message: 'items.1.args.orderID: expected a number, received "none"',
+        details: {
+          issues: [
+            {
+              path: ['items', 1, 'args', 'orderID'],
+              message: 'expected a number, received "none"',
+              type: 'custom',
+            },
+          ],
+        },
+      },
+    },
+  ],
+};
+
+export const exampleBatchSummary = {
+  batchID,
+  workflowID,
+  kind: 'execute',
+  label: 'Orders of March',
+  total: 1,
+  refused: 1,
+  ...exampleCreator,
+  createdAt: exampleTimes.createdAt,
+  cancelledAt: null,
+  cancelledBy: null,
+};
+
+export const exampleBatch = {
+  ...exampleBatchSummary,
+  status: 'COMPLETED',
+  counts: { PENDING: 0, RUNNING: 0, WAITING: 0, COMPLETED: 1, FAILED: 0, CANCELLED: 0 },
 };

@@ -10,7 +10,8 @@ type Where = FilterQuery<WorkflowInstance>;
 
 /** The conditions of a list of runs. Each is served by an index, or holds for many of the runs that an index gives in order. */
 export async function instanceFilters(em: EntityManager, query: z.output<typeof InstanceList>): Promise<Where[]> {
-  const { workflowID, parentInstanceID, root, status, errorCode, tag, version, origin, from, to, isTest } = query;
+  const { workflowID, parentInstanceID, root, status, errorCode, tag, version, origin, batch, from, to, isTest } =
+    query;
   return [
     ...(workflowID ? [{ workflowID }] : []),
     ...(parentInstanceID ? [{ parentID: parentInstanceID }] : []),
@@ -20,6 +21,7 @@ export async function instanceFilters(em: EntityManager, query: z.output<typeof 
     ...(tag === undefined ? [] : [tagged(em, tag)]),
     ...(version === undefined ? [] : [await ofVersion(em, version, workflowID)]),
     ...(origin ? [ofOrigin(origin)] : []),
+    ...(batch ? [{ batchID: batch }] : []),
     ...(from ? [{ createdAt: { $gte: from } }] : []),
     ...(to ? [{ createdAt: { $lt: to } }] : []),
     ...(isTest === undefined ? [] : [{ isTest }]),

@@ -92,6 +92,7 @@ type Summarized = Pick<
   | 'workflowID'
   | 'status'
   | 'isTest'
+  | 'batchID'
   | 'parentID'
   | 'parentNodeID'
   | 'createdAt'
@@ -123,6 +124,7 @@ export function presentInstanceSummary(
     tags: tags.get(run.id) ?? [],
     errorCode: run.error?.code ?? null,
     startAt: run.startAt?.toISOString() ?? null,
+    batchID: run.batchID ?? null,
     parentInstanceID: run.parentID ?? null,
     parentNodeID: run.parentNodeID ?? null,
     createdAt: run.createdAt.toISOString(),

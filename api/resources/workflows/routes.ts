@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import { readWorkflow } from '../../db/read-workflow.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { batchRoutes } from './batches.ts';
 import { cloneWorkflow } from './clone.ts';
 import { createWorkflow } from './create.ts';
 import { deleteWorkflow } from './delete.ts';
 import { describeNodes } from './describe.ts';
 import { executeWorkflow } from './execute.ts';
+import { executeWorkflowBulk } from './execute-bulk.ts';
 import { findRequest, findRun } from './find-run.ts';
 import { listWorkflows } from './list.ts';
 import { listInstances } from './list-instances.ts';
@@ -43,6 +45,7 @@ export const workflowRoutes = [
     },
   }),
 
+  ...batchRoutes,
   testWorkflow,
   describeNodes,
 
@@ -88,5 +91,6 @@ export const workflowRoutes = [
   deleteWorkflow,
   cloneWorkflow,
   executeWorkflow,
+  executeWorkflowBulk,
   ...versionRoutes,
 ];

@@ -80,7 +80,7 @@ export const WorkflowUpdate = z
   }))
   .meta({ id: 'WorkflowUpdate', examples: [exampleWorkflowUpdate] });
 
-const runInputs = {
+export const runInputs = {
   args: JsonObject.optional().describe('The inputs of the run'),
   inputValues: JsonObject.optional().describe('Another name for `args`'),
 };
@@ -93,7 +93,7 @@ export const testSpellings: Spellings = {
 
 const Tag = z.string().trim().min(1).max(64);
 const YEAR_MS = 366 * 86_400_000;
-const governed = {
+export const governed = {
   tags: z.array(Tag).max(10).default([]).describe('Lists of runs can be filtered by them'),
   startAt: z.iso
     .datetime({ offset: true })
@@ -161,6 +161,7 @@ export const InstanceList = z.object({
   tag: Tag.optional(),
   version: VersionName.optional().describe('The id of a version, or its number, which needs `workflowID`'),
   origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']).optional(),
+  batch: ID.optional().describe('The id of a batch'),
   from: Moment.optional().describe('Accepted at this time or later'),
   to: Moment.optional().describe('Accepted before this time'),
   isTest: z
@@ -241,6 +242,7 @@ export const InstanceSummary = z
     tags: z.array(z.string()),
     errorCode: z.string().nullable(),
     startAt: z.iso.datetime().nullable().describe('When it was to begin, if not at once'),
+    batchID: z.uuid().nullable().describe('The batch that it belongs to'),
     parentInstanceID: z.uuid().nullable(),
     parentNodeID: z.string().nullable(),
     createdAt: z.iso.datetime(),

@@ -12,6 +12,7 @@ import { OperatorSession } from './operator-session.ts';
 import { PolicyRule } from './policy-rule.ts';
 import { QueryRun } from './query-run.ts';
 import { Role } from './role.ts';
+import { RunBatch } from './run-batch.ts';
 import { RunEvent } from './run-event.ts';
 import { Tenant } from './tenant.ts';
 import { TenantFile } from './tenant-file.ts';
@@ -41,6 +42,7 @@ export const entities = [
   Workflow,
   WorkflowVersion,
   WorkflowInstance,
+  RunBatch,
   RunEvent,
   CollectionRequest,
   Datasource,

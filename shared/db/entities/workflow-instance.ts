@@ -27,6 +27,7 @@ export const WorkflowInstanceSchema = defineEntity({
     wakeAt: p.datetime().nullable(),
     /** If the run was to begin later than it was accepted. */
     startAt: p.datetime().nullable(),
+    batchID: p.uuid().nullable(),
     seq: p.bigint('number'),
     deadlineAt: p.datetime(),
     parentID: p.uuid().nullable(),

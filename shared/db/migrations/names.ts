@@ -34,4 +34,5 @@ export const migrationNames = [
   'Migration20261122140500_Variables',
   'Migration20261122141300_OpenRuns',
   'Migration20261122143000_RunFilters',
+  'Migration20261122171000_RunBatches',
 ] as const;

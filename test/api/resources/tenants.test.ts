@@ -171,6 +171,7 @@ async function aFullTenant(): Promise<TestTenant> {
     { tags: ['a'] },
     { 'Idempotency-Key': newID() },
   );
+  await api.post(`T/workflows/${workflow.id}/execute/bulk`, { items: [{}] });
   await api.post('T/variables', { name: 'rate', value: 1 });
   await cluster.as(tenant.creator).post(`/api/v1/auth/config/${tenant.id}`, { config: { a: 1 } });
   await api.post('T/roles', { roleName: 'A role', rolePermissions: ['workflow.read'] });

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { JsonObject } from '#shared/json.ts';
+import { readBy } from '#shared/schema-walk.ts';
+import { WorkError } from '../../http/answer-parts.ts';
+import { ID } from '../../http/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { exampleBatch, exampleBatchSummary, exampleBulk, exampleBulkAnswer } from './examples.ts';
+import { governed, runInputs } from './schemas.ts';
+import { VersionName } from './version-schemas.ts';
+
+export const BatchID = z.object({ batchID: ID });
+
+/** What an item is parsed with, each for itself: one that is wrong does not fail the others. */
+export const BulkItem = z.object({
+  ...runInputs,
+  ...governed,
+  idempotencyKey: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe('Another item with this key, in this request or in a later one, starts no other run; kept for 24 hours'),
+});
+
+/** Without the definitions, which the document has in one place for all schemas. */
+const { $schema: _, $defs: __, ...itemInDocument } = z.toJSONSchema(BulkItem, { io: 'input', unrepresentable: 'any' });
+
+const GivenItem = readBy(z.unknown().meta({ id: 'WorkflowBulkItem', ...itemInDocument }), () => BulkItem);
+
+const Label = z.string().trim().min(1).max(255);
+
+export const WorkflowBulk = z
+  .object({
+    items: z.array(GivenItem).min(1).max(1_000).describe('One run each'),
+    label: Label.optional().describe('Shown with the batch'),
+  })
+  .meta({ id: 'WorkflowBulk', examples: [exampleBulk] });
+
+export const BulkQuery = z.object({
+  version: VersionName.optional().describe(
+    'The id or the number of a version; without it, the published one is executed',
+  ),
+});
+
+const ItemError = WorkError.extend({ details: JsonObject.nullable() }).meta({
+  id: 'WorkflowBulkError',
+  examples: [{ code: 'VALIDATION_ERROR', message: 'items.1.tags: expected a list, received "north"', details: null }],
+});
+
+const ItemAnswer = z
+  .object({
+    instanceID: z.uuid().nullable(),
+    isReplay: z.boolean().describe('The run was started by an earlier item with this key'),
+    error: ItemError.nullable(),
+  })
+  .meta({ id: 'WorkflowBulkOutcome' });
+
+export const BulkAnswer = z
+  .object({
+    batchID: z.uuid(),
+    accepted: z.int(),
+    replayed: z.int(),
+    refused: z.int(),
+    items: z.array(ItemAnswer).describe('In the order of the request'),
+  })
+  .meta({ id: 'WorkflowBulkAnswer', examples: [exampleBulkAnswer] });
+
+export const BatchList = z.object({ ...pageQuery(standardPage), workflowID: ID.optional() });
+
+export const BatchSummary = z
+  .object({
+    batchID: z.uuid(),
+    workflowID: z.uuid().nullable().describe('Null if its runs may be of several workflows'),
+    kind: z.enum(['execute', 'rerun', 'cancel']),
+    label: z.string().nullable(),
+    total: z.int().describe('Runs that were accepted for it'),
+    refused: z.int(),
+    creatorID: z.uuid(),
+    createdByApiKeyID: z.uuid().nullable(),
+    createdAt: z.iso.datetime(),
+    cancelledAt: z.iso.datetime().nullable(),
+    cancelledBy: z.uuid().nullable(),
+  })
+  .meta({ id: 'WorkflowBatchSummary', examples: [exampleBatchSummary] });
+
+export const Batch = BatchSummary.extend({
+  status: z.enum(['RUNNING', 'COMPLETED', 'CANCELLED']).describe('`COMPLETED`: every run has ended, in any way'),
+  counts: z
+    .object({
+      PENDING: z.int(),
+      RUNNING: z.int(),
+      WAITING: z.int(),
+      COMPLETED: z.int(),
+      FAILED: z.int(),
+      CANCELLED: z.int(),
+    })
+    .meta({ id: 'RunCounts', description: 'Runs by status, without those that retention has deleted' }),
+}).meta({ id: 'WorkflowBatch', examples: [exampleBatch] });
+
+export const Batches = z.object({ batches: z.array(BatchSummary), ...pageFields }).meta({ id: 'WorkflowBatchPage' });

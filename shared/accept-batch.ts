@@ -1,0 +1,135 @@
+import { insertRuns, type NewRun } from './accept-runs.ts';
+import type { Caller } from './caller.ts';
+import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
+import { onClient } from './db/query.ts';
+import { AppError } from './errors.ts';
+import {
+  claimKey,
+  claimRunKeys,
+  forgetKeys,
+  type IdempotencyClaim,
+  notYet,
+  storeAnswer,
+  whenKeyIsFree,
+} from './idempotency.ts';
+import type { JsonObject } from './json.ts';
+
+export interface NewBatch {
+  id: string;
+  tenantID: string;
+  /** Null if its runs may be of several workflows. */
+  workflowID: string | null;
+  kind: 'execute';
+  label: string | null;
+  caller: Caller;
+}
+
+/** One run of a batch. */
+export interface BatchItem {
+  run: NewRun & { id: string };
+  /** A later item with the key is answered with this run, for as long as an `Idempotency-Key` is kept. */
+  key?: { key: string; requestHash: string };
+}
+
+/** What became of an item. `isReplay`: the run was accepted for an earlier request. */
+export type ItemOutcome = { instanceID: string; isReplay: boolean } | { error: AppError };
+
+export interface BatchToAccept {
+  batch: NewBatch;
+  items: readonly BatchItem[];
+  /** Items that were refused before, for the count. */
+  refused: number;
+  /** Keys of items are remembered for this route. */
+  route: string;
+  /** Of the whole request. */
+  claim?: IdempotencyClaim | undefined;
+  /** Makes the answer, which is stored with the key of the request. */
+  answer(outcomes: readonly ItemOutcome[]): JsonObject;
+}
+
+/** How many runs the tenant has room for, and the error for the others. */
+export interface Room {
+  granted: number;
+  refusal: AppError | undefined;
+}
+
+/** Writes a batch, its runs and the keys in one transaction, or finds the answer of an earlier request with the same key. */
+export async function acceptBatch(pool: Pool, accepting: BatchToAccept & { room: Room }): Promise<JsonObject> {
+  const { batch, claim } = accepting;
+  let isReplay = false;
+  const attempt = () =>
+    inTransaction(pool, async (client) => {
+      const query = onClient(client);
+      // Keys of items wait for another request with the same ones, which is as short as this.
+      await query(`set local lock_timeout = '10s'`, []);
+      const claimed = claim ? await claimKey(query, batch.tenantID, claim, notYet) : 'claimed';
+      isReplay = claimed !== 'claimed';
+      if (claimed !== 'claimed') return claimed;
+      const own = { status: 200, response: accepting.answer(await acceptItems(client, accepting)) };
+      if (claim) await storeAnswer(query, batch.tenantID, claim, own);
+      return own;
+    });
+  const answer = claim ? await whenKeyIsFree(claim, attempt) : await attempt();
+  if (answer === 'underWay') throw new Error('A request without a key waits for none');
+  if (isReplay) claim?.onReplay();
+  return answer.response;
+}
+
+async function acceptItems(
+  client: PoolClient,
+  { batch, items, room, refused, route }: BatchToAccept & { room: Room },
+): Promise<ItemOutcome[]> {
+  const query = onClient(client);
+  const place = { tenantID: batch.tenantID, principal: batch.caller.id, route };
+  const keys = items.flatMap(({ key, run }) => (key ? [{ ...key, instanceID: run.id }] : []));
+  const earlier = keys.length > 0 ? await claimRunKeys(query, place, keys) : new Map();
+
+  const accepted: BatchItem[] = [];
+  const withoutRoom: string[] = [];
+  const outcomes = items.map((item): ItemOutcome => {
+    const { key, run } = item;
+    const before = key && earlier.get(key.key);
+    if (key && before)
+      return before.requestHash === key.requestHash ? replay(before.instanceID) : { error: otherItem() };
+    if (room.refusal && accepted.length >= room.granted) {
+      if (key) withoutRoom.push(key.key);
+      return { error: room.refusal };
+    }
+    accepted.push(item);
+    return { instanceID: run.id, isReplay: false };
+  });
+  if (withoutRoom.length > 0) await forgetKeys(query, place, withoutRoom);
+  const errors = outcomes.filter((outcome) => 'error' in outcome).length;
+  await insertBatch(client, batch, { total: accepted.length, refused: refused + errors });
+  for (let at = 0; at < accepted.length; at += AT_ONCE)
+    await insertRuns(
+      client,
+      accepted.slice(at, at + AT_ONCE).map(({ run }) => ({ ...run, batchID: batch.id })),
+    );
+  return outcomes;
+}
+
+/** Their inputs are written as JSON in one go, which holds up the event loop. */
+const AT_ONCE = 100;
+
+function replay(instanceID: string): ItemOutcome {
+  return { instanceID, isReplay: true };
+}
+
+function otherItem(): AppError {
+  return new AppError('CONFLICT', 'This idempotencyKey was used with a different item');
+}
+
+async function insertBatch(
+  client: Pick<PoolClient, 'query'>,
+  { id, tenantID, workflowID, kind, label, caller }: NewBatch,
+  { total, refused }: { total: number; refused: number },
+): Promise<void> {
+  const apiKeyID = caller.type === 'apiKey' ? caller.id : null;
+  const values = [id, tenantID, workflowID, kind, label, caller.userID ?? caller.id, apiKeyID, caller, total, refused];
+  await client.query(INSERT, values);
+}
+
+const INSERT = `
+insert into run_batch (id, tenant_id, workflow_id, kind, label, creator_id, created_by_api_key_id, caller, total, refused)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
