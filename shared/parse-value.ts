@@ -43,11 +43,16 @@ function isLarge(value: unknown): boolean {
   const left: object[] = isObject(value) ? [value] : [];
   for (let at = left.pop(); at !== undefined && count <= LARGE; at = left.pop()) {
     if (Array.isArray(at) && at.length > LARGE) return true;
-    const parts: unknown[] = Array.isArray(at) ? at : Object.values(at);
-    count += parts.length;
-    if (count <= LARGE) left.push(...parts.filter(isObject));
+    // The keys of a large object take a third of the time of its values.
+    const keys = Object.keys(at);
+    count += keys.length;
+    if (count <= LARGE) for (const key of keys) pushObject(left, Reflect.get(at, key));
   }
   return count > LARGE;
+}
+
+function pushObject(list: object[], value: unknown): void {
+  if (isObject(value)) list.push(value);
 }
 
 function isObject(value: unknown): value is object {

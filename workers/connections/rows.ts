@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Json, JsonObject } from '#shared/json.ts';
+import { MAX_LEVELS, readJSON, TooDeep } from '#shared/json-text.ts';
 
 /** Bytes of one answer that are read; a longer answer is cut like one with too many rows. */
 export const MAX_READ_BYTES = 64 * 1024 * 1024;
@@ -39,18 +40,18 @@ export async function convertInParts<Raw, Row>(
   return converted;
 }
 
-/** Parses JSON; numbers that a double cannot hold become texts. */
+/** Parses a JSON value of a database. Numbers that a double cannot hold become texts, and so does a value of very many levels. */
 export function parseJson(text: string): Json {
-  // Only long or exponential numbers can be affected, and the reviver is much slower.
-  if (!/\d{16}|\d[eE]/.test(text)) return JSON.parse(text) as Json;
-  // TypeScript does not know the third argument of a reviver.
-  return JSON.parse(text, keepNumber as (key: string, value: unknown) => unknown) as Json;
+  try {
+    return readJSON(text, { maxLevels: MAX_LEVELS, isLost });
+  } catch (error) {
+    if (error instanceof TooDeep) return text;
+    throw error;
+  }
 }
 
-function keepNumber(_key: string, value: unknown, { source }: { source?: string }): unknown {
-  if (typeof value !== 'number' || source === undefined) return value;
-  const isHeld = Number.isFinite(value) && (!/^-?\d+$/.test(source) || Number.isSafeInteger(value));
-  return isHeld ? value : source;
+function isLost(value: number, written: string): boolean {
+  return !Number.isFinite(value) || (/^-?\d+$/.test(written) && !Number.isSafeInteger(value));
 }
 
 /** A double as JSON; Infinity and NaN become texts. */

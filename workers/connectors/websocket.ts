@@ -4,6 +4,7 @@ import WebSocket, { type RawData } from 'ws';
 import type { websocket } from '#shared/datasources/websocket.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { MAX_LEVELS, readJSON } from '#shared/json-text.ts';
 import { whereOf } from '../outbound/fetch.ts';
 import { headersOf } from '../outbound/headers.ts';
 import { connectURL } from '../outbound/tls.ts';
@@ -91,13 +92,13 @@ function nextMessage(socket: WebSocket, where: string): Promise<Json> {
   return promise;
 }
 
-/** JSON as JSON, other text as text, bytes as base64. */
+/** JSON as JSON, text and JSON of very many levels as text, bytes as base64. */
 function read(message: RawData, isBinary: boolean): Json {
   const bytes = Array.isArray(message) ? Buffer.concat(message) : Buffer.from(message as Buffer);
   if (isBinary) return bytes.toString('base64');
   const text = bytes.toString('utf8');
   try {
-    return JSON.parse(text);
+    return readJSON(text, { maxLevels: MAX_LEVELS, isLost: () => false });
   } catch {
     return text;
   }

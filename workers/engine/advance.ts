@@ -157,7 +157,7 @@ function launch(advance: Advance, run: Run, frame: Frame, outcome: PendingEvent 
 
 /** Goes on after an attempt of a frame. */
 function proceed(advance: Advance, run: Run, frame: Frame, conclusion: Conclusion): void {
-  computeTogether(advance, run, follow(advance, run, frame, conclusion));
+  computeTogether(advance, run, follow(advance, run, frame, conclusion), lengthOf(conclusion));
 }
 
 /** Begins a wait, or the frames that an outcome made ready. Returns those of them to be computed at once. */
@@ -184,21 +184,28 @@ function isTogether({ version }: Run, { node }: Frame): boolean {
   return (node.isPure || node.isDisabled) && version.options.durability === 'effect';
 }
 
-/** Computes pure frames and the pure frames that follow from them, in the order of one commit per node, and submits the step. */
-function computeTogether(advance: Advance, run: Run, frames: readonly Frame[]): void {
+/**
+ * Computes pure frames and the pure frames that follow from them, in the order of one commit per node, and submits the step. After a
+ * large outcome they wait for its commit, so that other runs have the event loop in between.
+ */
+function computeTogether(advance: Advance, run: Run, frames: readonly Frame[], lengthBefore = 0): void {
   const waiting = [...frames];
-  const together = new Together();
+  const together = new Together(lengthBefore);
   // The loop also visits the frames that are added in it.
   for (const frame of waiting) {
-    if (run.isOver) break;
+    if (run.isOver || together.isFull) break;
     const conclusion = compute(advance, run, frame);
-    together.add(conclusion && 'outcome' in conclusion ? (conclusion.outcome.payload?.length ?? 0) : 0);
+    together.add(lengthOf(conclusion));
     waiting.push(...follow(advance, run, frame, conclusion));
-    if (together.isFull) break;
   }
   for (const frame of waiting.slice(together.frames)) run.whenDurable(() => execute(advance, run, frame));
   run.rest();
   advance.submit(run);
+}
+
+/** Of the payload of an outcome. */
+function lengthOf(conclusion: Conclusion): number {
+  return conclusion && 'outcome' in conclusion ? (conclusion.outcome.payload?.length ?? 0) : 0;
 }
 
 /** Executes a pure or disabled frame. No slot is needed: it neither waits nor reaches out. */

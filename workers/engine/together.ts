@@ -7,8 +7,9 @@ export class Together {
   #frames = 0;
   #length = 0;
 
-  /** `now`: a clock in milliseconds. */
-  constructor(now: () => number = () => performance.now()) {
+  /** `length`: that of the outcome before the frames, which has held the process already. `now`: a clock in milliseconds. */
+  constructor(length = 0, now: () => number = () => performance.now()) {
+    this.#length = length;
     this.#now = now;
     this.#endsAt = now() + MAX.ms;
   }

@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
+import { MAX_LEVELS, readJSON, TooDeep } from '#shared/json-text.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { asText } from '#shared/workflow/templates.ts';
 import { type HTTPResponse, whereOf } from '../outbound/fetch.ts';
@@ -87,22 +88,17 @@ function tryUTF8(body: Buffer): string | undefined {
 }
 
 function parse(body: Buffer, { url }: HTTPResponse): Json {
-  const text = new TextDecoder().decode(body);
   try {
-    // The reviver costs as much as the parse; only numbers of many digits, or with an exponent, can need it.
-    if (!/\d{16}|\d[eE][+\d]|\d\.\d{15}/.test(text)) return JSON.parse(text);
-    // TypeScript's declarations lack the third argument.
-    return JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
+    return readJSON(new TextDecoder().decode(body), { maxLevels: MAX_LEVELS, isLost });
   } catch (cause) {
-    throw new AppError('UPSTREAM_FAILED', `The response of ${whereOf(url)} is not JSON`, { cause, retry: false });
+    const what = cause instanceof TooDeep ? `nested deeper than ${MAX_LEVELS} levels` : 'not JSON';
+    throw new AppError('UPSTREAM_FAILED', `The response of ${whereOf(url)} is ${what}`, { cause, retry: false });
   }
 }
 
-/** Keeps a number that a double cannot represent as text. */
-function keepDigits(_key: string, value: unknown, context: { source?: string }): unknown {
-  if (typeof value !== 'number' || context.source === undefined) return value;
-  const { source } = context;
-  if (!Number.isFinite(value)) return source;
-  if (Number.isInteger(value)) return Number.isSafeInteger(value) ? value : source;
-  return source.replace(/[eE].*$/, '').replace(/^-?0*\.?0*|\./g, '').length > 17 ? source : value;
+/** A number that a double cannot represent is kept as text. */
+function isLost(value: number, written: string): boolean {
+  if (!Number.isFinite(value)) return true;
+  if (Number.isInteger(value)) return !Number.isSafeInteger(value);
+  return written.replace(/[eE].*$/, '').replace(/^-?0*\.?0*|\./g, '').length > 17;
 }

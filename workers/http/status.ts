@@ -37,10 +37,17 @@ export function retryAfterOf({ headers }: HTTPResponse): number | undefined {
 
 /** Masks the secrets that were sent in a text from a server. */
 export function maskIn(text: string, secrets: readonly string[]): string {
-  let masked = text;
+  return maskForms(text, formsOf(secrets));
+}
+
+/** The texts in which secrets may be repeated, the longest first: one may be a part of another. */
+export function formsOf(secrets: readonly string[]): string[] {
   const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);
-  // The longest first: one may be a part of another.
-  for (const secret of [...new Set(forms)].sort((a, b) => b.length - a.length))
-    if (secret.length >= 4) masked = masked.replaceAll(secret, MASK);
+  return [...new Set(forms)].filter(({ length }) => length >= 4).sort((a, b) => b.length - a.length);
+}
+
+export function maskForms(text: string, forms: readonly string[]): string {
+  let masked = text;
+  for (const form of forms) masked = masked.replaceAll(form, MASK);
   return masked;
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Json } from '#shared/json.ts';
 import type { http } from '#shared/nodes/http.ts';
 import { VARIABLES_ROOT } from '#shared/variables.ts';
@@ -13,16 +14,21 @@ import { maskOutput } from './mask.ts';
 
 type Config = Task<typeof http>['config'];
 
+const LARGE_BYTES = 250_000;
+
 export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { fetch }) => {
   const response = await fetch(requestOf(config, run), signal);
   const { secrets } = run.variables;
   if (config.failOnStatus && response.status >= 400) throw statusError(response, secrets);
   const { status, headers } = response;
+  const answer = readAnswer();
+  // To write the output takes as long as to parse it.
+  if (response.body.length > LARGE_BYTES) await nextTurn();
   const output = {
     status,
     headers: { ...headers },
     success: status < 400,
-    [config.outputVariable]: readAnswer(),
+    [config.outputVariable]: answer,
   };
   return { output: maskOutput(output, secrets), exit: 'success' };
 

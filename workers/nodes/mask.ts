@@ -1,15 +1,22 @@
 import type { Json, JsonObject } from '#shared/json.ts';
-import { maskIn } from '../http/status.ts';
+import { formsOf, maskForms } from '../http/status.ts';
 
 /** Masks secrets that were sent in what a server answered: some servers repeat what they receive. */
 export function maskOutput(output: JsonObject, secrets: readonly string[]): JsonObject {
+  const forms = formsOf(secrets);
+  // Few answers repeat a secret, and to copy a large one takes longer than to search its text.
+  if (forms.length === 0 || !isIn(JSON.stringify(output), forms)) return output;
   // Safe: an object is masked to an object.
-  return secrets.length === 0 ? output : (mask(output, secrets) as JsonObject);
+  return mask(output, forms) as JsonObject;
 }
 
-function mask(value: Json, secrets: readonly string[]): Json {
-  if (typeof value === 'string') return maskIn(value, secrets);
+function isIn(text: string, forms: readonly string[]): boolean {
+  return forms.some((form) => text.includes(JSON.stringify(form).slice(1, -1)));
+}
+
+function mask(value: Json, forms: readonly string[]): Json {
+  if (typeof value === 'string') return maskForms(value, forms);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => mask(item, secrets));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [maskIn(key, secrets), mask(item, secrets)]));
+  if (Array.isArray(value)) return value.map((item) => mask(item, forms));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [maskForms(key, forms), mask(item, forms)]));
 }
