@@ -4,6 +4,7 @@ import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { createLimiter } from '#shared/backplane/limiter.ts';
+import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 
@@ -21,7 +22,7 @@ afterAll(async () => {
 const whenAway = 'countHere';
 
 test('processes share one count, and admit exactly the limit of concurrent requests', async () => {
-  const limit = { name: 'together', points: 10, seconds: 60, whenAway } as const;
+  const limit = { name: newID(), points: 10, seconds: 60, whenAway } as const;
   const limiters = [deployment.backplane.limiter(limit), other.limiter(limit)];
 
   const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => limiters[n % 2]?.consume('a')));
@@ -35,7 +36,7 @@ test('processes share one count, and admit exactly the limit of concurrent reque
 });
 
 test('thousands of concurrent requests over two processes get exactly the limit, each with its own rank', async () => {
-  const limit = { name: 'thousands', points: 1000, seconds: 60, whenAway } as const;
+  const limit = { name: newID(), points: 1000, seconds: 60, whenAway } as const;
   const limiters = [deployment.backplane.limiter(limit), other.limiter(limit)];
 
   const asked = Array.from({ length: 3000 }, (_, n) => limiters[n % 2]?.consume('a'));
@@ -51,8 +52,9 @@ test('thousands of concurrent requests over two processes get exactly the limit,
 });
 
 test('keys and limits are counted separately, requests of several points count as several, and a reset clears the count', async () => {
-  const limiter = deployment.backplane.limiter({ name: 'apart', points: 5, seconds: 60, whenAway });
-  const namesake = deployment.backplane.limiter({ name: 'apart.2', points: 5, seconds: 60, whenAway });
+  const name = newID();
+  const limiter = deployment.backplane.limiter({ name, points: 5, seconds: 60, whenAway });
+  const namesake = deployment.backplane.limiter({ name: `${name}.2`, points: 5, seconds: 60, whenAway });
 
   expect(await limiter.consume('a', 4)).toMatchObject({ allowed: true, remaining: 1 });
   expect(await limiter.consume('a', 2)).toMatchObject({ allowed: false });
@@ -63,7 +65,7 @@ test('keys and limits are counted separately, requests of several points count a
 });
 
 test('what a process counted by itself is in the shared count when its backplane has ended', async () => {
-  const limit = { name: 'loosely', points: 5, seconds: 60, whenAway } as const;
+  const limit = { name: newID(), points: 5, seconds: 60, whenAway } as const;
   const ending = await createBackplane(deployment.config.backplane, testLogger);
   await ending.limiter({ ...limit, addEveryMs: 60_000 }).consume('a', 3);
 
@@ -73,7 +75,7 @@ test('what a process counted by itself is in the shared count when its backplane
 });
 
 test('the count starts again after the period', async () => {
-  const limiter = deployment.backplane.limiter({ name: 'anew', points: 1, seconds: 1, whenAway });
+  const limiter = deployment.backplane.limiter({ name: newID(), points: 1, seconds: 1, whenAway });
   await limiter.consume('a');
   expect(await limiter.consume('a')).toMatchObject({ allowed: false, resetSeconds: 1 });
 

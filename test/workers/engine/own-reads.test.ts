@@ -24,10 +24,11 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** A query of a stored REST datasource, or of the tenant's own database. Its answers are kept. */
-async function aQuery(type: 'restapi' | 'tenantdb'): Promise<string> {
-  const { pool, tenantID } = deployment;
-  const [id, datasourceID] = [newID(), type === 'restapi' ? newID() : null];
+/** A query of a stored REST datasource, or of a tenant's own database that no connection is open to. Its answers are kept. */
+async function aQuery(type: 'restapi' | 'tenantdb'): Promise<{ tenantID: string; dataQueryID: string }> {
+  const { pool } = deployment;
+  const [tenantID, id, datasourceID] = [newID(), newID(), type === 'restapi' ? newID() : null];
+  await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'Another', $1)`, [tenantID]);
   const options = type === 'restapi' ? { apiEndpoint: '/answer' } : { query: 'select 42 as answer' };
   if (datasourceID)
     await pool.query(
@@ -40,7 +41,7 @@ async function aQuery(type: 'restapi' | 'tenantdb'): Promise<string> {
      values ($1, $2, 'A query', $3, $4, $5, $1)`,
     [id, tenantID, datasourceID, type, { ...options, cacheSeconds: 600 }],
   );
-  return id;
+  return { tenantID, dataQueryID: id };
 }
 
 test.each([
@@ -51,7 +52,7 @@ test.each([
 ] as const)(
   'a node with a query of the type %s waits while Postgres is away when it reads %s',
   async (type, _, statement) => {
-    const dataQueryID = await aQuery(type);
+    const { tenantID, dataQueryID } = await aQuery(type);
     const versionID = await deployment.saveVersion(
       graph({ start: { type: 'start' }, ask: { type: 'dataQuery', dataQueryID, retryLimit: 0 } }, ['start>ask']),
     );
@@ -67,7 +68,7 @@ test.each([
       return 'pass';
     };
 
-    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { tenantID }));
 
     await eventually(
       async () => expect(['COMPLETED', 'FAILED']).toContain((await deployment.read(instanceID)).status),
@@ -79,7 +80,7 @@ test.each([
 );
 
 test('the time limit of a node does not run while Postgres is away', async () => {
-  const dataQueryID = await aQuery('restapi');
+  const { tenantID, dataQueryID } = await aQuery('restapi');
   // The clocks of the attempts before must not end the last one.
   answerMs = 1_500;
   const versionID = await deployment.saveVersion(
@@ -95,7 +96,7 @@ test('the time limit of a node does not run while Postgres is away', async () =>
     return { lose: 'statement', onLost: () => proxy.cut() };
   };
 
-  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { tenantID }));
 
   await eventually(
     async () => expect(['COMPLETED', 'FAILED']).toContain((await deployment.read(instanceID)).status),
