@@ -12,9 +12,18 @@ const backplaneModule = 'test/support/backplane.ts';
 /** Files with a deployment around what they test, but whose subject uses no queue, message or shared limit. */
 const aboutOtherThings = /^test\/(contract|ops|workers\/(connectors|files|postgresql|tenant-database))\//;
 
+/** Files about answers of the API. Some routes ask a worker: test/api/every-route.test.ts has each of them on both backplanes. */
+const aboutAnswers = /^test\/api\/(?!every-route|main\.|realtime\/)/;
+
+/** In a file about answers, what needs a backplane: other API processes, sockets, runs, or the backplane itself. */
+const betweenProcesses = /\bapis: 2|\bsocket\(|\bworkers: (?:true|2)|\bbackplane\b|\bredisURL\b/;
+
 /** Tests that no backplane can make a difference to; a run on the second one would only repeat them. */
 export const backplaneFree: readonly string[] = testFiles.filter(
-  (file) => aboutOtherThings.test(file) || !modulesUnder(file).has(backplaneModule),
+  (file) =>
+    aboutOtherThings.test(file) ||
+    (aboutAnswers.test(file) && !betweenProcesses.test(textOf(file))) ||
+    !modulesUnder(file).has(backplaneModule),
 );
 
 /** The memory of a process that has run other files says little: the next file takes again what they have freed. */

@@ -1,48 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { tenantEntityManager } from '#api/db/tenant-em.ts';
-import { type Access, OPERATOR_PREFIX, type Route } from '#api/http/route.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '#api/resources/index.ts';
-import { newID } from '#shared/ids.ts';
-import { changeRules } from '#shared/policy/change.ts';
-import { splitPermission } from '#shared/policy/permissions.ts';
-import { type Answer, type Client, lenient } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import {
-  aMember,
-  anApiKey,
-  anOperator,
-  aTenant,
-  aUser,
-  type TestKey,
-  type TestTenant,
-  type TestUser,
-} from '../support/factories.ts';
-import {
-  accessOf,
-  bodyOf,
-  callRoute,
-  makeParams,
-  nameOf,
-  paramsOf,
-  type RouteRequest,
-} from '../support/route-calls.ts';
-import { loginFixture, malformedFixture } from '../support/route-fixtures.ts';
+import { anOperator, aTenant } from '../support/factories.ts';
+import { callRoute, makeParams, nameOf, permittedClient } from '../support/route-calls.ts';
+import { loginFixture } from '../support/route-fixtures.ts';
 
 /** Rules for every endpoint, also for new ones: the cases are derived from the table of routes. */
 let cluster: Cluster;
-let tenant: TestTenant;
-let elsewhere: TestTenant;
-let stranger: TestUser;
-/** A member without permissions. */
-let bystander: TestUser;
 
 beforeAll(async () => {
   cluster = await startCluster({
     workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database'],
   });
-  [tenant, elsewhere] = [await aTenant(cluster), await aTenant(cluster)];
   await anOperator(cluster, loginFixture);
-  [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];
 });
 
 afterAll(() => cluster[Symbol.asyncDispose]());
@@ -68,7 +38,11 @@ describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_na
   test('answers a permitted caller in the declared schema', async () => {
     const own = await aTenant(cluster);
 
-    const answer = await send(await permitted(route, own), route, await fixtures(route, own));
+    const answer = await callRoute(
+      await permittedClient(cluster, route, own),
+      route,
+      await makeParams(cluster, route, own),
+    );
 
     if (route.status === 302) {
       expect({ status: answer.status, goesTo: answer.headers.get('location') }).toEqual({
@@ -86,217 +60,6 @@ describe.each(routes.map((route) => [nameOf(route), route] as const))('%s', (_na
     const { success, ...fields } = answer.body;
     // Parsing again drops nothing: the answer has no undeclared field.
     expect(route.response.parse(fields)).toEqual(fields);
-  });
-});
-
-describe.each(select((route) => route.status !== 302 && !route.produces))('%s', (_name, route) => {
-  test('names unknown fields in the answer, or rejects them with strict handling', async () => {
-    const own = await aTenant(cluster);
-    const who = await permitted(route, own);
-    const params = await fixtures(route, own);
-    const right = bodyOf(route, params);
-    const isObject = typeof right === 'object' && !Array.isArray(right) && !(right instanceof FormData);
-    const wrong = { body: isObject ? { ...right, unexpected: 1 } : right, query: 'unasked=1' };
-    const paths = [['unasked'], ...(isObject ? [['unexpected']] : [])];
-
-    const refused = await sendTo(who, route, params, wrong);
-    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
-    expect(refused.body.error.details.issues.map(({ path }: { path: string[] }) => path)).toEqual(paths);
-    const isUpdate = route.method === 'patch' || route.method === 'put';
-    if (isUpdate) {
-      const nothing = await sendTo(who, route, params, { body: { unexpected: 1 }, headers: lenient });
-      expect(nothing).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
-    }
-    // An empty update has no known field beside which an unknown one could be ignored.
-    const isOfNothing = isUpdate && isObject && Object.keys(right ?? {}).length === 0;
-    const body = isOfNothing ? right : wrong.body;
-    const answer = await sendTo(who, route, params, { ...wrong, body, headers: lenient });
-    expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
-    const named = isOfNothing ? [['unasked']] : paths;
-    expect(answer.body.unknownFields).toEqual(named.map((path) => ({ path, message: 'not known here' })));
-  });
-});
-
-describe.each(select((route) => route.realm !== 'public'))('%s', (_name, route) => {
-  test('needs a token', async () => {
-    for (const body of badBodies(route)) {
-      const answer = await send(undefined, route, await fixtures(route, tenant), body);
-      expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
-    }
-  });
-});
-
-describe.each(select((route) => route.realm !== 'public' && paramsOf(route).length > 0))('%s', (_name, route) => {
-  test('refuses a malformed id', async () => {
-    for (const name of paramsOf(route)) {
-      const params = { ...(await fixtures(route, tenant)), [name]: malformedFixture(name) };
-      const answer = await send(await permitted(route, tenant), route, params);
-      expect(answer).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
-    }
-  });
-});
-
-describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
-  test('answers a stranger as if the tenant did not exist, with any body', async () => {
-    const there = await fixtures(route, tenant);
-    const answers = [];
-    for (const params of [there, { ...there, tenantID: newID() }])
-      for (const body of badBodies(route)) answers.push(await send(stranger, route, params, body));
-
-    for (const answer of answers) expectDenied(answer);
-    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-  });
-
-  test('refuses a member without the permission, whether or not the object exists', async () => {
-    expectDenied(await send(bystander, route, await fixtures(route, tenant)));
-    expectDenied(await send(bystander, route, unknown(route)));
-  });
-});
-
-describe.each(select((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
-  test('refuses an expired token and a blocked user, with any body', async () => {
-    const blocked = await aMember(cluster, { tenant, rules: [{ object: '*', action: '*' }] });
-    const now = cluster.as({ email: blocked.email });
-    expect((await now.get('/api/v1/auth')).status).toBe(200);
-    await cluster.pool.query('update app_user set is_disabled = true where id = $1', [blocked.id]);
-    const expired = await anExpiredToken(tenant.creator);
-
-    const params = await fixtures(route, tenant);
-    for (const body of badBodies(route)) {
-      expect(await send(blocked, route, params, body)).toMatchObject({
-        status: 401,
-        body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } },
-      });
-      expect(await send(cluster.asOperator({ token: expired }), route, params, body)).toMatchObject({
-        status: 401,
-        body: { error: { code: 'USER_AUTH_TOKEN_EXPIRED' } },
-      });
-    }
-  });
-});
-
-describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) => {
-  test('refuses an unknown, disabled or expired API key, with any body', async () => {
-    const { params, permissions } = await withEveryPermission(route);
-    const [disabled, expired] = await Promise.all([
-      anApiKey(cluster, { tenant, can: permissions }),
-      anApiKey(cluster, { tenant, can: permissions, expiresAt: new Date(Date.now() - 60_000) }),
-    ]);
-    await cluster.pool.query('update api_key set is_disabled = true where id = $1', [disabled.id]);
-
-    for (const key of [{ key: '0'.repeat(64) }, { key: 'no key' }, disabled, expired])
-      for (const body of badBodies(route)) {
-        const answer = await send(cluster.withKey(key), route, params, body);
-        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'INVALID_API_KEY' } } });
-      }
-  });
-
-  test('answers an API key of another tenant as a stranger, and refuses a key without the permission', async () => {
-    const { params, permissions } = await withEveryPermission(route);
-    const theirs = await anApiKey(cluster, { tenant: elsewhere, can: permissions });
-    const powerless = await anApiKey(cluster, { tenant });
-
-    for (const key of [theirs, powerless]) expectDenied(await send(cluster.withKey(key), route, params));
-  });
-
-  test('refuses a caller when a deny rule overrides what other rules allow', async () => {
-    const { params, access } = await withEveryPermission(route);
-    for (const { permission, object } of access) {
-      const [, action] = splitPermission(permission);
-      const rules = [
-        { object: '*', action: '*' },
-        { object, action, effect: 'deny' as const },
-      ];
-      expectDenied(await send(await aMember(cluster, { tenant, rules }), route, params));
-      const [free, strict] = [await aKeyWith(rules.slice(0, 1)), await aKeyWith(rules)];
-      // The ids name nothing, so that nothing is changed.
-      if (idsOf(route).length > 0)
-        expect((await send(cluster.withKey(free), route, unknown(route))).status).not.toBe(403);
-      expectDenied(await send(cluster.withKey(strict), route, params));
-    }
-  });
-});
-
-describe.each(select((route) => route.realm === 'user'))('%s', (_name, route) => {
-  test('refuses API keys: it is for users only', async () => {
-    const key = await anApiKey(cluster, { tenant });
-    const answer = await send(cluster.withKey(key), route, await fixtures(route, tenant));
-    expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
-  });
-});
-
-describe.each(select((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
-  test('refuses operators', async () => {
-    const { token } = await anOperator(cluster);
-    const params = await fixtures(route, tenant);
-
-    const asUser = await send(cluster.asOperator({ token }), route, params);
-    expect(asUser).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
-    const asKey = await send(cluster.withKey({ key: token }), route, params);
-    expect(asKey).toMatchObject({ status: 401, body: { error: { code: 'INVALID_API_KEY' } } });
-  });
-});
-
-describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route) => {
-  test('is below the path of operators', () => {
-    expect(route.path.startsWith(`${OPERATOR_PREFIX}/`)).toBe(true);
-  });
-
-  test('refuses users and API keys, with any body: it is for operators only', async () => {
-    const key = await anApiKey(cluster, { tenant });
-    const params = await fixtures(route, tenant);
-    for (const who of [tenant.creator, cluster.withKey(key), cluster.asOperator({ token: key.key })])
-      for (const body of badBodies(route)) {
-        const answer = await send(who, route, params, body);
-        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
-      }
-  });
-
-  test('refuses an unknown, expired or revoked session and a disabled operator, with any body', async () => {
-    const [expired, revoked, disabled] = await Promise.all([
-      anOperator(cluster, { session: { expiresAt: new Date(Date.now() - 60_000) } }),
-      anOperator(cluster, { session: { revokedAt: new Date() } }),
-      anOperator(cluster, { isDisabled: true }),
-    ]);
-    const unknown = { token: '0'.repeat(64) };
-    const params = await fixtures(route, tenant);
-    for (const operator of [unknown, { token: 'no-session' }, expired, revoked, disabled])
-      for (const body of badBodies(route)) {
-        const answer = await send(cluster.asOperator(operator), route, params, body);
-        const code = operator === expired ? 'USER_AUTH_TOKEN_EXPIRED' : 'USER_AUTH_TOKEN_NOT_FOUND';
-        expect(answer).toMatchObject({ status: 401, body: { error: { code } } });
-      }
-  });
-
-  test('records each change and its outcome in the audit log', async () => {
-    if (route.method === 'get') return;
-    const operator = await anOperator(cluster);
-    const { status } = await send(cluster.asOperator(operator), route, await fixtures(route, tenant));
-
-    const entries = () => cluster.pool.query('select * from operator_audit where operator_id = $1', [operator.id]);
-    await expect
-      .poll(async () => (await entries()).rows)
-      .toMatchObject([{ method: route.method.toUpperCase(), status }]);
-  });
-});
-
-describe.each(select((route) => route.realm === 'tenant' && idsOf(route).length > 0))('%s', (_name, route) => {
-  test('refuses a caller who has the permission on another object, whether or not the named one exists', async () => {
-    const there = await fixtures(route, tenant);
-    const rules = accessOf(route, there).map(onSomethingElse);
-    const member = await aMember(cluster, { tenant, rules });
-
-    expectDenied(await send(member, route, there));
-    expectDenied(await send(member, route, unknown(route)));
-  });
-
-  test('finds nothing by ids of another tenant, nor by unknown ids', async () => {
-    const theirs = { ...(await fixtures(route, elsewhere)), tenantID: tenant.id };
-
-    for (const params of [theirs, unknown(route)]) {
-      const answer = await send(tenant.creator, route, params);
-      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
-    }
   });
 });
 
@@ -321,85 +84,3 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID/publish': changesOnce,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID/restore': changesOnce,
 };
-
-/** Tokens signed by the cluster's issuer, expired an hour and a day ago. */
-async function anExpiredToken({ email }: TestUser): Promise<string> {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 25 * 3_600_000 });
-  try {
-    const issued = await cluster.context.devIssuer?.issue(email);
-    return issued?.token ?? '';
-  } finally {
-    vi.useRealTimers();
-  }
-}
-
-/** A key of the admin, with rules of its own. */
-async function aKeyWith(rules: readonly { object: string; action: string; effect?: 'deny' }[]): Promise<TestKey> {
-  const key = await anApiKey(cluster, { tenant });
-  const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
-  await changeRules(em, tenant.id, { add: rules.map((rule) => ({ ...rule, subject: key.id })) });
-  return key;
-}
-
-/** A caller with every permission in the route's realm. */
-async function permitted({ realm }: Route, { creator }: TestTenant): Promise<TestUser | Client> {
-  return realm === 'operator' ? cluster.asOperator(await anOperator(cluster)) : creator;
-}
-
-function select(isWanted: (route: Route) => boolean): (readonly [string, Route])[] {
-  return routes.filter(isWanted).map((route) => [nameOf(route), route]);
-}
-
-/** Routes on objects of the tenant. Providers belong to the deployment. */
-function idsOf(route: Route): string[] {
-  return paramsOf(route).filter((name) => name !== 'tenantID' && name !== 'provider');
-}
-
-async function withEveryPermission(route: Route) {
-  const params = await fixtures(route, tenant);
-  const access = accessOf(route, params);
-  return { params, access, permissions: access.map(({ permission }) => permission) };
-}
-
-async function fixtures(route: Route, where: TestTenant): Promise<Record<string, string>> {
-  return makeParams(cluster, route, where);
-}
-
-/** Ids that are well formed and name nothing, in the tenant. */
-function unknown(route: Route): Record<string, string> {
-  const ids = Object.fromEntries(idsOf(route).map((id) => [id, newID()]));
-  return { provider: 'unknown', ...ids, tenantID: tenant.id };
-}
-
-/** A valid body, one that is not JSON, and an invalid one. */
-function badBodies({ method }: Route): unknown[] {
-  return method === 'get' ? [undefined] : [undefined, '{"', { wrong: true }];
-}
-
-/** Sends the given body, or a valid one. */
-function send(
-  who: TestUser | Client | undefined,
-  route: Route,
-  params: Record<string, string>,
-  given?: unknown,
-): Promise<Answer> {
-  return sendTo(who, route, params, given === undefined ? {} : { body: given });
-}
-
-function sendTo(
-  who: TestUser | Client | undefined,
-  route: Route,
-  params: Record<string, string>,
-  request: RouteRequest,
-): Promise<Answer> {
-  return callRoute(who && 'request' in who ? who : cluster.as(who), route, params, request);
-}
-
-function onSomethingElse({ permission, object }: Access) {
-  const [type = ''] = object.split(':');
-  return { object: `${type}:${newID()}`, action: permission.slice(permission.indexOf('.') + 1) };
-}
-
-function expectDenied(answer: Answer): void {
-  expect(answer).toMatchObject({ status: 403, body: { success: false, error: { code: 'PERMISSION_DENIED' } } });
-}

@@ -1,7 +1,7 @@
 import type { Access, Route } from '#api/http/route.ts';
 import type { Answer, Client } from './client.ts';
 import type { Cluster } from './cluster.ts';
-import type { TestTenant } from './factories.ts';
+import { anOperator, type TestTenant } from './factories.ts';
 import { bodyFixture, fileFixture, paramFixture, paramsInBody, queryFixture } from './route-fixtures.ts';
 
 /** Method and path, by which tests know a route. */
@@ -19,6 +19,11 @@ export async function makeParams(cluster: Cluster, route: Route, tenant: TestTen
   const names = new Set([...paramsOf(route), ...paramsInBody(nameOf(route))]);
   for (const name of names) made[name] = await paramFixture(name)(cluster, tenant);
   return made;
+}
+
+/** A caller with every permission in the route's realm. */
+export async function permittedClient(cluster: Cluster, { realm }: Route, { creator }: TestTenant): Promise<Client> {
+  return realm === 'operator' ? cluster.asOperator(await anOperator(cluster)) : cluster.as(creator);
 }
 
 export interface RouteRequest {

@@ -5,7 +5,7 @@ import type { Client } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, anOperator, aRole, aTenant, type TestTenant } from '../../support/factories.ts';
 
-/** Roles as operators manage them. The every-route test checks that only operators may. */
+/** Roles as operators manage them. test/api/every-refusal.test.ts checks that only operators may. */
 let cluster: Cluster;
 let operator: Client;
 beforeAll(async () => {
