@@ -4,27 +4,7 @@ import { parseValue } from '../parse-value.ts';
 import { findTemplate } from '../workflow/templates.ts';
 import { working } from './common.ts';
 import { defineNode } from './define-node.ts';
-
-/** Operators that only compare values. */
-export const PlainOperator = z.enum([
-  'equals',
-  'not_equals',
-  'contains',
-  'not_contains',
-  'starts_with',
-  'ends_with',
-  'greater_than',
-  'less_than',
-  'greater_or_equal',
-  'less_or_equal',
-  'is_empty',
-  'is_not_empty',
-]);
-export type PlainOperator = z.infer<typeof PlainOperator>;
-
-/** The last two run a user's pattern or code, in the sandbox. */
-export const Operator = z.enum([...PlainOperator.options, 'matches_regex', 'expression']);
-export type Operator = z.infer<typeof Operator>;
+import { isPlain, Operator } from './operators.ts';
 
 export const Comparison = z.object({ operator: Operator, leftValue: Json, rightValue: Json.optional() });
 export type Comparison = z.infer<typeof Comparison>;
@@ -86,7 +66,3 @@ export const condition = defineNode({
     ],
   },
 });
-
-function isPlain(operator: Operator): boolean {
-  return PlainOperator.safeParse(operator).success;
-}

@@ -35,6 +35,8 @@ export interface NodeDefinition<
   readonly usualExit: PerConfig<NoInfer<Exit> | null, Config>;
   /** The exit whose edges are taken when the node left by one that has no edges, but for `error`; editors call it `else`. */
   readonly elseExit?: (config: z.output<Config>) => string;
+  /** Leaving by the usual exit takes the edges of all exits but `error`. */
+  readonly forks?: true;
   /** The exit to the nodes that the node repeats, its body. They run once for each iteration, and no edge leaves them. */
   readonly body?: NoInfer<Exit>;
   /** Runs begin here: a graph has exactly one such node, and no edge leads to it. */

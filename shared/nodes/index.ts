@@ -3,13 +3,33 @@ import { dataCollection } from './data-collection.ts';
 import { dataQuery } from './data-query.ts';
 import { delay } from './delay.ts';
 import { end } from './end.ts';
+import { fanout } from './fanout.ts';
 import { http } from './http.ts';
 import { javascript } from './javascript.ts';
+import { join } from './join.ts';
+import { log } from './log.ts';
+import { set } from './set.ts';
 import { start } from './start.ts';
 import { subWorkflow } from './sub-workflow.ts';
+import { switchNode } from './switch.ts';
 
 /** Every node kind. `workers/nodes/index.ts` holds what each does; the compiler keeps the two in step. */
-export const nodes = [start, dataQuery, http, javascript, condition, delay, dataCollection, subWorkflow, end] as const;
+export const nodes = [
+  start,
+  dataQuery,
+  http,
+  javascript,
+  condition,
+  switchNode,
+  set,
+  fanout,
+  join,
+  delay,
+  dataCollection,
+  subWorkflow,
+  log,
+  end,
+] as const;
 
 export type AnyNode = (typeof nodes)[number];
 

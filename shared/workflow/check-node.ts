@@ -38,7 +38,7 @@ export function checkNode({ id, type, data }: { id: string; type: string; data: 
     configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, texts);
   const issues = [
     ...firstIssues(templateIssues(texts)),
-    ...firstIssues(bracelessIssues(definition, texts)),
+    ...firstIssues(bracelessIssues(definition, data, texts)),
     ...fixedIssues(data),
     ...configIssues,
     ...exitIssues,
@@ -53,11 +53,18 @@ function* templateIssues(texts: readonly Text[]): Generator<Issue> {
     for (const message of faultsOf(template, 'ctx', VARIABLES_ROOT)) yield { path, message };
 }
 
-function* bracelessIssues({ templated = [] }: AnyNode, texts: readonly Text[]): Generator<Issue> {
+function* bracelessIssues(
+  { templated = [], snippets }: AnyNode,
+  data: JsonObject,
+  texts: readonly Text[],
+): Generator<Issue> {
   const fields = templated.map((field) => field.split('.'));
-  for (const { path, text } of texts)
-    if (fields.some((field) => isWithin(path, field)) && (isBarePath(text, 'ctx') || isBarePath(text, VARIABLES_ROOT)))
-      yield { path, message: `a path needs braces: write ${shownSource(text.trim())}` };
+  const isBare = (text: string) => isBarePath(text, 'ctx') || isBarePath(text, VARIABLES_ROOT);
+  const bare = texts.filter(({ path, text }) => isBare(text) && fields.some((field) => isWithin(path, field)));
+  // A path is also an expression.
+  const code = new Set(bare.length > 0 ? snippets?.(data).map(({ path }) => path.join('.')) : []);
+  for (const { path, text } of bare)
+    if (!code.has(path.join('.'))) yield { path, message: `a path needs braces: write ${shownSource(text.trim())}` };
 }
 
 function isWithin(path: readonly (string | number)[], field: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import { elseExitOf } from '../nodes/properties.ts';
+import { elseExitOf, usualExitOf } from '../nodes/properties.ts';
 import type { IterationPath } from './frame.ts';
 import type { Graph, GraphNode } from './graph.ts';
 
@@ -118,9 +118,9 @@ export class Progress {
 
     pass.state[node.place] = state.settled;
     const wave: Wave = { pass, ready: [], dead: [] };
-    this.#leaveNode(wave, node, exit === null ? undefined : takenEdges(node, exit));
+    this.#leaveNode(wave, node, exit);
     // The list grows in the loop: a dead node may make the nodes after it dead.
-    for (const dead of wave.dead) this.#leaveNode(wave, dead, undefined);
+    for (const dead of wave.dead) this.#leaveNode(wave, dead, null);
     pass.unsettled += wave.ready.length - 1;
     return wave.ready.map((ready) => this.#frame(pass, ready));
   }
@@ -205,11 +205,13 @@ export class Progress {
   }
 
   /** The edges into a body are taken by `enter`, once for each iteration. */
-  #leaveNode(wave: Wave, node: GraphNode, taken: readonly number[] | undefined): void {
-    for (const exit of node.exits.values()) {
-      for (const index of exit) {
+  #leaveNode(wave: Wave, node: GraphNode, exit: string | null): void {
+    const isTaken = takenFrom(node, exit);
+    for (const [name, edges] of node.exits) {
+      const edge = isTaken(name) ? 'taken' : 'dead';
+      for (const index of edges) {
         const target = this.#node(this.#graph.edges[index]?.target ?? -1);
-        if (target.region === node.region) arrive(wave, target, exit === taken ? 'taken' : 'dead');
+        if (target.region === node.region) arrive(wave, target, edge);
       }
     }
   }
@@ -219,10 +221,12 @@ function innerKey(index: number, iteration: number): string {
   return `${index}.${iteration}`;
 }
 
-function takenEdges(node: GraphNode, exit: string): readonly number[] | undefined {
-  const edges = node.exits.get(exit);
-  if (edges || exit === 'error') return edges;
-  return node.exits.get(elseExitOf(node.definition, node.config) ?? exit);
+/** Tells the exits whose edges are taken when a node leaves by an exit. */
+function takenFrom({ definition, config, exits }: GraphNode, exit: string | null): (name: string) => boolean {
+  if (exit === null) return () => false;
+  if (definition.forks && exit === usualExitOf(definition, config)) return (name) => name !== 'error';
+  const taken = exits.has(exit) || exit === 'error' ? exit : (elseExitOf(definition, config) ?? exit);
+  return (name) => name === taken;
 }
 
 /** The effects of settling one frame. */

@@ -6,10 +6,15 @@ import { runDataQuery } from './data-query.ts';
 import { runDelay } from './delay.ts';
 import { runEnd } from './end.ts';
 import type { Executor, NodeContext, Park, Task } from './executor.ts';
+import { runFanout } from './fanout.ts';
 import { runHTTP } from './http.ts';
 import { runJavascript } from './javascript.ts';
+import { runJoin } from './join.ts';
+import { runLog } from './log.ts';
+import { runSet } from './set.ts';
 import { runStart } from './start.ts';
 import { runSubWorkflow } from './sub-workflow.ts';
+import { runSwitch } from './switch.ts';
 
 const executors = {
   start: runStart,
@@ -17,9 +22,14 @@ const executors = {
   javascript: runJavascript,
   http: runHTTP,
   condition: runCondition,
+  switch: runSwitch,
+  set: runSet,
+  fanout: runFanout,
+  join: runJoin,
   delay: runDelay,
   dataCollection: runDataCollection,
   subWorkflow: runSubWorkflow,
+  log: runLog,
   end: runEnd,
 } satisfies { [D in AnyNode as D['kind']]: Executor<D> };
 

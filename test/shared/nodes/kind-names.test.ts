@@ -15,11 +15,17 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'dataCollection', 'end'], 'graphs'],
   ['api/resources/workflows/schemas.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
+  ['ops/bench/crowd.ts', ['log'], 'a file'],
   ['ops/bench/environment.ts', ['start', 'condition'], 'a graph'],
   ['ops/bench/p14-bystanders.ts', ['start', 'http', 'javascript', 'delay'], 'graphs'],
   ['ops/bench/p17-many-tenants.ts', ['start'], 'a graph'],
   ['ops/sample.ts', ['start', 'javascript', 'condition', 'delay', 'end'], 'a graph'],
+  ['shared/datasources/presets/slack.ts', ['join'], 'a call of an API'],
+  ['shared/datasources/rabbitmq.ts', ['fanout'], 'a type of exchange'],
+  ['shared/expectation.ts', ['set'], 'a type of value'],
   ['shared/tenants.ts', ['end'], 'a method'],
+  ['workers/connectors/mysql/values.ts', ['set'], 'a type of column'],
+  ['workers/connectors/redis.ts', ['set'], 'a type of value'],
   ['workers/engine/result.ts', ['end'], 'a field of a step'],
   ['workers/engine/run-state.ts', ['end'], 'a field of a step'],
   ['workers/engine/run.ts', ['end'], 'a field of a step'],
@@ -27,6 +33,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['workers/sandbox/isolates.ts', ['start'], 'a function in the isolate'],
   ['workers/sandbox/pool.ts', ['start'], 'a choice'],
   ['workers/sandbox/tenant-hosts.ts', ['start'], 'a choice'],
+  ['workers/tenant-database/update-table.ts', ['set'], 'a part of a change'],
 ];
 
 const kinds = nodes.map(({ kind }) => kind).join('|');

@@ -36,9 +36,14 @@ test('every property of every kind', () => {
     ['http', 'success', '', '', 'clocked'],
     ['javascript', 'success', '', '', ''],
     ['condition', 'by config', '', 'by config', ''],
+    ['switch', 'by config', '', 'by config', ''],
+    ['set', 'output', '', 'pure', ''],
+    ['fanout', 'output', '', 'pure', ''],
+    ['join', 'output', '', 'pure', ''],
     ['delay', 'output', '', '', ''],
     ['dataCollection', 'output', '', '', ''],
     ['subWorkflow', 'success', '', '', ''],
+    ['log', 'output', '', 'pure', ''],
     ['end', null, 'ends', 'pure', ''],
   ]);
 });

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
+import { usualExitOf } from '#shared/nodes/properties.ts';
 import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph.ts';
 import { type Frame, Progress } from '#shared/workflow/progress.ts';
 
-/** A graph written as `from:exit>to` (`from>to` for the plain exit). Ids beginning with `c` are conditions, `e` ends, `any` joins. */
+/** A graph written as `from:exit>to` (`from>to` for the plain exit). Ids beginning with `c` are conditions, `f` fan-outs, `e` ends, `any` joins. */
 function draw(...arrows: string[]): Graph {
   const edges = arrows.map((arrow) => {
     const [, source = '', sourceHandle, target = ''] = /^(\w+)(?::(\w+))?>(\w+)$/.exec(arrow) ?? [];
@@ -19,6 +20,8 @@ function nodeCalled(id: string): WorkflowNode {
   const join: JsonObject = id.startsWith('any') ? { joinMode: 'any' } : {};
   if (id === 's') return { id, type: 'start', data: {} };
   if (id.startsWith('e')) return { id, type: 'end', data: join };
+  if (id.startsWith('f'))
+    return { id, type: 'fanout', data: { branches: ['x', 'y', 'z'].map((name) => ({ id: name })) } };
   if (!id.startsWith('c')) return { id, type: 'javascript', data: { code: 'return 1;', ...join } };
   const branches = ['x', 'y', 'z'].map((branch) => ({
     id: branch,
@@ -153,6 +156,25 @@ describe('leaving a node', () => {
   });
 });
 
+describe('a fan-out', () => {
+  test('takes all its branches, and joins wait for them', () => {
+    const one = started('s>f', 'f:x>a', 'f:y>b', 'f>d', 'f:error>h', 'a>j', 'b>j', 'h>j');
+    one.settle('s', 'output');
+
+    expect(one.settle('f', 'output')).toEqual(['a', 'b', 'd']);
+    expect(one.settle('a', 'success')).toEqual([]);
+    expect(one.settle('b', 'success')).toEqual(['j']);
+  });
+
+  test('that failed takes none of them', () => {
+    const one = started('s>f', 'f:x>a', 'f:error>h', 'a>j', 'h>j');
+    one.settle('s', 'output');
+
+    expect(one.settle('f', 'error')).toEqual(['h']);
+    expect(one.settle('h', 'success')).toEqual(['j']);
+  });
+});
+
 describe('a join of all', () => {
   test('waits for every branch', () => {
     const one = started('s>a', 's>b', 'a>j', 'b>j');
@@ -235,33 +257,44 @@ test('a dead chain of 50,000 nodes does not overflow the stack', () => {
 
 interface Drawn {
   joinModes: ('all' | 'any')[];
+  kinds: Kind[];
   edges: { from: number; to: number; exit: string }[];
 }
+
+type Kind = 'condition' | 'fanout' | 'disabled condition' | 'disabled fanout';
+
+const kinds: Kind[] = ['condition', 'fanout', 'disabled condition', 'disabled fanout'];
 
 const size = 9;
 const exits = ['x', 'y', 'z', 'default', 'error'];
 
-/** Acyclic and connected: node 0 is the start, the others are conditions, and edges lead to greater numbers. */
+/** Acyclic and connected: node 0 is the start, the others are conditions and fan-outs, and edges lead to greater numbers. */
 const drawn: fc.Arbitrary<Drawn> = fc
   .record({
     joinModes: fc.array(fc.constantFrom('all' as const, 'any' as const), { minLength: size, maxLength: size }),
+    kinds: fc.array(fc.constantFrom(...kinds), { minLength: size, maxLength: size }),
     firsts: fc.array(fc.nat(), { minLength: size, maxLength: size }),
     firstExits: fc.array(fc.constantFrom(...exits), { minLength: size, maxLength: size }),
     more: fc.array(fc.record({ a: fc.nat(size - 1), b: fc.nat(size - 1), exit: fc.constantFrom(...exits) }), {
       maxLength: 16,
     }),
   })
-  .map(({ joinModes, firsts, firstExits, more }) => {
+  .map(({ joinModes, kinds, firsts, firstExits, more }) => {
     const tree = firsts.flatMap((pick, to) => (to === 0 ? [] : [{ from: pick % to, to, exit: firstExits[to] ?? 'x' }]));
     const others = more.flatMap(({ a, b, exit }) => (a < b ? [{ from: a, to: b, exit }] : []));
-    const edges = [...tree, ...others].map((edge) => (edge.from === 0 ? { ...edge, exit: 'output' } : edge));
-    return { joinModes, edges };
+    const edges = [...tree, ...others].map((edge) => ({ ...edge, exit: exitAt(edge.from, edge.exit) }));
+    return { joinModes, kinds, edges };
+
+    function exitAt(from: number, exit: string): string {
+      return from === 0 || (exit === 'default' && kinds[from]?.endsWith('fanout')) ? 'output' : exit;
+    }
   });
 
-function compileDrawn({ joinModes, edges }: Drawn): Graph {
+function compileDrawn({ joinModes, kinds, edges }: Drawn): Graph {
   const nodes = joinModes.map((joinMode, index): WorkflowNode => {
-    const { type, data } = nodeCalled(index === 0 ? 's' : 'c');
-    return { id: `n${index}`, type, data: { ...data, joinMode } };
+    const { type, data } = nodeCalled(index === 0 ? 's' : kinds[index]?.endsWith('fanout') ? 'f' : 'c');
+    const isDisabled = index > 0 && kinds[index]?.startsWith('disabled') === true;
+    return { id: `n${index}`, type, data: { ...data, joinMode, isDisabled } };
   });
   const links = edges.map(({ from, to, exit }, index) => ({
     id: `e${index}`,
@@ -273,19 +306,32 @@ function compileDrawn({ joinModes, edges }: Drawn): Graph {
 }
 
 /** The expected nodes, computed afterwards: for joins of all, they follow from the exit that each node takes. */
-function expected({ joinModes, edges }: Drawn, choices: readonly string[]): Set<number> {
+function expected(picture: Drawn, choices: readonly string[]): Set<number> {
   const ran = new Set([0]);
-  for (const node of joinModes.keys()) {
-    const incoming = edges.filter(({ to }) => to === node);
-    if (incoming.some(({ from, exit }) => ran.has(from) && exit === chosen(edges, from, choices))) ran.add(node);
+  for (const node of picture.joinModes.keys()) {
+    const incoming = picture.edges.filter(({ to }) => to === node);
+    if (incoming.some((edge) => ran.has(edge.from) && isTaken(picture, edge, choices))) ran.add(node);
   }
   return ran;
 }
 
-function chosen(edges: Drawn['edges'], node: number, choices: readonly string[]): string {
-  const choice = node === 0 ? 'output' : (choices[node] ?? 'x');
-  const has = edges.some(({ from, exit }) => from === node && exit === choice);
-  return has || choice === 'error' || node === 0 ? choice : 'default';
+function isTaken({ kinds, edges }: Drawn, { from, exit }: Drawn['edges'][number], choices: readonly string[]): boolean {
+  if (from === 0) return true;
+  const isDisabled = kinds[from]?.startsWith('disabled');
+  const fails = !isDisabled && choices[from] === 'error';
+  if (fails || exit === 'error') return fails && exit === 'error';
+  if (kinds[from]?.endsWith('fanout')) return true;
+  const choice = isDisabled ? 'default' : (choices[from] ?? 'x');
+  const has = edges.some((edge) => edge.from === from && edge.exit === choice);
+  return exit === (has ? choice : 'default');
+}
+
+/** What the engine settles a node by. */
+function exitOf(graph: Graph, node: number, choices: readonly string[]): string | null {
+  const { definition, config, isDisabled } = graph.nodes[node] ?? expect.fail();
+  const choice = choices[node] ?? 'x';
+  if (isDisabled || node === 0 || (definition.forks && choice !== 'error')) return usualExitOf(definition, config);
+  return choice;
 }
 
 test('for any graph, exits and order, the same nodes run, each once, each after those it waits for, to the end', () => {
@@ -302,7 +348,7 @@ test('for any graph, exits and order, the same nodes run, each once, each after 
         const node = frame.node.index;
         checkBarrier(picture, { node, settled, choices });
         settled.push(node);
-        ready.push(...progress.settle(frame, node === 0 ? 'output' : (choices[node] ?? 'x')));
+        ready.push(...progress.settle(frame, exitOf(graph, node, choices)));
       }
 
       expect(progress.isFinished).toBe(true);
@@ -314,8 +360,8 @@ test('for any graph, exits and order, the same nodes run, each once, each after 
 });
 
 /** A join of all runs after every node before it that runs. */
-function checkBarrier({ joinModes, edges }: Drawn, at: { node: number; settled: number[]; choices: string[] }): void {
-  if (joinModes[at.node] === 'any') return;
-  const runs = expected({ joinModes, edges }, at.choices);
-  for (const { from, to } of edges) if (to === at.node && runs.has(from)) expect(at.settled).toContain(from);
+function checkBarrier(picture: Drawn, at: { node: number; settled: number[]; choices: string[] }): void {
+  if (picture.joinModes[at.node] === 'any') return;
+  const runs = expected(picture, at.choices);
+  for (const { from, to } of picture.edges) if (to === at.node && runs.has(from)) expect(at.settled).toContain(from);
 }

@@ -421,6 +421,14 @@ describe('templates', () => {
     ]);
   });
 
+  test('are not suggested for a path that is an expression', () => {
+    const issues = (operator: string) =>
+      issuesIn('switch', { switchValue: 1, cases: [{ id: 'a', operator, matchValue: 'ctx.input.vip' }] });
+
+    expect(issues('expression')).toEqual([]);
+    expect(issues('equals')).toEqual(['cases.0.matchValue: a path needs braces: write {{ctx.input.vip}}']);
+  });
+
   test('are not suggested for ordinary texts', () => {
     expect(issuesIn('javascript', { code: 'return ctx.a', title: 'ctx.input.id' })).toEqual([]);
     expect(issuesIn('delay', { delayType: 'until', untilTime: '2030-01-01T00:00:00Z' })).toEqual([]);

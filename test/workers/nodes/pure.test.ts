@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
-import { condition, Operator } from '#shared/nodes/condition.ts';
+import { condition } from '#shared/nodes/condition.ts';
 import { type AnyNode, nodes } from '#shared/nodes/index.ts';
+import { Operator } from '#shared/nodes/operators.ts';
 import { isPure } from '#shared/nodes/properties.ts';
+import { switchNode } from '#shared/nodes/switch.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { executorOf } from '#workers/nodes/index.ts';
@@ -13,6 +15,10 @@ const configs: [AnyNode, JsonObject][] = [
   ...Operator.options.map((operator): [AnyNode, JsonObject] => [
     condition,
     { branches: [{ id: 'a', conditions: [{ operator, leftValue: 'a', rightValue: 'b' }] }] },
+  ]),
+  ...Operator.options.map((operator): [AnyNode, JsonObject] => [
+    switchNode,
+    { switchValue: 'a', cases: [{ id: 'a', operator, matchValue: 'b' }] },
   ]),
 ];
 

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { Identifier, working } from './common.ts';
+import { defineNode } from './define-node.ts';
+
+/** Collects what the branches before it have put into `ctx`. Which of them it waits for says `joinMode`, as for every kind. */
+export const join = defineNode({
+  kind: 'join',
+  label: 'Join',
+  config: z.object({
+    ...working,
+    sourceVariables: z.array(z.string().min(1).max(255)).max(1000).default([]),
+    outputVariable: Identifier.default('joined'),
+    requireAll: z.boolean().default(true),
+  }),
+  names: {},
+  exits: ['output', 'error'],
+  usualExit: 'output',
+  pure: true,
+  clocked: false,
+  timeoutSeconds: 30,
+  defaultValue: { title: 'Join', sourceVariables: [], outputVariable: 'joined' },
+});

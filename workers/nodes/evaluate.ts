@@ -1,0 +1,54 @@
+import { AppError, type ErrorCode } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+import { isPlain, type Operator } from '#shared/nodes/operators.ts';
+import type { SandboxRequest } from '../sandbox/pool.ts';
+import { compare, toText } from './compare.ts';
+import type { NodeContext, NodeRun } from './executor.ts';
+
+/** An operator with its values, their templates resolved. */
+export interface Test {
+  operator: Operator;
+  left: Json;
+  right: Json | undefined;
+  /** The value that `expression` evaluates. */
+  expression: Json;
+}
+
+/** Undefined when only the sandbox can tell. */
+export function decide({ operator, left, right, expression }: Test): boolean | undefined {
+  if (isPlain(operator)) return compare(operator, left, right);
+  // A value that is no text came from a single template, so there is nothing left to evaluate.
+  return operator === 'matches_regex' || typeof expression === 'string' ? undefined : Boolean(expression);
+}
+
+interface Attempt {
+  run: NodeRun;
+  signal: AbortSignal;
+}
+
+/** Runs a test in the sandbox. False if the tenant's code or pattern fails; throws if the sandbox does. */
+export async function evaluate(test: Test, { run, signal }: Attempt, { sandbox }: NodeContext): Promise<boolean> {
+  try {
+    return (await sandbox.run(requestFor(test, run), signal)) === true;
+  } catch (error) {
+    if (!signal.aborted && error instanceof AppError && ownFaults.has(error.code)) return false;
+    throw error;
+  }
+}
+
+const evaluationMs = 5000;
+
+const ownFaults: ReadonlySet<ErrorCode> = new Set(['NODE_FAILED', 'NODE_TIMEOUT']);
+
+function requestFor({ operator, left, right, expression }: Test, run: NodeRun): SandboxRequest {
+  const limits = { tenantID: run.tenantID, timeoutMs: Math.min(evaluationMs, run.timeoutMs) };
+  if (operator === 'expression')
+    return { ...limits, code: `return Boolean((\n${toText(expression)}\n));`, args: argsOf(run) };
+  // In the sandbox, because some patterns backtrack without end and would block the event loop of this process.
+  const code = 'return new RegExp(pattern).test(text);';
+  return { ...limits, code, args: { text: toText(left), pattern: toText(right) } };
+}
+
+function argsOf({ scope, variables }: NodeRun): SandboxRequest['args'] {
+  return { ctx: scope, ...(variables.inCode && { vars: variables.values }) };
+}
