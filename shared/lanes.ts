@@ -32,8 +32,8 @@ interface LaneOptions {
   reserve?: number;
   /** Places that one tenant may have at once. */
   maxPerTenant?: number;
-  /** A creator may have only as many places as are still free, so that the next creator finds one (`createShares`). */
-  sharesByCreator?: boolean;
+  /** A creator may have only as many places as are still free, or so many for each free one (`createShares`). */
+  sharesByCreator?: boolean | number;
   /** Further work is refused instead of waiting. */
   maxWaiting?: number;
   /** The error of a refusal. */
@@ -54,7 +54,7 @@ export function createLane({
   const line = createTurns<Waiter>();
   const byTenant = new Map<string, number>();
   const countsTenants = maxPerTenant !== Number.POSITIVE_INFINITY;
-  const shares = sharesByCreator ? createShares() : undefined;
+  const shares = sharesByCreator ? createShares(Number(sharesByCreator)) : undefined;
   let used = 0;
   /** Places taken by work that is not short. */
   let usedByLong = 0;

@@ -13,6 +13,11 @@ import type { Lease } from './lease.ts';
 const BEGUN_PER_SLOT = 4;
 /** The share of slots that only short nodes get. */
 const RESERVE = 1 / 5;
+/**
+ * Slots that a creator may have for each free one. A creator alone gets four fifths of them, since half would halve the work of a
+ * deployment with one creator. The next creator finds one at once, also while the nodes of the first wait for silent servers.
+ */
+const SHARE = 4;
 
 export interface SlotWork {
   turn: Turn;
@@ -25,7 +30,7 @@ export interface SlotWork {
 
 /**
  * The slots of a process for nodes; creators take turns. A node that waits for a connection to the outside or for the sandbox gives
- * its slot back meanwhile. How many nodes may have begun is shared by creators, so that a wide run does not fill the process.
+ * its slot back meanwhile. Creators share the slots, and the nodes that may have begun, so that a wide run does not fill the process.
  */
 export interface Slots {
   /** Does the work in a slot and under a valid lease, at once if it can. */
@@ -40,7 +45,7 @@ export function createSlots(
   bytes: Pick<ByteAccount, 'open'>,
 ): Slots {
   const begun = createLane({ places: places * BEGUN_PER_SLOT, sharesByCreator: true });
-  const slots = createLane({ places, reserve: Math.floor(places * RESERVE) });
+  const slots = createLane({ places, reserve: Math.floor(places * RESERVE), sharesByCreator: SHARE });
 
   /** Waits for a slot under a valid lease; the wait for the one may outlast the other. */
   async function untilMayStart(turn: Turn): Promise<void> {
