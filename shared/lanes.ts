@@ -14,10 +14,10 @@ export interface Lane {
   wait(turn: Turn, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
   /** Gives back a place, for the turn that it was taken for. */
   leave(turn: Turn): void;
-  /** Whether there is a place for the turn now. */
-  isFreeFor(turn: Turn): boolean;
-  /** Whether work waits that would get the place if it were given back. */
-  isWanted(turn: Turn): boolean;
+  /** Whether there is a place for the turn now, or would be if the places of `leaving` were given back. */
+  isFreeFor(turn: Turn, leaving?: readonly Turn[]): boolean;
+  /** Whether work waits that would get a place if these were given back. */
+  isWanted(leaving: readonly Turn[]): boolean;
   /** Takes a place or waits for one; answers with the function that gives it back, undefined when the signal was faster. */
   enter(turn: Turn, signal?: AbortSignal): Promise<(() => void) | undefined>;
   /** Does the work in a place. */
@@ -40,6 +40,8 @@ interface LaneOptions {
   tooMany?: (lane: { places: number; waiting: number }) => AppError;
 }
 
+const NONE: readonly Turn[] = [];
+
 /** The turn of work without tenants: first come, first served. */
 export const IN_ORDER: Turn = { tenantID: '' };
 
@@ -59,11 +61,14 @@ export function createLane({
   /** Places taken by work that is not short. */
   let usedByLong = 0;
 
-  function isFreeFor(turn: Turn): boolean {
+  function isFreeFor(turn: Turn, leaving: readonly Turn[] = NONE): boolean {
     const { tenantID, isShort = false } = turn;
-    const free = isShort ? places - used : Math.min(places - used, places - reserve - usedByLong);
-    if (free <= 0 || shares?.isExhausted(turn, free)) return false;
-    return !countsTenants || (byTenant.get(tenantID) ?? 0) < maxPerTenant;
+    const unused = places - used + leaving.length;
+    const leavingLong = leaving.length === 0 ? 0 : leaving.filter((one) => !one.isShort).length;
+    const free = isShort ? unused : Math.min(unused, places - reserve - usedByLong + leavingLong);
+    if (free <= 0 || shares?.isExhausted(turn, free, leaving)) return false;
+    if (!countsTenants) return true;
+    return (byTenant.get(tenantID) ?? 0) - leaving.filter((one) => one.tenantID === tenantID).length < maxPerTenant;
   }
 
   function count(turn: Turn, change: 1 | -1): void {
@@ -130,13 +135,7 @@ export function createLane({
       serve();
     },
     isFreeFor,
-    isWanted(turn) {
-      if (line.size === 0) return false;
-      count(turn, -1);
-      const isWanted = line.has((waiter) => isFreeFor(waiter.turn));
-      count(turn, 1);
-      return isWanted;
-    },
+    isWanted: (leaving) => line.size > 0 && line.has(({ turn }) => isFreeFor(turn, leaving)),
     async run(turn, work) {
       if (!lane.take(turn)) await lane.wait(turn);
       try {

@@ -6,8 +6,11 @@ import type { Turn } from './turns.ts';
  * (Networks share packet buffers in this way: "dynamic thresholds".) With 4 for each free one, a creator alone gets four fifths.
  */
 export interface Shares {
-  /** Whether the creator has used up its share; `free` is the number of free places. A first place is always allowed. */
-  isExhausted(turn: Turn, free: number): boolean;
+  /**
+   * Whether the creator has used up its share, without the places of `leaving`; `free` is the number of free places. A first place is
+   * always allowed.
+   */
+  isExhausted(turn: Turn, free: number, leaving?: readonly Turn[]): boolean;
   count(turn: Turn, change: number): void;
 }
 
@@ -15,12 +18,21 @@ export function createShares(perFree = 1): Shares {
   const byCreator = new Map<string, number>();
 
   return {
-    isExhausted: ({ tenantID, creatorID = tenantID }, free) =>
-      (byCreator.get(creatorID) ?? 0) >= Math.max(free * perFree, 1),
-    count({ tenantID, creatorID = tenantID }, change) {
-      const held = (byCreator.get(creatorID) ?? 0) + change;
-      if (held > 0) byCreator.set(creatorID, held);
-      else byCreator.delete(creatorID);
+    isExhausted(turn, free, leaving = []) {
+      const creator = creatorOf(turn);
+      let held = byCreator.get(creator) ?? 0;
+      for (const one of leaving) if (creatorOf(one) === creator) held -= 1;
+      return held >= Math.max(free * perFree, 1);
+    },
+    count(turn, change) {
+      const creator = creatorOf(turn);
+      const held = (byCreator.get(creator) ?? 0) + change;
+      if (held > 0) byCreator.set(creator, held);
+      else byCreator.delete(creator);
     },
   };
+}
+
+export function creatorOf({ tenantID, creatorID = tenantID }: Turn): string {
+  return creatorID;
 }

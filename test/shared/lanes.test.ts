@@ -145,12 +145,13 @@ test('a place is wanted if work that waits would get it', async () => {
     { tenantID: 'b', creatorID: 'bob' },
   ];
   for (const turn of [ann, ann, bob]) expect(lane.take(turn)).toBe(true);
-  expect([lane.isWanted(ann), lane.isFreeFor(ann), lane.isFreeFor(bob)]).toEqual([false, false, false]);
+  expect([lane.isWanted([ann]), lane.isFreeFor(ann), lane.isFreeFor(bob)]).toEqual([false, false, false]);
   waitIn(lane, [], 'ann', ann);
   await nextTick();
 
   // With the place of bob free, ann has used up her share of the others; with one of her own free, she has not.
-  expect([lane.isWanted(bob), lane.isWanted(ann)]).toEqual([false, true]);
+  expect([lane.isWanted([bob]), lane.isWanted([ann]), lane.isWanted([ann, bob])]).toEqual([false, true, true]);
+  expect([lane.isFreeFor(ann, [bob]), lane.isFreeFor(ann, [ann])]).toEqual([false, true]);
   expect([lane.used, lane.waiting]).toEqual([3, 1]);
 });
 

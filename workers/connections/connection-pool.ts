@@ -29,8 +29,8 @@ export interface ConnectionSource<C> {
 /** Lends connections, a limited number at once. Work that finds all of them taken waits. */
 export interface ConnectionPool<C extends PooledConnection> extends AsyncDisposable {
   lend<T>(signal: AbortSignal, work: (connection: C) => Promise<T>): Promise<T>;
-  /** Since when its oldest idle connection is idle (`performance.now()`); undefined without one. */
-  readonly idleSince: number | undefined;
+  /** Since when each idle connection is idle (`performance.now()`), the oldest first. */
+  readonly idleSince: readonly number[];
   /** Closes its oldest idle connection. */
   closeOldest(): void;
 }
@@ -59,6 +59,13 @@ interface Idle<C> {
 
 type Lent<C> = Pick<ConnectionSource<C>, 'key' | 'isCrowded'> & { connection: C };
 
+/** Work that waits until its connection is open. */
+interface Opener<C> {
+  key: string;
+  /** Gives it one that has come back meanwhile. */
+  give(connection: C): void;
+}
+
 export function createConnectionPool<C extends PooledConnection>({
   where,
   find,
@@ -70,6 +77,7 @@ export function createConnectionPool<C extends PooledConnection>({
   const idle: Idle<C>[] = [];
   /** Connections that are being reset. */
   const returning = new Set<Promise<void>>();
+  const openers = new Set<Opener<C>>();
   /** Key of the source that was asked for last. */
   let current: string | undefined;
   let users = 0;
@@ -92,6 +100,17 @@ export function createConnectionPool<C extends PooledConnection>({
       clearTimeout(timer);
       connection.close();
     }
+  }
+
+  /** For work that waits for a connection, or else for later. */
+  function putBack(connection: C, key: string): void {
+    for (const opener of openers) {
+      if (opener.key !== key) continue;
+      openers.delete(opener);
+      opener.give(connection);
+      return;
+    }
+    keep(connection);
   }
 
   function keep(connection: C): void {
@@ -123,20 +142,48 @@ export function createConnectionPool<C extends PooledConnection>({
     { isOver }: { isOver: boolean },
   ): Promise<void> {
     connection.meter?.lendTo(undefined);
+    const mayStay = () => isOver && connection.isOpen && !isClosed && key === current && !isCrowded();
     try {
-      if (isOver && connection.isOpen && !isCrowded()) await inTime(connection.reset());
-      else if (!isOver) await inTime(connection.cancel());
+      if (!isOver) await inTime(connection.cancel());
+      else if (mayStay()) {
+        await inTime(connection.reset());
+        if (mayStay()) return putBack(connection, key);
+      }
     } catch {
-      connection.close();
+      // It is closed.
     }
-    if (isOver && connection.isOpen && !isClosed && key === current && !isCrowded()) keep(connection);
-    else connection.close();
+    connection.close();
   }
 
   /** Resetting a connection takes less time than opening one, and needs no further place at the server. */
-  async function takeReturned({ key, open }: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
+  async function takeReturned(source: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
     if (returning.size > 0) await unlessAborted(signal, Promise.race(returning));
-    return takeIdle(key) ?? (await open(signal));
+    return takeIdle(source.key) ?? (await openUnlessReturned(source, signal));
+  }
+
+  /** Opening may have to wait for a place at the server. A connection of this pool may come back before. */
+  function openUnlessReturned({ key, open }: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
+    return new Promise((resolve, reject) => {
+      const unneeded = new AbortController();
+      const opener: Opener<C> = {
+        key,
+        give(connection) {
+          resolve(connection);
+          unneeded.abort(new Error('Another connection has come back'));
+        },
+      };
+      openers.add(opener);
+      open(AbortSignal.any([signal, unneeded.signal])).then(
+        (connection) => {
+          if (openers.delete(opener)) resolve(connection);
+          else if (isClosed || key !== current) connection.close();
+          else putBack(connection, key);
+        },
+        (error) => {
+          if (openers.delete(opener)) reject(error);
+        },
+      );
+    });
   }
 
   async function workOn<T>(signal: AbortSignal, work: (connection: C) => Promise<T>, leave: () => void): Promise<T> {
@@ -185,7 +232,7 @@ export function createConnectionPool<C extends PooledConnection>({
       return await workOn(signal, work, leave);
     },
     get idleSince() {
-      return idle[0]?.since;
+      return idle.map(({ since }) => since);
     },
     closeOldest() {
       const [oldest] = idle;

@@ -5,6 +5,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { createLane } from '#shared/lanes.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
+import { creatorOf } from '#shared/shares.ts';
 import type { Turn } from '#shared/turns.ts';
 import { turnOf } from '#shared/work.ts';
 import { type ConnectionPool, type ConnectionSource, createConnectionPool } from '../connections/connection-pool.ts';
@@ -51,17 +52,23 @@ interface Row {
   is_full: boolean | null;
 }
 
+interface IdleConnection {
+  connections: ConnectionPool<PostgresConnection>;
+  turn: Turn;
+  since: number;
+}
+
 export function createTenantDatabases({ pool, secrets, outbound, servers }: Needs): TenantDatabases {
   const provisioner = createProvisioner({ pool, secrets, servers });
   const provisioning = createLane({ places: MAX_PROVISIONED, maxWaiting: MAX_PROVISIONED * MAX_WAITING_PER_PLACE });
   /** Tenants whose databases were over their quota when they were last used. */
   const full = new Set<string>();
   const byTenant = new Map<string, ConnectionPool<PostgresConnection>>();
-  /** Name of the server of each of those tenants whose database Gantry has created. */
-  const serverOf = new Map<string, string>();
+  /** Of those tenants whose database Gantry has created: the server, and the turn of its places there. */
+  const serverOf = new Map<string, { name: string; turn: Turn }>();
   const { crowding } = servers;
   const unsubscribe = crowding.onAnnounced((server) => {
-    while (closeOldestIdle(server));
+    for (const { connections } of idleOn(server)) connections.closeOldest();
   });
 
   function connectionsOf(tenantID: string): ConnectionPool<PostgresConnection> {
@@ -139,8 +146,8 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   function ownSource(tenantID: string, owned: OwnDatabase, isFull = false): ConnectionSource<PostgresConnection> {
     const server = servers.get(owned.server);
     const database = isFull ? { ...owned, roleName: roleWhenFull(owned.roleName) } : owned;
-    serverOf.set(tenantID, server.name);
     const turn = turnOf(tenantID);
+    serverOf.set(tenantID, { name: server.name, turn });
     const open = async (signal: AbortSignal) => {
       await server.ready(signal);
       return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
@@ -156,7 +163,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     };
     return {
       key: `${database.id} ${database.server} ${database.roleName}`,
-      isCrowded: () => crowding.isCrowded(server.name) || server.places.isWanted(turn),
+      isCrowded: () => crowding.isCrowded(server.name) || givesWay(server, turn),
       async open(signal) {
         const leave = await takePlace(server, turn, signal);
         try {
@@ -176,23 +183,44 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
 
   /** Waits until this process has room for one more connection to the server; an idle one is closed for it. */
   async function takePlace({ name, places }: TenantServer, turn: Turn, signal: AbortSignal): Promise<() => void> {
-    if (!places.isFreeFor(turn)) closeOldestIdle(name);
+    closeIdleUntil(name, { isEnough: (leaving) => places.isFreeFor(turn, leaving), creatorID: creatorOf(turn) });
     const leave = await places.enter(turn, signal);
     if (leave) return leave;
     throw allTaken(signal.reason);
   }
 
-  /** True if it has closed one. */
-  function closeOldestIdle(server: string): boolean {
-    let oldest: ConnectionPool<PostgresConnection> | undefined;
-    for (const [tenantID, connections] of byTenant)
-      if (
-        serverOf.get(tenantID) === server &&
-        (connections.idleSince ?? Number.POSITIVE_INFINITY) < (oldest?.idleSince ?? Number.POSITIVE_INFINITY)
-      )
-        oldest = connections;
-    oldest?.closeOldest();
-    return oldest !== undefined;
+  /** Whether a connection that comes back is to be closed for work that waits; perhaps with idle ones of others. */
+  function givesWay({ name, places }: TenantServer, turn: Turn): boolean {
+    const isEnough = (leaving: readonly Turn[]) => places.isWanted([turn, ...leaving]);
+    return places.waiting > 0 && closeIdleUntil(name, { isEnough, creatorID: creatorOf(turn) });
+  }
+
+  /**
+   * Closes so many idle connections that there is enough room, those of the creator first; none if all of them would be too few.
+   * Returns whether there is, or will be once they are closed. One may be too few where a creator has used up its share.
+   */
+  function closeIdleUntil(
+    server: string,
+    { isEnough, creatorID }: { isEnough(leaving: readonly Turn[]): boolean; creatorID: string },
+  ): boolean {
+    if (isEnough([])) return true;
+    const idle = idleOn(server);
+    const ofCreator = ({ turn }: IdleConnection) => creatorOf(turn) === creatorID;
+    const inOrder = [...idle.filter(ofCreator), ...idle.filter((one) => !ofCreator(one))];
+    const turns = inOrder.map(({ turn }) => turn);
+    const needed = inOrder.findIndex((_, at) => isEnough(turns.slice(0, at + 1))) + 1;
+    for (const { connections } of inOrder.slice(0, needed)) connections.closeOldest();
+    return needed > 0;
+  }
+
+  /** The oldest first. */
+  function idleOn(server: string): IdleConnection[] {
+    const idle = [...byTenant].flatMap(([tenantID, connections]) => {
+      const { name, turn } = serverOf.get(tenantID) ?? {};
+      if (name !== server || !turn) return [];
+      return connections.idleSince.map((since) => ({ connections, turn, since }));
+    });
+    return idle.toSorted((a, b) => a.since - b.since);
   }
 
   return {

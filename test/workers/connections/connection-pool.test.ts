@@ -39,10 +39,13 @@ function open(): Counted {
   return connection;
 }
 
+/** When the server has room for another connection. */
+let room: Promise<void> = Promise.resolve();
+
 function create({ maxConnections = 2, maxWaitingPerConnection = Number.POSITIVE_INFINITY } = {}) {
   return createConnectionPool<Counted>({
     where: 'db.example:5432',
-    find: async () => ({ key: source, open: async () => open() }),
+    find: async () => ({ key: source, open: () => room.then(open) }),
     maxConnections,
     maxWaitingPerConnection,
     onEmpty: () => {
@@ -181,4 +184,25 @@ test('after disposal a returned connection is closed', async () => {
   await afterwards();
 
   expect(opened[0]?.isOpen).toBe(false);
+});
+
+test('work that waits for a new connection takes one that comes back before, and the new one is kept', async () => {
+  await using pool = create();
+  const held = Promise.withResolvers<void>();
+  const first = pool.lend(never, () => held.promise);
+  await afterwards();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  room = promise;
+  const second = pool.lend(never, async (connection) => connection);
+  await afterwards();
+  expect(opened).toHaveLength(1);
+
+  held.resolve();
+
+  expect(await second).toBe(opened[0]);
+  await first;
+  resolve();
+  await afterwards();
+  expect(opened.map(({ isOpen }) => isOpen)).toEqual([true, true]);
+  expect(pool.idleSince).toHaveLength(2);
 });

@@ -262,7 +262,7 @@ describe('connections to one server', () => {
     await lend({ tenantID: own }, pidOf);
     const held = Promise.withResolvers<void>();
     const slow = tenants.map((tenantID) => lend({ tenantID, creatorID }, () => held.promise));
-    await eventually(() => expect([places.used, places.waiting]).toEqual([2, 6]));
+    await eventually(() => expect(places.waiting).toBe(6));
 
     const { rows: first } = await lend({ tenantID: own }, pidOf);
     expect((await lend({ tenantID: own }, pidOf)).rows).toEqual(first);
@@ -271,6 +271,55 @@ describe('connections to one server', () => {
     held.resolve();
     await Promise.all(slow);
   });
+
+  test('are closed while they are idle for work of a creator who has used up its share', async () => {
+    await using few = await aTenantDatabases({ TENANT_DATABASES_CONNECTIONS: '8' });
+    const lend = async (turn: Turn) =>
+      await new Place(createLane({ places: 1 }), turn).run(() =>
+        few.databases.lend(turn.tenantID, AbortSignal.timeout(10_000), (client) => client.query('select 1')),
+      );
+    const turns: Turn[] = [];
+    for (const creatorID of [newID(), newID()])
+      for (const tenantID of await tenantsOf(few, 5, creatorID)) turns.push({ tenantID, creatorID });
+
+    // Each waits at most for connections to be closed, and not until they have been idle for long.
+    for (const turn of [...turns, ...turns.toReversed()]) await lend(turn);
+
+    expect(few.databases.servers.get('tenants').places.waiting).toBe(0);
+  }, 60_000);
+
+  test('serve waiting work of their own tenant when they come back and no other work would get their place', async () => {
+    await using few = await aTenantDatabases({ TENANT_DATABASES_CONNECTIONS: '4' });
+    const creatorID = newID();
+    const own = (await tenantsOf(few, 2, creatorID)).map((tenantID) => ({ tenantID, creatorID }));
+    const others = (await tenantsOf(few, 2)).map((tenantID) => ({ tenantID }));
+    const [first = { tenantID: '' }] = own;
+    const held = Promise.withResolvers<void>();
+    const freed = Promise.withResolvers<void>();
+    let begun = 0;
+    const lend = (turn: Turn, until: Promise<void>) =>
+      new Place(createLane({ places: 1 }), turn).run(() =>
+        few.databases.lend(turn.tenantID, never, async (client) => {
+          begun += 1;
+          await until;
+          return (await client.query('select pg_backend_pid() as pid')).rows[0]?.pid;
+        }),
+      );
+    const works = [lend(first, freed.promise)];
+    for (const turn of [...own.slice(1), ...others]) {
+      works.push(lend(turn, held.promise));
+      await eventually(() => expect(begun).toBe(works.length));
+    }
+    const waiting = lend(first, Promise.resolve());
+    await eventually(() => expect(few.databases.servers.get('tenants').places.waiting).toBe(1));
+
+    freed.resolve();
+
+    expect(await waiting).toBe(await works[0]);
+    held.resolve();
+    await Promise.all(works);
+    expect(few.databases.servers.get('tenants').places.waiting).toBe(0);
+  }, 20_000);
 
   test('are waited for when the role has none left', async () => {
     const [tenantID = ''] = await tenantsOf(place, 1);
