@@ -14,8 +14,8 @@ export async function spending<Name extends string>(pids: Record<Name, number>) 
   };
 }
 
-/** Linux counts in ticks of 10 ms, in the 14th and 15th fields; the second is a name in brackets. */
-async function processorMs(pid: number): Promise<number | null> {
+/** Processor time of a process so far. Linux counts in ticks of 10 ms, in the 14th and 15th fields; the second is a name in brackets. */
+export async function processorMs(pid: number): Promise<number | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
