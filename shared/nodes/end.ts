@@ -6,13 +6,17 @@ import { defineNode } from './define-node.ts';
 export const EndStatus = z.enum(['success', 'failure', 'cancelled']);
 export type EndStatus = z.infer<typeof EndStatus>;
 
-/** Ends a branch and says what the run answers. The run ends when every branch has. */
+/** Ends a branch and says what the run answers. The run ends when every branch has, or here, if it cancels the others. */
 export const end = defineNode({
   kind: 'end',
   label: 'End',
   config: z.object({
     ...described,
     status: EndStatus.default('success'),
+    /** Of a run that fails here. */
+    message: z.string().max(10_000).optional(),
+    /** Whether what still runs is cancelled. Absent: yes, unless the status is `success`. */
+    cancelOthers: z.boolean().optional(),
     outputParameters: z
       .array(
         z.object({

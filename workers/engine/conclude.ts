@@ -8,13 +8,14 @@ import { outputText } from './outputs.ts';
 import type { Run, Wait } from './run.ts';
 import type { PendingEvent } from './step.ts';
 
-/** What follows from an attempt: the frames that its outcome makes ready, a wait, or nothing because the run has failed. */
+/** What follows from an attempt: the frames that its outcome makes ready, a wait, or nothing because the run has ended. */
 export type Conclusion = { outcome: PendingEvent; next: readonly Frame[] } | { wait: Wait } | null;
 
 interface Success {
   resolved: unknown;
   output: JsonObject;
   exit: string | null;
+  cancelsOthers?: boolean;
 }
 
 /** Records the output of a frame. Throws if the run cannot take it. */
@@ -22,7 +23,7 @@ export function succeed(
   limits: Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'>,
   run: Run,
   frame: Frame,
-  { resolved, output, exit }: Success,
+  { resolved, output, exit, cancelsOthers }: Success,
 ): Conclusion {
   const { node } = frame;
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
@@ -36,7 +37,10 @@ export function succeed(
   run.state.countOutput(text.length);
   const source = run.state.keep(frame, resolved, output);
   const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}`, source });
-  return { outcome, next: run.state.settle(frame, exit) };
+  const next = run.state.settle(frame, exit);
+  if (!cancelsOthers) return { outcome, next };
+  run.endAt(frame);
+  return null;
 }
 
 /** Passes through a disabled node: no output, and the usual exit of its kind. */

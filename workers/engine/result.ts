@@ -6,11 +6,13 @@ export interface Result {
   readonly output: JsonObject;
   status: 'success' | 'failure' | 'cancelled';
   nodeID: string | null;
+  /** Of the end node with the worst status. */
+  message: string | null;
   reached: boolean;
 }
 
 export function emptyResult(): Result {
-  return { output: {}, status: 'success', nodeID: null, reached: false };
+  return { output: {}, status: 'success', nodeID: null, message: null, reached: false };
 }
 
 /** Adds the output of an end node. */
@@ -20,6 +22,7 @@ export function addEnd(result: Result, nodeID: string, output: JsonObject): void
   if (!result.reached || severity[status] > severity[result.status]) {
     result.status = status;
     result.nodeID = nodeID;
+    result.message = typeof output.message === 'string' ? output.message : null;
   }
   result.reached = true;
 }
@@ -27,9 +30,14 @@ export function addEnd(result: Result, nodeID: string, output: JsonObject): void
 const severity = { success: 0, cancelled: 1, failure: 2 };
 
 /** The end of a run of which every branch has ended. Without an end node it completes without an output. */
-export function endOf({ output, status, nodeID, reached }: Result): NonNullable<Step['end']> {
+export function endOf({ output, status, nodeID, message, reached }: Result): NonNullable<Step['end']> {
   const attempt = nodeID === null ? null : 1;
-  const failure = { code: 'NODE_FAILED', message: 'The run ended with status "failure"', nodeID, attempt };
+  const failure = {
+    code: 'NODE_FAILED',
+    message: message || 'The run ended with status "failure"',
+    nodeID,
+    attempt,
+  };
   return {
     status: statusOf[status],
     output: reached ? output : null,

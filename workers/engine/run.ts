@@ -1,5 +1,5 @@
 import type { Caller } from '#shared/caller.ts';
-import type { AppError } from '#shared/errors.ts';
+import { AppError } from '#shared/errors.ts';
 import type { Turn } from '#shared/turns.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
@@ -266,15 +266,17 @@ export class Run {
 
   /** Fails the run, at an attempt of a frame if it is to blame, and cancels its frames that run or wait. */
   fail(error: AppError, at: Attempt | null): void {
-    for (const frame of [...this.#running, ...this.#waiting.keys()])
-      if (frame !== at?.frame) this.#announce(frame, 'CANCELLED');
-    // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
-    this.#step.resolved.push(...this.#waiting.keys(), ...this.#ended);
-    // Not written yet and never needed: the commit cancels only questions that an earlier one has stored.
-    Object.assign(this.#step, { waits: [], requests: [], children: [], release: 'hold', next: [] });
+    this.#cancelOthers(at?.frame, null);
     const where = { nodeID: at?.frame.node.id ?? null, attempt: at?.attempt ?? null };
     this.#end({ status: 'FAILED', output: null, error: { code: error.code, message: error.message, ...where } });
     this.#abort.abort(error);
+  }
+
+  /** Ends the run at an end node, and cancels its frames that run or wait. */
+  endAt(frame: Frame): void {
+    this.#cancelOthers(frame, JSON.stringify({ output: { cancelledBy: frame.node.id } }));
+    this.#end(this.state.end);
+    this.#abort.abort(new AppError('NODE_FAILED', `The run has ended at node "${frame.node.id}"`));
   }
 
   /** Fails the run after the database has refused a step. The failure replaces everything else that was to be written. */
@@ -339,8 +341,18 @@ export class Run {
     this.#step.events.push({ frame: null, attempt: 1, status, exit: null, payload: endPayload(end), started: [] });
   }
 
-  #announce(frame: Frame, status: 'RUNNING' | 'CANCELLED'): void {
-    this.#step.events.push({ frame, attempt: this.attemptOf(frame), status, exit: null, payload: null, started: [] });
+  #cancelOthers(than: Frame | undefined, payload: string | null): void {
+    // The start of a disabled node was not announced.
+    for (const frame of [...this.#running, ...this.#waiting.keys()])
+      if (frame !== than && !frame.node.isDisabled) this.#announce(frame, 'CANCELLED', payload);
+    // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
+    this.#step.resolved.push(...this.#waiting.keys(), ...this.#ended);
+    // Not written yet and never needed: the commit cancels only questions that an earlier one has stored.
+    Object.assign(this.#step, { waits: [], requests: [], children: [], release: 'hold', next: [] });
+  }
+
+  #announce(frame: Frame, status: 'RUNNING' | 'CANCELLED', payload: string | null = null): void {
+    this.#step.events.push({ frame, attempt: this.attemptOf(frame), status, exit: null, payload, started: [] });
   }
 
   /** The same step may hold a wait not yet written. */

@@ -5,5 +5,7 @@ import type { Executor } from './executor.ts';
 export const runEnd: Executor<typeof end> = ({ config }) => {
   const workflowOutput: JsonObject = {};
   for (const { name, sourceVariable } of config.outputParameters) workflowOutput[name] = sourceVariable;
-  return { output: { status: config.status, workflowOutput, completedAt: new Date().toISOString() }, exit: null };
+  const { status, message, cancelOthers = status !== 'success' } = config;
+  const output = { status, workflowOutput, ...(message !== undefined && { message }) };
+  return { output: { ...output, completedAt: new Date().toISOString() }, exit: null, cancelsOthers: cancelOthers };
 };

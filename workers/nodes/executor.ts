@@ -83,7 +83,12 @@ export interface Task<D extends AnyNode> {
 }
 
 type Outcome<D extends AnyNode> = true extends D['ends']
-  ? { output: { status: EndStatus; workflowOutput: JsonObject; [more: string]: Json }; exit: null }
+  ? {
+      output: { status: EndStatus; workflowOutput: JsonObject; [more: string]: Json };
+      exit: null;
+      /** Ends the run at once, and cancels its nodes that run or wait. */
+      cancelsOthers: boolean;
+    }
   : { output: JsonObject; exit: ExitOf<D> };
 
 /** Executes a node: returns an output and an exit, or parks. Throws an AppError to fail. Where a node is pure, it answers at once. */

@@ -41,6 +41,7 @@ type ErasedExecutor = (task: ErasedTask, context: NodeContext) => Promise<Erased
 interface ErasedOutcome {
   output: JsonObject;
   exit: string | null;
+  cancelsOthers?: boolean;
 }
 
 /** The executor of a node kind. */

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { code, graph } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+
+describe('an end', () => {
+  let deployment: Deployment;
+  beforeAll(async () => {
+    deployment = await startDeployment();
+    await deployment.startWorker();
+  });
+  afterAll(() => deployment[Symbol.asyncDispose]());
+
+  async function accepted(shape: { nodes: object[]; edges: object[] }): Promise<string> {
+    const versionID = await deployment.saveVersion(shape);
+    return (await deployment.runs.accept(deployment.newRun(versionID))).instanceID;
+  }
+
+  async function one<T>(sql: string, id: string): Promise<T[]> {
+    return (await deployment.pool.query<T & object>(sql, [id])).rows;
+  }
+
+  const child = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
+  const early = { type: 'end', outputParameters: [{ name: 'early', sourceVariable: 1 }] };
+
+  test('with the status failure ends the run with its own message, and cancels all that runs or waits', async () => {
+    const { workflowID } = await deployment.saveWorkflow(child);
+    const id = await accepted(
+      graph(
+        {
+          start: { type: 'start' },
+          early,
+          question: { type: 'dataCollection', fields: [{ key: 'a' }] },
+          call: { type: 'subWorkflow', childWorkflowID: workflowID },
+          busy: code('for (;;);', { timeoutSeconds: 600 }),
+          soon: { type: 'delay', delayMs: 800 },
+          bad: { type: 'end', status: 'failure', message: 'No stock of {{ctx.input.what}}' },
+        },
+        ['start>early', 'start>question', 'start>call', 'start>busy', 'start>soon', 'soon>bad'],
+      ),
+    );
+
+    await eventually(async () =>
+      expect(await deployment.read(id)).toMatchObject({
+        status: 'FAILED',
+        error: { nodeID: 'bad', message: 'No stock of ' },
+        output: { early: 1 },
+      }),
+    );
+    const events = await deployment.events(id);
+    const cancelled = events.filter(({ status }) => status === 'CANCELLED');
+    expect(cancelled.map(({ node_id }) => node_id).sort()).toEqual(['busy', 'call', 'question']);
+    for (const { payload } of cancelled) expect(payload).toEqual({ output: { cancelledBy: 'bad' } });
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
+    expect(await one('select from run_wait where instance_id = $1', id)).toEqual([]);
+    expect(await one('select status from collection_request where instance_id = $1', id)).toEqual([
+      { status: 'CANCELLED' },
+    ]);
+    await eventually(async () =>
+      expect(await one('select status from workflow_instance where parent_id = $1', id)).toEqual([
+        { status: 'CANCELLED' },
+      ]),
+    );
+  });
+
+  test('that does not cancel others waits for them, and the worst status counts', async () => {
+    const id = await accepted(
+      graph(
+        {
+          start: { type: 'start' },
+          bad: { type: 'end', status: 'cancelled', cancelOthers: false },
+          soon: { type: 'delay', delayMs: 300 },
+          early,
+        },
+        ['start>bad', 'start>soon', 'soon>early'],
+      ),
+    );
+
+    await eventually(async () =>
+      expect(await deployment.read(id)).toMatchObject({ status: 'CANCELLED', error: null, output: { early: 1 } }),
+    );
+    expect((await deployment.events(id)).filter(({ status }) => status === 'CANCELLED')).toHaveLength(1);
+  });
+
+  test('with the status success cancels others if it is told to, and starts nothing after it', async () => {
+    const id = await accepted(
+      graph(
+        {
+          start: { type: 'start' },
+          first: { type: 'end', cancelOthers: true },
+          other: code('return 1;'),
+          off: code('return 1;', { isDisabled: true }),
+        },
+        ['start>first', 'start>other', 'start>off'],
+      ),
+    );
+
+    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
+    const events = await deployment.events(id);
+    expect(events.map(({ node_id, status }) => `${node_id} ${status}`)).toEqual([
+      'start SUCCESS',
+      'first RUNNING',
+      'other RUNNING',
+      'first SUCCESS',
+      'other CANCELLED',
+      'null COMPLETED',
+    ]);
+  });
+});
