@@ -28,6 +28,8 @@ export interface NewRun {
   startAt?: Date;
   /** The batch that it belongs to. */
   batchID?: string;
+  /** The run that it repeats. */
+  rerunOf?: string;
 }
 
 export interface Accepted {
@@ -105,6 +107,7 @@ function toRows(runs: readonly NewRun[]) {
     tags: run.tags ?? [],
     start_at: run.startAt ?? null,
     batch_id: run.batchID ?? null,
+    rerun_of: run.rerunOf ?? null,
   }));
 }
 
@@ -114,14 +117,14 @@ const isLater = 'coalesce(r.start_at > now(), false)';
 const INSERT = (handedOver: string) => `
 insert into workflow_instance (
   id, tenant_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by,
-  batch_id)
+  batch_id, rerun_of)
 select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class,
   case when not ${isLater} then now() end, case when not ${isLater} then ${handedOver} end, case when ${isLater} then r.start_at end, r.start_at,
   greatest(r.start_at, now()) + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by,
-  r.batch_id
+  r.batch_id, r.rerun_of
 from jsonb_to_recordset($1::jsonb) as r(
   n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
-  awaited_by text, start_at timestamptz, batch_id uuid)
+  awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid)
 returning id, dispatched_at is not null as "isHandedOver"`;
 
 const TAGGED = `tagged as (

@@ -1,4 +1,5 @@
 import { acceptBatch, type BatchToAccept } from './accept-batch.ts';
+import { acceptRerun, type RerunToAccept } from './accept-rerun.ts';
 import { type Accepted, acceptOnce, acceptRuns, insertRuns, type NewRun } from './accept-runs.ts';
 import type { Messages } from './backplane/index.ts';
 import { batched } from './batched.ts';
@@ -26,6 +27,8 @@ export interface Runs {
   acceptMany(runs: readonly NewRun[]): Promise<string[]>;
   /** Creates a batch of runs, as many as the tenant has room for. Returns the answer to its request, or that of an earlier one. */
   acceptBatch(accepting: BatchToAccept): Promise<JsonObject>;
+  /** Creates a run that may take results over from another. Returns the answer to its request, or that of an earlier one. */
+  acceptRerun(accepting: RerunToAccept): Promise<JsonObject>;
   /** Hands READY runs to the queue while the window has room; the sweep hands over the rest. Never throws. */
   handOver(ids: readonly string[]): Promise<void>;
   /** Hands over READY runs until the window is full; one process at a time. Returns the number of runs handed over. */
@@ -138,6 +141,12 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       const room = await inFlight.addMany(accepting.batch.tenantID, accepting.items.length);
       const answer = await acceptBatch(pool, { ...accepting, room });
       void runs.refill().catch(() => undefined);
+      return answer;
+    },
+    async acceptRerun(accepting) {
+      const refusal = await inFlight.add(accepting.run.tenantID);
+      const answer = await acceptRerun(pool, { ...accepting, refusal });
+      void runs.handOver([accepting.run.id]);
       return answer;
     },
     async handOver(ids) {

@@ -22,6 +22,7 @@ export const serverEvents = {
     output: Json,
     outputOmitted: z.boolean().optional(),
     error: RunErrorShape.nullable(),
+    reusedFrom: z.uuid().optional(),
   }),
   workflow_status_update: z.object({
     instanceID: z.uuid(),
@@ -72,6 +73,8 @@ export interface RunEventPayload {
   request?: { collectionRequestID: string; collectionType: string; collectionConfig: JsonObject };
   childInstanceID?: string;
   dueAt?: string;
+  /** The run that has computed the result, if this one has taken it over. */
+  reusedFrom?: string;
 }
 
 const MAX_INLINE_LENGTH = 16 * 1024;
@@ -141,6 +144,7 @@ function presentEvent(row: RunEventRow): ServerMessage[] {
         status: row.status as NodeStatus,
         ...result,
         error,
+        ...(payload?.reusedFrom && { reusedFrom: payload.reusedFrom }),
       },
     },
   ];

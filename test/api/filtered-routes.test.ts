@@ -21,6 +21,8 @@ interface List {
 interface Single {
   made: string;
   permission: Permission;
+  /** Needed on everything of its type as well. */
+  also?: Permission;
 }
 
 const lists: Record<string, List> = {
@@ -54,6 +56,11 @@ const lists: Record<string, List> = {
 const singles: Record<string, Single> = {
   'get T/workflows/instances/:instanceID': { made: 'instanceID', permission: 'workflow.read' },
   'delete T/workflows/instances/:instanceID/stop': { made: 'instanceID', permission: 'workflow.execute' },
+  'post T/workflows/instances/:instanceID/rerun': {
+    made: 'instanceID',
+    permission: 'workflow.execute',
+    also: 'workflow.read',
+  },
   'get T/workflows/batches/:batchID': { made: 'batchID', permission: 'workflow.read' },
   'delete T/workflows/batches/:batchID/stop': { made: 'batchID', permission: 'workflow.execute' },
   'get T/workflows/data-collection/:collectionRequestID': { made: 'collectionRequestID', permission: 'workflow.read' },
@@ -112,12 +119,13 @@ describe.each(Object.entries(singles))('%s', (name, single) => {
   test('refuses a denied object and answers for a granted one', async () => {
     const tenant = await aTenant(cluster);
     const [one, other] = [await make(tenant, single), await make(tenant, single)];
+    const also = single.also ? [single.also] : [];
     const denied = await aMember(cluster, {
       tenant,
-      can: [single.permission],
+      can: [single.permission, ...also],
       rules: [{ ...ruleOf(one.object, single.permission), effect: 'deny' }],
     });
-    const granted = await aMember(cluster, { tenant, rules: [ruleOf(one.object, single.permission)] });
+    const granted = await aMember(cluster, { tenant, can: also, rules: [ruleOf(one.object, single.permission)] });
 
     for (const [member, closed, open] of [
       [denied, one, other],

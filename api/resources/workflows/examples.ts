@@ -85,6 +85,7 @@ export const exampleInstanceSummary = {
   errorCode: null,
   startAt: null,
   batchID: null,
+  rerunOf: null,
   parentInstanceID: null,
   parentNodeID: null,
   createdAt: exampleTimes.updatedAt,
@@ -244,3 +245,7 @@ export const exampleBatch = {
   status: 'COMPLETED',
   counts: { PENDING: 0, RUNNING: 0, WAITING: 0, COMPLETED: 1, FAILED: 0, CANCELLED: 0 },
 };
+
+export const exampleRerun = { from: 'failed', version: 'published' };
+
+export const exampleRerunAnswer = { instanceID, rerunOf: instanceID, reused: ['start', 'order'], changed: [] };

@@ -22,7 +22,7 @@ export async function findNames(em: EntityManager, pool: Pool, runs: readonly Na
   };
 }
 
-async function findTags(pool: Pool, runs: readonly Named[]): Promise<Names['tags']> {
+export async function findTags(pool: Pool, runs: readonly Pick<Named, 'id'>[]): Promise<Names['tags']> {
   const { rows } = await pool.query<{ id: string; tags: string[] }>(TAGS, [runs.map(({ id }) => id)]);
   return new Map(rows.map(({ id, tags }) => [id, tags]));
 }

@@ -10,8 +10,21 @@ type Where = FilterQuery<WorkflowInstance>;
 
 /** The conditions of a list of runs. Each is served by an index, or holds for many of the runs that an index gives in order. */
 export async function instanceFilters(em: EntityManager, query: z.output<typeof InstanceList>): Promise<Where[]> {
-  const { workflowID, parentInstanceID, root, status, errorCode, tag, version, origin, batch, from, to, isTest } =
-    query;
+  const {
+    workflowID,
+    parentInstanceID,
+    root,
+    status,
+    errorCode,
+    tag,
+    version,
+    origin,
+    batch,
+    rerunOf,
+    from,
+    to,
+    isTest,
+  } = query;
   return [
     ...(workflowID ? [{ workflowID }] : []),
     ...(parentInstanceID ? [{ parentID: parentInstanceID }] : []),
@@ -22,6 +35,7 @@ export async function instanceFilters(em: EntityManager, query: z.output<typeof 
     ...(version === undefined ? [] : [await ofVersion(em, version, workflowID)]),
     ...(origin ? [ofOrigin(origin)] : []),
     ...(batch ? [{ batchID: batch }] : []),
+    ...(rerunOf ? [{ rerunOf }] : []),
     ...(from ? [{ createdAt: { $gte: from } }] : []),
     ...(to ? [{ createdAt: { $lt: to } }] : []),
     ...(isTest === undefined ? [] : [{ isTest }]),

@@ -93,6 +93,7 @@ type Summarized = Pick<
   | 'status'
   | 'isTest'
   | 'batchID'
+  | 'rerunOf'
   | 'parentID'
   | 'parentNodeID'
   | 'createdAt'
@@ -125,6 +126,7 @@ export function presentInstanceSummary(
     errorCode: run.error?.code ?? null,
     startAt: run.startAt?.toISOString() ?? null,
     batchID: run.batchID ?? null,
+    rerunOf: run.rerunOf ?? null,
     parentInstanceID: run.parentID ?? null,
     parentNodeID: run.parentNodeID ?? null,
     createdAt: run.createdAt.toISOString(),

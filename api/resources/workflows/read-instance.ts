@@ -80,6 +80,7 @@ function presentEvent({ payload, isOmitted, at, frame, started: _, ...event }: T
     output: payload?.output ?? null,
     ...(isOmitted && payload && { outputOmitted: true }),
     error: payload?.error ?? null,
+    ...(payload?.reusedFrom && { reusedFrom: payload.reusedFrom }),
     at: at.toISOString(),
   };
 }

@@ -14,6 +14,7 @@ import { listWorkflows } from './list.ts';
 import { listInstances } from './list-instances.ts';
 import { presentCollectionRequest, presentWorkflow } from './present.ts';
 import { readInstance } from './read-instance.ts';
+import { rerunInstance } from './rerun.ts';
 import { CollectionRequest, CollectionRequestID, InstanceID, Workflow, WorkflowID } from './schemas.ts';
 import { submitCollection } from './submit.ts';
 import { testWorkflow } from './test-workflow.ts';
@@ -26,6 +27,7 @@ export const workflowRoutes = [
   createWorkflow,
   listInstances,
   readInstance,
+  rerunInstance,
 
   tenantRoute({
     name: 'stopWorkflowInstance',

@@ -92,9 +92,10 @@ export const testSpellings: Spellings = {
 };
 
 const Tag = z.string().trim().min(1).max(64);
+export const Tags = z.array(Tag).max(10);
 const YEAR_MS = 366 * 86_400_000;
 export const governed = {
-  tags: z.array(Tag).max(10).default([]).describe('Lists of runs can be filtered by them'),
+  tags: Tags.default([]).describe('Lists of runs can be filtered by them'),
   startAt: z.iso
     .datetime({ offset: true })
     .transform((text) => new Date(text))
@@ -162,6 +163,7 @@ export const InstanceList = z.object({
   version: VersionName.optional().describe('The id of a version, or its number, which needs `workflowID`'),
   origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']).optional(),
   batch: ID.optional().describe('The id of a batch'),
+  rerunOf: ID.optional().describe('Runs that repeat this one'),
   from: Moment.optional().describe('Accepted at this time or later'),
   to: Moment.optional().describe('Accepted before this time'),
   isTest: z
@@ -243,6 +245,7 @@ export const InstanceSummary = z
     errorCode: z.string().nullable(),
     startAt: z.iso.datetime().nullable().describe('When it was to begin, if not at once'),
     batchID: z.uuid().nullable().describe('The batch that it belongs to'),
+    rerunOf: z.uuid().nullable().describe('The run that it repeats'),
     parentInstanceID: z.uuid().nullable(),
     parentNodeID: z.string().nullable(),
     createdAt: z.iso.datetime(),
@@ -275,6 +278,7 @@ const TimelineEvent = z
     output: z.unknown(),
     outputOmitted: z.boolean().optional(),
     error: WorkError.nullable(),
+    reusedFrom: z.uuid().optional().describe('The run that computed the result, if this one has taken it over'),
     at: z.iso.datetime(),
   })
   .meta({ id: 'WorkflowInstanceEvent' });

@@ -28,6 +28,7 @@ export const WorkflowInstanceSchema = defineEntity({
     /** If the run was to begin later than it was accepted. */
     startAt: p.datetime().nullable(),
     batchID: p.uuid().nullable(),
+    rerunOf: p.uuid().nullable(),
     seq: p.bigint('number'),
     deadlineAt: p.datetime(),
     parentID: p.uuid().nullable(),

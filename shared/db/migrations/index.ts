@@ -31,6 +31,7 @@ import { Migration20261122140500_Variables } from './Migration20261122140500_Var
 import { Migration20261122141300_OpenRuns } from './Migration20261122141300_OpenRuns.ts';
 import { Migration20261122143000_RunFilters } from './Migration20261122143000_RunFilters.ts';
 import { Migration20261122171000_RunBatches } from './Migration20261122171000_RunBatches.ts';
+import { Migration20261122173000_Reruns } from './Migration20261122173000_Reruns.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -67,6 +68,7 @@ const classes = {
   Migration20261122141300_OpenRuns,
   Migration20261122143000_RunFilters,
   Migration20261122171000_RunBatches,
+  Migration20261122173000_Reruns,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

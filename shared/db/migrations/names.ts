@@ -35,4 +35,5 @@ export const migrationNames = [
   'Migration20261122141300_OpenRuns',
   'Migration20261122143000_RunFilters',
   'Migration20261122171000_RunBatches',
+  'Migration20261122173000_Reruns',
 ] as const;

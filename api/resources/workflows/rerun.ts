@@ -1,0 +1,79 @@
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { planRerun } from '#shared/plan-rerun.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { chooseVersion } from './choose-version.ts';
+import { findTags } from './find-names.ts';
+import { findReadableRun } from './find-run.ts';
+import { Rerun, RerunAnswer } from './rerun-schemas.ts';
+import { InstanceID, runSpellings } from './schemas.ts';
+
+export const rerunInstance = tenantRoute({
+  name: 'rerunWorkflowInstance',
+  method: 'post',
+  path: '/workflows/instances/:instanceID/rerun',
+  summary: 'Re-run a run',
+  description:
+    'Starts a run that repeats another. Results from before the place where it begins are taken over and not computed again; the other run must have ended then. It needs `workflow.read` too, unless the caller started that run.',
+  permission: 'workflow.execute',
+  filter: true,
+  params: InstanceID,
+  body: Rerun,
+  spellings: runSpellings,
+  response: RerunAnswer,
+  idempotent: 'handler',
+
+  async handle(input, context) {
+    const { params, body, caller, tenantID, em, require, idempotency } = input;
+    const { pool, runs } = context;
+    const source = await findReadableRun({ em, require, caller }, params.instanceID);
+    const workflowID = requireWorkflow(source);
+    await require([{ permission: 'workflow.execute', object: `workflow:${workflowID}` }]);
+    const workflow = await em.findOne(Workflow, { id: workflowID });
+    if (!workflow) throw new AppError('CONFLICT', 'The workflow of this run was deleted');
+    const asking = {
+      params: { workflowID },
+      tenantID,
+      workflow: { versionID: workflow.versionID ?? null, isDisabled: workflow.isDisabled },
+      em,
+      require,
+    };
+    const { versionID, version } = await chooseVersion(asking, context, versionNamed(body.version, source));
+    const { reusable, changed } = await planRerun(pool, source, { versionID, from: body.from });
+    const tags = body.tags ?? (await findTags(pool, [source])).get(source.id) ?? [];
+    const id = newID();
+
+    const answer = await runs.acceptRerun({
+      run: {
+        id,
+        tenantID,
+        workflowID,
+        versionID,
+        caller: { ...caller, origin: 'direct' },
+        input: resolveInputs(version.inputDefinitions, body.args ?? source.input, { field: 'args' }),
+        timeoutMs: version.timeoutMs,
+        tags,
+        class: caller.type === 'apiKey' ? 'batch' : 'interactive',
+        rerunOf: source.id,
+        reusable,
+      },
+      claim: idempotency,
+      answer: (reused) => ({ instanceID: id, rerunOf: source.id, reused: [...reused], changed }),
+    });
+    return RerunAnswer.parse(answer);
+  },
+});
+
+function requireWorkflow({ isTest, workflowID }: WorkflowInstance): string {
+  if (!isTest && workflowID) return workflowID;
+  throw new AppError('CONFLICT', 'The test of a graph cannot be re-run: test it again');
+}
+
+/** Undefined: the published one. */
+function versionNamed(version: string | number, { versionID }: WorkflowInstance): string | number | undefined {
+  if (version === 'published') return undefined;
+  return version === 'original' ? versionID : version;
+}

@@ -1,0 +1,84 @@
+import { insertRuns, type NewRun } from './accept-runs.ts';
+import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
+import { onClient } from './db/query.ts';
+import { AppError } from './errors.ts';
+import { claimKey, type IdempotencyClaim, notYet, storeAnswer, whenKeyIsFree } from './idempotency.ts';
+import type { JsonObject } from './json.ts';
+
+/** A run that takes results over from another, which has ended. */
+export interface NewRerun extends NewRun {
+  id: string;
+  rerunOf: string;
+  /** Nodes whose results it takes over, if they have any. */
+  reusable: readonly string[];
+}
+
+export interface RerunToAccept {
+  run: NewRerun;
+  claim: IdempotencyClaim | undefined;
+  /** Makes the answer, which is stored with the key, from the nodes whose results were taken over. */
+  answer(reused: readonly string[]): JsonObject;
+}
+
+/** Writes the run, the results and the key in one transaction, or finds the answer of an earlier request with the same key. */
+export async function acceptRerun(
+  pool: Pool,
+  { run, claim, answer, refusal }: RerunToAccept & { refusal: AppError | undefined },
+): Promise<JsonObject> {
+  let isReplay = false;
+  const attempt = () =>
+    inTransaction(pool, async (client) => {
+      const query = onClient(client);
+      const claimed = claim ? await claimKey(query, run.tenantID, claim, notYet) : 'claimed';
+      isReplay = claimed !== 'claimed';
+      if (claimed !== 'claimed') return claimed;
+      if (refusal) throw refusal;
+      const own = { status: 200, response: answer(await insertRerun(client, run)) };
+      if (claim) await storeAnswer(query, run.tenantID, claim, own);
+      return own;
+    });
+  const outcome = claim ? await whenKeyIsFree(claim, attempt) : await attempt();
+  if (outcome === 'underWay') throw new Error('A request without a key waits for none');
+  if (isReplay) claim?.onReplay();
+  return outcome.response;
+}
+
+/**
+ * Inserts the run with the results that it takes over as its first events, so that a worker goes on behind them as it goes on with a
+ * run that another worker has left. Returns the nodes that have results.
+ */
+export async function insertRerun(client: PoolClient, run: NewRerun): Promise<string[]> {
+  await insertRuns(client, [run]);
+  if (run.reusable.length === 0) return [];
+  const { rows } = await client.query<{ nodes: string[]; isWhole: boolean }>(COPY, [
+    run.id,
+    run.rerunOf,
+    run.tenantID,
+    run.reusable,
+  ]);
+  const [copied] = rows;
+  if (!copied?.isWhole)
+    throw new AppError('CONFLICT', 'The results of this run are no longer kept: re-run it from its start');
+  return copied.nodes;
+}
+
+// Settled frames outside of bodies; a body's nodes are a part of the node that repeats it. A result that was taken over before
+// stays the result of the run that computed it.
+const COPY = `
+with source as (select id, seq from workflow_instance where id = $2 and tenant_id = $3),
+kept as (
+  select coalesce(sum(1 + coalesce(jsonb_array_length(e.started), 0)), 0) = (select seq from source) as whole
+  from run_event e where e.instance_id = (select id from source)
+),
+taken as (
+  select e.*, row_number() over (order by e.seq) as n from run_event e
+  where e.instance_id = (select id from source) and (select whole from kept) and e.node_id = any($4::text[]) and e.frame is null
+    and (e.status in ('SUCCESS', 'SKIPPED') or (e.status = 'FAILED' and e.exit is not null))
+),
+copied as (
+  insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload)
+  select $1, n, node_id, iteration, attempt, status, exit, jsonb_build_object('reusedFrom', $2::uuid) || coalesce(payload, '{}')
+  from taken
+),
+numbered as (update workflow_instance set seq = (select count(*) from taken) where id = $1)
+select coalesce((select array_agg(node_id order by n) from taken), '{}') as nodes, (select whole from kept) as "isWhole"`;

@@ -1,0 +1,67 @@
+import type { RunError } from './db/entities/workflow-instance.ts';
+import type { Pool } from './db/pool.ts';
+import { AppError } from './errors.ts';
+import { inTurns } from './pauses.ts';
+import { quote } from './quote.ts';
+import type { IterationPath } from './workflow/frame.ts';
+import { compileGraph, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph.ts';
+import { invalidField } from './workflow/issues.ts';
+import { findReuse, outermostOf, type Reuse } from './workflow/reuse.ts';
+import { isTerminal, type RunStatus } from './workflow/status.ts';
+
+/** Where a re-run begins: what lies before that is taken over. */
+export type RerunFrom = 'start' | 'failed' | { nodeID: string; frame?: IterationPath | undefined };
+
+export interface RerunSource {
+  tenantID: string;
+  versionID: string;
+  status: RunStatus;
+  error?: Pick<RunError, 'nodeID'> | null | undefined;
+}
+
+/** What a re-run takes over from a run. Throws if it cannot begin there. */
+export async function planRerun(
+  pool: Pool,
+  source: RerunSource,
+  { versionID, from }: { versionID: string; from: RerunFrom },
+): Promise<Reuse> {
+  if (from === 'start') return { reusable: [], changed: [] };
+  if (!isTerminal(source.status))
+    throw new AppError('CONFLICT', 'The run has not ended: stop it first, or re-run it from its start');
+  if (from === 'failed' && source.status === 'COMPLETED')
+    throw new AppError('CONFLICT', 'The run has not failed: re-run it from its start, or from a node');
+  const { tenantID } = source;
+  const after = await readGraph(pool, tenantID, versionID);
+  const again = from === 'failed' ? placeOfFailure(after, source) : [namedNode(after, from)];
+  const before = source.versionID === versionID ? after : await readGraph(pool, tenantID, source.versionID);
+  return findReuse(before, after, again);
+}
+
+/** A run that was cancelled, or was too late, has failed at no node: what had not ended is executed. */
+function placeOfFailure(graph: Graph, { error }: RerunSource): string[] {
+  const node = error?.nodeID ? outermostOf(graph, error.nodeID) : undefined;
+  return node ? [node.id] : [];
+}
+
+function namedNode(graph: Graph, { nodeID, frame = [] }: Exclude<RerunFrom, string>): string {
+  const node = outermostOf(graph, nodeID);
+  if (!node) throw invalidField('from.nodeID', `this version has no node ${quote(nodeID)}`);
+  if (node.id !== nodeID)
+    throw invalidField(
+      'from.nodeID',
+      `node ${quote(nodeID)} lies in the body of ${quote(node.id)}: expected that node, which is executed again as a whole`,
+    );
+  if (frame.length > 0)
+    throw invalidField('from.frame', 'single iterations cannot be executed again: expected no frame');
+  return nodeID;
+}
+
+async function readGraph(pool: Pool, tenantID: string, versionID: string): Promise<Graph> {
+  const { rows } = await pool.query<{ nodes: unknown; edges: unknown }>(
+    'select nodes, edges from workflow_version where id = $1 and tenant_id = $2',
+    [versionID, tenantID],
+  );
+  if (!rows[0]) throw new AppError('CONFLICT', 'The version of this run is no longer kept');
+  const { nodes, edges } = rows[0];
+  return inTurns(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+}
