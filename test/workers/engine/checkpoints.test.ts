@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop, noops } from '#test/support/graphs.ts';
+import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import type { WorkerContext } from '#workers/context.ts';
 
@@ -50,6 +51,32 @@ test('a chain of 4,000 nodes with 20 yields reads less than a twentieth of its e
   expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
   expect(await checkpointOf(instanceID)).toBeUndefined();
 }, 90_000);
+
+test('a run that is held has a checkpoint for each thousand numbers of events', async () => {
+  const answers: (() => void)[] = [];
+  await using server = await startHTTP((_request, response) => void answers.push(() => response.end('{}')));
+  const { nodes, edges } = noops(600);
+  const call = { id: 'call', type: 'http', data: { method: 'GET', url: server.origin } };
+  const versionID = await deployment.saveVersion({
+    nodes: [...nodes, call],
+    edges: [...edges, { id: 'last', source: 'n600', sourceHandle: 'yes', target: 'call' }],
+  });
+  const relaxing = setInterval(() => worker.engine.setPressure(false), 1);
+  try {
+    worker.engine.setPressure(false);
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+    await eventually(() => expect(answers).toHaveLength(1));
+
+    expect(await deployment.read(instanceID)).toMatchObject({ epoch: 1, held_by: worker.leaseID });
+    expect((await checkpointOf(instanceID))?.seq).toBeGreaterThanOrEqual(1_000);
+
+    for (const answer of answers) answer();
+    await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('COMPLETED'));
+    expect(await checkpointOf(instanceID)).toBeUndefined();
+  } finally {
+    clearInterval(relaxing);
+  }
+});
 
 const middle = Array.from({ length: 120 }, (_, index) => `n${index}`);
 

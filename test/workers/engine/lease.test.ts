@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { createByteAccount } from '#shared/byte-account.ts';
+import { newID } from '#shared/ids.ts';
 import { createLease, type Lease } from '#workers/engine/lease.ts';
+import { createSlots } from '#workers/engine/slots.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';
 import { eventually } from '../../support/settle.ts';
@@ -32,6 +35,24 @@ test.each([
   vi.advanceTimersByTime(1_000);
 
   expect(lease.isValid).toBe(false);
+});
+
+test('a node that gets a slot begins when the lease is valid, and not while it is over', async () => {
+  await using lease = newLease(1_500);
+  await lease.open();
+  const slots = createSlots(1, lease, createByteAccount({ maxBytes: 1_000_000 }));
+  const run = vi.fn(async () => undefined);
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.advanceTimersByTime(1_500);
+  expect(lease.isValid).toBe(false);
+
+  const turn = { tenantID: newID() };
+  const done = slots.enter({ turn, isShort: false, isOver: () => false, run });
+
+  expect(run).not.toHaveBeenCalled();
+  // The next renewal.
+  await done;
+  expect(run).toHaveBeenCalledTimes(1);
 });
 
 test('a worker whose lease was ended by another drops its runs, and begins another lease', async () => {

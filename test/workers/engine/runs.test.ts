@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop, noops } from '#test/support/graphs.ts';
+import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 
 describe('a run, from acceptance to its end', () => {
@@ -309,6 +310,41 @@ describe('a run, from acceptance to its end', () => {
         { node: 'patient', with_parent: true, by_its_own: false },
       ]);
     });
+  });
+
+  test('a run that ends takes its children with it at once, without the sweep', async () => {
+    await using server = await startHTTP((_request, response) => {
+      response.statusCode = 500;
+      void childStarted.promise.then(() => response.end('{}'));
+    });
+    const childStarted = Promise.withResolvers<void>();
+    const waiting = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']);
+    const { workflowID } = await deployment.saveWorkflow(waiting);
+    const failing = { type: 'http', method: 'GET', url: server.origin, retryLimit: 0, errorHandling: 'fail_workflow' };
+    const versionID = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, call: { type: 'subWorkflow', childWorkflowID: workflowID }, failing }, [
+        'start>call',
+        'start>failing',
+      ]),
+    );
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+    const child = async () => {
+      const { rows } = await deployment.pool.query<{ status: string }>(
+        'select status from workflow_instance where parent_id = $1',
+        [instanceID],
+      );
+      return rows[0]?.status;
+    };
+    await eventually(async () => expect(await child()).toBe('WAITING'));
+    // By its notice the sweep would find the child.
+    await deployment.pool.query('alter table run_wait disable trigger orphan');
+    try {
+      childStarted.resolve();
+
+      await eventually(async () => expect(await child()).toBe('CANCELLED'));
+    } finally {
+      await deployment.pool.query('alter table run_wait enable trigger orphan');
+    }
   });
 
   test('the time limit of code begins when it gets its turn in the sandbox', async () => {

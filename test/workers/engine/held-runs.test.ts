@@ -1,0 +1,91 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { noops } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+import type { WorkerContext } from '#workers/context.ts';
+
+/** Rows that say that a run is held, and a worker that sweeps but takes no runs from the queue: only what the tests do begins one. */
+let deployment: Deployment;
+let worker: WorkerContext;
+let versionID: string;
+beforeAll(async () => {
+  // So long that no renewal of the lease looks at the runs by itself.
+  deployment = await startDeployment({ WORKER_SESSION_SECONDS: '600' });
+  worker = await deployment.startWorker({}, ['query.runs']);
+  versionID = await deployment.saveVersion(noops(1));
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+afterEach(() => vi.useRealTimers());
+
+async function run(state: string, values: readonly unknown[] = []): Promise<string> {
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+  await deployment.pool.query(`update workflow_instance set ${state} where id = $1`, [id, ...values]);
+  return id;
+}
+
+const heldBy = (leaseID: string) => run(`status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null`, [leaseID]);
+
+test('a run that is released from a lost lease has no mark of an earlier hand-over', async () => {
+  const id = await run(
+    `status = 'RUNNING', epoch = 1, held_by = $2, ready_at = null, dispatched_at = now() - interval '1 hour'`,
+    [newID()],
+  );
+
+  await eventually(async () =>
+    expect(await deployment.read(id)).toMatchObject({ held_by: null, epoch: 2, ready_at: expect.any(Date) }),
+  );
+
+  // The worker has no slots, so the run is not handed over again.
+  expect(await deployment.read(id)).toMatchObject({ dispatched_at: null });
+});
+
+test('a run that the database has and its holder does not know is released at the second look', async () => {
+  const id = await heldBy(worker.leaseID);
+  const look = (epoch: number) => worker.engine.reconcile([{ id, epoch, wake_seq: 0 }], Date.now());
+
+  // The answer to a claim may be under way: each time another one, here.
+  await look(0);
+  await look(1);
+  expect(await deployment.read(id)).toMatchObject({ held_by: worker.leaseID, epoch: 1 });
+  await look(1);
+
+  expect(await deployment.read(id)).toMatchObject({ held_by: null, epoch: 2, ready_at: expect.any(Date) });
+});
+
+test('the third loss without progress fails a run, and the second does not', async () => {
+  const second = await run('losses = 2');
+  const third = await run('losses = 3');
+
+  await eventually(async () =>
+    expect(await deployment.read(third)).toMatchObject({ status: 'FAILED', error: { code: 'WORKER_LOST' } }),
+  );
+
+  expect(await deployment.read(second)).toMatchObject({ status: 'PENDING', error: null });
+});
+
+test('a worker that stops hands back every run of its lease, also one that it does not know', async () => {
+  const leaving = await deployment.startWorker({}, ['query.runs']);
+  // Its claim was committed, and the answer lost.
+  const id = await heldBy(leaving.leaseID);
+
+  await leaving.engine.drain();
+
+  expect(await deployment.read(id)).toMatchObject({ held_by: null, epoch: 1, losses: 0, ready_at: expect.any(Date) });
+});
+
+test('a worker whose lease is over claims nothing', async () => {
+  const leaving = await deployment.startWorker({}, ['query.runs']);
+  const id = await run('dispatched_at = now()');
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.advanceTimersByTime(600_000);
+
+  const advanced = leaving.engine.advance({ instanceID: id, epoch: 1 });
+  await deployment.pool.query('select 1');
+  expect(leaving.engine.stats.claims.statements).toBe(0);
+  // It stops before it has renewed its lease, and leaves the run to others.
+  await leaving.engine.drain();
+
+  expect(await advanced).toBeNull();
+  expect(await deployment.read(id)).toMatchObject({ held_by: null, dispatched_at: null, epoch: 0 });
+});
