@@ -1,11 +1,12 @@
 import type { Caller } from './caller.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient } from './db/query.ts';
-import { ROOM } from './db/window.ts';
+import { LINE, SKIPS } from './db/window.ts';
 import type { AppError } from './errors.ts';
 import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
 import { newID } from './ids.ts';
 import type { JsonObject } from './json.ts';
+import type { RunClass, RunLimits } from './workflow/limits.ts';
 
 export interface NewRun {
   /** Absent: made here. */
@@ -19,7 +20,11 @@ export interface NewRun {
   /** From acceptance to the end, waits included. */
   timeoutMs: number;
   isTest?: boolean;
-  class?: 'interactive' | 'webhook' | 'cron' | 'batch';
+  class?: RunClass;
+  /** Seconds of head start over other runs of the same workflow and class. */
+  priority?: number;
+  /** Absent: none, and the run may be handed over without an admission. */
+  limits?: RunLimits | undefined;
   /** The channel of the process that waits for the end of the run. */
   awaitedBy?: string;
   /** Lists of runs can be filtered by them. */
@@ -35,8 +40,10 @@ export interface NewRun {
 export interface Accepted {
   id: string;
   tenantID: string;
-  /** The row says that the run has a job. The caller adds it after the commit. */
-  isHandedOver: boolean;
+  class: string;
+  epoch: number;
+  /** Of the job that the caller adds after the commit, because the row says that the run has one. Null: the run is in the queue. */
+  priority: number | null;
 }
 
 type Queryable = Pick<PoolClient, 'query'>;
@@ -46,13 +53,19 @@ export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promis
   const rows = toRows(runs);
   // Few runs have tags, and the others pay for no second table.
   const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
-  const inserted = await on.query<Pick<Accepted, 'id' | 'isHandedOver'>>({
+  const inserted = await on.query<Pick<Accepted, 'id' | 'priority'>>({
     name: hasTags ? 'accept_tagged_runs' : 'accept_runs',
     text: hasTags ? ACCEPT_TAGGED : ACCEPT,
     values: [JSON.stringify(rows)],
   });
-  const byID = new Map(inserted.rows.map((row) => [row.id, row.isHandedOver]));
-  return rows.map(({ id, tenant_id }) => ({ id, tenantID: tenant_id, isHandedOver: byID.get(id) ?? false }));
+  const byID = new Map(inserted.rows.map((row) => [row.id, row.priority]));
+  return rows.map(({ id, tenant_id: tenantID, class: kind }) => ({
+    id,
+    tenantID,
+    class: kind,
+    epoch: 0,
+    priority: byID.get(id) ?? null,
+  }));
 }
 
 /** Inserts runs, in order, and hands over none. Returns their ids. */
@@ -88,7 +101,7 @@ export async function acceptOnce(pool: Pool, run: NewRun, { claim, refusal }: On
   claim.onReplay();
   // If this fails, the comparison with Postgres finds the end.
   if (run.awaitedBy) await pool.query(AWAIT, [instanceID, run.tenantID, run.awaitedBy]).catch(() => undefined);
-  return { id: instanceID, tenantID: run.tenantID, isHandedOver: false };
+  return { id: instanceID, tenantID: run.tenantID, class: run.class ?? 'interactive', epoch: 0, priority: null };
 }
 
 function toRows(runs: readonly NewRun[]) {
@@ -108,24 +121,40 @@ function toRows(runs: readonly NewRun[]) {
     start_at: run.startAt ?? null,
     batch_id: run.batchID ?? null,
     rerun_of: run.rerunOf ?? null,
+    head_start: run.priority ?? 0,
+    ...limitColumns(run.limits),
   }));
+}
+
+/** The key is a column of its own, by which the holders of its places are found. */
+export function limitColumns({ key, ...limits }: RunLimits = {}) {
+  const isLimited = key !== undefined || Object.keys(limits).length > 0;
+  if (!isLimited) return { limits: null, concurrency_key: null };
+  return {
+    limits: { ...limits, ...(key && { key: { limit: key.limit, onLimit: key.onLimit } }) },
+    concurrency_key: key?.value ?? null,
+  };
 }
 
 const isLater = 'coalesce(r.start_at > now(), false)';
 
+const ASKED = `
+r as materialized (
+  select * from jsonb_to_recordset($1::jsonb) as r(
+    n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
+    awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, head_start int, limits jsonb, concurrency_key text)
+)`;
+
 // The alarm of the sweep wakes a run that begins later, as it wakes one whose wait is over.
-const INSERT = (handedOver: string) => `
+const insert = (skips: string, dispatchedAt: string) => `
 insert into workflow_instance (
-  id, tenant_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by,
-  batch_id, rerun_of)
-select r.id, r.tenant_id, r.workflow_id, r.version_id, r.is_test, r.class,
-  case when not ${isLater} then now() end, case when not ${isLater} then ${handedOver} end, case when ${isLater} then r.start_at end, r.start_at,
+  id, tenant_id, creator_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by,
+  batch_id, rerun_of, head_start, limits, concurrency_key, held_keys)
+select r.id, r.tenant_id, (select creator_id from tenant t where t.id = r.tenant_id), r.workflow_id, r.version_id, r.is_test, r.class,
+  case when not ${isLater} then now() end, ${dispatchedAt}, case when ${isLater} then r.start_at end, r.start_at,
   greatest(r.start_at, now()) + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by,
-  r.batch_id, r.rerun_of
-from jsonb_to_recordset($1::jsonb) as r(
-  n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
-  awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid)
-returning id, dispatched_at is not null as "isHandedOver"`;
+  r.batch_id, r.rerun_of, r.head_start, r.limits, r.concurrency_key, case when r.concurrency_key is not null then array[r.concurrency_key] end
+from r ${skips}order by r.n`;
 
 const TAGGED = `tagged as (
   insert into run_tag (instance_id, tag, tenant_id)
@@ -134,13 +163,18 @@ const TAGGED = `tagged as (
   on conflict do nothing)`;
 
 // With the hand-over: a statement of its own would lock and write the row again.
-const room = `room as materialized (${ROOM})`;
-const HAND_OVER = INSERT('case when r.n <= (select free from room) then now() end');
-const ACCEPT = `with ${room}${HAND_OVER}`;
-const ACCEPT_TAGGED = `with ${room}, ${TAGGED}${HAND_OVER}`;
+const accept = (more = '') => `
+with ${ASKED},
+asked as (select n, id, tenant_id, ${LINE} as line_id, class, limits is null and not ${isLater} as may_skip from r),
+${SKIPS},
+${more}inserted as (${insert('left join skips on skips.id = r.id ', 'case when skips.id is not null then now() end')} returning id)
+select inserted.id, skips.priority from inserted left join skips on skips.id = inserted.id`;
+const ACCEPT = accept();
+const ACCEPT_TAGGED = accept(`${TAGGED},
+`);
 
-const INSERT_ALL = INSERT('null::timestamptz');
-const INSERT_ALL_TAGGED = `with ${TAGGED}${INSERT_ALL}`;
+const INSERT_ALL = `with ${ASKED} ${insert('', 'null::timestamptz')}`;
+const INSERT_ALL_TAGGED = `with ${ASKED}, ${TAGGED} ${insert('', 'null::timestamptz')}`;
 
 // An earlier request that still waits, in another process, notices the end within a second.
 const AWAIT = `

@@ -9,6 +9,8 @@ const ENQUEUE_PATIENCE_MS = 250;
 
 interface EnqueueOptions {
   patienceMs?: number;
+  /** Of the jobs: 0 before 1 before 2, and of one priority in the order in which they were added. */
+  priority?: number;
   /** Removes jobs with the same ids that have ended and are kept for the board, because they would block the new ones. */
   replacesEnded?: boolean;
 }
@@ -24,7 +26,11 @@ export interface Producer {
 /** Adds jobs to queues. Parses payloads; ids, attempts and retention of jobs come from the queue's definition. */
 export function createProducer(backplane: Backplane): Producer {
   return {
-    async enqueue(definition, payloads, { patienceMs = ENQUEUE_PATIENCE_MS, replacesEnded = false } = {}) {
+    async enqueue(
+      definition,
+      payloads,
+      { patienceMs = ENQUEUE_PATIENCE_MS, replacesEnded = false, priority = 0 } = {},
+    ) {
       if (payloads.length === 0) return;
       // Safe: `jobID` gets the payload that the same definition has parsed.
       const { jobID }: QueueDefinition = definition;
@@ -35,6 +41,7 @@ export function createProducer(backplane: Backplane): Producer {
           data: payload,
           opts: {
             attempts: definition.attempts,
+            ...(priority > 0 && { priority }),
             ...(definition.backoffMs > 0 && {
               backoff: { type: 'exponential', delay: definition.backoffMs, jitter: 0.5 },
             }),

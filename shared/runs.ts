@@ -1,13 +1,14 @@
 import { acceptBatch, type BatchToAccept } from './accept-batch.ts';
 import { acceptRerun, type RerunToAccept } from './accept-rerun.ts';
 import { type Accepted, acceptOnce, acceptRuns, insertRuns, type NewRun } from './accept-runs.ts';
+import { type Admissions, type Admitted, createAdmission } from './admit.ts';
 import type { Messages } from './backplane/index.ts';
 import { batched } from './batched.ts';
 import { nodeEvents } from './db/node-events.ts';
 import { inTransaction, isRefusedStatement, type Pool } from './db/pool.ts';
 import { READY_BY_ID } from './db/ready.ts';
 import { storableJSON } from './db/storable.ts';
-import { ROOM } from './db/window.ts';
+import { LINE, SKIPS } from './db/window.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
 import type { JsonObject } from './json.ts';
 import type { Logger } from './logger.ts';
@@ -41,6 +42,7 @@ export interface Runs {
   wake(ids: readonly string[]): Promise<void>;
   /** Totals so far, for metrics. */
   readonly handOvers: HandOvers;
+  readonly admissions: Admissions;
 }
 
 /** The runs to end, and how. With a tenant, the ids of other tenants are ignored. */
@@ -64,9 +66,9 @@ interface Dependencies {
 export function createRuns({ pool, dispatchPool, producer, messages, logger }: Dependencies): Runs {
   const counts: HandOvers = new Tally();
   const inFlight = createRunsInFlight(pool);
-  const accepts = batched(async (runs: NewRun[]) => {
-    const accepted = await acceptRuns(pool, runs);
-    void addJobs(accepted);
+  const accepts = batched(async (all: NewRun[]) => {
+    const accepted = await acceptRuns(pool, all);
+    void handOverAccepted(accepted);
     return accepted.map(({ id }) => id);
   }, isRefusedStatement);
   const handOvers = batched(async (ids: string[]) => {
@@ -74,43 +76,35 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
     return ids;
   });
 
-  async function dispatch(ids: readonly string[] | null): Promise<number> {
-    const { rows } = await dispatchPool.query<{ id: string; tenant_id: string; epoch: number }>(
-      ids ? { name: 'hand_over_runs', text: HAND_OVER, values: [ids] } : { name: 'refill_window', text: REFILL },
-    );
+  /** Those that have to wait for an admission are left to it. */
+  async function dispatch(ids: readonly string[]): Promise<void> {
+    const { rows } = await dispatchPool.query<SkipRow>({ name: 'hand_over_runs', text: HAND_OVER, values: [ids] });
     // Committed above: a job is added only for a row that says so. If this add fails, the sweep adds it again.
-    await addCounted(
-      ids ? 'woken' : 'refill',
-      rows.map(({ id, tenant_id, epoch }) => ({ tenantID: tenant_id, instanceID: id, epoch: epoch + 1 })),
+    await addJobs(
+      'woken',
+      rows.map(({ tenant_id: tenantID, ...run }) => ({ ...run, tenantID })),
     );
-    return rows.length;
+    if (rows.length < ids.length) admission.admitSoon();
   }
 
-  async function addCounted(kind: 'new' | 'woken' | 'refill', jobs: Parameters<typeof enqueueRuns>[0]): Promise<void> {
-    let outcome = 'failed';
-    try {
-      await enqueueRuns(jobs);
-      outcome = 'added';
-    } finally {
-      if (jobs.length > 0) counts.add({ kind, outcome }, jobs.length);
+  async function addJobs(kind: 'new' | 'woken' | 'refill', runsToAdd: readonly Admitted[]): Promise<void> {
+    for (const [priority, group] of Map.groupBy(runsToAdd, (run) => run.priority)) {
+      let outcome = 'failed';
+      try {
+        const jobs = group.map(({ id, tenantID, epoch }) => ({ tenantID, instanceID: id, epoch: epoch + 1 }));
+        await producer.enqueue(workflowRuns, jobs, { priority });
+        outcome = 'added';
+      } finally {
+        counts.add({ kind, outcome }, group.length);
+      }
     }
   }
 
-  function enqueueRuns(jobs: readonly { tenantID: string; instanceID: string; epoch: number }[]): Promise<void> {
-    return producer.enqueue(workflowRuns, jobs);
-  }
-
-  /** Adds the first job of runs whose rows say that they are handed over. Never throws. */
-  async function addJobs(accepted: readonly Accepted[]): Promise<void> {
-    const handedOver = accepted.filter(({ isHandedOver }) => isHandedOver);
-    try {
-      await addCounted(
-        'new',
-        handedOver.map(({ id, tenantID }) => ({ tenantID, instanceID: id, epoch: 1 })),
-      );
-    } catch (error) {
-      logger.warn({ err: error }, 'runs left to the sweep');
-    }
+  /** Adds the first jobs of runs whose rows say that they have one, and sees to the admission of the others. Never throws. */
+  async function handOverAccepted(accepted: readonly Accepted[]): Promise<void> {
+    const handedOver = accepted.flatMap(({ priority, ...run }) => (priority === null ? [] : [{ ...run, priority }]));
+    if (handedOver.length < accepted.length) admission.admitSoon();
+    await addJobs('new', handedOver).catch((error) => logger.warn({ err: error }, 'runs left to the sweep'));
   }
 
   async function signal(signals: RunSignal[]): Promise<void> {
@@ -120,6 +114,12 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
         .catch((error) => logger.debug({ err: error }, 'run signals not sent'));
   }
 
+  const admission = createAdmission({
+    pool: dispatchPool,
+    addJobs: (admitted) => addJobs('refill', admitted),
+    runs: { end: (ending) => runs.end(ending), wake: (ids) => runs.wake(ids) },
+    logger,
+  });
   const runs: Runs = {
     handOvers: counts,
     async accept(run, idempotency) {
@@ -129,7 +129,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
         return { instanceID: await accepts(run) };
       }
       const accepted = await acceptOnce(pool, run, { claim: idempotency, refusal });
-      void addJobs([accepted]);
+      void handOverAccepted([accepted]);
       return { instanceID: accepted.id };
     },
     async acceptMany(all) {
@@ -156,7 +156,8 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
         logger.warn({ err: error }, 'runs left to the sweep');
       }
     },
-    refill: () => dispatch(null),
+    refill: () => admission.admit(),
+    admissions: admission.counts,
     async stop(tenantID, instanceID) {
       const stopped = await runs.end({ tenantID, ids: [instanceID], status: 'CANCELLED', error: null });
       const { rows } = await pool.query<{ status: string; parent_id: string | null }>(
@@ -189,23 +190,23 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
 
 // Waits for a locked row, mostly a watcher's short update: if it were skipped, the run would wait for the next sweep.
 const HAND_OVER = `
-with room as (${ROOM}),
-picked as (
-  select id from workflow_instance i
+with asked as (
+  select row_number() over (order by i.id) as n, i.id, i.tenant_id, ${LINE} as line_id, i.class, i.limits is null as may_skip
+  from workflow_instance i
   where id = any($1::uuid[]) and losses = 0 and ${READY_BY_ID} and coalesce(dispatched_at, 'infinity') = 'infinity'
-  order by id limit (select free from room) for no key update
-)
-update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.tenant_id, i.epoch`;
-
-const REFILL = `
-with turn as (select pg_try_advisory_xact_lock(7265002) as mine),
-room as (select case when (select mine from turn) then (${ROOM}) else 0 end as free),
+),
+${SKIPS},
 picked as (
-  select id from workflow_instance
-  where ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and (not_before is null or not_before <= now())
-  order by ready_at limit (select free from room) for update skip locked
+  select i.id, skips.priority from workflow_instance i join skips on skips.id = i.id
+  where losses = 0 and ${READY_BY_ID} and coalesce(dispatched_at, 'infinity') = 'infinity'
+  order by i.id for no key update of i
 )
-update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id returning i.id, i.tenant_id, i.epoch`;
+update workflow_instance i set dispatched_at = now() from picked where i.id = picked.id
+returning i.id, i.tenant_id, i.class, i.epoch, picked.priority`;
+
+interface SkipRow extends Omit<Admitted, 'tenantID'> {
+  tenant_id: string;
+}
 
 // A notice of a fact that is committed by now is done with: the run, or its holder, reads its waits after this.
 const WAKE = `

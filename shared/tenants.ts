@@ -140,6 +140,7 @@ delete from workflow_instance where id in (select id from run)`,
     'role',
     'idempotency',
     'tenant_dispatch',
+    'freed_key',
   ].map(batchOf),
   'delete from quota where owner_id = $1',
 ];

@@ -4,6 +4,7 @@ import { findNodeKind } from '#shared/nodes/index.ts';
 import { type NamedAsset, namedAssets } from '#shared/nodes/named-assets.ts';
 import { WorkflowNode } from '#shared/workflow/graph.ts';
 import type { InputDefinition } from '#shared/workflow/inputs.ts';
+import { type Governance, governanceOf } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 
 /** A version without its graph, which only workers need. */
@@ -13,6 +14,7 @@ export interface ExecutableVersion {
   assets: readonly NamedAsset[];
   inputDefinitions: readonly InputDefinition[];
   timeoutMs: number;
+  governance: Governance;
 }
 
 /** A version never changes, so a kept one is never stale. */
@@ -55,5 +57,6 @@ async function readVersion(pool: Pool, tenantID: string, versionID: string): Pro
     assets,
     inputDefinitions: options.inputDefinitions,
     timeoutMs: runTimeoutMs(options),
+    governance: governanceOf(options),
   };
 }

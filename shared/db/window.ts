@@ -1,7 +1,49 @@
-/** How many more runs may be handed over: workers take a quarter more than they have slots, and find the next one at hand. */
-export const ROOM = `
-  select greatest(0, ceil(1.25 * (select coalesce(sum(slots), 0) from worker_session where ended_at is null and expires_at > now()))::int
-    - (select count(*) from workflow_instance where dispatched_at is not null)::int
-    - (select count(*) from workflow_instance where held_by is not null)::int) as free`;
+/**
+ * Runs that workers have or have been handed, in all processes: more than there are slots, so that a worker finds the next one at hand.
+ * A tenth of the slots is kept for tenants that have nothing in flight, half of it also for interactive runs.
+ */
+export const WINDOW = `
+  select ceil(1.25 * sum(slots))::int as size, ceil(0.1 * sum(slots))::int as reserve
+  from (select slots from worker_session where ended_at is null and expires_at > now() union all select 0) live`;
 
-// Suspects (losses > 0) never go through the queue: the processes for suspects claim them.
+/** The group of tenants that shares with others, and within a tenant the runs that do: those of one workflow. */
+export const CREATOR = 'coalesce(creator_id, tenant_id)';
+export const LINE = 'coalesce(workflow_id, tenant_id)';
+
+const PLACE = `${CREATOR} as creator_id, tenant_id, ${LINE} as line_id, started_at is null as is_new from workflow_instance`;
+
+/** The runs in the window. Read from their rows each time: a count that is kept could only be wrong. */
+export const inWindow = (condition: string) => `
+  select ${PLACE} where dispatched_at is not null and ${condition} union all select ${PLACE} where held_by is not null and ${condition}`;
+
+/** The ring of all creators in `dispatch_turn`. Every creator's own ring has the creator's id. */
+export const ALL_CREATORS = `'00000000-0000-0000-0000-000000000000'::uuid`;
+
+/** The one place that says which runs must stay in the queue, whatever room there is: by their tenant and line. */
+export const mustStay = (tenant: string, _line: string) => `
+  exists (select from tenant closed where closed.id = ${tenant} and closed.deleting_at is not null)`;
+
+/**
+ * For runs that are new or were woken, so that they need not wait for an admission. `asked` has one row for each: `n`, `id`, `tenant_id`,
+ * `line_id`, `class`, and `may_skip` if it has no limits. `skips` gets those that may be handed over at once, with the priority of their jobs.
+ */
+export const SKIPS = `
+size as materialized (${WINDOW}),
+busy as materialized (${inWindow('true')}),
+free as materialized (
+  select size - used as of_all, size - used - reserve / 2 as of_interactive, size - used - reserve as of_any,
+    coalesce((select has_backlog from dispatch_turn where ring = ${ALL_CREATORS}), false) as has_backlog
+  from size, (select count(*)::int as used from busy) counted
+),
+waiting as (
+  select a.*, not exists (select from busy b where b.tenant_id = a.tenant_id)
+      and row_number() over (partition by a.tenant_id order by a.n) = 1 as is_newcomer
+  from asked a
+  where a.may_skip and not ${mustStay('a.tenant_id', 'a.line_id')}
+    and not exists (select from tenant_dispatch d where d.tenant_id = a.tenant_id and d.max_runs is not null)
+),
+skips as materialized (
+  select id, case when is_newcomer then 0 when class = 'interactive' then 1 else 2 end as priority
+  from (select *, row_number() over (order by is_newcomer desc, n) as nth from waiting) w, free
+  where nth <= case when is_newcomer then of_all when has_backlog then 0 when class = 'interactive' then of_interactive else of_any end
+)`;

@@ -5,7 +5,7 @@ import { ErrorHandling } from '../nodes/common.ts';
 import { readBy } from '../schema-walk.ts';
 import type { GraphNode } from './graph.ts';
 import { InputDefinition } from './inputs.ts';
-import { faultsOf, findTemplate } from './templates.ts';
+import { governance } from './limits.ts';
 
 const durationHint = 'must be seconds, or a text such as "30 s", "2h" or "7 days", above 0 and at most 3650 days';
 
@@ -36,21 +36,7 @@ const fields = {
   /** `node`: every outcome is committed before the next node begins. `effect`: pure nodes are committed with the outcome before them. */
   durability: z.enum(['node', 'effect']).default('effect'),
   nodeDefaults: z.record(z.string(), NodeDefaults).default({}),
-  /** At most `limit` runs whose `key`, a template over the input, has the same value. */
-  concurrency: z
-    .object({
-      key: z
-        .string()
-        .min(1)
-        .superRefine((key, check) => {
-          const [message] = faultsOf(findTemplate(key), 'ctx');
-          if (message !== undefined) check.addIssue({ code: 'custom', message });
-        }),
-      limit: z.int().min(1),
-      onLimit: z.enum(['queue', 'drop', 'cancel-old', 'fail']).default('queue'),
-    })
-    .meta({ id: 'ConcurrencyLimit' })
-    .optional(),
+  ...governance,
 };
 
 const known = z.object(fields);

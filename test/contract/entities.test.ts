@@ -95,6 +95,8 @@ test('every table either has a retention or is kept', async () => {
     'oauth_connection',
     'tenant_variable',
     'tenant_dispatch',
+    'dispatch_turn',
+    'freed_key',
     'service_state',
     'sweep',
     'run_notice',

@@ -65,6 +65,7 @@ describe('the window', () => {
   beforeEach(async () => {
     await deployment.pool.query('delete from workflow_instance');
     await deployment.pool.query('delete from worker_session');
+    await deployment.pool.query('delete from dispatch_turn');
     leaseID = newID();
     // A window of ten runs.
     await deployment.pool.query(

@@ -12,7 +12,8 @@ l as (
 )`;
 
 /** What the rows of children take over from their parent. */
-const FOR_CHILDREN = 'i.tenant_id, i.caller, i.deadline_at, i.depth, ';
+const FOR_CHILDREN =
+  'i.tenant_id, i.caller, i.deadline_at, i.depth, i.class, i.creator_id, i.head_start, i.held_keys, ';
 
 const UPDATED = (wakeAt: string, more = '') => `
 u as (
@@ -88,11 +89,20 @@ unanswered as (
   update collection_request cr set status = 'CANCELLED', updated_at = now() from l join u on u.id = l.id
   where cr.instance_id = u.id and cr.status = 'PENDING' and l.status in ('COMPLETED', 'FAILED', 'CANCELLED')
 ),
+-- A child under a key that a run above it holds shares its place, and has none of its own to wait for.
 children as (
-  insert into workflow_instance (id, tenant_id, workflow_id, version_id, class, ready_at, deadline_at, parent_id, parent_node_id, depth, caller, input)
-  select r.id, u.tenant_id, r.workflow_id, r.version_id, 'interactive', now(), least(u.deadline_at, now() + make_interval(secs => r.timeout_s)),
-         u.id, r.node_id, u.depth + 1, u.caller || jsonb_build_object('origin', 'workflow', 'originID', u.id), r.input
-  from jsonb_to_recordset($23::jsonb) as r(parent_id uuid, id uuid, workflow_id uuid, version_id uuid, node_id text, input jsonb, timeout_s double precision)
+  insert into workflow_instance (
+    id, tenant_id, creator_id, workflow_id, version_id, class, ready_at, deadline_at, parent_id, parent_node_id, depth, caller, input,
+    head_start, limits, concurrency_key, held_keys)
+  select r.id, u.tenant_id, u.creator_id, r.workflow_id, r.version_id, coalesce(r.class, u.class), now(),
+         least(u.deadline_at, now() + make_interval(secs => r.timeout_s)),
+         u.id, r.node_id, u.depth + 1, u.caller || jsonb_build_object('origin', 'workflow', 'originID', u.id), r.input,
+         coalesce(r.head_start, u.head_start), r.limits,
+         case when r.concurrency_key = any(u.held_keys) then null else r.concurrency_key end,
+         case when r.concurrency_key is null then u.held_keys else u.held_keys || r.concurrency_key end
+  from jsonb_to_recordset($23::jsonb) as r(
+    parent_id uuid, id uuid, workflow_id uuid, version_id uuid, node_id text, input jsonb, timeout_s double precision,
+    class text, head_start int, limits jsonb, concurrency_key text)
   join u on u.id = r.parent_id
 ),
 requests as (

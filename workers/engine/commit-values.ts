@@ -1,7 +1,9 @@
+import { limitColumns } from '#shared/accept-runs.ts';
 import { plainArray, textArray } from '#shared/db/array.ts';
 import { storable, storableJSON } from '#shared/db/storable.ts';
 import type { RunEventPayload, RunEventRow, Started } from '#shared/realtime/events.ts';
 import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.ts';
+import { limitsOf } from '#shared/workflow/limits.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Run } from './run.ts';
 import { numbersOf, type PendingEvent, type Step } from './step.ts';
@@ -163,6 +165,9 @@ export function waitValues(batch: readonly Entry[]): string[] {
       node_id: child.nodeID,
       input: child.input,
       timeout_s: child.timeoutMs / 1000,
+      class: child.governance.class,
+      head_start: child.governance.priority,
+      ...limitColumns(limitsOf(child.governance, child)),
     })),
   );
   const requests = batch.flatMap(({ run, step }) =>

@@ -57,12 +57,14 @@ async function prepareChild(
   if (!child) throw noSuchAsset({ type: 'workflow', permission: 'workflow.execute' });
   if (child.version_id === null) throw subWorkflowError('The sub-workflow has drafts only: publish a version of it');
   const options = WorkflowOptions.parse(child.workflow_options);
+  const childInput = resolveInputs(options.inputDefinitions, input, { field: 'inputMapping' });
   return {
     id,
     workflowID,
     versionID: child.version_id,
     nodeID: frame.node.id,
-    input: resolveInputs(options.inputDefinitions, input, { field: 'inputMapping' }),
+    input: childInput,
+    governance: options,
     timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),
   };
 }

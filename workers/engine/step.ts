@@ -1,5 +1,6 @@
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import type { Governance } from '#shared/workflow/limits.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import type { Source } from './source.ts';
@@ -49,6 +50,8 @@ export interface PendingChild {
   versionID: string;
   nodeID: string;
   input: JsonObject;
+  /** Of the child's workflow. */
+  governance: Governance;
   timeoutMs: number;
 }
 

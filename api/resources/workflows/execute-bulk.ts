@@ -8,6 +8,7 @@ import { requireValue } from '#shared/parse-value.ts';
 import { createPauses } from '#shared/pauses.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { invalid, mapPaths } from '#shared/workflow/issues.ts';
+import { governRun } from '#shared/workflow/limits.ts';
 import type { ExecutableVersion } from '../../db/executable-versions.ts';
 import { TENANT_PREFIX, tenantRoute } from '../../http/route.ts';
 import { asSpelled } from '../../http/spelling.ts';
@@ -38,7 +39,7 @@ export const executeWorkflowBulk = tenantRoute({
     const { versionID, version } = await chooseVersion(input, context, query.version);
     const { workflowID } = params;
     const batch = { id: newID(), tenantID, workflowID, kind: 'execute', label: body.label ?? null, caller } as const;
-    const run = { tenantID, workflowID, versionID, caller, timeoutMs: version.timeoutMs, class: 'batch' } as const;
+    const run = { tenantID, workflowID, versionID, caller, timeoutMs: version.timeoutMs };
     const asked = [workflowID, query.version ?? null];
     const prepared = await prepareAll(body.items, { run, version, asked });
     const items = prepared.filter((item): item is BatchItem => !(item instanceof AppError));
@@ -62,7 +63,7 @@ export const executeWorkflowBulk = tenantRoute({
   },
 });
 
-type Run = Pick<NewRun, 'tenantID' | 'workflowID' | 'versionID' | 'caller' | 'timeoutMs' | 'class'>;
+type Run = Pick<NewRun, 'tenantID' | 'versionID' | 'caller' | 'timeoutMs'> & { workflowID: string };
 
 interface Preparing {
   run: Run;
@@ -113,6 +114,12 @@ function prepare(
       id: newID(),
       caller: { ...run.caller, origin: 'direct' },
       input,
+      ...governRun(version.governance, {
+        workflowID: run.workflowID,
+        caller: { type: run.caller.type, origin: 'direct' },
+        input,
+        asked: { class: item.class ?? version.governance.class ?? 'batch', priority: item.priority },
+      }),
       tags,
       ...(item.startAt && { startAt: item.startAt }),
     },

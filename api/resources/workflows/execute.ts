@@ -1,5 +1,6 @@
 import { newID } from '#shared/ids.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { governRun } from '#shared/workflow/limits.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { chooseVersion } from './choose-version.ts';
 import { ExecuteQuery, Execution, runSpellings, WorkflowExecute, WorkflowID } from './schemas.ts';
@@ -27,19 +28,22 @@ export const executeWorkflow = tenantRoute({
     const { versionID, version } = await chooseVersion(input, context, query.version);
 
     const id = newID();
+    const { workflowID } = params;
+    const runCaller = { ...caller, origin: 'direct' as const };
+    const runInput = resolveInputs(version.inputDefinitions, body.args, { field: 'args' });
     using expected = query.wait > 0 ? awaitedRuns.expect({ tenantID, instanceID: id }) : undefined;
     const { instanceID } = await runs.accept(
       {
         id,
         tenantID,
-        workflowID: params.workflowID,
+        workflowID,
         versionID,
-        caller: { ...caller, origin: 'direct' },
-        input: resolveInputs(version.inputDefinitions, body.args, { field: 'args' }),
+        caller: runCaller,
+        input: runInput,
+        ...governRun(version.governance, { workflowID, caller: runCaller, input: runInput, asked: body }),
         timeoutMs: version.timeoutMs,
         tags: body.tags,
         ...(body.startAt && { startAt: body.startAt }),
-        class: caller.type === 'apiKey' ? 'batch' : 'interactive',
         ...(expected && { awaitedBy: awaitedRuns.channel }),
       },
       idempotency,

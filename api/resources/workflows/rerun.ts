@@ -4,6 +4,7 @@ import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { planRerun } from '#shared/plan-rerun.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { governRun } from '#shared/workflow/limits.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { chooseVersion } from './choose-version.ts';
 import { findTags } from './find-names.ts';
@@ -45,6 +46,8 @@ export const rerunInstance = tenantRoute({
     const { reusable, changed } = await planRerun(pool, source, { versionID, from: body.from });
     const tags = body.tags ?? (await findTags(pool, [source])).get(source.id) ?? [];
     const id = newID();
+    const runCaller = { ...caller, origin: 'direct' as const };
+    const runInput = resolveInputs(version.inputDefinitions, body.args ?? source.input, { field: 'args' });
 
     const answer = await runs.acceptRerun({
       run: {
@@ -52,11 +55,11 @@ export const rerunInstance = tenantRoute({
         tenantID,
         workflowID,
         versionID,
-        caller: { ...caller, origin: 'direct' },
-        input: resolveInputs(version.inputDefinitions, body.args ?? source.input, { field: 'args' }),
+        caller: runCaller,
+        input: runInput,
+        ...governRun(version.governance, { workflowID, caller: runCaller, input: runInput }),
         timeoutMs: version.timeoutMs,
         tags,
-        class: caller.type === 'apiKey' ? 'batch' : 'interactive',
         rerunOf: source.id,
         reusable,
       },

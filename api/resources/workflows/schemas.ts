@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { JsonObject } from '#shared/json.ts';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { Priority, RunClass } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { WorkError } from '../../http/answer-parts.ts';
@@ -102,6 +103,10 @@ export const governed = {
     .refine((at) => at.getTime() <= Date.now() + YEAR_MS, { message: 'must be within a year from now' })
     .optional()
     .describe('When the run begins; at once if that has passed'),
+  class: RunClass.optional().describe(
+    'By default that of the workflow, else `batch` for an API key and `interactive` for a user',
+  ),
+  priority: Priority.optional().describe('Seconds of head start over other runs of the same workflow and class'),
 };
 
 /** An empty body starts a run without inputs. */
@@ -112,6 +117,8 @@ export const WorkflowExecute = z
     args: body?.args ?? body?.inputValues ?? {},
     tags: [...new Set(body?.tags)],
     startAt: body?.startAt,
+    class: body?.class,
+    priority: body?.priority,
   }))
   .meta({ id: 'WorkflowExecute', examples: [exampleRunInputs] });
 

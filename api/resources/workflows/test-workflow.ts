@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { invalid } from '#shared/workflow/issues.ts';
+import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { authorAccess, checkGraph, writeVersion } from './graph.ts';
@@ -33,7 +34,8 @@ export const testWorkflow = tenantRoute({
     const version = writeVersion(em, { tenantID, workflowID: null, caller }, { nodes, edges, options });
     await em.flush();
     const run = { tenantID, workflowID, versionID: version.id, caller, input, timeoutMs: runTimeoutMs(options) };
-    const { instanceID } = await runs.accept({ ...run, isTest: true }, idempotency);
+    const governed = governRun(options, { workflowID: workflowID ?? version.id, caller, input });
+    const { instanceID } = await runs.accept({ ...run, ...governed, isTest: true }, idempotency);
     return { instanceID, isTest: true as const };
   },
 });

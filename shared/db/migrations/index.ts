@@ -32,6 +32,7 @@ import { Migration20261122141300_OpenRuns } from './Migration20261122141300_Open
 import { Migration20261122143000_RunFilters } from './Migration20261122143000_RunFilters.ts';
 import { Migration20261122171000_RunBatches } from './Migration20261122171000_RunBatches.ts';
 import { Migration20261122173000_Reruns } from './Migration20261122173000_Reruns.ts';
+import { Migration20261122180000_Admission } from './Migration20261122180000_Admission.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -69,6 +70,7 @@ const classes = {
   Migration20261122143000_RunFilters,
   Migration20261122171000_RunBatches,
   Migration20261122173000_Reruns,
+  Migration20261122180000_Admission,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

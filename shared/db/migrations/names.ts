@@ -36,4 +36,5 @@ export const migrationNames = [
   'Migration20261122143000_RunFilters',
   'Migration20261122171000_RunBatches',
   'Migration20261122173000_Reruns',
+  'Migration20261122180000_Admission',
 ] as const;

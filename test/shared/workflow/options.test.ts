@@ -84,6 +84,13 @@ describe('workflow options', () => {
       ['concurrency', { key: 'a', limit: 0 }],
       ['concurrency', { key: 'a', limit: 1, onLimit: 'wait' }],
       ['concurrency', { key: '{{input.a}}', limit: 1 }],
+      ['concurrency', { key: '{{ctx.input.a}}', limit: 1, scope: 'all' }],
+      ['rate', { limit: 0, per: 'minute' }],
+      ['rate', { limit: 1_001, per: 'minute' }],
+      ['rate', { limit: 10, per: 'week' }],
+      ['maxRunsAtOnce', 0],
+      ['priority', 3_601],
+      ['class', 'urgent'],
       ['inputDefinitions', [{ key: 'a', type: 'date' }]],
       ['inputDefinitions', [{ key: 'a' }, { key: 'a' }]],
       ['inputDefinitions', [{ key: '' }]],
@@ -101,7 +108,7 @@ describe('workflow options', () => {
   test('queue runs above the concurrency limit by default', () => {
     const { concurrency } = WorkflowOptions.parse({ concurrency: { key: '{{ctx.input.id}}', limit: 2 } });
 
-    expect(concurrency).toEqual({ key: '{{ctx.input.id}}', limit: 2, onLimit: 'queue' });
+    expect(concurrency).toEqual({ key: '{{ctx.input.id}}', limit: 2, onLimit: 'queue', scope: 'workflow' });
   });
 
   test('give a run seven days by default', () => {

@@ -1,0 +1,270 @@
+import { ALL_CREATORS, CREATOR, inWindow, LINE, mustStay, WINDOW } from './window.ts';
+
+/** What an admission answers, one row for each run or fact. */
+export interface AdmissionRow {
+  /**
+   * `admitted`: has been handed over. `dropped`, `failed`, `superseded`: its key has no place, so it is to be ended. `old`: it holds the
+   * place that a newer run gets. `taken`: another process admits. `more`: another admission finds other runs of these lines; `further`:
+   * of other lines.
+   */
+  what: 'admitted' | 'dropped' | 'failed' | 'superseded' | 'old' | 'taken' | 'more' | 'further';
+  id: string | null;
+  tenant_id: string | null;
+  class: string | null;
+  epoch: number | null;
+  /** Of the job. */
+  priority: number | null;
+  concurrency_key: string | null;
+  max: number | null;
+}
+
+/** What one admission reads at most, however many runs, workflows and tenants wait; the next goes on behind them. */
+const CREATORS = 32;
+/** Workflows of one creator. */
+const LINES = 4;
+/** Runs of a line and class that are read beside twice its share of the free places: some may have to wait for their key. */
+const SPARE = 5;
+const FREED_KEYS = 200;
+const NO_LIMIT = 2_147_483_647;
+
+// The predicate and the expressions of the index `workflow_instance_queue`.
+const QUEUED = 'ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and not is_blocked';
+const EPOCH = `'2000-01-01 00:00:00+00'::timestamptz`;
+const QUEUED_SINCE = `(ready_at - ${EPOCH} - make_interval(secs => head_start))`;
+
+const HOLDS_KEY = 'completed_at is null and (started_at is not null or dispatched_at is not null)';
+
+const creatorAfter = (creator: string) => `
+  coalesce(
+    (select ${CREATOR} from workflow_instance where ${QUEUED} and ${CREATOR} > ${creator} order by ${CREATOR} limit 1),
+    (select ${CREATOR} from workflow_instance where ${QUEUED} order by ${CREATOR} limit 1))`;
+
+/** The next line of a creator, or again the first. */
+const lineAfter = (creator: string, tenant: string, line: string) => `
+  select tenant_id, line_id from (
+    (select 0 as lap, tenant_id, ${LINE} as line_id from workflow_instance
+     where ${QUEUED} and ${CREATOR} = ${creator} and (tenant_id, ${LINE}) > (${tenant}, ${line}) order by tenant_id, ${LINE} limit 1)
+    union all
+    (select 1, tenant_id, ${LINE} from workflow_instance where ${QUEUED} and ${CREATOR} = ${creator} order by tenant_id, ${LINE} limit 1)
+  ) found order by lap limit 1`;
+
+/** Whether an admission could find anything. It costs a tenth of one, and most runs that end leave nothing in the queue. */
+export const HAS_QUEUED = `
+select exists (select from workflow_instance where ${QUEUED} and ${CREATOR} >= ${ALL_CREATORS})
+  or exists (select from freed_key where id > 0) as waits`;
+
+/**
+ * Hands over runs while the window has room. Lines are visited in turn, so the cost depends on the room and not on the backlog. Of the
+ * lines visited, the creator who has the fewest places for the weight of a tenant comes first, then the tenant, then the workflow; its
+ * classes by chance, in the proportion of their weights, so that none starves; of one class the run that has waited longest, its head
+ * start included.
+ * One process at a time admits, so what it counts is not changed by another: runs only leave the window meanwhile.
+ */
+export const ADMIT = `
+with recursive turn as materialized (select pg_try_advisory_xact_lock(7265002) as mine),
+size as materialized (${WINDOW}),
+busy as materialized (${inWindow('(select mine from turn)')}),
+free as materialized (
+  select case when mine then greatest(0, size - used) else 0 end as of_all, greatest(0, size - used - reserve / 2) as of_interactive,
+    greatest(0, size - used - reserve) as of_any
+  from turn, size, (select count(*)::int as used from busy) counted
+),
+freed as (
+  delete from freed_key where id in (select id from freed_key where (select mine from turn) order by id limit ${FREED_KEYS})
+  returning tenant_id, concurrency_key
+),
+unblocked as (
+  update workflow_instance i set is_blocked = false
+  from (
+    select w.id from (select tenant_id, concurrency_key, count(*) as n from freed group by 1, 2) f
+    cross join lateral (
+      select id from workflow_instance w
+      where w.tenant_id = f.tenant_id and w.concurrency_key = f.concurrency_key and is_blocked and completed_at is null
+      order by ${QUEUED_SINCE} limit f.n
+    ) w
+  ) next where i.id = next.id and i.completed_at is null
+  returning i.id
+),
+start as materialized (
+  select coalesce((select after_creator from dispatch_turn where ring = ${ALL_CREATORS}), ${ALL_CREATORS}) as at
+),
+creators as (
+  select 1 as n, creator_id, creator_id <= at as is_around
+  from start, lateral (select ${creatorAfter('at')} as creator_id) found
+  where creator_id is not null and (select of_all from free) > 0
+  union all
+  select n + 1, next.creator_id, is_around or next.creator_id <= c.creator_id
+  from creators c, start, lateral (select ${creatorAfter('c.creator_id')} as creator_id) next
+  where n < ${CREATORS} and next.creator_id is not null
+    and not (next.creator_id <= c.creator_id and (is_around or next.creator_id > at))
+    and not (is_around and next.creator_id > at)
+),
+lines as (
+  select c.n, 1 as k, c.creator_id, found.tenant_id, found.line_id, s.after_tenant, s.after_line,
+    (found.tenant_id, found.line_id) <= (s.after_tenant, s.after_line) as is_around
+  from creators c
+  cross join lateral (
+    select coalesce(max(after_tenant::text)::uuid, ${ALL_CREATORS}) as after_tenant, coalesce(max(after_line::text)::uuid, ${ALL_CREATORS}) as after_line
+    from dispatch_turn where ring = c.creator_id
+  ) s
+  cross join lateral (${lineAfter('c.creator_id', 's.after_tenant', 's.after_line')}) found
+  union all
+  select l.n, k + 1, l.creator_id, next.tenant_id, next.line_id, after_tenant, after_line,
+    is_around or (next.tenant_id, next.line_id) <= (l.tenant_id, l.line_id)
+  from lines l cross join lateral (${lineAfter('l.creator_id', 'l.tenant_id', 'l.line_id')}) next
+  where k < ${LINES}
+    and not ((next.tenant_id, next.line_id) <= (l.tenant_id, l.line_id) and (is_around or (next.tenant_id, next.line_id) > (after_tenant, after_line)))
+    and not (is_around and (next.tenant_id, next.line_id) > (after_tenant, after_line))
+),
+visited as materialized (
+  select l.n, l.k, l.creator_id, l.tenant_id, l.line_id, b.*, coalesce(d.weight, 1) as weight, coalesce(d.max_runs, ${NO_LIMIT}) as max_runs
+  from lines l
+  cross join lateral (
+    select count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id) as line_places,
+      count(*) filter (where b.tenant_id = l.tenant_id) as tenant_places, count(*) as creator_places,
+      count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id and b.is_new) as new_places
+    from busy b where b.creator_id = l.creator_id
+  ) b
+  left join tenant_dispatch d on d.tenant_id = l.tenant_id
+  where not ${mustStay('l.tenant_id', 'l.line_id')}
+),
+found as materialized (
+  select l.*, c.name as class, r.*,
+    (row_number() over (partition by l.creator_id, l.tenant_id, l.line_id, c.name order by r.queued_since, r.id) - random()) / c.weight as class_turn
+  from visited l
+  cross join (values ('interactive', 8), ('webhook', 4), ('cron', 2), ('batch', 1)) as c(name, weight)
+  cross join lateral (
+    select i.id, i.epoch, i.limits, i.concurrency_key, i.started_at is null as is_new, ${QUEUED_SINCE} as queued_since
+    from workflow_instance i
+    where ${QUEUED} and ${CREATOR} = l.creator_id and i.tenant_id = l.tenant_id and ${LINE} = l.line_id and i.class = c.name
+      and ${QUEUED_SINCE} <= now() - ${EPOCH} and (i.not_before is null or i.not_before <= now())
+    order by ${QUEUED_SINCE} limit ${SPARE} + (select least(of_all, ceil(2.0 * of_all / (select count(*) from lines)))::int from free)
+  ) r
+),
+keyed as materialized (
+  select *, row_number() over (partition by tenant_id, concurrency_key order by superseded, queued_since, id) + holders <= max as fits
+  from (
+    select f.id, f.tenant_id, f.concurrency_key, f.queued_since, h.holders, (f.limits -> 'key' ->> 'limit')::int as max, f.limits -> 'key' ->> 'onLimit' as on_limit,
+      f.limits -> 'key' ->> 'onLimit' = 'cancel-old'
+        and row_number() over (partition by f.tenant_id, f.concurrency_key order by f.id desc) > (f.limits -> 'key' ->> 'limit')::int as superseded
+    from found f
+    cross join lateral (
+      select count(*) as holders from (
+        select from workflow_instance h
+        where h.tenant_id = f.tenant_id and h.concurrency_key = f.concurrency_key and ${HOLDS_KEY}
+        limit (f.limits -> 'key' ->> 'limit')::int
+      ) held
+    ) h
+    where f.is_new and f.concurrency_key is not null
+  ) of_key
+),
+old as (
+  select h.id, h.tenant_id, o.concurrency_key, o.max from (
+    select tenant_id, concurrency_key, max(max) as max, max(holders) + count(*) filter (where not superseded) - max(max) as too_many
+    from keyed where on_limit = 'cancel-old' group by tenant_id, concurrency_key
+  ) o
+  cross join lateral (
+    select id, tenant_id from workflow_instance h
+    where h.tenant_id = o.tenant_id and h.concurrency_key = o.concurrency_key and ${HOLDS_KEY}
+    order by id limit greatest(0, o.too_many)
+  ) h
+),
+period as materialized (
+  select l.tenant_id, l.line_id, s.starts + new_places as starts
+  from (
+    select distinct on (tenant_id, line_id) tenant_id, line_id, new_places, (limits -> 'rate' ->> 'limit')::int as max, (limits -> 'rate' ->> 'seconds')::float8 as seconds
+    from found where limits -> 'rate' is not null order by tenant_id, line_id
+  ) l
+  cross join lateral (
+    select count(*) as starts from (
+      select from workflow_instance s
+      where s.tenant_id = l.tenant_id and ${LINE} = l.line_id
+        and s.limits is not null and s.started_at is not null and s.started_at > now() - make_interval(secs => l.seconds)
+      limit l.max
+    ) started
+  ) s
+),
+in_line as (
+  select *, row_number() over (partition by tenant_id, line_id order by class_turn, id) as nth
+  from (select f.* from found f left join keyed on keyed.id = f.id where coalesce(keyed.fits and not superseded, true)) f
+),
+line_place as (
+  select f.*, f.nth + line_places as line_turn
+  from in_line f left join period p on p.tenant_id = f.tenant_id and p.line_id = f.line_id
+  where f.nth + line_places <= coalesce((f.limits ->> 'runs')::int, ${NO_LIMIT})
+    and (not f.is_new or f.nth + coalesce(p.starts, 0) <= coalesce((f.limits -> 'rate' ->> 'limit')::int, ${NO_LIMIT}))
+),
+tenant_place as (
+  select *, row_number() over (partition by tenant_id order by line_turn, k, id) + tenant_places as tenant_turn from line_place
+),
+creator_place as (
+  select *, row_number() over (partition by creator_id order by tenant_turn / weight, k, id) + creator_places as creator_turn,
+    max(weight) over (partition by creator_id) as creator_weight
+  from tenant_place where tenant_turn <= max_runs
+),
+ranked as materialized (
+  select *, tenant_places = 0 and tenant_turn = 1 as is_newcomer, row_number() over (order by creator_turn / creator_weight, n, k, id) as nth_of_all
+  from creator_place
+),
+picked as materialized (
+  select r.id, r.n, r.k, r.creator_id, r.tenant_id, r.line_id, r.epoch,
+    case when is_newcomer then 0 when class = 'interactive' then 1 else 2 end as priority
+  from (
+    select *, least(of_any, count(*) over ()) + row_number() over (partition by nth_of_all > of_any order by is_newcomer desc, class <> 'interactive', nth_of_all) as nth_reserved
+    from ranked, free
+  ) r
+  where nth_of_all <= of_any or (is_newcomer and nth_reserved <= of_all) or (class = 'interactive' and nth_reserved <= of_interactive)
+),
+locked as materialized (
+  select i.id, p.priority from workflow_instance i join picked p on p.id = i.id
+  where case when i.epoch = p.epoch and i.ready_at is not null and i.held_by is null and i.dispatched_at is null and i.completed_at is null then true else false end
+  order by i.id for no key update of i skip locked
+),
+admitted as (
+  update workflow_instance i set dispatched_at = now() from locked where i.id = locked.id
+  returning i.id, i.tenant_id, i.class, i.epoch, locked.priority
+),
+to_block as materialized (
+  select i.id from workflow_instance i join keyed k on k.id = i.id
+  where not k.fits and k.on_limit = 'queue'
+    and case when i.started_at is null and i.held_by is null and i.dispatched_at is null and i.completed_at is null then true else false end
+  order by i.id for no key update of i skip locked
+),
+blocked as (update workflow_instance i set is_blocked = true from to_block where i.id = to_block.id returning i.id),
+outcome as materialized (
+  select (select count(*) from picked) < (select of_any from free) as has_room,
+    (select count(*) from ranked) > (select count(*) from picked) as has_backlog,
+    (select count(*) from creators) as creators, (select count(*) from lines) as lines
+),
+turned as (
+  insert into dispatch_turn as t (ring, after_creator, has_backlog)
+  select ${ALL_CREATORS}, coalesce((select creator_id from (
+      select n, creator_id from creators where has_room union all select n, creator_id from picked where not has_room) c order by n desc limit 1), at),
+    has_backlog
+  from outcome, start where (select of_all from free) > 0
+  on conflict (ring) do update set after_creator = excluded.after_creator, has_backlog = excluded.has_backlog
+  where (select creators from outcome) > 1 or t.has_backlog <> excluded.has_backlog
+),
+turned_lines as (
+  insert into dispatch_turn (ring, after_tenant, after_line)
+  select distinct on (l.creator_id) l.creator_id, l.tenant_id, l.line_id
+  from lines l, outcome
+  where exists (select from lines other where other.creator_id = l.creator_id and other.k = 2)
+    and (has_room or exists (select from picked p where p.n = l.n and p.k = l.k))
+  order by l.creator_id, l.k desc
+  on conflict (ring) do update set after_tenant = excluded.after_tenant, after_line = excluded.after_line
+)
+select 'admitted' as what, id, tenant_id, class, epoch, priority, null as concurrency_key, null::int as max from admitted
+union all
+select case when superseded then 'superseded' when on_limit = 'drop' then 'dropped' else 'failed' end, id, tenant_id, null, null, null, concurrency_key, max
+from keyed where superseded or (not fits and on_limit in ('drop', 'fail'))
+union all
+select 'old', id, tenant_id, null, null, null, concurrency_key, max from old
+union all
+select 'taken', null, null, null, null, null, null, null from turn where not mine
+union all
+select 'more', null, null, null, null, null, null, null from outcome
+where has_room and ((select count(*) from unblocked) > 0 or (select count(*) from blocked) > 0)
+union all
+select 'further', null, null, null, null, null, null, null from outcome
+where has_room and (creators = ${CREATORS} or exists (select from lines where k = ${LINES}))`;

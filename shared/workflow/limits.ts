@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Caller } from '../caller.ts';
+import type { JsonObject } from '../json.ts';
+import { asText, evaluate, faultsOf, fillParts, findTemplate } from './templates.ts';
+
+export const RunClass = z.enum(['interactive', 'webhook', 'cron', 'batch']);
+export type RunClass = z.infer<typeof RunClass>;
+
+/** Seconds of head start over other runs of the same workflow and class. */
+export const Priority = z.int().min(0).max(3_600);
+
+const PERIODS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
+
+const ConcurrencyLimit = z
+  .object({
+    key: z
+      .string()
+      .min(1)
+      .superRefine((key, check) => {
+        const [message] = faultsOf(findTemplate(key), 'ctx');
+        if (message !== undefined) check.addIssue({ code: 'custom', message });
+      })
+      .describe('A text with templates over the input, such as `{{ctx.input.customer}}`'),
+    limit: z.int().min(1),
+    onLimit: z
+      .enum(['queue', 'drop', 'cancel-old', 'fail'])
+      .default('queue')
+      .describe('What becomes of a further run. `cancel-old`: it takes the place of the oldest'),
+    scope: z
+      .enum(['workflow', 'tenant'])
+      .default('workflow')
+      .describe('Whether runs of other workflows count that have the same key'),
+  })
+  .meta({ id: 'ConcurrencyLimit' });
+
+const RateLimit = z
+  .object({
+    limit: z.int().min(1).max(1_000),
+    per: z.enum(['second', 'minute', 'hour', 'day']),
+  })
+  .meta({ id: 'RateLimit', description: 'At most `limit` runs of the workflow begin in any such time' });
+
+/** Options that say when runs of a workflow may begin. */
+export const governance = {
+  /** At most `limit` runs whose `key` has the same value, from their beginning to their end, waits included. */
+  concurrency: ConcurrencyLimit.optional(),
+  /** Runs of the workflow that workers have at once; those that wait for a time, an answer or a child are not counted. */
+  maxRunsAtOnce: z.int().min(1).max(10_000).optional(),
+  rate: RateLimit.optional(),
+  priority: Priority.optional(),
+  class: RunClass.optional(),
+};
+
+const Governance = z.object(governance);
+export type Governance = z.infer<typeof Governance>;
+
+/** The part of the options that says when a run may begin. */
+export function governanceOf({ concurrency, maxRunsAtOnce, rate, priority, class: kind }: Governance): Governance {
+  return { concurrency, maxRunsAtOnce, rate, priority, class: kind };
+}
+
+/** What a request may say in place of the options. */
+type Asked = Pick<Governance, 'class' | 'priority'>;
+
+interface Begun {
+  workflowID: string;
+  caller: Pick<Caller, 'type' | 'origin'>;
+  input: JsonObject;
+  /** Default: nothing. */
+  asked?: Asked;
+}
+
+/** How a run is governed that begins with this input. The request counts before the options of the workflow. */
+export function governRun(options: Governance, { workflowID, caller, input, asked = {} }: Begun) {
+  const priority = asked.priority ?? options.priority;
+  return {
+    class: asked.class ?? options.class ?? classOf(caller),
+    ...(priority !== undefined && { priority }),
+    limits: limitsOf(options, { workflowID, input }),
+  };
+}
+
+/** Limits that a run has from the version of its workflow. */
+export interface RunLimits {
+  /** Runs of the workflow at once. */
+  runs?: number;
+  rate?: { limit: number; seconds: number };
+  key?: { value: string; limit: number; onLimit: 'queue' | 'drop' | 'cancel-old' | 'fail' };
+}
+
+/** Limits of a run with this input; undefined if it has none. */
+export function limitsOf(
+  { concurrency, maxRunsAtOnce: runs, rate }: Governance,
+  { workflowID, input }: { workflowID: string; input: JsonObject },
+): RunLimits | undefined {
+  if (!concurrency && runs === undefined && !rate) return undefined;
+  return {
+    ...(runs !== undefined && { runs }),
+    ...(rate && { rate: { limit: rate.limit, seconds: PERIODS[rate.per] } }),
+    ...(concurrency && {
+      key: {
+        value: `${concurrency.scope === 'workflow' ? workflowID : ''}:${fillKey(concurrency.key, input)}`,
+        limit: concurrency.limit,
+        onLimit: concurrency.onLimit,
+      },
+    }),
+  };
+}
+
+/** An index takes no long texts. */
+const MAX_KEY = 255;
+
+function fillKey(text: string, input: JsonObject): string {
+  const { parts } = findTemplate(text) ?? { parts: [text] };
+  const key = fillParts(parts, (expression) => evaluate(expression, { input }, 'ctx'), asText);
+  if (key.length <= MAX_KEY) return key;
+  return `${key.slice(0, MAX_KEY - 65).toWellFormed()} ${createHash('sha256').update(key).digest('hex')}`;
+}
+
+/** The class of a run whose request and workflow name none. */
+function classOf({ type, origin }: Pick<Caller, 'type' | 'origin'>): RunClass {
+  if (origin === 'cron') return 'cron';
+  if (origin === 'listener') return 'webhook';
+  return type === 'apiKey' ? 'batch' : 'interactive';
+}
