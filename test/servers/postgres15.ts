@@ -66,7 +66,13 @@ export async function startPostgres15({ dir, bin }: { dir: string; bin: string }
   );
 
   const port = await freePort();
-  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off'];
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'fsync=off',
+    'max_prepared_transactions=5',
+  ];
   const log = join(dir, 'log');
   const child = await launch([join(bin, 'postgres'), '-D', data, ...settings.flatMap((one) => ['-c', one])], {
     user,

@@ -110,7 +110,7 @@ function connectionOf(
     PGUSER: user ?? decodeURIComponent(username),
     PGPASSWORD: password ?? decodeURIComponent(own),
     PGSSLMODE: searchParams.get('sslmode') ?? 'prefer',
-    // Values in the dump have to be exact, and a statement may take as long as it needs.
-    PGOPTIONS: `${settings} -c statement_timeout=0 -c idle_in_transaction_session_timeout=0`,
+    // Values in the dump have to be exact, also those of the type money, and a statement may take as long as it needs.
+    PGOPTIONS: `${settings} -c lc_monetary=C -c statement_timeout=0 -c idle_in_transaction_session_timeout=0`,
   };
 }

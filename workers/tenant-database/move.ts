@@ -6,6 +6,7 @@ import { newID } from '#shared/ids.ts';
 import type { Logger } from '#shared/logger.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
 import { copyDatabase, requirePrograms } from './dump.ts';
+import { hasPrepared } from './prepared.ts';
 import { make, type OwnDatabase } from './provision.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
 import { dropRoleAndDatabase, endSessions } from './removals.ts';
@@ -142,6 +143,8 @@ async function copy(
   signal: AbortSignal,
 ): Promise<void> {
   const { databaseName, roleName } = database;
+  if (await hasPrepared(from.admin, databaseName))
+    throw new Error('The database has prepared transactions, which a dump would lack; nothing was moved');
   // Of an earlier move away from that server.
   await pool.query('delete from tenant_database_removal where server = $1 and database_name = $2', [
     to.name,

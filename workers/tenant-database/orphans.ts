@@ -1,5 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
+import { rollBackPrepared } from './prepared.ts';
 import type { TenantServers } from './servers.ts';
 
 interface Sweep {
@@ -22,9 +23,10 @@ const MAX_STATEMENT_SECONDS = 3_700;
 const MAX_ANALYZE_SECONDS = 60;
 
 /**
- * Ends connections of tenants' roles that belong to no worker, or whose statement or transaction is too old. Of autovacuum's few
+ * Ends connections of tenants' roles that belong to no worker, or whose statement or transaction is too old, and rolls back
+ * transactions that were prepared as long ago. Of autovacuum's few
  * workers it ends those that analyze a table of a tenant for too long: they call the tenant's functions in its indexes, without a time
- * limit. Returns the number of processes.
+ * limit. Returns the number of processes and transactions.
  */
 export async function endOrphans({
   pool,
@@ -47,7 +49,10 @@ export async function endOrphans({
       const { rowCount: analyzing } = await server.admin.query(END_ANALYZES, [databases, analyzeSeconds]);
       if (analyzing)
         logger.warn({ server: name, workers: analyzing }, 'ended workers of autovacuum in tables of tenants');
-      ended += (lost ?? 0) + (analyzing ?? 0);
+      const old = { roles, olderThanSeconds: maxStatementSeconds };
+      const prepared = await rollBackPrepared(server, server.admin, old);
+      if (prepared) logger.warn({ server: name, transactions: prepared }, 'rolled back transactions left prepared');
+      ended += (lost ?? 0) + (analyzing ?? 0) + prepared;
     } catch (error) {
       logger.warn({ err: error, server: name }, 'a server of tenants was not looked through for lost connections');
     }

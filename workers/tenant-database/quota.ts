@@ -6,6 +6,7 @@ import { sealedColumns } from '#shared/sealed-columns.ts';
 import { type OwnDatabase, scramVerifier } from './provision.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
 import { dropRole, endSessions } from './removals.ts';
+import { reopenDatabase } from './reopen-database.ts';
 import type { TenantServer, TenantServers } from './servers.ts';
 
 interface Needs {
@@ -102,7 +103,7 @@ async function close(server: TenantServer, database: OwnDatabase, mark: () => Pr
     await connection.query(`alter role ${quoteName(roleName)} nologin`);
     await mark();
     await endSessions(connection, roleName);
-    await connection.query(`alter database ${quoteName(databaseName)} with allow_connections true connection limit -1`);
+    await reopenDatabase(connection, databaseName);
     await connection.query(`revoke all on database ${quoteName(databaseName)} from public, ${quoteName(limited)}`);
     await connection.query(`grant connect on database ${quoteName(databaseName)} to ${quoteName(limited)}`);
   });

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { tryTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
 import type { Logger } from '#shared/logger.ts';
+import { rollBackPrepared } from './prepared.ts';
 import { quoteName } from './quote.ts';
+import { reopenDatabase } from './reopen-database.ts';
 import type { TenantServer, TenantServers } from './servers.ts';
 
 interface Needs {
@@ -76,7 +78,7 @@ export async function dropRoleAndDatabase(
   const { rows } = await connection.query<{ oid: number }>('select oid from pg_roles where rolname = $1', [roleName]);
   const [role] = rows;
   if (role) await takeOver(connection, roleName);
-  await dropDatabase(connection, databaseName);
+  await dropDatabase(connection, server, databaseName);
   await dropRoleWhenFull(connection, server, `${roleName}_full`);
   if (role) await dropRole(connection, { server, oid: role.oid, name: roleName });
 }
@@ -102,11 +104,12 @@ async function takeOver(connection: PoolClient, role: string): Promise<void> {
   await connection.query(`alter role ${quoteName(role)} nologin`);
 }
 
-async function dropDatabase(connection: PoolClient, name: string): Promise<void> {
+async function dropDatabase(connection: PoolClient, server: TenantServer, name: string): Promise<void> {
   const { rowCount } = await connection.query('select from pg_database where datname = $1', [name]);
   if (rowCount === 0) return;
   // The owner may have made it a template, which cannot be dropped.
   await connection.query(`alter database ${quoteName(name)} with is_template false`);
+  await rollBackPrepared(server, connection, { database: name });
   await connection.query(`drop database ${quoteName(name)} with (force)`);
 }
 
@@ -132,9 +135,7 @@ export async function dropRole(connection: PoolClient, role: Role): Promise<void
 async function dropGrants(connection: PoolClient, { server, oid, name }: Role): Promise<void> {
   const { rows } = await connection.query<{ database: string }>(DATABASES_WITH_GRANTS, [oid]);
   for (const { database } of rows) {
-    // The owner may have closed it to us; we are a member of the owner.
-    await connection.query(`alter database ${quoteName(database)} with allow_connections true connection limit -1`);
-    await connection.query(`grant connect on database ${quoteName(database)} to current_user`);
+    await reopenDatabase(connection, database);
     await server.on(database, (client) => client.query(`drop owned by ${quoteName(name)}`));
   }
   // Rights on databases of other owners.

@@ -199,7 +199,7 @@ async function isUp(admin: Pool): Promise<boolean> {
 
 /**
  * Options of a connection to a tenant's database. They override the settings that the owner has given to it: with a search path of
- * the owner's, statements of ours would call its functions with our rights.
+ * the owner's, statements of ours would call its functions with our rights, and a library that does not exist refuses the connection.
  */
 export async function settingsAgainstOwner(admin: Pool): Promise<string> {
   const { rows } = await admin.query<{ options: string | null }>(OWN_SETTINGS);
@@ -212,7 +212,7 @@ select string_agg(format('-c %s=%s', name, value), ' ') as options
 from pg_settings join (values ('search_path', 'pg_catalog'), ('default_transaction_read_only', 'off'),
   ('default_transaction_isolation', 'read\\ committed'), ('default_transaction_deferrable', 'off'),
   ('standard_conforming_strings', 'on'), ('lock_timeout', '5s'), ('transaction_timeout', '0'), ('idle_session_timeout', '0'),
-  ('idle_in_transaction_session_timeout', '0')) as own (name, value) using (name)`;
+  ('idle_in_transaction_session_timeout', '0'), ('local_preload_libraries', ''), ('tcp_user_timeout', '0')) as own (name, value) using (name)`;
 
 function withDatabase(url: string, database: string): string {
   const other = new URL(url);

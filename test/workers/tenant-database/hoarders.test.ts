@@ -6,11 +6,12 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPostgres } from '#ops/embedded/postgres.ts';
 import { newID } from '#shared/ids.ts';
+import { deleteTenant } from '#shared/tenants.ts';
 import { createLockGuard } from '#workers/tenant-database/lock-guard.ts';
 import { endOrphans } from '#workers/tenant-database/orphans.ts';
 import { testLogger } from '../../support/environment.ts';
 import { eventually } from '../../support/settle.ts';
-import { aTenantDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
+import { aTenantDatabases, removeDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
 
 let resources: AsyncDisposableStack;
 let place: TestDatabases;
@@ -20,7 +21,13 @@ beforeAll(async () => {
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`)), (path) =>
     rm(path, { recursive: true, force: true }),
   );
-  const settings = { max_connections: '20', reserved_connections: '5', fsync: 'off', autovacuum_naptime: '1s' };
+  const settings = {
+    max_connections: '20',
+    reserved_connections: '5',
+    fsync: 'off',
+    autovacuum_naptime: '1s',
+    max_prepared_transactions: '5',
+  };
   const files = { dir: join(dir, 'tenants'), log: join(dir, 'log') };
   const server = resources.use(await startPostgres({ ...files, database: 'postgres', settings, forTenants: true }));
   place = resources.use(await aTenantDatabases({ TENANT_DATABASES_URL: `small=${server.url}` }));
@@ -30,12 +37,14 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => resources.disposeAsync());
 
-async function anotherTenant(): Promise<(sql: string) => Promise<unknown>> {
-  const id = newID();
+async function anotherTenant(id = newID()): Promise<(sql: string) => Promise<unknown>> {
   const { pool } = place.deployment;
   await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'A tenant', $1)`, [id]);
   return (sql) => place.databases.lend(id, AbortSignal.timeout(30_000), (client) => client.query(sql));
 }
+
+const sweep = (more = {}) =>
+  endOrphans({ pool: place.deployment.pool, servers: place.databases.servers, logger: testLogger, ...more });
 
 async function count(sql: string): Promise<number> {
   const { rows } = await admin.query(`select count(*)::int as n from ${sql}`);
@@ -71,8 +80,6 @@ test("a tenant that holds the server's locks loses them, and others work on", as
 }, 60_000);
 
 test("autovacuum's worker ends that runs a function of a tenant without end", async () => {
-  const sweep = (more = {}) =>
-    endOrphans({ pool: place.deployment.pool, servers: place.databases.servers, logger: testLogger, ...more });
   const workers = `pg_stat_activity where backend_type = 'autovacuum worker' and wait_event = 'PgSleep'`;
   // Autovacuum's workers have no name of an application.
   await place.use((client) =>
@@ -93,3 +100,22 @@ test("autovacuum's worker ends that runs a function of a tenant without end", as
   await place.use((client) => client.query('begin; lock table analyzed; drop table analyzed; commit'));
   await eventually(async () => expect(await count(workers)).toBe(0));
 }, 60_000);
+
+test('a transaction that a tenant has prepared and left open is rolled back, at the latest with its database', async () => {
+  const { pool, runs } = place.deployment;
+  const id = newID();
+  const run = await anotherTenant(id);
+  const leaveOpen = `begin; create table "left" (n int); prepare transaction 'it''s open'`;
+  await run(leaveOpen);
+  expect(await sweep()).toBe(0);
+
+  await sweep({ maxStatementSeconds: 0 });
+
+  expect(await count('pg_prepared_xacts')).toBe(0);
+  // Its locks and its gid are free.
+  await run(leaveOpen);
+  await run(`do $$ begin execute format('alter database %I connection limit 0', current_database()); end $$`);
+  await deleteTenant(pool, runs, id);
+  expect(await removeDatabases(place)).toBe(1);
+  expect(await count('pg_prepared_xacts')).toBe(0);
+});

@@ -158,6 +158,9 @@ test('a failing move leaves the database where it was', async () => {
   );
 
   await expect(move(tenant, 'b')).rejects.toThrow(/nothing was moved.*It said/s);
+  await run(tenant.id, `begin; create table open (n int); prepare transaction 'open'`);
+  await expect(move(tenant, 'b')).rejects.toThrow('prepared transactions');
+  await run(tenant.id, `commit prepared 'open'`);
 
   expect(await serverOf(tenant)).toBe('a');
   expect((await run(tenant.id, 'insert into kept values (5000) returning id')).rows).toEqual([{ id: 5000 }]);

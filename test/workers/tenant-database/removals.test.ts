@@ -60,6 +60,7 @@ test("rights that other tenants grant to a tenant's role do not keep it from bei
     hostile.id,
     `create table t (id int); grant all on t to "${gone.name}"; grant all on schema public to "${gone.name}";
      alter default privileges grant select on tables to "${gone.name}"; grant connect on database "${hostile.name}" to "${gone.name}";
+     alter database "${hostile.name}" set local_preload_libraries to 'missing';
      revoke connect on database "${hostile.name}" from "${hostile.name}"; alter database "${hostile.name}" connection limit 0`,
   );
   await run(gone.id, `alter database "${gone.name}" with is_template true`);
