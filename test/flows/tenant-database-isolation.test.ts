@@ -222,6 +222,48 @@ describe('names and values that look like SQL', () => {
   });
 });
 
+test('objects of any name are listed and read by it, also beside views that stand for the catalogue', async () => {
+  const names = [
+    `q"'\\`,
+    'two\nlines',
+    'ü'.repeat(31),
+    'zero\u200bwidth',
+    '__proto__',
+    'constructor',
+    '%s $1 {{x}}',
+    ' ',
+  ];
+  const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+  for (const name of names) {
+    const made = await run(
+      `create table ${quoted(name)} (${quoted(name)} text); insert into ${quoted(name)} values ('v')`,
+    );
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+  }
+  await run(
+    `create view public.pg_class as select 0::oid as oid, 'none'::name as relname;
+     create function public.quote_ident(name) returns text language sql as $$ select 'none' $$;
+     alter role current_user set search_path = public, pg_catalog`,
+  );
+  // The setting counts for new connections.
+  await tenantServer.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
+    own.role_name,
+  ]);
+
+  await expect.poll(async () => (await api.get('T/database/metadata')).status).toBe(200);
+  const { body } = await api.get('T/database/metadata');
+  const metadata = JSON.stringify(body);
+  for (const name of names) {
+    expect(metadata).toContain(JSON.stringify(name));
+    const rows = await api.get(`T/database/schemas/public/tables/${encodeURIComponent(name)}/rows`);
+    expect(rows, JSON.stringify(rows.body)).toMatchObject({
+      status: 200,
+      body: { databaseTableRows: [expect.anything()] },
+    });
+    expect(Object.entries(rows.body.databaseTableRows[0])).toContainEqual([name, 'v']);
+  }
+});
+
 test('no password is stored in clear, nor shown by the server', async () => {
   const { rows } = await cluster.pool.query('select password from tenant_database');
   for (const { password } of rows) expect(password).toMatch(/^gs1\./);
