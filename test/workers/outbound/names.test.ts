@@ -1,46 +1,60 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '#shared/config.ts';
 import { createLane } from '#shared/lanes.ts';
 import { Place } from '#shared/work.ts';
+import { createOutbound, type Outbound } from '#workers/outbound/gate.ts';
 import { createNames } from '#workers/outbound/names.ts';
 import { namesToTry, parseHosts, parseSearch } from '#workers/outbound/resolver-files.ts';
+import { eventually } from '../../support/settle.ts';
 
 const A = 1;
 const AAAA = 28;
 
-/** A name server on loopback that gets no further than its questions for names that begin with `silent`. */
+/**
+ * A name server on loopback that gets no further than its questions for names that begin with `silent`, and answers each question for
+ * one that begins with `rebinds` with the next address.
+ */
 async function startNameServer() {
+  let rebound = 0;
   const socket = createSocket('udp4');
   const questions: string[] = [];
-  const ttl = 300;
   socket.on('message', (query, from) => {
     const { name, type, end } = questionOf(query);
     questions.push(`${name} ${type}`);
     if (name.startsWith('silent') || (type === AAAA && name.startsWith('half'))) return;
-    const address = name.startsWith('missing') ? undefined : addresses[type];
-    const header = Buffer.from([
-      query[0] ?? 0,
-      query[1] ?? 0,
-      0x81,
-      address ? 0x80 : 0x83,
-      0,
-      1,
-      0,
-      address ? 1 : 0,
-      0,
-      0,
-      0,
-      0,
-    ]);
-    const answer = address
-      ? Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, ttl >> 8, ttl & 255, 0, address.length, ...address])
-      : Buffer.alloc(0);
-    socket.send(Buffer.concat([header, query.subarray(12, end), answer]), from.port, from.address);
+    if (type === A && name.startsWith('rebinds')) rebound += 1;
+    const address = name.startsWith('rebinds') ? reboundAddress(type, rebound) : addressOf(name, type);
+    socket.send(answerTo(query, { type, end, address }), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return { server: `127.0.0.1:${socket.address().port}`, questions, close: () => socket.close() };
+}
+
+/** Undefined: there is no such name. Null: it has no such address. */
+type Answer = number[] | null | undefined;
+
+function reboundAddress(type: number, times: number): Answer {
+  return type === A ? [127, 0, 0, times === 1 ? 2 : 1] : null;
+}
+
+function addressOf(name: string, type: number): Answer {
+  return name.startsWith('missing') ? undefined : addresses[type];
+}
+
+const TTL = 300;
+
+function answerTo(query: Buffer, { type, end, address }: { type: number; end: number; address: Answer }): Buffer {
+  const count = address ? 1 : 0;
+  const code = address === undefined ? 0x83 : 0x80;
+  const header = Buffer.from([query[0] ?? 0, query[1] ?? 0, 0x81, code, 0, 1, 0, count, 0, 0, 0, 0]);
+  const record = address
+    ? Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, TTL >> 8, TTL & 255, 0, address.length, ...address])
+    : Buffer.alloc(0);
+  return Buffer.concat([header, query.subarray(12, end), record]);
 }
 
 const addresses: Record<number, number[]> = {
@@ -132,6 +146,37 @@ describe('a lookup', () => {
     const error = await namesWith({ timeoutMs: 60_000 })('silent.example.test', signal).catch((thrown) => thrown);
     expect(error).toBe(signal.reason);
   });
+});
+
+test('a name that stands for loopback the next time is connected to at the checked address, or not at all', async () => {
+  const { allow } = readConfig({ DATABASE_URL: 'postgres://u:p@h/d', OUTBOUND_ALLOW: '127.0.0.2/32' }).outbound;
+  await using listeners = new AsyncDisposableStack();
+  const met: string[] = [];
+  let port = 0;
+  for (const address of ['127.0.0.2', '127.0.0.1']) {
+    const listener = createServer((socket) => {
+      met.push(address);
+      socket.destroy();
+    }).listen(port, address);
+    await once(listener, 'listening');
+    listeners.defer(() => void listener.close());
+    ({ port } = listener.address() as AddressInfo);
+  }
+  const connect = (outbound: Outbound) =>
+    outbound.connect({ host: 'rebinds.example.test', port }, AbortSignal.timeout(5_000));
+  const outbound = createOutbound({ allow }, namesWith());
+
+  for (const socket of [await connect(outbound), await connect(outbound)]) {
+    expect(socket.remoteAddress).toBe('127.0.0.2');
+    socket.destroy();
+  }
+  // Another worker asks the name server itself.
+  await expect(connect(createOutbound({ allow }, namesWith()))).rejects.toMatchObject({
+    details: { reason: 'not-allowed' },
+  });
+
+  expect(nameServer.questions.filter((question) => question === 'rebinds.example.test 1')).toHaveLength(2);
+  await eventually(() => expect(met).toEqual(['127.0.0.2', '127.0.0.2']));
 });
 
 describe('lookups at a silent name server', () => {
