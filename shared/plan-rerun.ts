@@ -1,16 +1,13 @@
+import type { RerunFrom } from './batch-job.ts';
 import type { RunError } from './db/entities/workflow-instance.ts';
 import type { Pool } from './db/pool.ts';
 import { AppError } from './errors.ts';
 import { inTurns } from './pauses.ts';
 import { quote } from './quote.ts';
-import type { IterationPath } from './workflow/frame.ts';
 import { compileGraph, type Graph, WorkflowEdge, WorkflowNode } from './workflow/graph.ts';
 import { invalidField } from './workflow/issues.ts';
 import { findReuse, outermostOf, type Reuse } from './workflow/reuse.ts';
 import { isTerminal, type RunStatus } from './workflow/status.ts';
-
-/** Where a re-run begins: what lies before that is taken over. */
-export type RerunFrom = 'start' | 'failed' | { nodeID: string; frame?: IterationPath | undefined };
 
 export interface RerunSource {
   tenantID: string;

@@ -116,7 +116,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   });
   sweep.start();
   resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
-  resources.use(createBatchKeeper({ pool, runs, logger }));
+  resources.use(createBatchKeeper({ pool, runs, rights: opened.rights, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
   const metrics = createMetrics(logger);

@@ -16,7 +16,7 @@ import { createKeptConnections } from './connections/kept.ts';
 import { createReach, type Reach } from './connectors/reach.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
 import { createLease, type Lease } from './engine/lease.ts';
-import { createRights } from './engine/rights.ts';
+import { createRights, type Rights } from './engine/rights.ts';
 import { createQueryCache } from './queries/cache.ts';
 import { createDatasources, type Datasources } from './queries/datasources.ts';
 import type { Queries } from './queries/queries.ts';
@@ -41,6 +41,7 @@ export interface OpenEngine {
   readonly datasources: Datasources;
   readonly queries: Queries;
   readonly engine: Engine;
+  readonly rights: Rights;
   /** Bytes of answers that the process holds at once. */
   readonly bytes: ByteAccount;
   /** Not open yet. */
@@ -136,6 +137,7 @@ export async function openEngine(
     datasources,
     queries,
     engine,
+    rights,
     bytes,
     lease,
   };

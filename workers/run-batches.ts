@@ -2,12 +2,35 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import { resumeCancels } from '#shared/run-batches.ts';
 import type { Runs } from '#shared/runs.ts';
+import { createRunsInFlight } from '#shared/runs-in-flight.ts';
+import type { Rights } from './engine/rights.ts';
+import { fillBatches } from './fill-batches.ts';
 import { keep } from './keep.ts';
 
-const EVERY_MS = 5_000;
+interface Needs {
+  pool: Pool;
+  runs: Runs;
+  rights: Rights;
+  logger: Logger;
+}
 
 /** Does what batches of runs need without a request. Every worker does so; they share the work by rows that they claim. */
-export function createBatchKeeper(needs: { pool: Pool; runs: Runs; logger: Logger }): AsyncDisposable {
-  const step = { name: 'cancel batches', everyMs: EVERY_MS, run: () => resumeCancels(needs) };
-  return keep(step, needs.logger);
+export function createBatchKeeper({ logger, ...needs }: Needs): AsyncDisposable {
+  const filling = { ...needs, inFlight: createRunsInFlight(needs.pool) };
+  const cancels = keep({ name: 'cancel batches', everyMs: 5_000, run: () => resumeCancels(needs) }, logger);
+  const fills = keep(
+    {
+      name: 'fill batches',
+      everyMs: 1_000,
+      async run() {
+        if (await fillBatches(filling)) fills.now();
+      },
+    },
+    logger,
+  );
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all([cancels, fills].map((step) => step[Symbol.asyncDispose]()));
+    },
+  };
 }

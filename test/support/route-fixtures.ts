@@ -168,6 +168,8 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/queries/bulk': [aQuery, aQuery],
   'patch /api/v1/tenants/:tenantID/queries/queryTest': { dataQuery: aQuery },
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/execute/bulk': { items: [{ args: { a: 1 } }] },
+  'post /api/v1/tenants/:tenantID/workflows/batches/rerun': { filter: { errorCode: 'NODE_FAILED' } },
+  'post /api/v1/tenants/:tenantID/workflows/batches/cancel': { filter: { tag: 'a' } },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'patch /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID': { label: 'First' },

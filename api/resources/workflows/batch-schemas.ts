@@ -4,8 +4,16 @@ import { readBy } from '#shared/schema-walk.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
-import { exampleBatch, exampleBatchSummary, exampleBulk, exampleBulkAnswer } from './examples.ts';
-import { governed, runInputs } from './schemas.ts';
+import {
+  exampleBatch,
+  exampleBatchSummary,
+  exampleBulk,
+  exampleBulkAnswer,
+  exampleCancelMany,
+  exampleRerunMany,
+} from './examples.ts';
+import { RerunFrom, RerunVersion } from './rerun-schemas.ts';
+import { governed, InstanceFilter, runInputs, Stored } from './schemas.ts';
 import { VersionName } from './version-schemas.ts';
 
 export const BatchID = z.object({ batchID: ID });
@@ -67,14 +75,31 @@ export const BulkAnswer = z
 
 export const BatchList = z.object({ ...pageQuery(standardPage), workflowID: ID.optional() });
 
+export const RerunMany = z
+  .object({
+    filter: InstanceFilter,
+    from: RerunFrom.default('failed'),
+    version: RerunVersion.default('original'),
+    label: Label.optional(),
+  })
+  .meta({ id: 'WorkflowRerunMany', examples: [exampleRerunMany] });
+
+export const CancelMany = z
+  .object({ filter: InstanceFilter, label: Label.optional() })
+  .meta({ id: 'WorkflowCancelMany', examples: [exampleCancelMany] });
+
 export const BatchSummary = z
   .object({
     batchID: z.uuid(),
     workflowID: z.uuid().nullable().describe('Null if its runs may be of several workflows'),
     kind: z.enum(['execute', 'rerun', 'cancel']),
     label: z.string().nullable(),
-    total: z.int().describe('Runs that were accepted for it'),
+    total: z.int().describe('Runs that were accepted for it, or cancelled by it'),
     refused: z.int(),
+    filter: Stored.nullable().describe('Which runs are re-run or cancelled'),
+    lookedAt: z.int().describe('Runs that the filter has found so far'),
+    filledAt: z.iso.datetime().nullable().describe('When a worker had looked at all of them'),
+    lastError: z.string().nullable().describe('Why the last of the refused runs was refused'),
     creatorID: z.uuid(),
     createdByApiKeyID: z.uuid().nullable(),
     createdAt: z.iso.datetime(),
@@ -84,7 +109,9 @@ export const BatchSummary = z
   .meta({ id: 'WorkflowBatchSummary', examples: [exampleBatchSummary] });
 
 export const Batch = BatchSummary.extend({
-  status: z.enum(['RUNNING', 'COMPLETED', 'CANCELLED']).describe('`COMPLETED`: every run has ended, in any way'),
+  status: z
+    .enum(['FILLING', 'RUNNING', 'COMPLETED', 'CANCELLED'])
+    .describe('`FILLING`: a worker looks for its runs; `COMPLETED`: every run has ended, in any way'),
   counts: z
     .object({
       PENDING: z.int(),

@@ -1,9 +1,11 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import type { BatchJob } from '#shared/batch-job.ts';
 import { RunBatch } from '#shared/db/entities/run-batch.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
 import { countByStatus, endCancelled, markCancelled } from '#shared/run-batches.ts';
 import { findPage } from '../../http/paging.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
@@ -99,6 +101,10 @@ function presentBatch(batch: Shown): z.input<typeof BatchSummary> {
     label: batch.label ?? null,
     total: batch.total,
     refused: batch.refused,
+    filter: batch.asked ? presentFilter(batch.asked.filter) : null,
+    lookedAt: batch.lookedAt,
+    filledAt: batch.filledAt?.toISOString() ?? null,
+    lastError: batch.lastError ?? null,
     creatorID: batch.creatorID,
     createdByApiKeyID: batch.createdByApiKeyID ?? null,
     createdAt: batch.createdAt.toISOString(),
@@ -107,10 +113,17 @@ function presentBatch(batch: Shown): z.input<typeof BatchSummary> {
   };
 }
 
-async function presentProgress(pool: Pool, batch: Shown): Promise<z.input<typeof Batch>> {
+/** The version is shown by its id. */
+function presentFilter({ version, ...filter }: BatchJob['filter']): JsonObject {
+  return JSON.parse(JSON.stringify({ ...filter, ...(version !== undefined && { version: version?.id ?? null }) }));
+}
+
+export async function presentProgress(pool: Pool, batch: Shown): Promise<z.input<typeof Batch>> {
   const found = await countByStatus(pool, batch.id);
   const counts = { PENDING: 0, RUNNING: 0, WAITING: 0, COMPLETED: 0, FAILED: 0, CANCELLED: 0, ...found };
   const isOpen = counts.PENDING + counts.RUNNING + counts.WAITING > 0;
   const ended = batch.cancelledAt ? 'CANCELLED' : 'COMPLETED';
-  return { ...presentBatch(batch), status: isOpen ? 'RUNNING' : ended, counts };
+  const isFilling = batch.asked && !batch.filledAt && !batch.cancelledAt;
+  const status = isOpen ? 'RUNNING' : ended;
+  return { ...presentBatch(batch), status: isFilling ? 'FILLING' : status, counts };
 }

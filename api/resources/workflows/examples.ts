@@ -227,6 +227,11 @@ export const exampleBulkAnswer = {
   ],
 };
 
+export const exampleFilter = { workflowID, errorCode: 'UPSTREAM_TIMEOUT', from: '2026-03-05T12:00:00.000Z' };
+
+export const exampleRerunMany = { filter: exampleFilter, from: 'failed', label: 'After the outage' };
+export const exampleCancelMany = { filter: { workflowID, tag: 'north' } };
+
 export const exampleBatchSummary = {
   batchID,
   workflowID,
@@ -236,6 +241,10 @@ export const exampleBatchSummary = {
   refused: 1,
   ...exampleCreator,
   createdAt: exampleTimes.createdAt,
+  filter: null,
+  lookedAt: 0,
+  filledAt: null,
+  lastError: null,
   cancelledAt: null,
   cancelledBy: null,
 };

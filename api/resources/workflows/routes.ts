@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import { readWorkflow } from '../../db/read-workflow.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { batchJobRoutes } from './batch-jobs.ts';
 import { batchRoutes } from './batches.ts';
 import { cloneWorkflow } from './clone.ts';
 import { createWorkflow } from './create.ts';
@@ -48,6 +49,7 @@ export const workflowRoutes = [
   }),
 
   ...batchRoutes,
+  ...batchJobRoutes,
   testWorkflow,
   describeNodes,
 

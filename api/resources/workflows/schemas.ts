@@ -13,6 +13,7 @@ import { Title } from '../../http/text.ts';
 import {
   exampleCollectionRequest,
   exampleExecution,
+  exampleFilter,
   exampleInstance,
   exampleInstanceSummary,
   exampleRunInputs,
@@ -159,8 +160,7 @@ export const WorkflowList = z.object({
 
 const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
-export const InstanceList = z.object({
-  ...pageQuery(standardPage),
+const runFilter = {
   workflowID: ID.optional(),
   parentInstanceID: ID.optional(),
   root: ID.optional().describe('This run and all that it started, at any depth'),
@@ -173,11 +173,21 @@ export const InstanceList = z.object({
   rerunOf: ID.optional().describe('Runs that repeat this one'),
   from: Moment.optional().describe('Accepted at this time or later'),
   to: Moment.optional().describe('Accepted before this time'),
+};
+
+export const InstanceList = z.object({
+  ...pageQuery(standardPage),
+  ...runFilter,
   isTest: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
     .optional(),
 });
+
+/** The filter of a list, in a body. */
+export const InstanceFilter = z
+  .object({ ...runFilter, isTest: z.boolean().optional() })
+  .meta({ id: 'WorkflowInstanceFilter', examples: [exampleFilter] });
 
 export const InstanceQuery = z.object({
   afterSeq: z.coerce

@@ -1,3 +1,4 @@
+import type { BatchJob } from '../../batch-job.ts';
 import type { Caller } from '../../caller.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
@@ -16,13 +17,20 @@ export const RunBatchSchema = defineEntity({
     creatorID: p.uuid(),
     createdByApiKeyID: p.uuid().nullable(),
     caller: p.json().$type<Caller>(),
-    /** Runs that were accepted, and items that were refused. */
-    total: p.integer(),
-    refused: p.integer(),
+    /** Runs that were accepted, or cancelled by it; and those that were refused. */
+    total: p.integer().default(0),
+    refused: p.integer().default(0),
+    /** What a worker fills the batch with; null if its request has named every run. */
+    asked: p.json().$type<BatchJob>().nullable(),
+    /** Runs that the filter has found so far. */
+    lookedAt: p.integer().default(0),
+    filledAt: p.datetime().nullable(),
+    lastError: p.text().nullable(),
     cancelledAt: p.datetime().nullable(),
     cancelledBy: p.uuid().nullable(),
-    createdAt: p.datetime(),
-    updatedAt: p.datetime(),
+    /** By the clock of the database, as that of runs. */
+    createdAt: p.datetime().defaultRaw('now()'),
+    updatedAt: p.datetime().defaultRaw('now()'),
   },
 });
 

@@ -37,4 +37,5 @@ export const migrationNames = [
   'Migration20261122171000_RunBatches',
   'Migration20261122173000_Reruns',
   'Migration20261122180000_Admission',
+  'Migration20261122181500_BatchJobs',
 ] as const;

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { RunFilter } from './run-filter.ts';
+import { IterationPath } from './workflow/frame.ts';
+
+/** Where a re-run begins: what lies before that is taken over. */
+export const RerunFrom = z.union([
+  z.enum(['start', 'failed']),
+  z.object({ nodeID: z.string(), frame: IterationPath.optional() }),
+]);
+export type RerunFrom = z.infer<typeof RerunFrom>;
+
+/** What a worker does to the runs that a filter finds, stored with their batch. */
+export const BatchJob = z.discriminatedUnion('does', [
+  z.object({
+    does: z.literal('rerun'),
+    filter: RunFilter,
+    from: RerunFrom,
+    /** A version, or for each run its own, or the one published by then. */
+    version: z.union([z.enum(['original', 'published']), z.object({ id: z.uuid() })]),
+  }),
+  z.object({ does: z.literal('cancel'), filter: RunFilter }),
+]);
+export type BatchJob = z.infer<typeof BatchJob>;

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { RunStatus } from './workflow/status.ts';
+
+const ID = z.uuid();
+
+/** Which runs of a tenant; as a list of runs takes it, and as it is stored with a batch. */
+export const RunFilter = z.object({
+  workflowID: ID.optional(),
+  parentInstanceID: ID.optional(),
+  /** This run and all that it started. */
+  root: ID.optional(),
+  status: RunStatus.optional(),
+  errorCode: z.string().optional(),
+  tag: z.string().optional(),
+  version: z
+    .object({
+      id: ID,
+      workflowID: ID.nullable(),
+      createdAt: z.coerce.date(),
+      supersededAt: z.coerce.date().nullable(),
+    })
+    .nullable()
+    .optional(),
+  origin: z.string().optional(),
+  batch: ID.optional(),
+  rerunOf: ID.optional(),
+  from: z.coerce.date().optional(),
+  to: z.coerce.date().optional(),
+  isTest: z.boolean().optional(),
+});
+export type RunFilter = z.infer<typeof RunFilter>;
+
+/** A condition on rows of `workflow_instance`. */
+export interface RunCondition {
+  /** `%row` stands for the alias of the row, and each `?` for a parameter. */
+  sql: string;
+  params: string[];
+}
+
+/** Each is served by an index, or holds for many of the runs that an index gives in order. */
+export function runConditions(tenantID: string, filter: RunFilter): RunCondition[] {
+  const { workflowID, parentInstanceID, root, status, errorCode, tag, version, origin, batch, rerunOf } = filter;
+  const { from, to, isTest } = filter;
+  return [
+    ...when(workflowID, '%row.workflow_id = ?::uuid'),
+    ...when(parentInstanceID, '%row.parent_id = ?::uuid'),
+    ...when(root, `%row.id in (${TREE})`),
+    ...when(status, '%row.status = ?'),
+    ...when(errorCode, `(%row.error is not null and %row.error->>'code' = ?)`),
+    ...(tag === undefined ? [] : [{ sql: TAGGED, params: [tenantID, tag] }]),
+    ...(version === undefined ? [] : ofVersion(version)),
+    ...when(origin, originIs(origin)),
+    ...when(batch, '%row.batch_id = ?::uuid'),
+    ...when(rerunOf, '%row.rerun_of = ?::uuid'),
+    ...when(from?.toISOString(), '%row.created_at >= ?::timestamptz'),
+    ...when(to?.toISOString(), '%row.created_at < ?::timestamptz'),
+    ...when(isTest === undefined ? undefined : String(isTest), '%row.is_test = ?::boolean'),
+  ];
+}
+
+function when(value: string | undefined, sql: string): RunCondition[] {
+  return value === undefined ? [] : [{ sql, params: [value] }];
+}
+
+/** Most runs are direct: the index holds the others. */
+function originIs(origin: string | undefined): string {
+  const ofIndex = origin === 'direct' ? '' : ` and %row.caller->>'origin' <> 'direct'`;
+  return `(%row.caller->>'origin' = ?${ofIndex})`;
+}
+
+/** Runs of a version were accepted between its creation and an hour after it was superseded, as its retention knows. */
+function ofVersion(version: NonNullable<RunFilter['version']> | null): RunCondition[] {
+  if (!version) return [{ sql: 'false', params: [] }];
+  const { id, workflowID, createdAt, supersededAt } = version;
+  const until = workflowID && supersededAt ? new Date(supersededAt.getTime() + 3_600_000) : undefined;
+  return [
+    ...when(id, '%row.version_id = ?::uuid'),
+    ...when(workflowID ?? undefined, '%row.workflow_id = ?::uuid'),
+    ...when(new Date(createdAt.getTime() - 60_000).toISOString(), '%row.created_at >= ?::timestamptz'),
+    ...when(until?.toISOString(), '%row.created_at <= ?::timestamptz'),
+  ];
+}
+
+const TAGGED = '%row.id in (select instance_id from run_tag where tenant_id = ?::uuid and tag = ?)';
+
+const TREE = `
+with recursive tree as (
+  select ?::uuid as id
+  union all select c.id from workflow_instance c join tree t on c.parent_id = t.id
+)
+select id from tree`;
+
+/** The conditions as one text, whose parameters begin with `$first`, on rows called `row`. */
+export function joinConditions(conditions: readonly RunCondition[], row: string, first: number): RunCondition {
+  let next = first;
+  const texts = conditions.map(({ sql }) => sql.replaceAll('%row', row).replace(/\?/g, () => `$${next++}`));
+  return { sql: texts.join(' and ') || 'true', params: conditions.flatMap(({ params }) => params) };
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { startDeployment } from '#test/support/deployment.ts';
+import { noops } from '#test/support/graphs.ts';
+import { spawnNode } from '#test/support/process.ts';
+import { eventually } from '#test/support/settle.ts';
+
+test('a job whose worker is killed goes on where it was, and repeats no run twice', async () => {
+  await using deployment = await startDeployment({ WORKER_SESSION_SECONDS: '2' });
+  const { pool, tenantID } = deployment;
+  const { workflowID, versionID } = await deployment.saveWorkflow(noops(1));
+  const sources = 1_000;
+  await pool.query(SOURCES, [tenantID, workflowID, versionID, sources]);
+  const batchID = newID();
+  const lookedAt = async () =>
+    (await pool.query<{ looked_at: number }>('select looked_at from run_batch where id = $1', [batchID])).rows[0]
+      ?.looked_at ?? 0;
+
+  await using doomed = spawnNode(['workers/main.ts'], deployment.env);
+  const asked = { does: 'rerun', filter: { workflowID }, from: 'start', version: 'published' };
+  const caller = { type: 'system', id: tenantID, origin: 'direct' };
+  await pool.query(
+    `insert into run_batch (id, tenant_id, workflow_id, kind, creator_id, caller, asked) values ($1, $2, $3, 'rerun', $2, $4, $5)`,
+    [batchID, tenantID, workflowID, caller, asked],
+  );
+  await eventually(async () => expect(await lookedAt()).toBeGreaterThan(0), 20_000);
+  await doomed.kill('SIGKILL');
+  const before = await lookedAt();
+  await deployment.startWorker();
+
+  await eventually(async () => {
+    const { rows } = await pool.query('select total, refused, looked_at, filled_at from run_batch where id = $1', [
+      batchID,
+    ]);
+    expect(rows).toEqual([{ total: sources, refused: 0, looked_at: sources, filled_at: expect.any(Date) }]);
+  }, 30_000);
+  expect(before).toBeLessThan(sources);
+  const { rows } = await pool.query<{ runs: number; sources: number }>(
+    'select count(*)::int as runs, count(distinct rerun_of)::int as sources from workflow_instance where batch_id = $1',
+    [batchID],
+  );
+  expect(rows).toEqual([{ runs: sources, sources }]);
+});
+
+// Several share a time, so that pages end between them.
+const SOURCES = `
+insert into workflow_instance (id, tenant_id, workflow_id, version_id, status, caller, deadline_at, completed_at, created_at)
+select gen_random_uuid(), $1::uuid, $2::uuid, $3::uuid, 'FAILED', '{"origin":"direct"}', now(), now(), now() - make_interval(secs => n / 7)
+from generate_series(1, $4::int) n`;
