@@ -37,6 +37,8 @@ export interface NodeDefinition<
   readonly elseExit?: (config: z.output<Config>) => string;
   /** Leaving by the usual exit takes the edges of all exits but `error`. */
   readonly forks?: true;
+  /** Other names of exits, which edges may have. */
+  readonly exitAliases?: Readonly<Record<string, NoInfer<Exit>>>;
   /** The exit to the nodes that the node repeats, its body. They run once for each iteration, and no edge leaves them. */
   readonly body?: NoInfer<Exit>;
   /** Runs begin here: a graph has exactly one such node, and no edge leads to it. */

@@ -90,6 +90,14 @@ export function hasTemplate(value: Json, raw?: readonly string[]): boolean {
   return textsOf(value, raw).some(({ template }) => template);
 }
 
+/** What a node gave, for the result of its iteration: the value that later nodes see, else the whole output. */
+export function resultOf({ definition, config }: GraphNode, output: JsonObject | null): Json {
+  if (!output) return null;
+  if (definition.ends) return output.workflowOutput ?? null;
+  const name = isJsonObject(config) ? config.outputVariable : undefined;
+  return typeof name === 'string' && Object.hasOwn(output, name) ? (output[name] ?? null) : output;
+}
+
 /** The keys that a node's output adds to `ctx`, or null if it adds none. Reserved keys are never written. */
 export function contextPatch(node: GraphNode, config: unknown, output: JsonObject): JsonObject | null {
   const name = isJsonObject(config) ? config.outputVariable : undefined;

@@ -47,6 +47,8 @@ function findExit({ definition, config, exits }: CheckedNode, handle: string | n
   const wanted = handle || 'output';
   if (exits.has(wanted)) return wanted;
   if (wanted === 'output' && typeof definition.usualExit === 'string') return definition.usualExit;
+  const alias = definition.exitAliases && Object.hasOwn(definition.exitAliases, wanted);
+  if (alias) return definition.exitAliases?.[wanted];
   return wanted === 'else' ? elseExitOf(definition, config) : undefined;
 }
 

@@ -64,6 +64,6 @@ function cycle(way: readonly number[], from: number, ids: readonly string[]): Is
   if (others > 0) names.push(`${others} more`);
   return {
     path: ['workflowNodes', way[from] ?? 0],
-    message: `these nodes form a cycle, which no node kind allows: ${[...names, names[0]].join(' → ')}`,
+    message: `these nodes form a cycle, and only a body may lead back, to the node that repeats it: ${[...names, names[0]].join(' → ')}`,
   };
 }

@@ -10,12 +10,13 @@ import { z } from 'zod';
 import { isJsonObject, JsonObject } from '../json.ts';
 import { type AnyNode, nodes } from '../nodes/index.ts';
 import { isPure } from '../nodes/properties.ts';
+import { quote } from '../quote.ts';
 import { readBy } from '../schema-walk.ts';
 import { checkEdge } from './check-edge.ts';
 import { type CheckedNode, checkNode } from './check-node.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import { firstIssues, type Issue, invalid, within } from './issues.ts';
-import { divide, type Region, type Regions } from './regions.ts';
+import { divide, MAX_NESTED_BODIES, type Region, type Regions } from './regions.ts';
 import type { VariableUses } from './variable-uses.ts';
 
 const GraphID = z.string().min(1).max(255);
@@ -61,7 +62,9 @@ export interface GraphNode {
   /** Index of the region that the node lies in, and its place there. */
   readonly region: number;
   readonly place: number;
-  /** Indices of edges. */
+  /** Index of the region that it repeats; null if it has no body, or nothing is connected to that. */
+  readonly body: number | null;
+  /** Indices of edges, but for those from its own body. */
   readonly incoming: readonly number[];
   /** Connected exits only, with the indices of their edges. */
   readonly exits: ReadonlyMap<string, readonly number[]>;
@@ -106,6 +109,7 @@ export function* checkGraph(nodes: readonly WorkflowNode[], edges: readonly Work
   const links = checkedEdges.flatMap(({ link }, index) => (link ? [{ index, ...link }] : []));
   yield;
   const division = divide(nodes.length, links, (index) => checkedNodes[index]?.definition?.body);
+  const onward = links.filter(({ index }) => !division.returns.has(index));
   const starts = [...checkedNodes.keys()].filter((index) => checkedNodes[index]?.definition?.begins);
 
   yield;
@@ -127,12 +131,26 @@ export function* checkGraph(nodes: readonly WorkflowNode[], edges: readonly Work
     for (const index of repeated(edges))
       yield { path: ['workflowEdges', index, 'id'], message: 'another edge has this id' };
     for (const [index, edge] of checkedEdges.entries()) yield* within(['workflowEdges', index], edge.issues);
-    yield* checkShape(shapeOf(nodes, links, starts));
-    for (const index of division.strays) yield { path: ['workflowEdges', index], message: strayHint };
+    yield* checkShape(shapeOf(nodes, onward, starts));
+    for (const index of division.strays) yield strayIssue(index);
+    for (const index of division.tooDeep) yield { path: ['workflowNodes', index], message: deepHint };
+  }
+
+  function strayIssue(index: number): GraphIssue {
+    const { source, target } = checkedEdges[index]?.link ?? { source: -1, target: -1 };
+    const [from, to] = [source, target].map((node) => quote(nodes[node]?.id));
+    const bodyOf = (node: number) => {
+      const container = division.regions[division.regionOf[node] ?? 0]?.container ?? null;
+      return container === null ? '' : ` of ${quote(nodes[container]?.id)}`;
+    };
+    const message = division.returns.has(index)
+      ? `the edge leads from the body${bodyOf(source)} back to ${to}, but the body${bodyOf(source)} has to end first`
+      : `the edge leads from ${from} into the body${bodyOf(target)} from outside of it: ${to} can be reached from the body as well`;
+    return { path: ['workflowEdges', index], message };
   }
 }
 
-const strayHint = 'the edge leads into the body of a node from outside of it';
+const deepHint = `bodies lie in each other more than ${MAX_NESTED_BODIES} levels deep, or have nodes in common`;
 
 function startIssues([first, ...others]: readonly number[]): GraphIssue[] {
   if (first === undefined) return [{ path: ['workflowNodes'], message: 'there is no start node' }];
@@ -157,8 +175,12 @@ function shapeOf(nodes: readonly WorkflowNode[], links: readonly GraphEdge[], st
 }
 
 function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], division: Regions): GraphNode[] {
-  const arriving = Map.groupBy(edges, (edge) => edge.target);
+  const onward = edges.filter(({ index }) => !division.returns.has(index));
+  const arriving = Map.groupBy(onward, (edge) => edge.target);
   const leaving = Map.groupBy(edges, (edge) => edge.source);
+  const bodies = new Map(
+    division.regions.map(({ container, entries }, at) => [entries.length > 0 ? container : null, at]),
+  );
   return checked.flatMap(({ id, data, definition, config, hasTemplates, variables }, index) => {
     if (!definition) return [];
     const exits = Map.groupBy(leaving.get(index) ?? [], (edge) => edge.exit);
@@ -177,6 +199,7 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
       isPure: variables === null && isPure(definition, config),
       region: division.regionOf[index] ?? 0,
       place: division.placeOf[index] ?? 0,
+      body: bodies.get(index) ?? null,
       incoming: indices(arriving.get(index)),
       exits: new Map([...exits].map(([exit, list]) => [exit, indices(list)])),
     };

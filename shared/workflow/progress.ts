@@ -125,11 +125,19 @@ export class Progress {
     return wave.ready.map((ready) => this.#frame(pass, ready));
   }
 
+  /** Settles a frame that failed its iteration: no node that waits for it becomes ready. */
+  fail(frame: Frame): void {
+    const pass = this.#passOf.get(frame);
+    if (pass?.state[frame.node.place] !== state.ready) return;
+    pass.state[frame.node.place] = state.settled;
+    pass.unsettled -= 1;
+  }
+
   /** Begins an iteration of a ready frame's body. Returns the frames that become ready in it; none if it has begun before. */
   enter(frame: Frame, iteration: number): Frame[] {
     const outer = this.#passOf.get(frame);
-    const region = this.#graph.regions.findIndex(({ container }) => container === frame.node.index);
-    if (!outer || region < 0) throw new Error(`Node ${frame.node.id} has no body`);
+    const region = frame.node.body;
+    if (!outer || region === null) throw new Error(`Node ${frame.node.id} has no body`);
     const key = innerKey(frame.node.index, iteration);
     if (outer.inner.has(key)) return [];
     const pass = this.#createPass(region, [...frame.path, { nodeID: frame.node.id, iteration }]);
@@ -215,6 +223,16 @@ export class Progress {
       }
     }
   }
+}
+
+/** Whether a branch of the region ends with a node that leaves by this exit. */
+export function isLast(graph: Graph, node: GraphNode, exit: string | null): boolean {
+  const isTaken = takenFrom(node, exit);
+  return ![...node.exits].some(([name, edges]) => isTaken(name) && edges.some((index) => leadsOn(graph, node, index)));
+}
+
+function leadsOn(graph: Graph, { region }: GraphNode, edge: number): boolean {
+  return graph.nodes[graph.edges[edge]?.target ?? -1]?.region === region;
 }
 
 function innerKey(index: number, iteration: number): string {

@@ -20,19 +20,40 @@ export interface Regions {
   /** By node: its region, and its place in the region's `nodes`. */
   readonly regionOf: readonly number[];
   readonly placeOf: readonly number[];
-  /** Edges that lead into a body from outside of it. */
+  /** Edges from a body back to the node that repeats it, or to one around that. A branch of the body ends with them. */
+  readonly returns: ReadonlySet<number>;
+  /** Edges that lead into a body from outside of it, or back to a node that does not repeat the body. */
   readonly strays: readonly number[];
+  /** Nodes with a body that lies too deep in others, or that has much in common with others. */
+  readonly tooDeep: readonly number[];
 }
 
-/** Divides a graph into regions. The body of a node is what its exit `bodyOf` leads to; bodies may lie in each other. */
-export function divide(count: number, edges: readonly Edge[], bodyOf: (node: number) => string | undefined): Regions {
-  const leaving = Map.groupBy(edges, ({ source }) => source);
-  const bodies = Array.from({ length: count }, (_, container) => container).flatMap((container) => {
+type BodyOf = (node: number) => string | undefined;
+
+export const MAX_NESTED_BODIES = 10;
+
+/**
+ * Divides a graph into regions. The body of a node is what its exit `bodyOf` leads to, up to nodes that lead nowhere else and edges
+ * that lead back to the node. Bodies may lie in each other.
+ */
+export function divide(count: number, edges: readonly Edge[], bodyOf: BodyOf): Regions {
+  const returns = findReturns(count, edges, bodyOf);
+  const leaving = Map.groupBy(
+    edges.filter(({ index }) => !returns.has(index)),
+    ({ source }) => source,
+  );
+  const bodies: (Omit<Region, 'nodes'> & { nodes: Set<number> })[] = [];
+  let budget = MAX_NESTED_BODIES * count;
+  for (let container = 0; container < count; container += 1) {
     const exit = bodyOf(container);
-    if (exit === undefined) return [];
+    if (exit === undefined) continue;
     const entries = (leaving.get(container) ?? []).filter((edge) => edge.exit === exit);
-    return [{ container, entries: entries.map(({ index }) => index), nodes: reach(container, entries, leaving) }];
-  });
+    const nodes = reach(container, entries, leaving);
+    // A node lies in at most so many bodies, unless they overlap. Without this, a large graph would take its square.
+    budget -= nodes.size;
+    if (budget < 0) return { ...undivided(count), returns, tooDeep: [container] };
+    bodies.push({ container, entries: entries.map(({ index }) => index), nodes });
+  }
   // The innermost body of a node is the smallest that it lies in.
   bodies.sort((a, b) => b.nodes.size - a.nodes.size);
   const regionOf = new Array<number>(count).fill(0);
@@ -45,11 +66,39 @@ export function divide(count: number, edges: readonly Edge[], bodyOf: (node: num
   );
   const placeOf = new Array<number>(count).fill(0);
   for (const { nodes } of regions) for (const [place, node] of nodes.entries()) placeOf[node] = place;
-  const strays = edges.filter(
-    ({ source, target, index }) =>
-      regionOf[source] !== regionOf[target] && !regions[regionOf[target] ?? 0]?.entries.includes(index),
-  );
-  return { regions, regionOf, placeOf, strays: strays.map(({ index }) => index) };
+  const isStray = ({ source, target, index }: Edge) =>
+    returns.has(index)
+      ? regions[regionOf[source] ?? 0]?.container !== target && source !== target
+      : regionOf[source] !== regionOf[target] && !regions[regionOf[target] ?? 0]?.entries.includes(index);
+  const depths = depthsOf(regions, regionOf);
+  return {
+    regions,
+    regionOf,
+    placeOf,
+    returns,
+    strays: edges.filter(isStray).map(({ index }) => index),
+    tooDeep: regions.flatMap(({ container }, at) =>
+      container !== null && (depths[at] ?? 0) > MAX_NESTED_BODIES ? [container] : [],
+    ),
+  };
+}
+
+function undivided(count: number): Omit<Regions, 'returns' | 'tooDeep'> {
+  const nodes = Array.from({ length: count }, (_, node) => node);
+  return {
+    regions: [{ container: null, entries: [], nodes }],
+    regionOf: new Array<number>(count).fill(0),
+    placeOf: nodes,
+    strays: [],
+  };
+}
+
+/** By region: how many bodies lie around its nodes. A larger body comes before those in it. */
+function depthsOf(regions: readonly Region[], regionOf: readonly number[]): number[] {
+  const depths: number[] = [];
+  for (const { container } of regions)
+    depths.push(container === null ? 0 : (depths[regionOf[container] ?? 0] ?? 0) + 1);
+  return depths;
 }
 
 function reach(
@@ -62,4 +111,36 @@ function reach(
   for (const node of reached)
     for (const { target } of leaving.get(node) ?? []) if (target !== container) reached.add(target);
   return reached;
+}
+
+/** Finds the edges that lead back to a node on the way to them, if the way leaves that node into its body. */
+function findReturns(count: number, edges: readonly Edge[], bodyOf: BodyOf): Set<number> {
+  const returns = new Set<number>();
+  const leaving = Map.groupBy(edges, ({ source }) => source);
+  const entered = new Set(edges.map(({ target }) => target));
+  const all = Array.from({ length: count }, (_, node) => node);
+  const left = new Set<number>();
+  for (const root of [...all.filter((node) => !entered.has(node)), ...all]) if (!left.has(root)) walk(root);
+  return returns;
+
+  /** Depth first, but not recursive, since a chain may be thousands of nodes long. */
+  function walk(root: number): void {
+    const way = [{ node: root, at: 0 }];
+    /** Of the nodes of the way: the exit by which it leaves them. */
+    const exits = new Map<number, string>();
+    for (let step = way.at(-1); step; step = way.at(-1)) {
+      const edge = leaving.get(step.node)?.[step.at];
+      step.at += 1;
+      if (!edge) {
+        left.add(step.node);
+        exits.delete(step.node);
+        way.pop();
+        continue;
+      }
+      exits.set(step.node, edge.exit);
+      const exit = exits.get(edge.target);
+      if (exit !== undefined && exit === bodyOf(edge.target)) returns.add(edge.index);
+      if (exit === undefined && !left.has(edge.target)) way.push({ node: edge.target, at: 0 });
+    }
+  }
 }

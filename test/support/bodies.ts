@@ -5,6 +5,7 @@ import { divide } from '#shared/workflow/regions.ts';
 export function withBodies(graph: Graph, exit: string, repeats: (nodeID: string) => boolean): Graph {
   const { nodes, edges } = graph;
   const division = divide(nodes.length, edges, (index) => (repeats(nodes[index]?.id ?? '') ? exit : undefined));
+  const bodies = new Map(division.regions.map(({ container }, at) => [container, at]));
   if (division.strays.length > 0) throw new Error('An edge leads into a body from outside of it');
   return {
     ...graph,
@@ -13,6 +14,7 @@ export function withBodies(graph: Graph, exit: string, repeats: (nodeID: string)
       ...node,
       region: division.regionOf[node.index] ?? 0,
       place: division.placeOf[node.index] ?? 0,
+      body: bodies.get(node.index) ?? null,
     })),
   };
 }

@@ -188,13 +188,13 @@ describe('refused graphs', () => {
     const nodes = [node('s', 'start'), script('a'), script('b'), script('c')];
 
     expect(issuesOf(nodes, [edge('s', 'a'), edge('a', 'b'), edge('b', 'c'), edge('c', 'a', 'error')])).toEqual([
-      'workflowNodes.1: these nodes form a cycle, which no node kind allows: "a" → "b" → "c" → "a"',
+      'workflowNodes.1: these nodes form a cycle, and only a body may lead back, to the node that repeats it: "a" → "b" → "c" → "a"',
     ]);
   });
 
   test('a node with an edge to itself', () => {
     expect(issuesOf([node('s', 'start'), script('a')], [edge('s', 'a'), edge('a', 'a')])).toEqual([
-      'workflowNodes.1: these nodes form a cycle, which no node kind allows: "a" → "a"',
+      'workflowNodes.1: these nodes form a cycle, and only a body may lead back, to the node that repeats it: "a" → "a"',
     ]);
   });
 
