@@ -8,6 +8,7 @@ import { http } from './http.ts';
 import { javascript } from './javascript.ts';
 import { join } from './join.ts';
 import { log } from './log.ts';
+import { loop } from './loop.ts';
 import { set } from './set.ts';
 import { start } from './start.ts';
 import { subWorkflow } from './sub-workflow.ts';
@@ -24,6 +25,7 @@ export const nodes = [
   set,
   fanout,
   join,
+  loop,
   delay,
   dataCollection,
   subWorkflow,

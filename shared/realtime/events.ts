@@ -69,12 +69,26 @@ export interface RunEventPayload {
   output?: Json;
   error?: { code: string; message: string; nodeID?: string | null; attempt?: number | null };
   /** Set on SUSPENDED: what the node waits for. */
-  wait?: 'time' | 'input' | 'child';
+  wait?: 'time' | 'input' | 'child' | 'iterations';
   request?: { collectionRequestID: string; collectionType: string; collectionConfig: JsonObject };
   childInstanceID?: string;
   dueAt?: string;
   /** The run that has computed the result, if this one has taken it over. */
   reusedFrom?: string;
+  /** How the node repeats its body; the items stand in the output. */
+  repeat?: Repeat;
+  /** Set on FAILED: the node is left without an exit, and its item has failed. A node around it handles that. */
+  failsItem?: boolean;
+}
+
+/** How a node repeats its body, apart from the items. */
+export interface Repeat {
+  itemVariable: string;
+  indexVariable: string;
+  /** Between two items. */
+  delayMs: number;
+  /** What the failure of an item does: the node fails, or its result is the error, or it has no result. */
+  failedItems: 'fail' | 'keep' | 'skip';
 }
 
 const MAX_INLINE_LENGTH = 16 * 1024;

@@ -7,13 +7,14 @@ import { untilReachable } from '#shared/until-reachable.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
-import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
+import type { Fact, NodeContext } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
-import { type Conclusion, failFrame, skip, succeed } from './conclude.ts';
+import { type Conclusion, failFrame, repeatBody, skip, succeed } from './conclude.ts';
 import type { WaitRow } from './facts.ts';
+import { readIterations } from './iterations.ts';
 import { variablesOf } from './node-variables.ts';
-import { parkNode } from './park.ts';
+import { type OwnPark, parkNode } from './park.ts';
 import type { Restored } from './restore.ts';
 import type { Rights } from './rights.ts';
 import type { Run } from './run.ts';
@@ -56,7 +57,9 @@ export function startRun(advance: Advance, run: Run): void {
 export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored): void {
   for (const { frame, wait, purpose } of waits)
     run.resume(frame, { kind: wait.kind, purpose, ms: wait.dueInMs }, () => onDue(advance, run, frame));
-  for (const frame of ready) launch(advance, run, frame, null);
+  for (const frame of ready)
+    if (run.state.repetitionOf(frame)) goOnRepeating(advance, run, frame);
+    else launch(advance, run, frame, null);
   for (const { frame, wait } of waits) if (wait.fact) endWait(advance, run, frame, wait.fact);
   run.rest();
   advance.submit(run);
@@ -99,8 +102,10 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
       task.variables = variablesOf(node, await untilReachable(read, task.waiting({ isAway })));
     }
     resolved = resolveConfig(node, run.state.scopeOf(frame), task.variables.values);
+    if (run.state.repetitionOf(frame))
+      task.fact = await untilReachable(() => readIterations(advance.pool, run, frame), waiting);
     // A node that continues after its wait was checked before it parked.
-    const assets = fact ? [] : namedAssets(node.definition, resolved);
+    const assets = task.fact ? [] : namedAssets(node.definition, resolved);
     if (assets.length > 0) await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), waiting);
     const whileExecuting = task.waiting({
       isAway: (error) => error instanceof StoreAway,
@@ -109,7 +114,10 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
     });
     const result = await untilReachable(() => executeClocked(advance, task.with(resolved), node), whileExecuting);
     if (run.isOver) return;
-    if ('park' in result) await untilReachable(() => park(advance, run, frame, result), waiting);
+    if ('park' in result && result.park === 'iterations') {
+      const { park: _, ...repeat } = result;
+      proceed(advance, run, frame, repeatBody(advance.config, run, frame, repeat));
+    } else if ('park' in result) await untilReachable(() => park(advance, run, frame, result), waiting);
     else proceed(advance, run, frame, succeed(advance.config, run, frame, { resolved, ...result }));
   } catch (error) {
     if (!run.isOver) proceed(advance, run, frame, failFrame(run, frame, { resolved, error: task.explain(error) }));
@@ -123,7 +131,7 @@ function executeClocked({ nodes }: Advance, task: AttemptTask, { definition }: G
   return Promise.resolve(executorOf(definition)(task, nodes));
 }
 
-async function park(advance: Advance, run: Run, frame: Frame, request: Park): Promise<void> {
+async function park(advance: Advance, run: Run, frame: Frame, request: OwnPark): Promise<void> {
   const parked = await parkNode(advance.pool, run, frame, request);
   if (run.isOver) return;
   run.record(frame, parked.event);
@@ -140,12 +148,13 @@ function onDue(advance: Advance, run: Run, frame: Frame): void {
   advance.reread(run);
 }
 
-/** Ends the wait of a node: a retry runs the node again, any other wait continues it with the fact. */
+/** Ends the wait of a node, which continues with the fact, runs again, or begins the next iteration of its body. */
 function endWait(advance: Advance, run: Run, frame: Frame, fact: Fact): void {
   const purpose = run.resolve(frame);
   if (purpose === 'park') execute(advance, run, frame, fact);
-  if (purpose !== 'retry') return;
-  launch(advance, run, frame, null);
+  if (purpose !== 'retry' && purpose !== 'next') return;
+  const ready = purpose === 'retry' ? [frame] : run.state.beginNext(frame);
+  for (const next of ready) launch(advance, run, next, null);
   advance.submit(run);
 }
 
@@ -173,10 +182,21 @@ function follow(advance: Advance, run: Run, frame: Frame, conclusion: Conclusion
     return [];
   }
   for (const ready of next) {
-    if (isTogether(run, ready)) run.launch(ready, outcome);
+    if (run.state.repetitionOf(ready)) goOnRepeating(advance, run, ready);
+    else if (isTogether(run, ready)) run.launch(ready, outcome);
     else launch(advance, run, ready, outcome);
   }
   return next.filter((ready) => isTogether(run, ready));
+}
+
+/** Goes on with a frame none of whose iterations runs: the next begins later, or there is no other. */
+function goOnRepeating(advance: Advance, run: Run, frame: Frame): void {
+  const { phase, repeat } = run.state.repetitionOf(frame) ?? {};
+  if (phase === 'between' && repeat)
+    return run.wait(frame, { kind: 'time', purpose: 'next', ms: repeat.delayMs }, () => onDue(advance, run, frame));
+  run.expect(frame);
+  // What the iterations have given is read from their rows.
+  run.whenDurable(() => execute(advance, run, frame));
 }
 
 /** Whether a frame is computed for the commit of the outcome that makes it ready, and not after that. */

@@ -1,12 +1,15 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
 import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
+import type { Repeat } from '#shared/realtime/events.ts';
+import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
 import { outputText } from './outputs.ts';
-import type { Run, Wait } from './run.ts';
+import type { Run } from './run.ts';
 import type { PendingEvent } from './step.ts';
+import type { Wait } from './waits.ts';
 
 /** What follows from an attempt: the frames that its outcome makes ready, a wait, or nothing because the run has ended. */
 export type Conclusion = { outcome: PendingEvent; next: readonly Frame[] } | { wait: Wait } | null;
@@ -18,9 +21,11 @@ interface Success {
   cancelsOthers?: boolean;
 }
 
+type Limits = Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'>;
+
 /** Records the output of a frame. Throws if the run cannot take it. */
 export function succeed(
-  limits: Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'>,
+  limits: Limits,
   run: Run,
   frame: Frame,
   { resolved, output, exit, cancelsOthers }: Success,
@@ -28,6 +33,30 @@ export function succeed(
   const { node } = frame;
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
     throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
+  const text = takeOutput(limits, run, output);
+  const source = run.state.keep(frame, resolved, output);
+  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}`, source });
+  const next = run.state.settle(frame, exit);
+  if (!cancelsOthers) return { outcome, next };
+  run.endAt(frame);
+  return null;
+}
+
+/** Records that a frame begins to repeat its body. Throws if the run cannot take the items. */
+export function repeatBody(
+  limits: Limits,
+  run: Run,
+  frame: Frame,
+  { items, ...repeat }: Repeat & { items: Json[] },
+): Conclusion {
+  const text = takeOutput(limits, run, { items });
+  const { next, source } = run.state.repeat(frame, items, repeat);
+  const payload = `{"wait":"iterations","repeat":${JSON.stringify(repeat)},"output":${text}}`;
+  return { outcome: run.record(frame, { status: 'SUSPENDED', exit: null, payload, source }), next };
+}
+
+/** JSON text of an output, counted among those of the run. */
+function takeOutput(limits: Limits, run: Run, output: JsonObject): string {
   const text = outputText(output, limits.nodeOutputMaxBytes);
   if (run.state.outputLength + text.length > limits.runOutputMaxBytes)
     throw new AppError(
@@ -35,12 +64,7 @@ export function succeed(
       `The outputs of this run are larger than the limit of ${limits.runOutputMaxBytes} bytes together`,
     );
   run.state.countOutput(text.length);
-  const source = run.state.keep(frame, resolved, output);
-  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}`, source });
-  const next = run.state.settle(frame, exit);
-  if (!cancelsOthers) return { outcome, next };
-  run.endAt(frame);
-  return null;
+  return text;
 }
 
 /** Passes through a disabled node: no output, and the usual exit of its kind. */
@@ -69,6 +93,11 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
   }
   const connected = node.exits.has('error');
   if (endsTheRun(policy?.errorHandling, connected)) {
+    if (isHandledAround(run, frame.path)) {
+      const payload = JSON.stringify({ error: shownError(error), failsItem: true });
+      const outcome = run.record(frame, { status: 'FAILED', exit: null, payload });
+      return { outcome, next: run.state.failItem(frame, shownError(error)) };
+    }
     run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });
     run.fail(error, { frame, attempt: run.attemptOf(frame) });
     return null;
@@ -79,4 +108,14 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
   const payload = JSON.stringify({ output, error: shownError(error) });
   const outcome = run.record(frame, { status: 'FAILED', exit, payload, source });
   return { outcome, next: run.state.settle(frame, exit) };
+}
+
+/** Whether a node that repeats the body of this path, or one around it, takes the failure of an item. */
+function isHandledAround(run: Run, path: IterationPath): boolean {
+  const container = run.state.containerOf(path);
+  if (!container) return false;
+  const { node } = container;
+  if (run.state.repetitionOf(container)?.repeat.failedItems !== 'fail') return true;
+  if (!endsTheRun(run.version.policies[node.index]?.errorHandling, node.exits.has('error'))) return true;
+  return isHandledAround(run, container.path);
 }

@@ -6,8 +6,12 @@ import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Park } from '../nodes/executor.ts';
 import { noSuchAsset } from './asset-rights.ts';
-import type { Outcome, Run, Wait } from './run.ts';
+import type { Outcome, Run } from './run.ts';
 import type { PendingChild } from './step.ts';
+import type { Wait } from './waits.ts';
+
+/** All parks but those of nodes that repeat their body. */
+export type OwnPark = Exclude<Park, { park: 'iterations' }>;
 
 /** A park as changes for the next commit: the event for clients, the wait, and its child or its question. */
 interface Parked {
@@ -15,7 +19,7 @@ interface Parked {
   wait: Wait;
 }
 
-export async function parkNode(pool: Pool, run: Run, frame: Frame, park: Park): Promise<Parked> {
+export async function parkNode(pool: Pool, run: Run, frame: Frame, park: OwnPark): Promise<Parked> {
   if (park.park === 'time') {
     const dueAt = new Date(Date.now() + park.ms).toISOString();
     return { event: suspended({ wait: 'time', dueAt }), wait: { kind: 'time', purpose: 'park', ms: park.ms } };

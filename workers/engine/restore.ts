@@ -1,16 +1,17 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { isJsonObject } from '#shared/json.ts';
 import type { Started } from '#shared/realtime/events.ts';
-import { pathKey } from '#shared/workflow/frame.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { ReadWaits, WaitRow } from './facts.ts';
 import { createReadPast, type EventRow, type Past } from './past.ts';
 import type { Run } from './run.ts';
+import type { Wait } from './waits.ts';
 
 export interface Restored {
   /** Frames to start, as a first or a further attempt: ready, and neither settled nor waiting. */
   ready: Frame[];
-  waits: { frame: Frame; wait: WaitRow; purpose: 'park' | 'retry' }[];
+  waits: { frame: Frame; wait: WaitRow; purpose: Wait['purpose'] }[];
 }
 
 /** Restores a run that has history: from its last checkpoint, the events after it in order of `seq`, and the waits. */
@@ -25,14 +26,15 @@ export function createRestore(pool: Pool, readWaits: ReadWaits): Restore {
     const waiting = waits.flatMap((wait): Restored['waits'] => {
       const frame = run.state.find(wait.nodeID, wait.path);
       if (!frame || !open.delete(frame)) return [];
-      return [{ frame, wait, purpose: retrying.has(frame) ? 'retry' : 'park' }];
+      const isBetween = run.state.repetitionOf(frame)?.phase === 'between';
+      return [{ frame, wait, purpose: retrying.has(frame) ? 'retry' : isBetween ? 'next' : 'park' }];
     });
     return { ready: [...open], waits: waiting };
   };
 }
 
 /** Returns the frames that are ready or wait, and those whose last attempt failed. */
-function replayAll(
+export function replayAll(
   run: Run,
   { checkpoint, seq, events }: Past,
 ): { open: Set<Frame>; retrying: Set<Frame | undefined> } {
@@ -40,12 +42,12 @@ function replayAll(
   const open = new Set(checkpoint ? run.state.load(checkpoint) : run.state.begin());
   const retrying = new Set((checkpoint?.retrying ?? []).map(([nodeID, path]) => run.state.find(nodeID, path)));
   for (const row of events) {
-    const path = pathKey(row.frame ?? []);
     if (row.seq <= seq) {
-      keepAgain(run, path, row);
+      keepAgain(run, pathKey(row.frame ?? []), row);
       continue;
     }
-    const frame = run.state.find(row.node_id, path);
+    if (row.frame) beginAgain(run, row.frame, open);
+    const frame = run.state.find(row.node_id, pathKey(row.frame ?? []));
     if (!frame) continue;
     if (row.status === 'FAILED') retrying.add(frame);
     else retrying.delete(frame);
@@ -54,14 +56,25 @@ function replayAll(
   return { open, retrying };
 }
 
+/** The first event of an iteration that began after a pause says that it has begun. */
+function beginAgain(run: Run, path: IterationPath, open: Set<Frame>): void {
+  const container = run.state.containerOf(path);
+  if (!container) return;
+  for (const ready of run.state.reach(path)) open.add(ready);
+  open.delete(container);
+}
+
 /** Reads an output that the checkpoint refers to. */
 function keepAgain(run: Run, path: string, { node_id: nodeID, seq, payload }: EventRow): void {
-  if (isJsonObject(payload?.output)) run.state.keepAgain({ nodeID, path }, payload.output, { seq });
+  if (!isJsonObject(payload?.output)) return;
+  if (payload.repeat) run.state.repeatAgain({ nodeID, path }, payload.output, payload.repeat);
+  else run.state.keepAgain({ nodeID, path }, payload.output, { seq });
 }
 
 function replay(run: Run, frame: Frame, { row, open }: { row: EventRow; open: Set<Frame> }): void {
   const { seq, attempt, status, exit, payload, started } = row;
-  const next = run.state.replay(frame, { attempt, status, exit, output: payload?.output, seq });
+  const { output, error, repeat, failsItem = false } = payload ?? {};
+  const next = run.state.replay(frame, { attempt, status, exit, output, error, repeat, failsItem, seq });
   if (!next) return;
   open.delete(frame);
   for (const ready of next) {

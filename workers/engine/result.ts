@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import type { Source } from './source.ts';
 import type { Step } from './step.ts';
 
 /** What the end nodes that a run has reached say. Outputs are merged, the latest wins, and the worst status counts. */
@@ -9,20 +10,39 @@ export interface Result {
   /** Of the end node with the worst status. */
   message: string | null;
   reached: boolean;
+  /** Of the output by key, and of the status: where the ends that count are kept. */
+  readonly sources: Map<string, Source>;
+  statusSource: Source | null;
 }
 
 export function emptyResult(): Result {
-  return { output: {}, status: 'success', nodeID: null, message: null, reached: false };
+  return {
+    output: {},
+    status: 'success',
+    nodeID: null,
+    message: null,
+    reached: false,
+    sources: new Map(),
+    statusSource: null,
+  };
 }
 
 /** Adds the output of an end node. */
-export function addEnd(result: Result, nodeID: string, output: JsonObject): void {
-  if (isJsonObject(output.workflowOutput)) Object.assign(result.output, output.workflowOutput);
+export function addEnd(
+  result: Result,
+  output: JsonObject,
+  { nodeID, source }: { nodeID: string; source: Source },
+): void {
+  if (isJsonObject(output.workflowOutput)) {
+    Object.assign(result.output, output.workflowOutput);
+    for (const key of Object.keys(output.workflowOutput)) result.sources.set(key, source);
+  }
   const status = output.status === 'failure' || output.status === 'cancelled' ? output.status : 'success';
   if (!result.reached || severity[status] > severity[result.status]) {
     result.status = status;
     result.nodeID = nodeID;
     result.message = typeof output.message === 'string' ? output.message : null;
+    result.statusSource = source;
   }
   result.reached = true;
 }

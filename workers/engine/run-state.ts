@@ -1,8 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import type { Repeat } from '#shared/realtime/events.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
-import { pathKey } from '#shared/workflow/frame.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
 import { type Frame, type PassSnapshot, Progress } from '#shared/workflow/progress.ts';
+import { addFailure, endIteration, type Repetition, type RepetitionSnapshot, valuesOf } from './repetitions.ts';
 import { addEnd, emptyResult, endOf } from './result.ts';
 import { type ScopeSnapshot, Scopes } from './scopes.ts';
 import type { Source } from './source.ts';
@@ -14,6 +16,11 @@ export interface PastEvent {
   status: string;
   exit: string | null;
   output: Json | undefined;
+  error: { code: string; message: string } | undefined;
+  /** How the frame repeats its body from here on; the items stand in the output. */
+  repeat: Repeat | undefined;
+  /** Whether the frame is left without an exit, because a node around it handles the failure. */
+  failsItem: boolean;
   /** The number of its row. */
   seq: number;
 }
@@ -33,6 +40,8 @@ export interface Checkpoint {
   retrying: [nodeID: string, path: string][];
   /** Of open iterations, each after the one around it; absent in those of older versions, which know none. */
   scopes?: ScopeSnapshot[];
+  /** Of frames that repeat their body, each after the one around it. */
+  repetitions?: RepetitionSnapshot[];
 }
 
 /** What a run has done so far: its place in the graph, `ctx`, attempts, and the result of its ends. Follows from its events. */
@@ -43,7 +52,7 @@ export class RunState {
   readonly #attempts = new Map<Frame, number>();
   readonly #failures = new Map<Frame, number>();
   readonly #result = emptyResult();
-  readonly #ends: Source[] = [];
+  readonly #repetitions = new Map<Frame, Repetition>();
   #outputLength = 0;
 
   constructor(graph: Graph, input: JsonObject) {
@@ -112,6 +121,13 @@ export class RunState {
     return source;
   }
 
+  /** Takes the items that a checkpoint refers to back into the repetition that has them. */
+  repeatAgain({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, repeat: Repeat): void {
+    const frame = this.find(nodeID, path);
+    const repetition = frame && this.#repetitions.get(frame);
+    if (repetition) this.#repetitions.set(frame, { ...repetition, repeat, items: itemsOf(output) });
+  }
+
   /**
    * Takes an output that a checkpoint refers to into every `ctx` that had it, and into the result. To be called in the order of `seq`.
    * The iteration of an end may be over.
@@ -127,8 +143,7 @@ export class RunState {
 
   #keepEnd(node: GraphNode, output: JsonObject, source: Source): void {
     if (!node.definition.ends) return;
-    addEnd(this.#result, node.id, output);
-    this.#ends.push(source);
+    addEnd(this.#result, output, { nodeID: node.id, source });
   }
 
   /**
@@ -153,10 +168,75 @@ export class RunState {
     if (path) this.#scopes.close(path);
   }
 
+  /** How a frame repeats its body; undefined if it does not. */
+  repetitionOf(frame: Frame): Readonly<Repetition> | undefined {
+    return this.#repetitions.get(frame);
+  }
+
+  /** Frames that repeat their body. */
+  get repeating(): Frame[] {
+    return [...this.#repetitions.keys()];
+  }
+
+  /** The frame whose body an iteration is of, for the path that frames in it share. */
+  containerOf(path: IterationPath): Frame | undefined {
+    const around = path.at(-1);
+    return around && this.find(around.nodeID, pathKey(path.slice(0, -1)));
+  }
+
+  /**
+   * Begins to repeat the body of a frame, once for each item. Returns the frames that become ready, and the source of the items, for
+   * the event. A frame that has to go on itself, because no iteration runs, counts as ready again.
+   */
+  repeat(frame: Frame, items: readonly Json[], repeat: Repeat): { next: readonly Frame[]; source: Source } {
+    const source = { seq: 0 };
+    const isEmpty = items.length === 0 || frame.node.body === null;
+    const phase = isEmpty ? 'over' : 'between';
+    this.#repetitions.set(frame, { repeat, items, source, phase, at: 0, failure: null });
+    return { next: isEmpty ? [frame] : this.beginNext(frame), source };
+  }
+
+  /** Begins the next iteration of a frame that is between two. Returns the frames that become ready in it. */
+  beginNext(frame: Frame): readonly Frame[] {
+    const repetition = this.#repetitions.get(frame);
+    if (repetition?.phase !== 'between') return [];
+    repetition.phase = 'open';
+    return this.open(frame, repetition.at, valuesOf(repetition, repetition.at));
+  }
+
+  /** Begins the iteration of a path, if its frame is before it. Returns the frames that become ready in it. */
+  reach(path: IterationPath): readonly Frame[] {
+    const container = this.containerOf(path);
+    const repetition = container && this.#repetitions.get(container);
+    return container && repetition?.at === path.at(-1)?.iteration ? this.beginNext(container) : [];
+  }
+
+  /** Ends a frame whose failure a node around it handles: its item has failed. Returns the frames that become ready. */
+  failItem(frame: Frame, error: { code: string; message: string }): readonly Frame[] {
+    const repetition = this.#repetitions.get(this.containerOf(frame.path) ?? frame);
+    if (repetition) addFailure(repetition, frame, error);
+    this.#forget(frame);
+    this.#progress.fail(frame);
+    return this.#goOn(frame.path);
+  }
+
+  /** Ends the iteration of a path if it is over. Returns the frames of the next, or the frame that repeats it. */
+  #goOn(path: IterationPath): readonly Frame[] {
+    const container = this.containerOf(path);
+    const repetition = container && this.#repetitions.get(container);
+    if (!repetition || !this.isOver(container, repetition.at)) return [];
+    this.close(container, repetition.at);
+    return endIteration(repetition) ? this.beginNext(container) : [container];
+  }
+
   /** The state with the frames that wait for a retry. */
   checkpoint(retrying: readonly Frame[]): Checkpoint {
     const frames = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
-    const sources = new Set([...this.#scopes.sources(), ...this.#ends]);
+    const repetitions = [...this.#repetitions];
+    const lists = repetitions.map(([, { source }]) => source);
+    const { sources: outputs, statusSource } = this.#result;
+    const ends = [...outputs.values(), ...(statusSource ? [statusSource] : [])];
+    const sources = new Set([...this.#scopes.sources(), ...ends, ...lists]);
     const scopes = this.#scopes.snapshot();
     return {
       version: CHECKPOINT_VERSION,
@@ -171,11 +251,12 @@ export class RunState {
       outputLength: this.#outputLength,
       retrying: retrying.map(({ node, path }) => [node.id, pathKey(path)]),
       ...(scopes.length > 0 && { scopes }),
+      ...(repetitions.length > 0 && { repetitions: repetitions.map(snapshotOf) }),
     };
   }
 
   /** Goes on from a checkpoint, in place of `begin`, before its outputs are kept again. Returns the frames that are ready. */
-  load({ passes, attempts, outputLength, scopes = [] }: Checkpoint): readonly Frame[] {
+  load({ passes, attempts, outputLength, scopes = [], repetitions = [] }: Checkpoint): readonly Frame[] {
     const ready = this.#progress.load(passes);
     for (const { path, ...scope } of scopes) this.#scopes.load(this.#progress.enterAll(path), scope);
     for (const [nodeID, path, attempt, failures] of attempts) {
@@ -185,20 +266,39 @@ export class RunState {
       if (failures > 0) this.#failures.set(frame, failures);
     }
     this.#outputLength = outputLength;
-    return ready;
+    for (const { nodeID, path, seq, ...place } of repetitions) {
+      const frame = this.find(nodeID, path);
+      // Its row follows.
+      if (frame) this.#repetitions.set(frame, { ...place, repeat: unknownRepeat, items: [], source: { seq } });
+    }
+    return ready.filter((frame) => this.#repetitions.get(frame)?.phase !== 'open');
   }
 
   /** Leaves a frame by an exit. Returns the frames that become ready. */
   settle(frame: Frame, exit: string | null): readonly Frame[] {
+    this.#forget(frame);
+    const next = this.#progress.settle(frame, exit);
+    return next.length > 0 ? next : this.#goOn(frame.path);
+  }
+
+  #forget(frame: Frame): void {
     this.#attempts.delete(frame);
     this.#failures.delete(frame);
-    return this.#progress.settle(frame, exit);
+    this.#repetitions.delete(frame);
   }
 
   /** Takes an event of an earlier holder. Returns the frames that it made ready; undefined if it does not settle its frame. */
-  replay(frame: Frame, { attempt, status, exit, output, seq }: PastEvent): readonly Frame[] | undefined {
+  replay(frame: Frame, event: PastEvent): readonly Frame[] | undefined {
+    const { attempt, status, exit, output, error, repeat, failsItem, seq } = event;
     this.#attempts.set(frame, Math.max(this.attemptsOf(frame), attempt));
     if (status === 'FAILED') this.countFailure(frame);
+    if (repeat && isJsonObject(output)) {
+      this.countOutput(JSON.stringify(output).length);
+      const { next, source } = this.repeat(frame, itemsOf(output), repeat);
+      source.seq = seq;
+      return next;
+    }
+    if (failsItem && error) return this.failItem(frame, error);
     // A handled failure left by an exit; a failure that is retried, or that ended the run, did not.
     const isSettled = status === 'SUCCESS' || status === 'SKIPPED' || (status === 'FAILED' && exit !== null);
     if (!isSettled) return undefined;
@@ -208,4 +308,15 @@ export class RunState {
     }
     return this.settle(frame, exit);
   }
+}
+
+const unknownRepeat: Repeat = { itemVariable: 'item', indexVariable: 'index', delayMs: 0, failedItems: 'fail' };
+
+/** The items in the output of the event with which a repetition begins. */
+function itemsOf({ items }: JsonObject): readonly Json[] {
+  return Array.isArray(items) ? items : [];
+}
+
+function snapshotOf([{ node, path }, { phase, at, failure, source }]: [Frame, Repetition]): RepetitionSnapshot {
+  return { nodeID: node.id, path: pathKey(path), phase, at, failure, seq: source.seq };
 }

@@ -8,7 +8,8 @@ import type { ClaimedRow } from './claim.ts';
 import { endPayload } from './result.ts';
 import { RunState } from './run-state.ts';
 import type { Source } from './source.ts';
-import { emptyStep, hasWork, type PendingChild, type PendingEvent, type PendingRequest, type Step } from './step.ts';
+import { emptyStep, hasWork, type PendingEvent, type Step } from './step.ts';
+import { type Wait, Waits } from './waits.ts';
 
 /** A version of a workflow as the engine uses it; all its runs share the object. */
 export interface LoadedVersion {
@@ -29,23 +30,6 @@ export interface Outcome {
   source?: Source;
 }
 
-export interface Wait {
-  kind: 'time' | 'child' | 'input';
-  /** A retry runs the node again; any other wait continues it with the fact. */
-  purpose: 'park' | 'retry';
-  /** From now; null without an end. */
-  ms: number | null;
-  /** The child or the question that is waited for, and its id. */
-  ref?: string;
-  child?: PendingChild;
-  request?: PendingRequest;
-}
-
-interface Waiting extends Pick<Wait, 'kind' | 'purpose'> {
-  dueAt: number | null;
-  timer: NodeJS.Timeout | null;
-}
-
 export interface Attempt {
   frame: Frame;
   attempt: number;
@@ -59,8 +43,6 @@ export type Leaving = 'done' | 'parked' | 'yielded' | 'fenced' | 'drained';
  * released is restored soon, one that is held only after a crash.
  */
 const CHECKPOINT_EVERY = { hold: 1000, yield: 100, park: 100 };
-/** A run does not park for delays up to this: parking and claiming again would cost more. */
-const SHORT_MS = 2000;
 
 /**
  * A run while this process holds it: where it is in its graph, what its nodes have produced, and the step that the next commit
@@ -84,7 +66,7 @@ export class Run {
   readonly #abort = new AbortController();
   readonly #released = Promise.withResolvers<void>();
   readonly #running = new Set<Frame>();
-  readonly #waiting = new Map<Frame, Waiting>();
+  readonly #waits = new Waits();
   /** Nodes whose wait is over. The commit that records their outcome deletes it: until then a crash must find it again. */
   readonly #ended = new Set<Frame>();
   /** Nodes that are ready but not started, because the run yields. */
@@ -163,7 +145,7 @@ export class Run {
   }
 
   get hasChildren(): boolean {
-    return [...this.#waiting.values()].some(({ kind }) => kind === 'child');
+    return this.#waits.hasChildren;
   }
 
   attemptOf(frame: Frame): number {
@@ -171,7 +153,7 @@ export class Run {
   }
 
   waitOf(frame: Frame): Pick<Wait, 'kind' | 'purpose'> | undefined {
-    return this.#waiting.get(frame);
+    return this.#waits.of(frame);
   }
 
   /** Announces an attempt of a frame with the next step, as a start by `outcome` if that has made it ready. */
@@ -182,6 +164,11 @@ export class Run {
     if (frame.node.isDisabled) return;
     if (outcome) outcome.started.push(frame);
     else this.#announce(frame, 'RUNNING');
+  }
+
+  /** Keeps the run from ending or parking until a frame that goes on after its iterations is executed. */
+  expect(frame: Frame): void {
+    this.#running.add(frame);
   }
 
   /** Calls a function when the next step is durable. */
@@ -219,27 +206,23 @@ export class Run {
   }
 
   /** Continues a wait that stands in the database. */
-  resume(frame: Frame, { kind, purpose, ms }: Wait, onDue: () => void): void {
-    const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
-    this.#waiting.set(frame, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
+  resume(frame: Frame, wait: Wait, onDue: () => void): void {
+    this.#waits.begin(frame, wait, onDue);
   }
 
   /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */
   askAgain(frame: Frame, ms: number, onDue: () => void): void {
-    const waiting = this.#waiting.get(frame);
-    if (waiting) waiting.timer = setTimeout(onDue, ms);
+    this.#waits.askAgain(frame, ms, onDue);
   }
 
   /** Ends the wait of a node. Its row stays until the node's outcome is recorded. */
   resolve(frame: Frame): Wait['purpose'] | undefined {
-    const waiting = this.#waiting.get(frame);
-    if (!waiting) return undefined;
-    if (waiting.timer) clearTimeout(waiting.timer);
-    this.#waiting.delete(frame);
+    const purpose = this.#waits.end(frame);
+    if (!purpose) return undefined;
     this.#ended.add(frame);
     this.#step.release = 'hold';
-    if (waiting.purpose === 'retry') this.#deleteEndedWait(frame);
-    return waiting.purpose;
+    if (purpose !== 'park') this.#deleteEndedWait(frame);
+    return purpose;
   }
 
   /** Counts a read of the waits, until `endReading`. */
@@ -260,11 +243,11 @@ export class Run {
   rest(): void {
     if (!this.isIdle || this.isOver) return;
     if (this.hasBacklog) this.#step.release = 'yield';
-    else if (this.#waiting.size === 0 && this.state.isFinished) this.#end(this.state.end);
-    else if (this.#readings === 0 && ![...this.#waiting.values()].some(isShort)) this.#step.release = 'park';
+    else if (this.#waits.size === 0 && this.state.isFinished) this.#end(this.state.end);
+    else if (this.#readings === 0 && !this.#waits.hasShort) this.#step.release = 'park';
   }
 
-  /** Fails the run, at an attempt of a frame if it is to blame, and cancels its frames that run or wait. */
+  /** Fails the run, at an attempt of a frame if it is to blame, and cancels its frames that run, wait or repeat their body. */
   fail(error: AppError, at: Attempt | null): void {
     this.#cancelOthers(at?.frame, null);
     const where = { nodeID: at?.frame.node.id ?? null, attempt: at?.attempt ?? null };
@@ -272,7 +255,7 @@ export class Run {
     this.#abort.abort(error);
   }
 
-  /** Ends the run at an end node, and cancels its frames that run or wait. */
+  /** Ends the run at an end node, and cancels its frames that run, wait or repeat their body. */
   endAt(frame: Frame): void {
     this.#cancelOthers(frame, JSON.stringify({ output: { cancelledBy: frame.node.id } }));
     this.#end(this.state.end);
@@ -297,7 +280,7 @@ export class Run {
       if (source) source.seq = seq;
     }
     if (step.end === null && seq - this.#checkpointSeq >= CHECKPOINT_EVERY[step.release]) {
-      step.checkpoint = JSON.stringify(this.state.checkpoint(this.#retrying()));
+      step.checkpoint = JSON.stringify(this.state.checkpoint(this.#waits.retrying));
       this.#checkpointSeq = seq;
     }
     return step;
@@ -326,13 +309,9 @@ export class Run {
   leave(how: Leaving): boolean {
     if (this.#left) return false;
     this.#left = how;
-    for (const { timer } of this.#waiting.values()) if (timer) clearTimeout(timer);
+    this.#waits.stopTimers();
     this.#released.resolve();
     return true;
-  }
-
-  #retrying(): Frame[] {
-    return [...this.#waiting].flatMap(([frame, { purpose }]) => (purpose === 'retry' ? [frame] : []));
   }
 
   #end(end: NonNullable<Step['end']>): void {
@@ -342,11 +321,12 @@ export class Run {
   }
 
   #cancelOthers(than: Frame | undefined, payload: string | null): void {
+    const waiting = this.#waits.frames;
     // The start of a disabled node was not announced.
-    for (const frame of [...this.#running, ...this.#waiting.keys()])
+    for (const frame of new Set([...this.#running, ...waiting, ...this.state.repeating]))
       if (frame !== than && !frame.node.isDisabled) this.#announce(frame, 'CANCELLED', payload);
     // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
-    this.#step.resolved.push(...this.#waiting.keys(), ...this.#ended);
+    this.#step.resolved.push(...waiting, ...this.#ended);
     // Not written yet and never needed: the commit cancels only questions that an earlier one has stored.
     Object.assign(this.#step, { waits: [], requests: [], children: [], release: 'hold', next: [] });
   }
@@ -361,8 +341,4 @@ export class Run {
     this.#step.waits = this.#step.waits.filter((wait) => wait.frame !== frame);
     this.#step.resolved.push(frame);
   }
-}
-
-function isShort({ kind, dueAt }: Waiting): boolean {
-  return kind === 'time' && dueAt !== null && dueAt - Date.now() <= SHORT_MS;
 }

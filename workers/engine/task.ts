@@ -11,7 +11,7 @@ import type { Run } from './run.ts';
 
 /** The input of an executor. Created for every attempt, so its values are computed only on access. */
 export class AttemptTask implements NodeRun {
-  readonly fact: Fact | undefined;
+  fact: Fact | undefined;
   config: unknown;
   variables: NodeVariables = noVariables;
   readonly #run: Run;

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { EndStatus } from '#shared/nodes/end.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
+import type { Repeat } from '#shared/realtime/events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Queries } from '../queries/queries.ts';
@@ -44,6 +45,7 @@ export interface NodeVariables {
 export type Fact =
   | { kind: 'time' }
   | { kind: 'input'; submission: JsonObject | null }
+  | { kind: 'iterations'; results: Json[]; total: number; failed: number }
   | {
       kind: 'child';
       status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -62,6 +64,7 @@ export interface ChildError {
 export type Park =
   | { park: 'time'; ms: number }
   | { park: 'input'; expiresInMs: number | null; request: JsonObject }
+  | ({ park: 'iterations'; items: Json[] } & Repeat)
   | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number; timeoutMs: number };
 
 /** The declared exits; `string` where the config names them, and the engine checks. */

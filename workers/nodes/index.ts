@@ -11,6 +11,7 @@ import { runHTTP } from './http.ts';
 import { runJavascript } from './javascript.ts';
 import { runJoin } from './join.ts';
 import { runLog } from './log.ts';
+import { runLoop } from './loop.ts';
 import { runSet } from './set.ts';
 import { runStart } from './start.ts';
 import { runSubWorkflow } from './sub-workflow.ts';
@@ -26,6 +27,7 @@ const executors = {
   set: runSet,
   fanout: runFanout,
   join: runJoin,
+  loop: runLoop,
   delay: runDelay,
   dataCollection: runDataCollection,
   subWorkflow: runSubWorkflow,

@@ -40,6 +40,7 @@ test('every property of every kind', () => {
     ['set', 'output', '', 'pure', ''],
     ['fanout', 'output', '', 'pure', ''],
     ['join', 'output', '', 'pure', ''],
+    ['loop', 'completed', '', '', ''],
     ['delay', 'output', '', '', ''],
     ['dataCollection', 'output', '', '', ''],
     ['subWorkflow', 'success', '', '', ''],

@@ -1,0 +1,56 @@
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { Repeat } from '#shared/realtime/events.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
+import type { Source } from './source.ts';
+
+/** Why an item has failed: the first of its frames, in the order of the graph, whose failure its body does not handle. */
+export interface ItemFailure {
+  place: number;
+  code: string;
+  message: string;
+}
+
+/** What a frame repeats its body for, one item after the other. */
+export interface Repetition {
+  readonly repeat: Repeat;
+  readonly items: readonly Json[];
+  /** The event with the items. */
+  readonly source: Source;
+  /** `open`: an iteration runs. `between`: the next begins later. `over`: there is none. `failed`: nor will there be one. */
+  phase: 'open' | 'between' | 'over' | 'failed';
+  /** The iteration that runs, or comes next. */
+  at: number;
+  failure: ItemFailure | null;
+}
+
+/** A repetition as JSON. Its items stand in the row of its event. */
+export type RepetitionSnapshot = Pick<Repetition, 'phase' | 'at' | 'failure'> & {
+  nodeID: string;
+  path: string;
+  seq: number;
+};
+
+/** The values that an iteration has in its `ctx` beside those around it. */
+export function valuesOf({ repeat, items }: Repetition, iteration: number): JsonObject {
+  return { [repeat.itemVariable]: items[iteration] ?? null, [repeat.indexVariable]: iteration };
+}
+
+/** Takes note that the open iteration has ended. Returns whether the next one begins at once. */
+export function endIteration(repetition: Repetition): boolean {
+  const { repeat, items, failure } = repetition;
+  if (failure && repeat.failedItems === 'fail') {
+    repetition.phase = 'failed';
+    return false;
+  }
+  repetition.failure = null;
+  repetition.at += 1;
+  if (repetition.at >= items.length) repetition.phase = 'over';
+  else repetition.phase = 'between';
+  return repetition.phase === 'between' && repeat.delayMs === 0;
+}
+
+export function addFailure(repetition: Repetition, { node }: Frame, error: { code: string; message: string }): void {
+  const { failure } = repetition;
+  if (!failure || node.place < failure.place)
+    repetition.failure = { place: node.place, code: error.code, message: error.message };
+}

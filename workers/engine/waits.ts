@@ -1,0 +1,81 @@
+import type { Frame } from '#shared/workflow/progress.ts';
+import type { PendingChild, PendingRequest } from './step.ts';
+
+export interface Wait {
+  kind: 'time' | 'child' | 'input';
+  /** `park`: the fact continues the node. `retry`: the node runs again. `next`: the node begins the next iteration of its body. */
+  purpose: 'park' | 'retry' | 'next';
+  /** From now; null without an end. */
+  ms: number | null;
+  /** The child or the question that is waited for, and its id. */
+  ref?: string;
+  child?: PendingChild;
+  request?: PendingRequest;
+}
+
+interface Waiting extends Pick<Wait, 'kind' | 'purpose'> {
+  dueAt: number | null;
+  timer: NodeJS.Timeout | null;
+}
+
+/** A run does not park for delays up to this: parking and claiming again would cost more. */
+const SHORT_MS = 2000;
+
+/** The waits of a held run, with timers for their time. */
+export class Waits {
+  readonly #waiting = new Map<Frame, Waiting>();
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  get frames(): Frame[] {
+    return [...this.#waiting.keys()];
+  }
+
+  of(frame: Frame): Pick<Wait, 'kind' | 'purpose'> | undefined {
+    return this.#waiting.get(frame);
+  }
+
+  get hasChildren(): boolean {
+    return [...this.#waiting.values()].some(({ kind }) => kind === 'child');
+  }
+
+  /** Frames whose wait ends with another attempt. */
+  get retrying(): Frame[] {
+    return [...this.#waiting].flatMap(([frame, { purpose }]) => (purpose === 'retry' ? [frame] : []));
+  }
+
+  /** Whether one of them ends so soon that the run does not park. */
+  get hasShort(): boolean {
+    return [...this.#waiting.values()].some(isShort);
+  }
+
+  /** `onDue` is called when the time comes. */
+  begin(frame: Frame, { kind, purpose, ms }: Wait, onDue: () => void): void {
+    const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
+    this.#waiting.set(frame, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
+  }
+
+  /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */
+  askAgain(frame: Frame, ms: number, onDue: () => void): void {
+    const waiting = this.#waiting.get(frame);
+    if (waiting) waiting.timer = setTimeout(onDue, ms);
+  }
+
+  /** Ends the wait of a frame, if it has one. */
+  end(frame: Frame): Wait['purpose'] | undefined {
+    const waiting = this.#waiting.get(frame);
+    if (waiting?.timer) clearTimeout(waiting.timer);
+    this.#waiting.delete(frame);
+    return waiting?.purpose;
+  }
+
+  stopTimers(): void {
+    for (const { timer } of this.#waiting.values()) if (timer) clearTimeout(timer);
+  }
+}
+
+function isShort({ kind, dueAt }: Waiting): boolean {
+  return kind === 'time' && dueAt !== null && dueAt - Date.now() <= SHORT_MS;
+}
