@@ -192,7 +192,7 @@ async function compare(deployment: Deployment, { scenario, victim, interrupted }
     if (seqs.some((seq, index) => seq !== index + 1)) differences.push(`the numbers of its events are ${seqs}`);
   }
   for (const [path, times] of Object.entries(scenario.calls))
-    differences.push(...compareCalls(victim, { path, times, interrupted }));
+    differences.push(...compareCalls(victim, { path, times, interrupted, keys: scenario.iterations ?? 1 }));
   const children = '/inner' in scenario.calls ? victim.ids.length : 0;
   const { rows } = await deployment.pool.query<{ what: string; n: number }>(LEFT, [children]);
   return [...differences, ...rows.filter(({ n }) => n !== 0).map(({ what, n }) => `${what}: ${n}`)];
@@ -200,10 +200,11 @@ async function compare(deployment: Deployment, { scenario, victim, interrupted }
 
 function* compareCalls(
   { calls, ids }: Victim,
-  { path, times, interrupted }: { path: string; times: number; interrupted: ReadonlySet<string> },
+  { path, times, interrupted, keys }: { path: string; times: number; interrupted: ReadonlySet<string>; keys: number },
 ): Generator<string> {
   const made = [...calls].filter(([key]) => key.startsWith(`${path} `));
-  if (made.length !== ids.length) yield `${path} was called under ${made.length} keys, not ${ids.length}`;
+  const right = ids.length * keys;
+  if (made.length !== right) yield `${path} was called under ${made.length} keys, not ${right}`;
   for (const [key, count] of made) {
     const node = key.slice(path.length + 1, key.lastIndexOf('.'));
     const most = times + (interrupted.has(node) ? 1 : 0);
@@ -223,4 +224,4 @@ union all select 'waits', count(*) from run_wait
 union all select 'checkpoints', count(*) from run_checkpoint
 union all select 'questions not answered', count(*) from collection_request where status <> 'COMPLETED'
 union all select 'nodes with two outcomes', count(*) from (
-  select from run_event where status = 'SUCCESS' group by instance_id, node_id having count(*) > 1) twice`;
+  select from run_event where status = 'SUCCESS' group by instance_id, node_id, frame having count(*) > 1) twice`;

@@ -8,6 +8,8 @@ export interface Scenario {
   output: unknown;
   /** Paths of the calls, with how often each is made without a crash. */
   calls: Readonly<Record<string, number>>;
+  /** How many iterations make the calls, if a body does. */
+  iterations?: number;
   /** About how many statements and calls there are; the sample is drawn from so many. */
   points: number;
   settings?: Record<string, string>;
@@ -89,6 +91,26 @@ export const scenarios = {
     output: { value: 7 },
     calls: { '/fails-once': 2, '/inner': 1 },
     points: 34,
+  },
+  /** A loop with a pause between its items, whose body calls, waits for a person and goes on in another loop. */
+  'in a loop': {
+    graph: (service) =>
+      graph(
+        {
+          start: { type: 'start' },
+          loop: { type: 'loop', sourceVariable: [1, 2], delayBetweenItems: 10 },
+          each: call(service, '/each'),
+          ask: question,
+          inner: { type: 'loop', sourceVariable: '{{ctx.collectedData.answer}}', outputVariable: 'sums' },
+          sum: code('return ctx.item + ctx.index;'),
+          end: end('ctx.loopResults'),
+        },
+        ['start>loop', 'loop:loop>each', 'each:success>ask', 'ask>inner', 'inner:loop>sum', 'loop:completed>end'],
+      ),
+    output: { value: [[7], [7]] },
+    calls: { '/each': 1 },
+    iterations: 2,
+    points: 40,
   },
   /** A worker that hands back its run at SIGTERM. */
   stopped: {

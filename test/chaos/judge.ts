@@ -65,7 +65,7 @@ export async function judge(
 
 const LEFT = `
 select 'nodes with two outcomes' as what, count(*) as n from (
-  select from run_event where status = 'SUCCESS' group by instance_id, node_id, iteration having count(*) > 1) twice
+  select from run_event where status = 'SUCCESS' group by instance_id, node_id, frame having count(*) > 1) twice
 union all select 'waits left', count(*) from run_wait
 union all select 'questions left', count(*) from collection_request where status <> 'COMPLETED'
 union all select 'checkpoints left', count(*) from run_checkpoint

@@ -8,6 +8,7 @@ export type Step =
   | { kind: 'wait'; ms: number }
   | { kind: 'ask' }
   | { kind: 'query'; counter: number; amount: number }
+  | { kind: 'loop'; items: readonly number[]; counter: number; amount: number; waitMs: number; pauseMs: number }
   | { kind: 'child' };
 
 /** The steps of a workflow. The first workflow is the child of the others. */
@@ -100,7 +101,9 @@ function planShape(random: Random, { isChild }: { isChild: boolean }): Shape {
 
 function planStep(random: Random): Step {
   const add = () => ({ counter: random.between(0, COUNTERS - 1), amount: random.between(1, 9) });
-  switch (random.pick(['add', 'add', 'add', 'both', 'compute', 'compute', 'wait', 'child', 'ask', 'query', 'query'])) {
+  switch (
+    random.pick(['add', 'add', 'add', 'both', 'compute', 'compute', 'wait', 'child', 'ask', 'query', 'query', 'loop'])
+  ) {
     case 'both':
       return { kind: 'both', first: add(), second: add() };
     case 'compute':
@@ -108,6 +111,14 @@ function planStep(random: Random): Step {
     case 'wait':
       // Up to two seconds the worker keeps the run; longer ones park it.
       return { kind: 'wait', ms: random.pick([random.between(10, 400), random.between(2_100, 4_000)]) };
+    case 'loop':
+      return {
+        kind: 'loop',
+        items: Array.from({ length: random.between(0, 4) }, () => random.between(1, 9)),
+        ...add(),
+        waitMs: random.pick([0, 10, 2_100]),
+        pauseMs: random.pick([0, 0, 50, 2_100]),
+      };
     case 'child':
       return { kind: 'child' };
     case 'ask':
@@ -142,6 +153,7 @@ export function expected(shapes: readonly Shape[], { shape, n }: Pick<PlannedRun
     for (const one of addedBy(step)) add(one);
     if (step.kind === 'compute') value = value * step.factor + step.plus;
     if (step.kind === 'ask') value += ANSWER;
+    if (step.kind === 'loop') value = step.items.reduce((sum, item, index) => sum + item * index + 1, value);
     if (step.kind !== 'child') continue;
     children += 1;
     for (const [counter, amount] of expected(shapes, { shape: 0, n }).added.entries()) add({ counter, amount });
@@ -151,6 +163,7 @@ export function expected(shapes: readonly Shape[], { shape, n }: Pick<PlannedRun
 
 function addedBy(step: Step): readonly { counter: number; amount: number }[] {
   if (step.kind === 'both') return [step.first, step.second];
+  if (step.kind === 'loop') return step.items.map(() => step);
   return step.kind === 'add' || step.kind === 'query' ? [step] : [];
 }
 
