@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createKeyRing } from '#shared/crypto.ts';
 import { newID } from '#shared/ids.ts';
@@ -211,6 +214,54 @@ test('a move whose process dies lets the tenant work on, and cannot end later', 
 
   expect(rows).toEqual([{ n: 1000 }]);
 });
+
+test.each(['dumped', 'restored'])(
+  'a move that is killed while tables are %s loses nothing, and can be repeated',
+  async (when) => {
+    const tenant = await aTenant();
+    await run(
+      tenant.id,
+      `create function slow(text) returns boolean language plpgsql as
+       $$ begin perform pg_sleep(case current_setting('application_name') when 'pg_restore' then 60 else 0 end); return true; end $$;
+     create table checked (word text check (slow(word))); insert into checked values ('x')`,
+    );
+    // The dump waits for it.
+    const locking = new pg.Client({
+      connectionString: Object.assign(new URL(urls.a ?? ''), { pathname: tenant.name }).href,
+    });
+    await locking.connect();
+    if (when === 'dumped') await locking.query(`begin; set local role "${tenant.name}"; lock table public.kept`);
+    const args = ['ops/move-tenant-database.ts', tenant.id, 'b'];
+    const env = { ...place.deployment.env, PG_BIN: bin, PATH: process.env.PATH };
+    const mover = spawn(process.execPath, args, { env, stdio: 'ignore' });
+    const reached =
+      when === 'dumped'
+        ? { url: urls.a ?? '', sql: `application_name = 'pg_dump' and wait_event_type = 'Lock'` }
+        : { url: urls.b ?? '', sql: `application_name = 'pg_restore' and wait_event = 'PgSleep'` };
+    await eventually(async () => {
+      const sql = `select from pg_stat_activity where datname = '${tenant.name}' and ${reached.sql}`;
+      expect(await onServer(sql, reached)).toHaveLength(1);
+    }, 30_000);
+    const held = run(tenant.id, 'insert into kept values (7000)', AbortSignal.timeout(300)).catch((error) => error);
+    expect(await held).toBeInstanceOf(Error);
+
+    mover.kill('SIGKILL');
+    await once(mover, 'exit');
+    await locking.end();
+    await place.deployment.pool.query(
+      'update tenant_database set moving_until = clock_timestamp() where tenant_id = $1',
+      [tenant.id],
+    );
+
+    expect((await run(tenant.id, 'insert into kept values (7001) returning id')).rows).toEqual([{ id: 7001 }]);
+    expect(await serverOf(tenant)).toBe('a');
+    await run(tenant.id, 'drop table checked');
+    await move(tenant, 'b');
+    const kept = `select count(*)::int as n, count(*) filter (where id = 7000)::int as held from kept`;
+    expect((await run(tenant.id, kept)).rows).toEqual([{ n: 1001, held: 0 }]);
+  },
+  90_000,
+);
 
 test('a move that has not reported in time does not end, even if it is complete', async () => {
   const tenant = await aTenant();
