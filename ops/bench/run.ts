@@ -12,6 +12,7 @@ import { p14 } from './p14-bystanders.ts';
 import { p15 } from './p15-sweep.ts';
 import { p16 } from './p16-retention.ts';
 import { p17 } from './p17-many-tenants.ts';
+import { quotas } from './quotas.ts';
 import type { Row } from './row.ts';
 
 /** A row of several parts measures each in an environment of its own. */
@@ -27,6 +28,7 @@ const rows: Record<string, Row | readonly Row[]> = {
   P15: p15,
   P16: p16,
   P17: p17,
+  QUOTAS: quotas,
   ASK: ask,
   CROWD: crowd,
 };
@@ -35,7 +37,7 @@ const args = process.argv.slice(2);
 const chosen = args.includes('--backplane')
   ? [args[args.indexOf('--backplane') + 1] as BackplaneKind]
   : (['postgres', 'redis'] as const);
-const wanted = args.filter((arg) => /^(P\d+b?|ask|crowd)$/i.test(arg)).map((arg) => arg.toUpperCase());
+const wanted = args.filter((arg) => /^(P\d+b?|quotas|ask|crowd)$/i.test(arg)).map((arg) => arg.toUpperCase());
 for (const name of wanted.length > 0 ? wanted : Object.keys(rows)) {
   const row = rows[name];
   if (!row) throw new Error(`No row ${name}; there are ${Object.keys(rows).join(', ')}`);

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
+import { deleteTenant } from '#shared/tenants.ts';
 import { deniedBy } from '#workers/outbound/own-places.ts';
 import { tenantServer } from '../../support/database.ts';
 import { testServers } from '../../support/environment.ts';
-import { aTenantDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
+import { aTenantDatabases, removeDatabases, type TestDatabases } from '../../support/tenant-databases.ts';
 
 const never = new AbortController().signal;
 const [a, b] = [`a=${testServers.tenantsURL}`, `b=${testServers.datasourceURL}`];
@@ -53,6 +54,18 @@ describe('a new database', () => {
       code: 'CONFLICT',
       message: expect.stringContaining('TENANT_DATABASES_PER_SERVER'),
     });
+  });
+
+  test('takes the room of one that waits to be dropped only when that is gone', async () => {
+    await using place = await aTenantDatabases({ TENANT_DATABASES_URL: a, TENANT_DATABASES_PER_SERVER: '1' });
+    const [first, second] = [await aTenant(place), await aTenant(place)];
+    await serverOf(place, first);
+
+    await deleteTenant(place.deployment.pool, place.deployment.runs, first);
+
+    await expect(serverOf(place, second)).rejects.toThrow('TENANT_DATABASES_PER_SERVER');
+    expect(await removeDatabases(place)).toBe(1);
+    expect(await serverOf(place, second)).toMatchObject({ name: 'a' });
   });
 
   test('goes elsewhere when the emptiest server is away', async () => {
