@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JsonObject } from '../json.ts';
-import { Identifier, working } from './common.ts';
+import { asking } from './asking.ts';
+import { Identifier } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 export const CollectionField = z.object({
@@ -19,13 +20,12 @@ export const dataCollection = defineNode({
   kind: 'dataCollection',
   label: 'Data collection',
   config: z.object({
-    ...working,
+    ...asking,
     collectionType: z.literal('form').default('form'),
     fields: z.array(CollectionField).default([]),
     formSchema: JsonObject.optional(),
     formUischema: JsonObject.optional(),
     outputVariable: Identifier.default('collectedData'),
-    expiryMinutes: z.number().min(0).max(10_080).default(60),
     timeoutHandle: z.string().min(1).optional(),
   }),
   names: {},
@@ -33,6 +33,7 @@ export const dataCollection = defineNode({
   usualExit: 'output',
   pure: false,
   clocked: false,
+  forms: ['formSchema'],
   timeoutSeconds: 60,
   defaultValue: { title: 'Ask', fields: [{ key: 'answer', label: 'Answer', required: true }], expiryMinutes: 60 },
 });

@@ -33,6 +33,10 @@ export interface NodeDefinition<
    * the same for every node of the kind, it is also what an edge without a handle means. Null when there is none.
    */
   readonly usualExit: PerConfig<NoInfer<Exit> | null, Config>;
+  /** In place of the usual exit, that of a node that failed and goes on while no edge leaves its `error` exit. */
+  readonly failedExit?: NoInfer<Exit>;
+  /** Exits by which a node fails if nothing is connected to them. */
+  readonly needsEdge?: readonly NoInfer<Exit>[];
   /** The exit whose edges are taken when the node left by one that has no edges, but for `error`; editors call it `else`. */
   readonly elseExit?: (config: z.output<Config>) => string;
   /** Leaving by the usual exit takes the edges of all exits but `error`. */
@@ -65,6 +69,8 @@ export interface NodeDefinition<
   readonly secrets?: readonly FieldOf<Config>[];
   /** Texts of a saved config that the sandbox compiles: they have to parse. Templates may stand in the other fields. */
   readonly snippets?: (config: unknown) => readonly Snippet[];
+  /** Fields that are the JSON Schema of a form. */
+  readonly forms?: readonly FieldOf<Config>[];
   /** Fields, or paths into them, that are nearly always a template: a path without braces is refused there. */
   readonly templated?: readonly (FieldOf<Config> | `${FieldOf<Config>}.${string}`)[];
   /** Platform defaults, overridden by `workflowOptions` and by the node. */

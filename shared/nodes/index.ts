@@ -1,3 +1,4 @@
+import { approval } from './approval.ts';
 import { condition } from './condition.ts';
 import { dataCollection } from './data-collection.ts';
 import { dataQuery } from './data-query.ts';
@@ -28,6 +29,7 @@ export const nodes = [
   loop,
   delay,
   dataCollection,
+  approval,
   subWorkflow,
   log,
   end,

@@ -1,3 +1,4 @@
+import type { NodeDefinition } from './define-node.ts';
 import type { AnyNode } from './index.ts';
 
 /** The handles a node of this kind and config may leave by. */
@@ -8,6 +9,17 @@ export function exitsOf(definition: AnyNode, config: unknown): readonly string[]
 /** See `usualExit` of a definition. */
 export function usualExitOf(definition: AnyNode, config: unknown): string | null {
   return forConfig<string | null>(definition.usualExit, config);
+}
+
+/** The exit of a node that failed and goes on while no edge leaves its `error` exit. */
+export function failedExitOf(definition: AnyNode, config: unknown): string | null {
+  const { failedExit }: NodeDefinition = definition;
+  return failedExit ?? usualExitOf(definition, config);
+}
+
+/** See `needsEdge` of a definition. */
+export function needsEdge({ needsEdge: exits = [] }: NodeDefinition, exit: string): boolean {
+  return exits.includes(exit);
 }
 
 /** See `elseExit` of a definition; undefined for kinds that have none. */

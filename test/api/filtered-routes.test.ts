@@ -41,6 +41,12 @@ const lists: Record<string, List> = {
     id: 'batchID',
     permission: 'workflow.read',
   },
+  'get T/workflows/data-collection': {
+    rows: 'requests',
+    made: 'collectionRequestID',
+    id: 'collectionRequestID',
+    permission: 'workflow.execute',
+  },
   'get T/variables': { rows: 'variables', made: 'variableID', id: 'id', permission: 'variable.read' },
   'get T/users': { rows: 'users', made: 'tenantUserID', id: 'id', permission: 'user.read' },
   'get T/roles': { rows: 'roles', made: 'roleID', id: 'id', permission: 'role.read' },

@@ -107,7 +107,7 @@ children as (
 ),
 requests as (
   insert into collection_request (id, tenant_id, instance_id, node_id, path, iteration, frame, collection_type, collection_config, expires_at)
-  select r.id, r.tenant_id, r.instance_id, r.node_id, r.path, r.iteration, r.frame, 'form', r.config, now() + make_interval(secs => r.expires_ms / 1000.0)
+  select r.id, r.tenant_id, r.instance_id, r.node_id, r.path, r.iteration, r.frame, coalesce(r.config->>'collectionType', 'form'), r.config, now() + make_interval(secs => r.expires_ms / 1000.0)
   from jsonb_to_recordset($24::jsonb) as r(instance_id uuid, id uuid, tenant_id uuid, node_id text, path text, iteration int, frame jsonb, config jsonb, expires_ms double precision)
   join u on u.id = r.instance_id
 ),

@@ -1,7 +1,7 @@
 import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
-import { exitsOf, usualExitOf } from '#shared/nodes/properties.ts';
+import { exitsOf, failedExitOf, needsEdge, usualExitOf } from '#shared/nodes/properties.ts';
 import type { Repeat } from '#shared/realtime/events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
@@ -33,6 +33,10 @@ export function succeed(
   const { node } = frame;
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
     throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
+  if (exit !== null && !node.exits.has(exit) && needsEdge(node.definition, exit))
+    throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", and nothing is connected to that`, {
+      retry: false,
+    });
   const text = takeOutput(limits, run, output);
   const source = run.state.keep(frame, resolved, output);
   const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}`, source });
@@ -102,7 +106,7 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
     run.fail(error, { frame, attempt: run.attemptOf(frame) });
     return null;
   }
-  const exit = connected ? 'error' : usualExitOf(node.definition, node.config);
+  const exit = connected ? 'error' : failedExitOf(node.definition, node.config);
   const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
   const source = run.state.keep(frame, resolved, output);
   const payload = JSON.stringify({ output, error: shownError(error) });

@@ -1,6 +1,7 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
@@ -27,7 +28,7 @@ export async function parkNode(pool: Pool, run: Run, frame: Frame, park: OwnPark
   const ref = newID();
   if (park.park === 'input') {
     const { request: config, expiresInMs } = park;
-    const question = { collectionRequestID: ref, collectionType: 'form', collectionConfig: config };
+    const question = { collectionRequestID: ref, collectionType: typeOf(config), collectionConfig: config };
     const request = { id: ref, frame, config, expiresInMs };
     return {
       event: suspended({ wait: 'input', request: question }),
@@ -39,6 +40,11 @@ export async function parkNode(pool: Pool, run: Run, frame: Frame, park: OwnPark
     event: suspended({ wait: 'child', childInstanceID: ref }),
     wait: { kind: 'child', purpose: 'park', ms: null, ref, child },
   };
+}
+
+/** As the commit stores it. */
+function typeOf({ collectionType }: JsonObject): string {
+  return typeof collectionType === 'string' ? collectionType : 'form';
 }
 
 function suspended(payload: object): Outcome {

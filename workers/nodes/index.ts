@@ -1,5 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
+import { runApproval } from './approval.ts';
 import { runCondition } from './condition.ts';
 import { runDataCollection } from './data-collection.ts';
 import { runDataQuery } from './data-query.ts';
@@ -30,6 +31,7 @@ const executors = {
   loop: runLoop,
   delay: runDelay,
   dataCollection: runDataCollection,
+  approval: runApproval,
   subWorkflow: runSubWorkflow,
   log: runLog,
   end: runEnd,

@@ -1,18 +1,30 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '#shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import { CollectionField } from '#shared/nodes/data-collection.ts';
-import { mismatch } from '#shared/parse-value.ts';
-import { type Issue, invalid } from '#shared/workflow/issues.ts';
+import { mismatch, parseValue } from '#shared/parse-value.ts';
+import { readFormSchema } from '#shared/workflow/form-schema.ts';
+import { type Issue, invalid, within } from '#shared/workflow/issues.ts';
 
-/** Converts a submission to the fields of its request; unknown keys are dropped. Without fields every key passes. */
+/**
+ * Converts a submission to the fields of its request; unknown keys are dropped. Without fields it is checked by the form's schema.
+ * Without that, or with one from before schemas were checked, every key passes.
+ */
 export function checkSubmission(collectionConfig: JsonObject, submitted: JsonObject): JsonObject {
   const fields = Fields.safeParse(collectionConfig.fields).data ?? [];
-  if (fields.length === 0) return submitted;
+  if (fields.length === 0) return checkForm(collectionConfig.formSchema ?? null, submitted);
 
   const answers = fields.map((field) => readAnswer(field, submitted));
   const issues = answers.flatMap(({ issue }) => issue ?? []);
   if (issues.length > 0) throw invalid(issues);
   return Object.fromEntries(answers.map(({ key, value }) => [key, value ?? null]));
+}
+
+function checkForm(form: Json, submitted: JsonObject): JsonObject {
+  const read = isJsonObject(form) ? readFormSchema(form) : undefined;
+  if (!read || 'message' in read) return submitted;
+  const parsed = parseValue(read.schema, submitted);
+  if (!parsed.success) throw invalid([...within(['submittedData'], parsed.issues)]);
+  return isJsonObject(parsed.data) ? parsed.data : submitted;
 }
 
 interface Answer {

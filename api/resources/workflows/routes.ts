@@ -13,6 +13,7 @@ import { executeWorkflowBulk } from './execute-bulk.ts';
 import { findRequest, findRun } from './find-run.ts';
 import { listWorkflows } from './list.ts';
 import { listInstances } from './list-instances.ts';
+import { listCollectionRequests } from './list-requests.ts';
 import { presentCollectionRequest, presentWorkflow } from './present.ts';
 import { readInstance } from './read-instance.ts';
 import { rerunInstance } from './rerun.ts';
@@ -52,6 +53,8 @@ export const workflowRoutes = [
   ...batchJobRoutes,
   testWorkflow,
   describeNodes,
+
+  listCollectionRequests,
 
   tenantRoute({
     name: 'getCollectionRequest',

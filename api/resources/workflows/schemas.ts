@@ -352,6 +352,15 @@ export const CollectionRequest = z
   })
   .meta({ id: 'CollectionRequest', examples: [exampleCollectionRequest] });
 
+export const CollectionRequests = z
+  .object({ requests: z.array(CollectionRequest), ...pageFields })
+  .meta({ id: 'CollectionRequestPage' });
+
+export const CollectionRequestList = z.object({
+  ...pageQuery(standardPage),
+  status: CollectionRequest.shape.status.optional(),
+});
+
 /** Null means cleared, as an empty list does. */
 function graphOf({ workflowNodes, nodes, workflowEdges, edges }: z.output<z.ZodObject<typeof titleAndGraph>>) {
   return { nodes: cleared(workflowNodes, nodes), edges: cleared(workflowEdges, edges) };

@@ -11,6 +11,8 @@ export const CollectionRequestSchema = defineEntity({
     id: p.uuid().primary(),
     tenantID: p.uuid(),
     instanceID: p.uuid(),
+    /** Null for the test of an unsaved graph. Set by the database. */
+    workflowID: p.uuid().nullable(),
     nodeID: p.text(),
     iteration: p.integer(),
     frame: p.json().$type<IterationPath>().nullable(),

@@ -38,4 +38,5 @@ export const migrationNames = [
   'Migration20261122173000_Reruns',
   'Migration20261122180000_Admission',
   'Migration20261122181500_BatchJobs',
+  'Migration20261122183000_RequestWorkflows',
 ] as const;

@@ -43,6 +43,7 @@ test('every property of every kind', () => {
     ['loop', 'completed', '', '', ''],
     ['delay', 'output', '', '', ''],
     ['dataCollection', 'output', '', '', ''],
+    ['approval', 'approved', '', '', ''],
     ['subWorkflow', 'success', '', '', ''],
     ['log', 'output', '', 'pure', ''],
     ['end', null, 'ends', 'pure', ''],

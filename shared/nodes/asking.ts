@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { working } from './common.ts';
+
+const Name = z.string().min(1).max(255);
+
+/** Shared by kinds that ask a person. */
+export const asking = {
+  ...working,
+  /** 0 waits for ever. */
+  expiryMinutes: z.number().min(0).max(10_080).default(60),
+  /**
+   * Who may answer: ids or verified addresses of users, ids or names of roles; as a list, or as a text with commas. Absent: all who
+   * may execute the workflow. Empty is refused, because a template that is empty by mistake would let everyone answer.
+   */
+  approvers: z
+    .union([Name, z.array(Name).min(1).max(100)], {
+      error: 'expected names of users or roles; leave it out for no restriction',
+    })
+    .optional(),
+};
