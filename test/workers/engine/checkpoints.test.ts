@@ -144,6 +144,14 @@ test('a run continues from its checkpoint with the size of its outputs', async (
   expect(await wake(id)).toMatchObject({ status: 'FAILED', error: { nodeID: 'late', code: 'OUTPUT_TOO_LARGE' } });
 });
 
+test('a run that is stopped leaves no checkpoint', async () => {
+  const id = await parked(pause);
+
+  await deployment.runs.stop(deployment.tenantID, id);
+
+  expect(await checkpointOf(id)).toBeUndefined();
+});
+
 test('a checkpoint of an unknown version is ignored', async () => {
   const id = await parked(pause);
   await deployment.pool.query(`update run_checkpoint set state = '{"version": 99}' where instance_id = $1`, [id]);

@@ -26,7 +26,7 @@ test('a slot that a node gets after its run was stopped is free again', async ()
 
   await deployment.runs.stop(deployment.tenantID, instanceID);
 
-  await eventually(() => expect(worker.engine.stats.slotsUsed).toBe(0), 3000);
+  await eventually(() => expect(worker.engine.stats.slotsUsed).toBe(0));
   expect(server.seen).toHaveLength(1);
 });
 

