@@ -75,11 +75,15 @@ describe('a run that was parked continues', () => {
 
   test('with the status of an end that it reached before', async () => {
     const id = await parked(
-      graph({ start: { type: 'start' }, no: { type: 'end', status: 'failure' }, pause, yes: { type: 'end' } }, [
-        'start>no',
-        'start>pause',
-        'pause>yes',
-      ]),
+      graph(
+        {
+          start: { type: 'start' },
+          no: { type: 'end', status: 'failure', cancelOthers: false },
+          pause,
+          yes: { type: 'end' },
+        },
+        ['start>no', 'start>pause', 'pause>yes'],
+      ),
     );
     await endWaits(id);
 
