@@ -7,8 +7,8 @@ interface Unsettled {
   n: number;
 }
 
-/** Returns when no run is ready, held, due or waiting for a child; fails after ten seconds, naming what is left. */
-export async function settle(pool: Pool, patienceMs = PATIENCE_MS): Promise<void> {
+/** Returns when no run is ready, held, due or waiting for a child; fails after half a minute, naming what is left. */
+export async function settle(pool: Pool, patienceMs = 3 * PATIENCE_MS): Promise<void> {
   await eventually(async () => {
     const { rows } = await pool.query<Unsettled>(LEFT);
     const left = rows.filter(({ n }) => n > 0);

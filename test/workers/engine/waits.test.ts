@@ -47,12 +47,9 @@ test('a wait that begins and ends while a commit of its run is under way leaves 
   expect(rows).toEqual([]);
 });
 
-test('a wake whose message is lost is noticed by the next commit of a held run, long before the lease is renewed', async () => {
-  await using server = await startHTTP(({ url }, response) => void (url === '/first' && answers.push(response)));
-  const answers: ServerResponse[] = [];
-  // Renewed every hundred seconds.
-  await using _worker = await deployment.startWorker({ WORKER_SESSION_SECONDS: '600' });
-  const call = (path: string) => ({ type: 'http', method: 'GET', url: `${server.origin}${path}` });
+/** A run that a worker holds: one branch asks a question, the other calls `/first` and then `/second`. The first call is not answered yet. */
+async function heldWithQuestion(origin: string): Promise<string> {
+  const call = (path: string) => ({ type: 'http', method: 'GET', url: `${origin}${path}` });
   const question = { type: 'dataCollection', fields: [{ key: 'answer' }] };
   const versionID = await deployment.saveVersion(
     graph(
@@ -68,21 +65,49 @@ test('a wake whose message is lost is noticed by the next commit of a held run, 
   );
   const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
   await eventually(async () => {
-    expect(answers).toHaveLength(1);
     const { rowCount } = await deployment.pool.query('select from run_wait where instance_id = $1', [instanceID]);
     expect(rowCount).toBe(1);
   });
+  return instanceID;
+}
 
-  // As `runs.wake` does, without its message; and without the notice that the sweep would find.
+/** The question is answered, and the notice that the sweep would find is gone. */
+async function answer(instanceID: string): Promise<void> {
   await deployment.pool.query(
     `update collection_request set status = 'COMPLETED', submitted_data = '{"answer":"yes"}' where instance_id = $1`,
     [instanceID],
   );
-  await deployment.pool.query(
-    `with told as (delete from run_notice where instance_id = $1)
-     update workflow_instance set wake_seq = wake_seq + 1 where id = $1`,
-    [instanceID],
-  );
+  await deployment.pool.query('delete from run_notice where instance_id = $1', [instanceID]);
+}
+
+// Renewed every hundred seconds.
+const longLease = { WORKER_SESSION_SECONDS: '600' };
+
+test('the holder of a run that is woken is told, and goes on while another node of the run is in flight', async () => {
+  await using server = await startHTTP(({ url }, response) => void (url !== '/first' && response.end('{}')));
+  await using _worker = await deployment.startWorker(longLease);
+  const instanceID = await heldWithQuestion(server.origin);
+  await answer(instanceID);
+
+  await deployment.runs.wake([instanceID]);
+
+  await eventually(() => expect(server.seen.map(({ url }) => url).sort()).toEqual(['/answered', '/first']));
+  await deployment.runs.stop(deployment.tenantID, instanceID);
+});
+
+test('a wake whose message is lost is noticed by the next commit of a held run, long before the lease is renewed', async () => {
+  const answers: ServerResponse[] = [];
+  await using server = await startHTTP(({ url }, response) => void (url === '/first' && answers.push(response)));
+  await using worker = await deployment.startWorker(longLease);
+  const instanceID = await heldWithQuestion(server.origin);
+  await eventually(() => expect(answers).toHaveLength(1));
+  // An earlier wake, which finds nothing: the holder knows this one and not the next.
+  await deployment.runs.wake([instanceID]);
+  await eventually(() => expect(worker.engine.held.get(instanceID)?.seen).toBeGreaterThan(0));
+  await answer(instanceID);
+
+  // As `runs.wake` does, without its message.
+  await deployment.pool.query('update workflow_instance set wake_seq = wake_seq + 1 where id = $1', [instanceID]);
   answers[0]?.end('{}');
 
   await eventually(() => expect(server.seen.map(({ url }) => url).sort()).toEqual(['/answered', '/first', '/second']));
