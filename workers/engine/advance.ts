@@ -47,6 +47,8 @@ export function startRun(advance: Advance, run: Run): void {
   const together: Frame[] = [];
   for (const frame of run.state.begin()) {
     run.state.countAttempt(frame);
+    // Until it is computed: a process that was held up since it began leaves even the first node to the next commit.
+    run.expect(frame);
     if (isTogether(run, frame)) together.push(frame);
     else execute(advance, run, frame);
   }

@@ -166,7 +166,7 @@ export class Run {
     else this.#announce(frame, 'RUNNING');
   }
 
-  /** Keeps the run from ending or parking until a frame that goes on after its iterations is executed. */
+  /** Keeps the run from ending or parking until a frame is executed that no event announces: a first one, or one that goes on after its iterations. */
   expect(frame: Frame): void {
     this.#running.add(frame);
   }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { JsonObject } from '#shared/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop, noops } from '#test/support/graphs.ts';
@@ -12,6 +12,7 @@ beforeAll(async () => {
   worker = await deployment.startWorker();
 });
 afterAll(() => deployment[Symbol.asyncDispose]());
+afterEach(() => vi.restoreAllMocks());
 
 /** Runs a graph to its end. Answers with its events, and with the number of steps that were committed for it. */
 async function run(shape: { nodes: object[]; edges: object[] }, options: JsonObject = {}, input: JsonObject = {}) {
@@ -75,6 +76,20 @@ test('at most 200 nodes share a commit, and the run is right in the end', async 
   expect(steps).toBeLessThan(450);
   expect(row).toMatchObject({ status: 'COMPLETED', seq: events.length });
   expect(events.map(([seq]) => seq)).toEqual(events.map((_, index) => index + 1));
+});
+
+test('a process that is held up between any two nodes, also before the first, brings the run to its end', async () => {
+  const now = performance.now.bind(performance);
+  let heldUpMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    // Longer than nodes that share a commit may take.
+    heldUpMs += 6;
+    return now() + heldUpMs;
+  });
+
+  const { row } = await run(noops(3));
+
+  expect(row).toMatchObject({ status: 'COMPLETED' });
 });
 
 test('nodes after an output of more than a megabyte go into the next commit', async () => {
