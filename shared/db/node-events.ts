@@ -4,10 +4,12 @@
  */
 export function nodeEvents(condition: string): string {
   return `
-    select e.instance_id, e.seq - coalesce(jsonb_array_length(e.started), 0) as seq, e.node_id, e.iteration, e.frame, e.attempt, e.status
+    select e.instance_id, e.seq - coalesce(jsonb_array_length(e.started), 0) as seq, e.node_id, e.iteration, e.frame, e.attempt, e.status,
+           e.exit, e.created_at as at
     from run_event e where ${condition} and e.node_id is not null
     union all
     select e.instance_id, e.seq - jsonb_array_length(e.started) + s.n, coalesce(s.value ->> 'nodeID', s.value #>> '{}'),
-           coalesce((s.value #>> '{frame,-1,iteration}')::int, e.iteration), coalesce(s.value -> 'frame', e.frame), 1, 'RUNNING'
+           coalesce((s.value #>> '{frame,-1,iteration}')::int, e.iteration), coalesce(s.value -> 'frame', e.frame), 1, 'RUNNING',
+           null, e.created_at
     from run_event e cross join lateral jsonb_array_elements(e.started) with ordinality as s(value, n) where ${condition}`;
 }

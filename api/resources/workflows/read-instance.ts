@@ -1,7 +1,8 @@
 import type { z } from 'zod';
+import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/events.ts';
-import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
+import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findNames } from './find-names.ts';
@@ -97,33 +98,26 @@ interface Latest {
   at: Date;
 }
 
-/** State of each node by its last event, in the order of their starts, without outputs. */
+/**
+ * State of each node by its last event, in the order of their starts, without outputs. Postgres chooses them, because a loop may have
+ * a hundred thousand events.
+ */
 async function findLatest(pool: Pool, instanceID: string): Promise<Latest[]> {
-  const { rows } = await pool.query<Omit<TimelineRow, 'payload' | 'isOmitted'>>(EVENTS, [instanceID]);
-  const latest = new Map<string, Latest>();
-  for (const { nodeID, iteration, frame, attempt, status, exit, seq, at } of rows.flatMap(eventsOf)) {
-    const path = frame ?? [];
-    const before = latest.get(nodeID);
-    const startedAt = before && pathKey(before.frame) === pathKey(path) ? before.startedAt : null;
-    latest.set(nodeID, {
-      nodeID,
-      iteration,
-      frame: path,
-      attempt,
-      status,
-      exit,
-      seq,
-      // A node that takes no time has no RUNNING event.
-      startedAt: startedAt ?? (status === 'SKIPPED' ? null : at),
-      at,
-    });
-  }
-  return [...latest.values()];
+  const { rows } = await pool.query<Omit<Latest, 'frame'> & { frame: IterationPath | null }>(LATEST, [instanceID]);
+  return rows.map(({ frame, ...latest }) => ({ ...latest, frame: frame ?? [] }));
 }
 
-const EVENTS = `
-select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, started, created_at as at
-from run_event where instance_id = $1 and node_id is not null order by seq`;
+// A node that takes no time has no RUNNING event, and has not started.
+const LATEST = `
+select "nodeID", iteration, frame, attempt, status, exit, seq, "startedAt", at
+from (
+  select distinct on (node_id) node_id as "nodeID", iteration, frame, attempt, status, exit, seq, at,
+         min(at) filter (where status <> 'SKIPPED') over (partition by node_id, frame) as "startedAt",
+         min(seq) over (partition by node_id) as first
+  from (${nodeEvents('e.instance_id = $1')}) each
+  order by node_id, seq desc
+) latest
+order by first`;
 
 function presentNode({ nodeID, iteration, frame, attempt, status, exit, startedAt, at }: Latest) {
   const isOver = status !== 'RUNNING' && status !== 'SUSPENDED';

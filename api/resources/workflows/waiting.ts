@@ -24,7 +24,9 @@ export async function findWaiting(
   const seqs = latest.filter(({ status }) => status === 'SUSPENDED' || status === 'FAILED').map(({ seq }) => seq);
   const events = await em.find(RunEvent, { instanceID: run.id, seq: { $in: seqs } });
   const reasons = events.flatMap(({ payload }) => reasonOf(payload));
-  return reasons.sort((one, other) => rank[one.reason] - rank[other.reason])[0];
+  const [reason] = reasons.sort((one, other) => rank[one.reason] - rank[other.reason]);
+  // A pause between two items of a loop has no event.
+  return reason ?? (run.wakeAt ? { reason: 'delay', until: run.wakeAt.toISOString() } : undefined);
 }
 
 function reasonOf(stored: RunEvent['payload']): Reason[] {

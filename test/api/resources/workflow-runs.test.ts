@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
-import { code } from '../../support/graphs.ts';
+import { code, graph, noop } from '../../support/graphs.ts';
 import { eventually } from '../../support/settle.ts';
 
 let cluster: Cluster;
@@ -192,6 +192,31 @@ test('a node that will be retried is shown as a delay', async () => {
   await eventually(async () => {
     const { body } = await api().get(`T/workflows/instances/${instanceID}`);
     expect(body).toMatchObject({ status: 'WAITING', waiting: { reason: 'delay', until: expect.any(String) } });
+  });
+});
+
+test('a run that pauses between two items shows each node in its last iteration', async () => {
+  const loop = { type: 'loop', sourceVariable: [1, 2, 3], delayBetweenItems: 60_000 };
+  const shape = graph({ start: { type: 'start' }, loop, body: noop }, ['start>loop', 'loop:loop>body']);
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+  const read = async () => (await api().get(`T/workflows/instances/${instanceID}`)).body;
+  await eventually(async () =>
+    expect(await read()).toMatchObject({ status: 'WAITING', waiting: { reason: 'delay', until: expect.any(String) } }),
+  );
+  await cluster.pool.query('update run_wait set due_at = now() where instance_id = $1', [instanceID]);
+  await cluster.context.runs.wake([instanceID]);
+
+  await eventually(async () => {
+    const body = await read();
+    const frame = [{ nodeID: 'loop', iteration: 1 }];
+    expect(body.nodes).toMatchObject([
+      { nodeID: 'start', status: 'SUCCESS', frame: [] },
+      { nodeID: 'loop', status: 'SUSPENDED', frame: [], startedAt: expect.any(String), completedAt: null },
+      { nodeID: 'body', status: 'SUCCESS', frame, iteration: 1 },
+    ]);
+    const begun = body.timeline.findLast((event: { status: string }) => event.status === 'RUNNING');
+    expect(body.nodes[2]).toMatchObject({ startedAt: begun.at, attempt: 1 });
   });
 });
 
