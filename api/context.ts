@@ -4,6 +4,7 @@ import { type Backplane, createBackplane } from '#shared/backplane/index.ts';
 import { type ByteAccount, createByteAccount } from '#shared/byte-account.ts';
 import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
+import { lendInTurns } from '#shared/db/lend-in-turns.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
@@ -78,6 +79,7 @@ export async function createApiContext(
   const orm = await createOrm(config.db, logger);
   resources.defer(() => orm.close());
   const entityPool = await orm.em.getConnection().getNativeClient();
+  for (const lent of [pool, entityPool]) lendInTurns(lent);
   const backplane = overrides.backplane ?? resources.use(await createBackplane(config.backplane, logger));
   const policy = overrides.policy ?? resources.use(createPolicy(pool, logger));
   const { messages } = backplane;
