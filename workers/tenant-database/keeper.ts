@@ -7,6 +7,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Runs } from '#shared/runs.ts';
 import { resumeDeletions, TENANT_DELETED_CHANNEL } from '#shared/tenants.ts';
 import { keep, type Step } from '../keep.ts';
+import { createCatalogGuard } from './catalog-guard.ts';
 import { createLockGuard } from './lock-guard.ts';
 import { endOrphans } from './orphans.ts';
 import { measureDatabases } from './quota.ts';
@@ -67,14 +68,21 @@ export function createKeeper({ pool, runs, servers, secrets, messages, logger }:
 
 function guardOf(server: TenantServer, resources: AsyncDisposableStack, logger: Logger): Step {
   const guard = resources.use(createLockGuard(server, logger));
+  const catalogs = createCatalogGuard(server);
   return {
-    name: 'guard locks',
+    name: 'guard servers',
     everyMs: 2_000,
     async run() {
       try {
         const ended = await guard.look();
         if (ended)
           logger.warn({ server: server.name, connections: ended }, "ended connections that held a server's locks");
+        const writers = ended === undefined ? 0 : await catalogs.look();
+        if (writers > 0)
+          logger.warn(
+            { server: server.name, connections: writers },
+            "ended connections that filled a server's catalogues",
+          );
       } catch (error) {
         // The server may not have been started yet; that one is away is said elsewhere.
         if (!isConnectionError(error)) throw error;

@@ -189,6 +189,12 @@ async function makeRole(connection: PoolClient, { roleName, password }: OwnDatab
     await connection.query(`create role ${role} ${attributes} password ${quoteLiteral(await scramVerifier(password))}`);
   // Only members of a role may create and drop databases that it owns.
   await connection.query(`grant ${role} to current_user`);
+  await setDefaults(connection, roleName);
+}
+
+/** Settings of the owner of a database. */
+export async function setDefaults(connection: Pick<Pool, 'query'>, roleName: string): Promise<void> {
+  const role = quoteName(roleName);
   // Defaults, which the tenant may change for a session.
   for (const setting of [
     `statement_timeout = '5min'`,

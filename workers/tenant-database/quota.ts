@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { tryTenantDatabaseLock } from '#shared/db/tenant-database-lock.ts';
 import type { Logger } from '#shared/logger.ts';
 import { sealedColumns } from '#shared/sealed-columns.ts';
-import { type OwnDatabase, scramVerifier } from './provision.ts';
+import { type OwnDatabase, scramVerifier, setDefaults } from './provision.ts';
 import { quoteLiteral, quoteName } from './quote.ts';
 import { dropRole, endSessions } from './removals.ts';
 import { reopenDatabase } from './reopen-database.ts';
@@ -26,6 +26,16 @@ interface Row {
   is_full: boolean;
 }
 
+interface Size {
+  name: string;
+  bytes: number;
+  /** In catalogues of the whole server, which are no part of the database. */
+  shared: number;
+}
+
+/** Of a database's comment, and of the settings of the database and its owner. */
+const MAX_SHARED_BYTES = 64 * 1024;
+
 /** A full database takes writes again below this share of its quota, so that it does not change all the time. */
 const FREE_AGAIN = 0.95;
 
@@ -41,23 +51,43 @@ export function roleWhenFull(roleName: string): string {
  */
 export async function measureDatabases(needs: Needs): Promise<void> {
   const { pool, servers, logger } = needs;
-  const { maxBytes } = servers;
   const { rows } = await pool.query<Row>(CLAIM);
   for (const [name, databases] of Map.groupBy(rows, ({ server }) => server)) {
     try {
-      const { rows: sizes } = await servers
-        .get(name)
-        .admin.query<{ name: string; bytes: number }>(SIZES, [databases.map(({ database_name }) => database_name)]);
-      const bytesOf = new Map(sizes.map((one) => [one.name, one.bytes]));
-      for (const row of databases) {
-        const bytes = bytesOf.get(row.database_name) ?? 0;
-        await pool.query('update tenant_database set bytes = $2 where id = $1', [row.id, bytes]);
-        const isOver = maxBytes > 0 && bytes > maxBytes * (row.is_full ? FREE_AGAIN : 1);
-        if (isOver !== row.is_full) await turn(row, isOver, needs);
-      }
+      const { admin } = servers.get(name);
+      const { rows: sizes } = await admin.query<Size>(SIZES, [databases.map(({ database_name }) => database_name)]);
+      const sizeOf = new Map(sizes.map((one) => [one.name, one]));
+      for (const row of databases) await note(row, sizeOf.get(row.database_name), needs);
     } catch (error) {
       logger.warn({ err: error, server: name }, 'databases of a server were not measured');
     }
+  }
+}
+
+async function note(row: Row, size: Size | undefined, needs: Needs): Promise<void> {
+  const { bytes = 0, shared = 0 } = size ?? {};
+  const { pool, servers, logger } = needs;
+  const { maxBytes } = servers;
+  if (shared > MAX_SHARED_BYTES) await clearTexts(servers.get(row.server).admin, row, { bytes: shared, logger });
+  await pool.query('update tenant_database set bytes = $2 where id = $1', [row.id, bytes]);
+  const isOver = maxBytes > 0 && bytes > maxBytes * (row.is_full ? FREE_AGAIN : 1);
+  if (isOver !== row.is_full) await turn(row, isOver, needs);
+}
+
+async function clearTexts(
+  admin: Pool,
+  { tenant_id: tenantID, database_name, role_name }: Row,
+  { bytes, logger }: { bytes: number; logger: Logger },
+): Promise<void> {
+  const [database, role] = [quoteName(database_name), quoteName(role_name)];
+  try {
+    // In one message, which is a transaction. The tenant may hold the locks that this needs.
+    await admin.query(`set local lock_timeout = '2s'; comment on database ${database} is null; alter database ${database} reset all;
+      alter role ${role} in database ${database} reset all; alter role ${role} reset all`);
+    await setDefaults(admin, role_name);
+    logger.warn({ tenantID, bytes }, 'removed long comments or settings of a database');
+  } catch (error) {
+    logger.warn({ err: error, tenantID, bytes }, 'long comments or settings of a database could not be removed');
   }
 }
 
@@ -159,7 +189,13 @@ where id in (select id from tenant_database
              order by measured_at nulls first limit 500 for update skip locked)
 returning id, tenant_id, server, database_name, role_name, password, full_since is not null as is_full`;
 
-const SIZES = 'select datname as name, pg_database_size(oid) as bytes from pg_database where datname = any($1)';
+const SIZES = `
+select datname as name, pg_database_size(oid) as bytes,
+  (coalesce((select sum(pg_column_size(description)) from pg_shdescription
+     where objoid = db.oid and classoid = 'pg_database'::regclass), 0)
+   + coalesce((select sum(pg_column_size(setconfig)) from pg_db_role_setting
+     where setdatabase = db.oid or setrole = datdba), 0))::bigint as shared
+from pg_database db where datname = any($1)`;
 const SET_FULL = 'update tenant_database set full_since = case when $2 then now() end where id = $1';
 
 /**

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPostgres } from '#ops/embedded/postgres.ts';
 import { newID } from '#shared/ids.ts';
 import { deleteTenant } from '#shared/tenants.ts';
+import { createCatalogGuard } from '#workers/tenant-database/catalog-guard.ts';
 import { createLockGuard } from '#workers/tenant-database/lock-guard.ts';
 import { endOrphans } from '#workers/tenant-database/orphans.ts';
 import { testLogger } from '../../support/environment.ts';
@@ -78,6 +79,36 @@ test("a tenant that holds the server's locks loses them, and others work on", as
   await first.disposeAsync();
   await eventually(async () => expect(await second.look()).toBe(0));
 }, 60_000);
+
+test.each([
+  ['comments on its database', "execute format('comment on database %I is %L', current_database(), text)"],
+  ['settings of its role', "execute format('alter role current_user set search_path = %L', text)"],
+])(
+  'a transaction that fills the catalogues of the server with %s is ended',
+  async (_what, statement) => {
+    const guard = createCatalogGuard(place.databases.servers.get('small'), { maxBytes: 2_000_000, maxGrowth: 0 });
+    expect(await guard.look()).toBe(0);
+    const filling = place.use((client) =>
+      client.query(`
+      set client_connection_check_interval = 0; set statement_timeout = 0;
+      do $$ declare text text; begin
+        loop begin
+          select string_agg(md5(random()::text), '') into text from generate_series(1, 30000);
+          ${statement};
+        exception when query_canceled then null; end; end loop; end $$`),
+    );
+    filling.catch(() => undefined);
+
+    await eventually(async () => expect(await guard.look()).toBe(1), 20_000);
+
+    await expect(filling).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+    await eventually(async () =>
+      expect(await count(`pg_stat_activity where usename ~ '^tenant_' and state = 'active'`)).toBe(0),
+    );
+    expect(await guard.look()).toBe(0);
+  },
+  60_000,
+);
 
 test("autovacuum's worker ends that runs a function of a tenant without end", async () => {
   const workers = `pg_stat_activity where backend_type = 'autovacuum worker' and wait_event = 'PgSleep'`;

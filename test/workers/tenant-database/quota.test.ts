@@ -117,3 +117,37 @@ test('over its quota rows can be read and deleted, tables truncated and dropped;
   await run(tenantID, 'insert into small values (100); create table more (id int); drop table more');
   expect((await run(tenantID, 'select count(*)::int as n from small')).result).toEqual([{ n: 6 }]);
 }, 60_000);
+
+test('long texts of a tenant in catalogues of the whole server are removed, and nothing else', async () => {
+  const [tenantID, other] = [await aTenant(), await aTenant()];
+  const name = async (id: string) => (await run(id, 'select current_user as name')).result as [{ name: string }];
+  const [[{ name: own }], [{ name: neighbour }]] = [await name(tenantID), await name(other)];
+  await run(
+    tenantID,
+    `do $$ declare text text; begin
+       select string_agg(md5(n::text), '') into text from generate_series(1, 10000) n;
+       execute format('comment on database %I is %L', current_database(), text);
+       execute format('alter role current_user set search_path = %L', text);
+       execute format('alter database %I set search_path = %L', current_database(), text); end $$`,
+  );
+  await run(other, `comment on database "${neighbour}" is 'Short'; alter role current_user set search_path = 'short'`);
+
+  await measure();
+
+  const { rows } = await tenantServer.query(
+    `select datname = $1 as own, shobj_description(oid, 'pg_database') as comment,
+       array(select unnest(setconfig) from pg_db_role_setting where setrole = datdba or setdatabase = db.oid order by 1) as settings
+     from pg_database db where datname in ($1, $2) order by 1`,
+    [own, neighbour],
+  );
+  const defaults = [
+    'idle_in_transaction_session_timeout=1min',
+    'statement_timeout=5min',
+    'temp_file_limit=1GB',
+    'work_mem=8MB',
+  ];
+  expect(rows).toEqual([
+    { own: false, comment: 'Short', settings: [...defaults, 'search_path=short'].sort() },
+    { own: true, comment: null, settings: defaults },
+  ]);
+}, 60_000);
