@@ -15,6 +15,8 @@ export interface ByteAccount {
 
 /** The bytes of one piece of work. Disposing gives them back. */
 export interface HeldBytes extends Disposable {
+  /** Called around a wait for bytes: the work gives back its place in a lane meanwhile. */
+  whileWaiting?: (wait: Promise<boolean>) => Promise<boolean>;
   /**
    * Draws bytes, or waits for them. Rejects with PAYLOAD_TOO_LARGE if the work would hold more than one piece of work may, with
    * UNAVAILABLE when the wait was too long.
@@ -36,6 +38,7 @@ interface Waiter {
 
 interface Held {
   turn: Turn;
+  shown?: HeldBytes;
   bytes: number;
   /** What it has drawn of the half for one. */
   alone: number;
@@ -88,8 +91,14 @@ export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): By
     let wanted = held.bytes + bytes;
     for (const waiter of held.waiters) wanted += waiter.bytes;
     if (wanted > maxOfOne) throw tooLarge(maxOfOne);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { held, bytes, settle: (error) => (error ? reject(error) : resolve()) };
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    let isSettled = false;
+    const settle = (error?: AppError) => {
+      isSettled = true;
+      if (error) reject(error);
+      else resolve(true);
+    };
+    const waiter: Waiter = { held, bytes, settle };
     // In the line it could stand behind other work of its tenant, which waits for this work to end.
     if (held === finisher) return take(waiter);
     held.waiters.add(waiter);
@@ -100,7 +109,9 @@ export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): By
       held.waiters.delete(waiter);
       waiter.settle(full());
     }, maxWaitMs);
-    await promise.finally(() => clearTimeout(timer));
+    const whileWaiting = isSettled ? undefined : held.shown?.whileWaiting;
+    const drawn = promise.finally(() => clearTimeout(timer));
+    await (whileWaiting ? whileWaiting(drawn) : drawn);
     // The work has ended meanwhile.
     if (held.isOver) give(held, bytes);
   }
@@ -119,7 +130,7 @@ export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): By
   return {
     open(turn) {
       const held: Held = { turn, bytes: 0, alone: 0, isOver: false, waiters: new Set() };
-      return {
+      held.shown = {
         draw: (bytes) => draw(held, bytes),
         give: (bytes) => give(held, bytes),
         [Symbol.dispose]() {
@@ -127,6 +138,7 @@ export function createByteAccount({ maxBytes, maxWaitMs = 30_000 }: Options): By
           give(held, held.bytes);
         },
       };
+      return held.shown;
     },
     get used() {
       return common + (finisher?.alone ?? 0);

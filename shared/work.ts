@@ -27,6 +27,7 @@ export class Place implements Disposable {
     this.#lane = lane;
     this.#turn = turn;
     this.#bytes = bytes;
+    if (bytes) bytes.whileWaiting = (wait) => this.whileAway(wait, undefined);
   }
 
   run<T>(work: () => T): T {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { createByteAccount } from '#shared/byte-account.ts';
+import { createLane } from '#shared/lanes.ts';
+import { bytesOfWork, Place } from '#shared/work.ts';
 
 const [ann, bob] = [{ tenantID: 'a' }, { tenantID: 'b' }];
 
@@ -65,4 +67,25 @@ test('who waits too long is told to try again, and what ends gives everything ba
   one[Symbol.dispose]();
   await three.draw(10);
   expect(account.used).toBe(60);
+});
+
+test('work that waits for bytes gives its place back, and takes it again before it goes on', async () => {
+  const account = createByteAccount({ maxBytes: 100 });
+  const lane = createLane({ places: 1 });
+  using other = account.open(bob);
+  await other.draw(50);
+  using rest = account.open({ tenantID: 'c' });
+  await rest.draw(50);
+  expect(lane.take(ann)).toBe(true);
+  using place = new Place(lane, ann, account.open(ann));
+  const drawing = place.run(() => bytesOfWork()?.draw(10)) ?? Promise.resolve();
+  expect(await isFulfilled(drawing)).toBe(false);
+
+  expect(lane.take(bob)).toBe(true);
+  rest[Symbol.dispose]();
+  expect(await isFulfilled(drawing)).toBe(false);
+  lane.leave(bob);
+  await drawing;
+
+  expect([lane.used, account.used]).toEqual([1, 60]);
 });

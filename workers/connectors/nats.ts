@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { nats } from '#shared/datasources/nats.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { bytesOfWork } from '#shared/work.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import { bytesOf, writtenBytes } from '../connections/payload.ts';
@@ -78,6 +79,7 @@ async function request(
   payload: Uint8Array,
 ): Promise<QueryResult> {
   const reply = await connection.request(subject, payload, { timeout: replyTimeoutMs });
+  await bytesOfWork()?.draw(reply.data.length);
   const headers: [string, Json][] = [...(reply.headers ?? [])].map(([name, values]) => [name, values]);
   return {
     data: {

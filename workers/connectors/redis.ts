@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { redis } from '#shared/datasources/redis.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import { bytesOfWork } from '#shared/work.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import type { QueryResult } from '../connections/connection.ts';
 import { bytesOf } from '../connections/payload.ts';
@@ -136,10 +137,16 @@ async function signIn(client: Redis, { username, password, database }: RedisEndp
 
 function callOn(client: Redis, where: string): Call {
   return async (command, ...words) => {
-    try {
-      return (await client.callBuffer(command, ...words)) as Reply;
-    } catch (error) {
-      throw isReply(error) ? replyError(error, where) : upstreamError('lost', where, redacted(error));
+    const reply = await send();
+    await bytesOfWork()?.draw(sizeOf(reply));
+    return reply;
+
+    async function send(): Promise<Reply> {
+      try {
+        return (await client.callBuffer(command, ...words)) as Reply;
+      } catch (error) {
+        throw isReply(error) ? replyError(error, where) : upstreamError('lost', where, redacted(error));
+      }
     }
   };
 }
@@ -359,15 +366,24 @@ async function list(
 async function entries(
   query: Extract<Query, { operation: 'xread' | 'xrange' }>,
   call: Call,
-  { maxRows }: Limits,
+  { signal, maxRows }: Limits,
 ): Promise<QueryResult> {
   const wanted = Math.min(query.count ?? maxRows, maxRows);
+  const [start, stop] =
+    query.operation === 'xread' ? [`(${query.streamId}`, '+'] : [String(query.start), String(query.stop)];
+  const found: Reply[] = [];
+  let size = 0;
   // Reads one more than it returns, to know whether there are more.
-  const found = listed(
-    query.operation === 'xread'
-      ? await call('XRANGE', String(query.key), `(${query.streamId}`, '+', 'COUNT', wanted + 1)
-      : await call('XRANGE', String(query.key), String(query.start), String(query.stop), 'COUNT', wanted + 1),
-  );
+  for (let from = start; found.length <= wanted && size <= MAX_VALUES_BYTES; ) {
+    signal.throwIfAborted();
+    const count = Math.min(PAGE, wanted + 1 - found.length);
+    const page = listed(await call('XRANGE', String(query.key), from, stop, 'COUNT', count));
+    found.push(...page);
+    size += sizeOf(page);
+    if (page.length < count) break;
+    from = `(${textOf(listed(page.at(-1))[0])}`;
+  }
+  const isCut = size > MAX_VALUES_BYTES;
   const data = found.slice(0, wanted).map((entry): Json => {
     const [id, words] = listed(entry);
     const pairs = listed(words);
@@ -376,7 +392,7 @@ async function entries(
     );
     return { id: textOf(id), fields: Object.fromEntries(fields) };
   });
-  return { data, rowCount: data.length, truncated: found.length > wanted };
+  return { data, rowCount: data.length, truncated: isCut || found.length > wanted };
 }
 
 function listed(reply: Reply | undefined): Reply[] {
@@ -384,5 +400,6 @@ function listed(reply: Reply | undefined): Reply[] {
 }
 
 function sizeOf(reply: Reply | undefined): number {
+  if (Array.isArray(reply)) return reply.reduce<number>((sum, one) => sum + sizeOf(one), 8);
   return Buffer.isBuffer(reply) ? reply.length : 8;
 }

@@ -5,6 +5,8 @@ import type { websocket } from '#shared/datasources/websocket.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { MAX_LEVELS, readJSON } from '#shared/json-text.ts';
+import { bytesOfWork } from '#shared/work.ts';
+import { createMeter } from '../connections/meter.ts';
 import { whereOf } from '../outbound/fetch.ts';
 import { headersOf } from '../outbound/headers.ts';
 import { connectURL } from '../outbound/tls.ts';
@@ -40,6 +42,7 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
     signal: AbortSignal,
     work: (socket: WebSocket, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
+    const meter = createMeter();
     const socket = new WebSocket(url, {
       headers: headersOf(options.headers),
       createConnection: () => stream,
@@ -51,8 +54,15 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
     socket.on('error', () => undefined);
     try {
       await once(socket, 'open', { signal });
+      // The parser of HTTP has the stream until then.
+      meter.lendTo(bytesOfWork());
+      stream.on('data', (part: Buffer) => meter.arrived(part.length, stream));
       return await work(socket, signal);
+    } catch (error) {
+      // The meter has ended the stream.
+      throw stream.errored instanceof AppError ? stream.errored : error;
     } finally {
+      meter.lendTo(undefined);
       socket.terminate();
       stream.destroy();
     }

@@ -31,6 +31,11 @@ export interface SqlRequest {
 
 export type ReadRequest = SheetRequest | SheetNamesRequest | SqlRequest;
 
+/** Asks for the result that was announced. */
+export interface SendRequest {
+  kind: 'send';
+}
+
 export interface ReadColumn {
   name: string;
   type: string;
@@ -44,8 +49,10 @@ export interface ReadResult {
   truncated: boolean;
 }
 
-/** Reply of a reader: the result as JSON, or a fault of the request or the file. */
+/** Reply of a reader: the length of the result, the result as JSON, or a fault of the request or the file. */
 export type Reply =
+  /** The result is there; it is sent when it is asked for. */
+  | { kind: 'ready'; length: number }
   | { kind: 'result'; json: string }
   | { kind: 'failed'; message: string; details: Json }
   | { kind: 'invalid'; field: string; message: string };

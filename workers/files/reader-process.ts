@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
+import { bytesOfWork } from '#shared/work.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
-import type { ReadRequest, ReadResult, Reply } from './protocol.ts';
+import type { ReadRequest, ReadResult, Reply, SendRequest } from './protocol.ts';
 
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
 const CHECK_MS = 100;
@@ -49,6 +50,20 @@ export class ReaderProcess {
   /** Reads one request at a time. An abort kills the process, since parsers cannot be stopped. */
   async read(request: ReadRequest, signal: AbortSignal): Promise<ReadResult> {
     signal.throwIfAborted();
+    const announced = await this.#ask(request, signal);
+    if (announced.kind !== 'ready') return resultOf(announced);
+    try {
+      await bytesOfWork()?.draw(announced.length);
+    } catch (error) {
+      // It keeps a result that is not asked for.
+      this.kill();
+      throw error;
+    }
+    signal.throwIfAborted();
+    return resultOf(await this.#ask({ kind: 'send' }, signal));
+  }
+
+  async #ask(request: ReadRequest | SendRequest, signal: AbortSignal): Promise<Reply> {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const fail = (error: unknown) => {
       this.kill();
@@ -62,7 +77,7 @@ export class ReaderProcess {
     this.#child.once('message', resolve).once('exit', onExit);
     try {
       this.#child.send(request, (error) => error && onExit());
-      return resultOf(await promise);
+      return await promise;
     } finally {
       clearInterval(watch);
       signal.removeEventListener('abort', onAbort);
@@ -79,6 +94,7 @@ export class ReaderProcess {
 }
 
 function resultOf(reply: Reply): ReadResult {
+  if (reply.kind === 'ready') throw new Error('A reader announced its result twice');
   // Safe: `collectRows` has made the text.
   if (reply.kind === 'result') return JSON.parse(reply.json) as ReadResult;
   if (reply.kind === 'invalid') throw invalidField(reply.field, reply.message);

@@ -3,19 +3,30 @@
  * here: it has no environment, no network and no secrets, and may be killed at any moment.
  */
 import { getPriority, setPriority } from 'node:os';
-import { InvalidField, ReadFailure, type ReadRequest, type Reply } from './protocol.ts';
+import { InvalidField, ReadFailure, type ReadRequest, type Reply, type SendRequest } from './protocol.ts';
 
 // A lower priority than the engine's: a heavy query must not take the time in which leases are renewed.
 setPriority(Math.max(getPriority(), 5));
-process.on('message', (request: ReadRequest) => void answerRequest(request));
+process.on('message', (request: ReadRequest | SendRequest) => {
+  if (request.kind === 'send') sendResult();
+  else void answerRequest(request);
+});
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+
+let result = '';
 
 async function answerRequest(request: ReadRequest): Promise<void> {
   try {
-    sendReply({ kind: 'result', json: await read(request) });
+    result = await read(request);
+    sendReply({ kind: 'ready', length: result.length });
   } catch (error) {
     sendReply(failureOf(error));
   }
+}
+
+function sendResult(): void {
+  sendReply({ kind: 'result', json: result });
+  result = '';
 }
 
 /** Loads a driver with the first request that needs it. */

@@ -12,6 +12,8 @@ export class Call {
   isWaiting = true;
   /** Answered, although a host may still run it. */
   isSettled = false;
+  /** Characters of the result. */
+  resultLength = 0;
   watchdog: NodeJS.Timeout | undefined;
   readonly #signal: AbortSignal;
   readonly #onAbort: () => void;

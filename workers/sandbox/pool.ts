@@ -3,8 +3,8 @@ import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createShares } from '#shared/shares.ts';
-import { createTurns } from '#shared/turns.ts';
-import { placeOfWork, turnOf } from '#shared/work.ts';
+import { createTurns, type Turn } from '#shared/turns.ts';
+import { bytesOfWork, placeOfWork, turnOf } from '#shared/work.ts';
 import { Call } from './call.ts';
 import { HostProcess } from './host-process.ts';
 import type { CallOutcome, HostReply, Job } from './protocol.ts';
@@ -85,13 +85,28 @@ class Pool implements Sandbox {
   async run(request: SandboxRequest, signal: AbortSignal): Promise<Json> {
     signal.throwIfAborted();
     if (this.#isClosed) throw closing();
-    const own = { job: this.#jobOf(request), turn: turnOf(request.tenantID) };
-    const call = new Call(own, signal, (aborted) => this.#abandon(aborted));
+    const job = this.#jobOf(request);
+    const held = bytesOfWork();
+    // Most calls have little data, and thousands of them are made in a second.
+    const bytes = job.args.length > LARGE ? job.args.length : 0;
+    await held?.draw(bytes);
+    try {
+      return await this.#answer(job, turnOf(request.tenantID), signal);
+    } finally {
+      held?.give(bytes);
+    }
+  }
+
+  async #answer(job: Job, turn: Turn, signal: AbortSignal): Promise<Json> {
+    signal.throwIfAborted();
+    const call = new Call({ job, turn }, signal, (aborted) => this.#abandon(aborted));
     this.#enqueue(call);
     this.#dispatch();
     // In line, it needs no place of the engine or of the questions.
     if (call.isWaiting) await placeOfWork()?.whileAway(call.begun, signal);
-    return call.answer;
+    const answer = await call.answer;
+    if (call.resultLength > LARGE) await bytesOfWork()?.draw(call.resultLength);
+    return answer;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -299,6 +314,8 @@ class Pool implements Sandbox {
   }
 }
 
+/** Arguments and results of more characters are counted among the bytes that a worker holds. */
+const LARGE = 50_000;
 /** Calls of different tenants that run at once in one host, each on a thread: an endless loop takes one. */
 const callsPerHost = 8;
 const graceMs = 1000;
@@ -316,6 +333,7 @@ function costOf(host: HostProcess, { tenantID }: Call): number {
 function settle(call: Call, outcome: CallOutcome): void {
   if (call.isSettled) return;
   try {
+    if (outcome.kind === 'value') call.resultLength = outcome.json.length;
     call.resolve(readOutcome(outcome, call.job));
   } catch (error) {
     call.reject(error);

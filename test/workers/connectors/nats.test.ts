@@ -9,6 +9,7 @@ import { nats } from '#shared/datasources/nats.ts';
 import { AppError } from '#shared/errors.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { openDatasource } from '#test/support/connector.ts';
+import { heldBy } from '#test/support/held-bytes.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
 import { findNats, startNats } from '../../servers/nats.ts';
@@ -59,10 +60,10 @@ describe.skipIf(found.path === null)('nats', () => {
         { operation: 'publish', subject: 'heard', payload: '{{inputs.payload}}', encoding },
         inputs,
       );
-      const { data } = await datasource.execute(
-        { operation: 'request', subject: 'echo', payload: '{{inputs.payload}}', encoding },
-        inputs,
-      );
+      const request = () =>
+        datasource.execute({ operation: 'request', subject: 'echo', payload: '{{inputs.payload}}', encoding }, inputs);
+      const { data } = await request();
+      expect(await heldBy(request)).toBeGreaterThan(0);
       expect(data).toMatchObject({ payload: typeof payload === 'string' ? payload : JSON.stringify(payload) });
     }
 

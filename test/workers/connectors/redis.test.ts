@@ -8,6 +8,7 @@ import { freePort } from '#ops/embedded/ports.ts';
 import { redis } from '#shared/datasources/redis.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
+import { heldBy } from '#test/support/held-bytes.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { startTLSFront } from '#test/support/tls-front.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
@@ -44,6 +45,28 @@ describe.skipIf(found.path === null)('redis', () => {
 
   const data = async (query: object, inputs = {}, run = {}) =>
     (await datasource.execute(query as never, inputs, run)).data;
+
+  test('what is read counts among the bytes that a worker holds, also a stream of many pages', async () => {
+    await admin.set('value', 'x'.repeat(100_000));
+    await admin.rpush('list', ...Array.from({ length: 100 }, () => 'x'.repeat(1_000)));
+    for (let n = 0; n < 2_500; n += 500)
+      await Promise.all(Array.from({ length: 500 }, () => admin.xadd('stream', '*', 'field', 'x'.repeat(40))));
+    const all = { operation: 'xrange', key: 'stream', start: '-', stop: '+' };
+    const found: { rowCount?: number; truncated?: boolean }[] = [];
+
+    expect(await heldBy(() => datasource.execute({ operation: 'get', key: 'value' }))).toBeGreaterThanOrEqual(100_000);
+    expect(
+      await heldBy(() => datasource.execute({ operation: 'lrange', key: 'list', start: 0, stop: -1 })),
+    ).toBeGreaterThanOrEqual(100_000);
+    expect(
+      await heldBy(async () => found.push(await datasource.execute(all, {}, { maxRows: 10_000 }))),
+    ).toBeGreaterThanOrEqual(100_000);
+    found.push(await datasource.execute(all, {}, { maxRows: 2_000 }));
+    expect(found).toMatchObject([
+      { rowCount: 2_500, truncated: false },
+      { rowCount: 2_000, truncated: true },
+    ]);
+  });
 
   test('texts, numbers beyond 2^53, JSON, null and bytes are read as they were written', async () => {
     await datasource.test();

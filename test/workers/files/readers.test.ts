@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createByteAccount } from '#shared/byte-account.ts';
 import { fileTypes } from '#shared/file-types.ts';
 import { createLane } from '#shared/lanes.ts';
 import type { Turn } from '#shared/turns.ts';
-import { Place } from '#shared/work.ts';
+import { Place, withBytes } from '#shared/work.ts';
 import { createReaders, type Readers } from '#workers/files/readers.ts';
 import { testLogger } from '../../support/environment.ts';
+import { heldBy } from '../../support/held-bytes.ts';
 
 const exec = promisify(execFile);
 const endless = 'select sum(a.range * b.range) from range(10000000) a, range(10000000) b';
@@ -72,4 +74,23 @@ test('a tenant in constant use keeps its process beside tenants that come and go
   const all = await processes();
   expect(all).toHaveLength(4);
   expect(all).toContain(own);
+});
+
+test('a result counts among the bytes that a worker holds before it is sent, and one that is too large is refused', async () => {
+  const long = (length: number) => `select repeat('x', ${length}) as text from t`;
+  const readAlone = (sql: string) => {
+    const files = [{ path: join(folder, 'a.csv'), fileType: fileTypes.csv, name: 't' }];
+    const request = { kind: 'duckdb' as const, files, sql, params: [], maxRows: 10 };
+    return readers.read({ tenantID: 'tenant', request, signal: stop.signal });
+  };
+
+  expect(await heldBy(() => readAlone(long(1_000_000)))).toBeGreaterThanOrEqual(1_000_000);
+
+  const account = createByteAccount({ maxBytes: 1_000_000 });
+  const turn = { tenantID: 'tenant' };
+  using held = account.open(turn);
+  await expect(withBytes(turn, held, () => readAlone(long(1_000_000)))).rejects.toMatchObject({
+    code: 'PAYLOAD_TOO_LARGE',
+  });
+  expect(await readAlone('select a from t')).toMatchObject({ data: [{ a: 1 }] });
 });

@@ -3,9 +3,12 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { createByteAccount } from '#shared/byte-account.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
+import { withBytes } from '#shared/work.ts';
+import { heldBy } from '#test/support/held-bytes.ts';
 import { createSandbox, type Sandbox, type SandboxRequest } from '#workers/sandbox/pool.ts';
 
 const logger = createLogger({ level: 'silent' });
@@ -793,4 +796,20 @@ describe('disposal', () => {
 
     await until(() => hosts.every((pid) => !existsSync(`/proc/${pid}`) || isZombie(pid)));
   });
+});
+
+test('large arguments and results count among the bytes that a worker holds', async () => {
+  const ctx = { text: 'x'.repeat(400_000) };
+
+  expect(await heldBy(() => run('return 1', { args: { ctx } }))).toBe(0);
+  expect(await heldBy(() => run('return "x".repeat(400000)'))).toBeGreaterThanOrEqual(400_000);
+  await expect(withLittle(() => run('return 1', { args: { ctx } }))).rejects.toMatchObject({
+    code: 'PAYLOAD_TOO_LARGE',
+  });
+
+  async function withLittle(work: () => Promise<unknown>): Promise<unknown> {
+    const turn = { tenantID: 'tenant' };
+    using held = createByteAccount({ maxBytes: 400_000 }).open(turn);
+    return await withBytes(turn, held, work);
+  }
 });

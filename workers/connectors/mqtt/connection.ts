@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
 import { generate, type Packet, parser, type QoS } from 'mqtt-packet';
+import type { HeldBytes } from '#shared/byte-account.ts';
 import { AppError } from '#shared/errors.ts';
 import { createLane, IN_ORDER } from '#shared/lanes.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { tooLarge } from '../../connections/batch.ts';
+import { createMeter } from '../../connections/meter.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { type Reason, upstreamError } from '../../outbound/upstream-error.ts';
 
@@ -31,6 +33,8 @@ export interface MqttConnection {
   subscribe(filter: { topic: string; qos: QoS }, onMessage: (message: MqttMessage) => void): Promise<void>;
   /** Resolves when the server has read everything that was sent before. */
   ping(): Promise<void>;
+  /** Draws what arrives from the bytes of one piece of work. */
+  countFor(held: HeldBytes | undefined): void;
   close(): void;
 }
 
@@ -49,6 +53,7 @@ export async function openMqttConnection(
 ): Promise<MqttConnection> {
   const { protocolVersion, keepAlive } = greeting;
   const packets = parser({ protocolVersion });
+  const meter = createMeter();
   const gone = new AbortController();
   const replies = new Map<string, Reply>();
   const pings: Reply[] = [];
@@ -132,6 +137,7 @@ export async function openMqttConnection(
   socket.on('error', end);
   socket.on('close', () => end(new Error('the connection was closed')));
   socket.on('data', (bytes) => {
+    meter.arrived(bytes.length, socket);
     try {
       if (packets.parse(typeof bytes === 'string' ? Buffer.from(bytes) : bytes) > MAX_INFLOW) end(tooLarge());
     } catch (error) {
@@ -168,7 +174,9 @@ export async function openMqttConnection(
       if (answer.cmd !== 'suback' || !answer.granted.every((code) => Number(code) < 128))
         throw invalidField('topic', `${topic} may not be read`, { code: 'DB_ERROR' });
     },
+    countFor: (held) => meter.lendTo(held),
     close() {
+      meter.lendTo(undefined);
       if (gone.signal.aborted) return;
       send({ cmd: 'disconnect' });
       clearInterval(beat);

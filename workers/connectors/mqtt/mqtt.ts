@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { mqtt } from '#shared/datasources/mqtt.ts';
 import type { AppError } from '#shared/errors.ts';
+import { bytesOfWork } from '#shared/work.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
@@ -39,7 +40,10 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
     async execute({ query }, { signal, maxRows }) {
       if (query.operation === 'read') {
         await using own = createConnectionAs(options.clientId ? `${options.clientId}-${randomID()}` : randomID());
-        return await own.use(signal, (connection) => unlessAborted(connection.gone, read(connection, query, maxRows)));
+        return await own.use(signal, (connection) => {
+          connection.countFor(bytesOfWork());
+          return unlessAborted(connection.gone, read(connection, query, maxRows));
+        });
       }
       const { topic, qos, retain } = query;
       const payload = bytesOf('message', query.message, query.encoding);

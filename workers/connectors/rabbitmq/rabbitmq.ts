@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { rabbitmq } from '#shared/datasources/rabbitmq.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import { bytesOfWork } from '#shared/work.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import { createBatch } from '../../connections/batch.ts';
 import type { QueryResult } from '../../connections/connection.ts';
@@ -199,6 +200,8 @@ async function read(
       left = 0;
       break;
     }
+    // The next one is not asked for meanwhile.
+    await bytesOfWork()?.draw(message.content.length);
     left = message.fields.messageCount;
     if (!batch.add(presentMessage(message, encoding))) {
       left += 1;
