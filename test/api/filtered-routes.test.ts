@@ -206,7 +206,7 @@ async function workflowOf(made: string, id: string): Promise<string> {
   const sql: Record<string, string> = {
     instanceID: 'select workflow_id as id from workflow_instance where id = $1',
     batchID: 'select workflow_id as id from run_batch where id = $1',
-    collectionRequestID: `select workflow_id as id from workflow_instance i
+    collectionRequestID: `select i.workflow_id as id from workflow_instance i
                           join collection_request r on r.instance_id = i.id where r.id = $1`,
   };
   if (!sql[made]) return id;
