@@ -12,9 +12,5 @@ export const asking = {
    * Who may answer: ids or verified addresses of users, ids or names of roles; as a list, or as a text with commas. Absent: all who
    * may execute the workflow. Empty is refused, because a template that is empty by mistake would let everyone answer.
    */
-  approvers: z
-    .union([Name, z.array(Name).min(1).max(100)], {
-      error: 'expected names of users or roles; leave it out for no restriction',
-    })
-    .optional(),
+  approvers: z.union([Name, z.array(Name).min(1).max(100)]).optional(),
 };
