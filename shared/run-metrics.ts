@@ -7,4 +7,13 @@ export function addHandOverMetrics({ add }: Pick<Metrics, 'add'>, runs: Runs): v
     { name: 'gantry_hand_overs_total', help: 'Runs handed to the queue', kind: 'counter', labels: ['kind', 'outcome'] },
     () => runs.handOvers.samples,
   );
+  add(
+    {
+      name: 'gantry_admissions_total',
+      help: 'Runs that admissions of this process decided about',
+      kind: 'counter',
+      labels: ['outcome'],
+    },
+    () => runs.admissions.samples,
+  );
 }

@@ -105,6 +105,14 @@ function addSweepMetrics({ add }: Add, { stats }: Sweep): void {
   add({ name: 'gantry_sweep_leader', help: '1 in the worker that sweeps', kind: 'gauge' }, () =>
     one(stats.leads ? 1 : 0),
   );
+  add(
+    {
+      name: 'gantry_forgotten_runs',
+      help: 'Runs that nothing continues, by the last complete look; in the leader',
+      kind: 'gauge',
+    },
+    () => (stats.leads ? one(stats.forgotten) : []),
+  );
   const labels = ['step'];
   const ofSteps = (key: 'times' | 'failures' | 'seconds') =>
     [...stats.steps].map(([step, of]) => ({ labels: { step }, value: of[key] }));

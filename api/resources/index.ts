@@ -1,6 +1,7 @@
 import { serviceGroup } from '../http/openapi/parts.ts';
 import type { RouteGroup } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
+import { accountingRoutes, operatorAccountingRoutes } from './accounting/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { databaseRoutes } from './database/routes.ts';
 import { datasourceFileRoutes } from './datasource-files/routes.ts';
@@ -47,7 +48,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Workflows',
     description: 'Graphs of nodes that workers run. A run is called an instance.',
-    routes: workflowRoutes,
+    routes: [...workflowRoutes, ...accountingRoutes],
   },
   {
     tag: 'Variables',
@@ -77,7 +78,13 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Operator',
     description: 'Administration of the whole deployment. It needs the session of an operator.',
-    routes: [...operatorRoutes, ...operatorRoleRoutes, ...operatorUserRoutes, ...operatorQuotaRoutes],
+    routes: [
+      ...operatorRoutes,
+      ...operatorRoleRoutes,
+      ...operatorUserRoutes,
+      ...operatorQuotaRoutes,
+      ...operatorAccountingRoutes,
+    ],
   },
 ];
 

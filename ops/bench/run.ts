@@ -4,6 +4,8 @@ import { crowd } from './crowd.ts';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
 import { p1, p1b } from './p1-durable-steps.ts';
 import { p2 } from './p2-step-latency.ts';
+import { p7 } from './p7-dispatch.ts';
+import { p8 } from './p8-fairness.ts';
 import { p9 } from './p9-authorization.ts';
 import { p10 } from './p10-api-overhead.ts';
 import { p12 } from './p12-start.ts';
@@ -20,6 +22,8 @@ const rows: Record<string, Row | readonly Row[]> = {
   P1: p1,
   P1B: p1b,
   P2: p2,
+  P7: p7,
+  P8: p8,
   P9: p9,
   P10: p10,
   P12: p12,

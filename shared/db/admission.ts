@@ -28,11 +28,12 @@ const FREED_KEYS = 200;
 const NO_LIMIT = 2_147_483_647;
 
 // The predicate and the expressions of the index `workflow_instance_queue`.
-const QUEUED = 'ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and not is_blocked';
+export const QUEUED =
+  'ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and not is_blocked';
 const EPOCH = `'2000-01-01 00:00:00+00'::timestamptz`;
-const QUEUED_SINCE = `(ready_at - ${EPOCH} - make_interval(secs => head_start))`;
+export const QUEUED_SINCE = `(ready_at - ${EPOCH} - make_interval(secs => head_start))`;
 
-const HOLDS_KEY = 'completed_at is null and (started_at is not null or dispatched_at is not null)';
+export const HOLDS_KEY = 'completed_at is null and (started_at is not null or dispatched_at is not null)';
 
 const creatorAfter = (creator: string) => `
   coalesce(

@@ -19,7 +19,7 @@ export const inWindow = (condition: string) => `
 /** The ring of all creators in `dispatch_turn`. Every creator's own ring has the creator's id. */
 export const ALL_CREATORS = `'00000000-0000-0000-0000-000000000000'::uuid`;
 
-/** The one place that says which runs must stay in the queue, however much room there is: by their tenant and line. */
+/** The one place that says which runs stay in the queue even if there is room: by their tenant and line. */
 export const mustStay = (tenant: string, _line: string) => `
   exists (select from tenant closed where closed.id = ${tenant} and closed.deleting_at is not null)`;
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Backplane } from '#shared/backplane/index.ts';
+import { FIND_FORGOTTEN } from '#shared/db/accounting.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -12,6 +13,8 @@ import { MAX_LOSSES } from './claim.ts';
 import { createLeader } from './leader.ts';
 
 const BATCH = 500;
+const SLICE = 5_000;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Looks for each job, so it may take longer than adding new ones. */
 const REPAIR_PATIENCE_MS = 2_000;
 /** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
@@ -37,7 +40,7 @@ export interface Sweep extends AsyncDisposable {
   /** Fills the window again after a slot has become free; many calls are combined. */
   refillSoon(): void;
   /** Totals so far, for metrics. */
-  readonly stats: { leads: boolean; steps: ReadonlyMap<string, StepStats>; repairs: Tally<'kind'> };
+  readonly stats: { leads: boolean; forgotten: number; steps: ReadonlyMap<string, StepStats>; repairs: Tally<'kind'> };
 }
 
 /** What the sweep has found and repaired, for metrics. */
@@ -79,7 +82,9 @@ export function createSweep(options: SweepOptions): Sweep {
   let running: Promise<void> = Promise.resolve();
   let refilling = false;
   let again = false;
-  const stats = { leads: false, steps: new Map<string, StepStats>(), repairs: new Tally<'kind'>() };
+  let lookedUpTo = FIRST_ID;
+  let found = 0;
+  const stats = { leads: false, forgotten: 0, steps: new Map<string, StepStats>(), repairs: new Tally<'kind'>() };
 
   function start(): void {
     started = true;
@@ -125,6 +130,7 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'hand over again', run: handOverAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repair },
       { name: 'refill', run: () => runs.refill() },
+      { name: 'look for forgotten runs', isDue: round % 10 === 5, run: lookForForgotten },
     ];
     for (const { name, isDue = true, run } of steps) {
       if (!isDue) continue;
@@ -255,6 +261,30 @@ export function createSweep(options: SweepOptions): Sweep {
       if (written !== null) repaired('queues lost', 1);
       if (written !== null) logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
     }
+  }
+
+  /** Goes through all of them, a slice at a time. There should be none: every commit that leaves a run says what continues it. */
+  async function lookForForgotten(): Promise<void> {
+    const { rows } = await pool.query<{
+      last: string | null;
+      looked_at: number;
+      ids: string[] | null;
+      forgotten: number;
+    }>({
+      name: 'sweep_find_forgotten_runs',
+      text: FIND_FORGOTTEN,
+      values: [lookedUpTo, SLICE],
+    });
+    const [slice] = rows;
+    if (!slice) return;
+    found += slice.forgotten;
+    if (slice.forgotten > 0)
+      logger.error({ instanceIDs: slice.ids, runs: slice.forgotten }, 'nothing will continue these runs');
+    const isEnd = slice.looked_at < SLICE;
+    lookedUpTo = isEnd || !slice.last ? FIRST_ID : slice.last;
+    if (!isEnd) return;
+    stats.forgotten = found;
+    found = 0;
   }
 
   function refillSoon(): void {

@@ -9,6 +9,7 @@ import { findNames } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { presentInstanceSummary } from './present.ts';
 import { Instance, InstanceID, InstanceQuery } from './schemas.ts';
+import { findWaitReason } from './wait-reason.ts';
 import { findWaiting } from './waiting.ts';
 
 export const readInstance = tenantRoute({
@@ -30,13 +31,16 @@ export const readInstance = tenantRoute({
     const names = await findNames(em, pool, [run]);
     const { timeline, nextSeq } = await findTimeline(pool, run.id, query);
     const latest = await findLatest(pool, run.id);
+    const waiting = await findWaiting({ em, pool }, run, latest);
+    const isWaiting = !run.completedAt && !run.heldBy;
     return {
       ...presentInstanceSummary(run, names),
       seq: run.seq,
       input: run.input,
       output: run.output ?? null,
       error: run.error ?? null,
-      waiting: await findWaiting({ em, pool }, run, latest),
+      waiting,
+      waitReason: isWaiting ? await findWaitReason(pool, run, waiting) : undefined,
       timeline,
       nextSeq,
       nodes: latest.map(presentNode),

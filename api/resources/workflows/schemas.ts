@@ -19,6 +19,7 @@ import {
   exampleRunInputs,
   exampleSubmission,
   exampleSummary,
+  exampleWaitReason,
   exampleWorkflow,
   exampleWorkflowCreate,
   exampleWorkflowTest,
@@ -283,6 +284,26 @@ export const Waiting = z
   })
   .meta({ id: 'WaitingReason', description: 'Why a run waits, and until when' });
 
+export const WaitReason = z
+  .object({
+    code: z.enum([
+      'tenant-limit',
+      'workflow-limit',
+      'key-limit',
+      'rate-limit',
+      'no-worker',
+      'paused',
+      'delay',
+      'input',
+      'child',
+      'queue',
+    ]),
+    message: z.string(),
+    position: z.int().nullable().describe('In its line, from 1; 0 if it has been handed to the workers'),
+    estimateSeconds: z.int().nullable().describe('Null if it cannot be told'),
+  })
+  .meta({ id: 'WaitReason', description: 'Why a run is not running', examples: [exampleWaitReason] });
+
 const TimelineEvent = z
   .object({
     seq: z.int(),
@@ -319,6 +340,7 @@ export const Instance = InstanceSummary.extend({
   output: z.unknown(),
   error: RunError.nullable(),
   waiting: Waiting.optional(),
+  waitReason: WaitReason.optional().describe('If no worker has the run and it has not ended'),
   timeline: z.array(TimelineEvent),
   nextSeq: z.int().nullable().describe('The `afterSeq` for the rest of the timeline; null at its end'),
   nodes: z.array(NodeState),

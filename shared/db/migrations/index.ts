@@ -35,6 +35,7 @@ import { Migration20261122173000_Reruns } from './Migration20261122173000_Reruns
 import { Migration20261122180000_Admission } from './Migration20261122180000_Admission.ts';
 import { Migration20261122181500_BatchJobs } from './Migration20261122181500_BatchJobs.ts';
 import { Migration20261122183000_RequestWorkflows } from './Migration20261122183000_RequestWorkflows.ts';
+import { Migration20261122183500_ForgottenRuns } from './Migration20261122183500_ForgottenRuns.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -75,6 +76,7 @@ const classes = {
   Migration20261122180000_Admission,
   Migration20261122181500_BatchJobs,
   Migration20261122183000_RequestWorkflows,
+  Migration20261122183500_ForgottenRuns,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

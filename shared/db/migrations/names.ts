@@ -39,4 +39,5 @@ export const migrationNames = [
   'Migration20261122180000_Admission',
   'Migration20261122181500_BatchJobs',
   'Migration20261122183000_RequestWorkflows',
+  'Migration20261122183500_ForgottenRuns',
 ] as const;

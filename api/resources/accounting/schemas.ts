@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { ID } from '../../http/id.ts';
+import { exampleAccounting } from './examples.ts';
+
+export const TenantID = z.object({ tenantID: ID });
+
+const HOUR_MS = 3_600_000;
+const MAX_HOURS = 168;
+const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+/** Whole hours: the answer begins with the hour of `from` and ends with that of `to`. */
+export const Period = z
+  .object({
+    from: Moment.optional().describe('Default: 24 hours before `to`'),
+    to: Moment.optional().describe('Default: now'),
+  })
+  .transform(({ from, to = new Date() }, check) => {
+    const until = Math.ceil(to.getTime() / HOUR_MS) * HOUR_MS;
+    const since = Math.floor((from?.getTime() ?? to.getTime() - 24 * HOUR_MS) / HOUR_MS) * HOUR_MS;
+    if (since >= until || until - since > MAX_HOURS * HOUR_MS) {
+      check.addIssue({
+        code: 'custom',
+        path: ['from'],
+        message: `must be before \`to\`, and at most ${MAX_HOURS} hours`,
+      });
+      return z.NEVER;
+    }
+    return { from: new Date(since), to: new Date(until) };
+  });
+
+const counts = {
+  accepted: z.int(),
+  completed: z.int(),
+  failed: z.int(),
+  cancelled: z.int(),
+  inFlight: z.int().describe('Held by a worker, in the queue, or waiting for something that will continue them'),
+  difference: z.int().describe('Accepted, less all others. Not 0: runs that nothing will continue'),
+};
+
+export const Accounting = z
+  .object({
+    from: z.iso.datetime(),
+    to: z.iso.datetime(),
+    completeSince: z.iso.datetime().describe('Runs that ended before are deleted by age, and are counted nowhere'),
+    total: z.object(counts),
+    hours: z.array(
+      z.object({
+        hour: z.iso.datetime().describe('In which the runs were accepted'),
+        origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']),
+        ...counts,
+      }),
+    ),
+  })
+  .meta({ id: 'Accounting', description: 'What became of the runs that were accepted', examples: [exampleAccounting] });

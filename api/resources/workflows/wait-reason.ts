@@ -1,0 +1,168 @@
+import type { z } from 'zod';
+import { shownKey } from '#shared/admit.ts';
+import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/db/admission.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { CREATOR, inWindow, LINE, mustStay } from '#shared/db/window.ts';
+import type { Waiting, WaitReason } from './schemas.ts';
+
+type Reason = z.input<typeof WaitReason>;
+
+/** Runs ahead are counted so far. */
+const MAX_COUNTED = 1_000;
+
+/** The run, with the facts by which an admission decides about it. */
+interface Facts {
+  isQueued: boolean;
+  isHandedOver: boolean;
+  isBlocked: boolean;
+  mustStay: boolean;
+  hasWorker: boolean;
+  /** Seconds until a run that could not begin is tried again. */
+  triedAgainIn: number | null;
+  key: string | null;
+  keyLimit: number | null;
+  holder: string | null;
+  aheadOfKey: number;
+  ahead: number;
+  maxRuns: number | null;
+  tenantPlaces: number;
+  workflowLimit: number | null;
+  workflowPlaces: number;
+  rateLimit: number | null;
+  rateSeconds: number | null;
+  /** Seconds until the rate has a place; null or below 0: it has one. */
+  rateFreeIn: number | null;
+  /** Mean of the last runs of the workflow. */
+  seconds: number | null;
+}
+
+/** Why a run is not running, from the rows by which an admission decides; `waits` are those of its nodes. Bounded in what it reads. */
+export async function findWaitReason(
+  pool: Pool,
+  run: { id: string; tenantID: string },
+  waits: z.input<typeof Waiting> | undefined,
+): Promise<Reason | undefined> {
+  const { rows } = await pool.query<Facts>({ name: 'wait_reason', text: FACTS, values: [run.id, run.tenantID] });
+  const [facts] = rows;
+  if (!facts) return undefined;
+  if (facts.isQueued) return reasonInQueue(facts);
+  return waits && reasonOfWait(waits);
+}
+
+function reasonOfWait({ reason, until }: z.input<typeof Waiting>): Reason | undefined {
+  if (reason === 'delay') {
+    const seconds = until ? Math.max(0, Math.ceil((Date.parse(until) - Date.now()) / 1_000)) : null;
+    return {
+      code: 'delay',
+      message: until ? `waits until ${until}` : 'waits for a time',
+      position: null,
+      estimateSeconds: seconds,
+    };
+  }
+  if (reason === 'input') return plain('input', 'waits for an answer');
+  return reason === 'child' ? plain('child', 'waits for a run that it has started') : undefined;
+}
+
+function plain(code: Reason['code'], message: string): Reason {
+  return { code, message, position: null, estimateSeconds: null };
+}
+
+/** The first that applies, in the order in which an admission would find it. */
+function reasonInQueue(facts: Facts): Reason {
+  const { ahead } = facts;
+  if (!facts.hasWorker) return plain('no-worker', 'no worker is running');
+  if (facts.isHandedOver)
+    return { code: 'queue', message: 'has been handed to the workers', position: 0, estimateSeconds: 0 };
+  if (facts.mustStay) return plain('paused', 'no run of this workflow begins at present');
+  if (facts.triedAgainIn !== null && facts.triedAgainIn > 0)
+    return { ...plain('delay', 'could not begin, and is tried again'), estimateSeconds: Math.ceil(facts.triedAgainIn) };
+  return (
+    keyReason(facts) ??
+    limitReason(facts) ??
+    behind(facts, 'queue', ahead, `${counted(ahead)} ahead in this workflow`, 1)
+  );
+}
+
+function keyReason(facts: Facts): Reason | undefined {
+  const { isBlocked, key, holder, aheadOfKey, keyLimit } = facts;
+  if (key === null || !isBlocked) return undefined;
+  const held = holder ? `, held by run ${holder}` : '';
+  return behind(
+    facts,
+    'key-limit',
+    aheadOfKey,
+    `waits for key \`${shownKey(key)}\`${held}; ${counted(aheadOfKey)} ahead`,
+    keyLimit ?? 1,
+  );
+}
+
+function limitReason(facts: Facts): Reason | undefined {
+  const { ahead, maxRuns, tenantPlaces, workflowLimit, workflowPlaces, rateLimit, rateSeconds, rateFreeIn } = facts;
+  if (maxRuns !== null && tenantPlaces >= maxRuns)
+    return behind(
+      facts,
+      'tenant-limit',
+      ahead,
+      `${counted(ahead)} ahead in this workflow; the limit of the tenant is ${maxRuns} at once`,
+      maxRuns,
+    );
+  if (workflowLimit !== null && workflowPlaces >= workflowLimit)
+    return behind(
+      facts,
+      'workflow-limit',
+      ahead,
+      `${counted(ahead)} ahead; the limit of the workflow is ${workflowLimit} at once`,
+      workflowLimit,
+    );
+  if (rateLimit === null || rateSeconds === null || rateFreeIn === null || rateFreeIn <= 0) return undefined;
+  const rounds = Math.floor(ahead / rateLimit);
+  return {
+    code: 'rate-limit',
+    message: `${counted(ahead)} ahead; the rate of the workflow is ${rateLimit} in ${rateSeconds} s`,
+    position: ahead + 1,
+    estimateSeconds: ahead > MAX_COUNTED ? null : Math.ceil(rateFreeIn + rounds * rateSeconds),
+  };
+}
+
+function behind({ seconds }: Facts, code: Reason['code'], ahead: number, message: string, places: number): Reason {
+  const estimate = seconds === null || ahead > MAX_COUNTED ? null : Math.ceil(((ahead + 1) * seconds) / places);
+  return { code, message, position: ahead + 1, estimateSeconds: estimate };
+}
+
+function counted(ahead: number): string {
+  if (ahead > MAX_COUNTED) return `more than ${MAX_COUNTED.toLocaleString('en')} runs are`;
+  return ahead === 1 ? '1 run is' : `${ahead} runs are`;
+}
+
+const count = (rows: string) => `(select count(*)::int from (${rows} limit ${MAX_COUNTED + 1}) counted)`;
+
+const FACTS = `
+with own as (
+  select *, ${CREATOR} as of_creator, ${LINE} as of_line, ${QUEUED_SINCE} as since from workflow_instance where id = $1 and tenant_id = $2
+),
+busy as materialized (${inWindow('tenant_id = $2')})
+select own.ready_at is not null and own.held_by is null and own.completed_at is null as "isQueued",
+  own.dispatched_at is not null as "isHandedOver", own.is_blocked as "isBlocked", ${mustStay('own.tenant_id', 'own.of_line')} as "mustStay",
+  exists (select from worker_session where ended_at is null and expires_at > now() and slots > 0) as "hasWorker",
+  extract(epoch from own.not_before - now())::float8 as "triedAgainIn",
+  case when own.started_at is null then own.concurrency_key end as key, (own.limits -> 'key' ->> 'limit')::int as "keyLimit",
+  (select h.id from workflow_instance h
+   where h.tenant_id = $2 and h.concurrency_key = own.concurrency_key and ${HOLDS_KEY} and h.id <> $1 order by h.id limit 1) as holder,
+  ${count(`select from workflow_instance where tenant_id = $2 and concurrency_key = own.concurrency_key and is_blocked and completed_at is null
+    and ${QUEUED_SINCE} < own.since`)} as "aheadOfKey",
+  ${count(`select from workflow_instance where ${QUEUED} and ${CREATOR} = own.of_creator and tenant_id = $2 and ${LINE} = own.of_line
+    and class = own.class and ${QUEUED_SINCE} < own.since`)} as ahead,
+  (select max_runs from tenant_dispatch d where d.tenant_id = $2) as "maxRuns",
+  (select count(*)::int from busy) as "tenantPlaces",
+  (own.limits ->> 'runs')::int as "workflowLimit",
+  (select count(*)::int from busy where busy.line_id = own.of_line) as "workflowPlaces",
+  (own.limits -> 'rate' ->> 'limit')::int as "rateLimit", (own.limits -> 'rate' ->> 'seconds')::int as "rateSeconds",
+  (select extract(epoch from s.started_at - now())::float8 + (own.limits -> 'rate' ->> 'seconds')::float8 from workflow_instance s
+   where own.limits -> 'rate' is not null and s.tenant_id = $2 and coalesce(s.workflow_id, s.tenant_id) = own.of_line
+     and s.limits is not null and s.started_at is not null
+   order by s.started_at desc offset (own.limits -> 'rate' ->> 'limit')::int - 1 limit 1) as "rateFreeIn",
+  (select avg(extract(epoch from r.completed_at - r.started_at))::float8 from (
+     select completed_at, started_at from workflow_instance w
+     where w.tenant_id = $2 and w.workflow_id = own.workflow_id order by created_at desc limit 50
+   ) r where r.completed_at is not null) as seconds
+from own`;
