@@ -52,6 +52,15 @@ interface Row {
   is_full: boolean | null;
 }
 
+interface Room {
+  isEnough(leaving: readonly Turn[]): boolean;
+  turn: Turn;
+  maxRecent: number;
+}
+
+/** An idle connection that was used since then is in constant use. */
+const RECENT_MS = 1_000;
+
 interface IdleConnection {
   connections: ConnectionPool<PostgresConnection>;
   turn: Turn;
@@ -183,7 +192,8 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
 
   /** Waits until this process has room for one more connection to the server; an idle one is closed for it. */
   async function takePlace({ name, places }: TenantServer, turn: Turn, signal: AbortSignal): Promise<() => void> {
-    closeIdleUntil(name, { isEnough: (leaving) => places.isFreeFor(turn, leaving), creatorID: creatorOf(turn) });
+    const isEnough = (leaving: readonly Turn[]) => places.isFreeFor(turn, leaving);
+    closeIdleUntil(name, { isEnough, turn, maxRecent: 1 });
     const leave = await places.enter(turn, signal);
     if (leave) return leave;
     throw allTaken(signal.reason);
@@ -192,22 +202,24 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   /** Whether a connection that comes back is to be closed for work that waits; perhaps with idle ones of others. */
   function givesWay({ name, places }: TenantServer, turn: Turn): boolean {
     const isEnough = (leaving: readonly Turn[]) => places.isWanted([turn, ...leaving]);
-    return places.waiting > 0 && closeIdleUntil(name, { isEnough, creatorID: creatorOf(turn) });
+    return places.waiting > 0 && closeIdleUntil(name, { isEnough, turn, maxRecent: 0 });
   }
 
   /**
-   * Closes so many idle connections that there is enough room, those of the creator first; none if all of them would be too few.
-   * Returns whether there is, or will be once they are closed. One may be too few where a creator has used up its share.
+   * Closes so many idle connections that there is enough room, those of the turn's creator first; none if all of them would be too
+   * few. Returns whether there is, or will be once they are closed. One may be too few where a creator has used up its share. Of other
+   * creators, at most `maxRecent` that are in constant use: they would be opened again at once.
    */
-  function closeIdleUntil(
-    server: string,
-    { isEnough, creatorID }: { isEnough(leaving: readonly Turn[]): boolean; creatorID: string },
-  ): boolean {
+  function closeIdleUntil(server: string, { isEnough, turn, maxRecent }: Room): boolean {
     if (isEnough([])) return true;
     const idle = idleOn(server);
-    const ofCreator = ({ turn }: IdleConnection) => creatorOf(turn) === creatorID;
-    const inOrder = [...idle.filter(ofCreator), ...idle.filter((one) => !ofCreator(one))];
-    const turns = inOrder.map(({ turn }) => turn);
+    const ofCreator = (one: IdleConnection) => creatorOf(one.turn) === creatorOf(turn);
+    const usedBefore = performance.now() - RECENT_MS;
+    const others = idle
+      .filter((one) => !ofCreator(one))
+      .filter(({ since }, at) => at < maxRecent || since < usedBefore);
+    const inOrder = [...idle.filter(ofCreator), ...others];
+    const turns = inOrder.map((one) => one.turn);
     const needed = inOrder.findIndex((_, at) => isEnough(turns.slice(0, at + 1))) + 1;
     for (const { connections } of inOrder.slice(0, needed)) connections.closeOldest();
     return needed > 0;
