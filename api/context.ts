@@ -23,6 +23,7 @@ import { createExecutableVersions, type ReadExecutableVersion } from './db/execu
 import { createRequestCount, type RequestCount } from './http/rate-limit.ts';
 import { createRefusals, type Refusals } from './http/refusals.ts';
 import { type AwaitedRuns, createAwaitedRuns } from './realtime/awaited-runs.ts';
+import { createEventStreams, type EventStreams } from './realtime/event-streams.ts';
 import { createRunWatch, type RunWatch } from './realtime/watch.ts';
 
 /** Everything a handler may use. */
@@ -46,6 +47,7 @@ export interface ApiContext {
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
   awaitedRuns: Omit<AwaitedRuns, 'drain'>;
+  streams: EventStreams;
   /** Set once the process has begun to stop. */
   readonly draining: AbortSignal;
 }
@@ -101,6 +103,7 @@ export async function createApiContext(
   const awaitedRuns = resources.use(createAwaitedRuns({ pool, messages, logger }));
   const requestCount = createRequestCount(backplane, config.requestsPerMinute);
   const drain = new AbortController();
+  const streams = resources.use(createEventStreams({ pool, watch, logger, draining: drain.signal }));
 
   const owned = resources.move();
   return {
@@ -123,6 +126,7 @@ export async function createApiContext(
     operators,
     devIssuer,
     awaitedRuns,
+    streams,
     draining: drain.signal,
     watch,
     drain() {

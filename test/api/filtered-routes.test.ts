@@ -5,7 +5,7 @@ import { type Permission, splitPermission } from '#shared/policy/permissions.ts'
 import type { Client } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, aTenant, type TestTenant, type TestUser } from '../support/factories.ts';
-import { bodyFixture, paramFixture } from '../support/route-fixtures.ts';
+import { bodyFixture, paramFixture, queryFixture } from '../support/route-fixtures.ts';
 
 /** A route that answers with rows: how to create one, and its object type in the policy. */
 interface List {
@@ -61,6 +61,7 @@ const lists: Record<string, List> = {
 
 const singles: Record<string, Single> = {
   'get T/workflows/instances/:instanceID': { made: 'instanceID', permission: 'workflow.read' },
+  'get T/workflows/instances/:instanceID/stream': { made: 'instanceID', permission: 'workflow.read' },
   'delete T/workflows/instances/:instanceID/stop': { made: 'instanceID', permission: 'workflow.execute' },
   'post T/workflows/instances/:instanceID/rerun': {
     made: 'instanceID',
@@ -239,5 +240,6 @@ function send(who: TestUser, tenant: TestTenant, name: string, id = '') {
     method === 'post'
       ? bodyFixture({ name: name.replace('T', '/api/v1/tenants/:tenantID'), takes: () => true })
       : undefined;
-  return clientOf(who, tenant).request(method, path.replace(/:\w+/, id), body);
+  const query = queryFixture(name.replace('T', '/api/v1/tenants/:tenantID'));
+  return clientOf(who, tenant).request(method, path.replace(/:\w+/, id) + query, body);
 }

@@ -231,7 +231,9 @@ interface Document {
 }
 
 function readOperations({ paths }: Document): Operation[] {
-  return Object.entries(paths).flatMap(([path, methods]) =>
+  // A stream ends when the run of its fixture does.
+  const others = Object.entries(paths).filter(([path]) => !path.endsWith('/instances/{instanceID}/stream'));
+  return others.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters = [], security = [], requestBody }]) => ({
       method,
       path,

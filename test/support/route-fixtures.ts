@@ -183,6 +183,8 @@ const bodies: Record<string, unknown> = {
 /** Query strings that routes require. */
 const queries: Record<string, string> = {
   'delete /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName': '?cascade=true',
+  // The run of the fixture does not end.
+  'get /api/v1/tenants/:tenantID/workflows/instances/:instanceID/stream': '?seconds=0',
 };
 
 export function queryFixture(routeName: string): string {

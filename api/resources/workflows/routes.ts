@@ -18,6 +18,7 @@ import { presentCollectionRequest, presentWorkflow } from './present.ts';
 import { readInstance } from './read-instance.ts';
 import { rerunInstance } from './rerun.ts';
 import { CollectionRequest, CollectionRequestID, InstanceID, Workflow, WorkflowID } from './schemas.ts';
+import { streamInstance } from './stream.ts';
 import { submitCollection } from './submit.ts';
 import { testWorkflow } from './test-workflow.ts';
 import { updateWorkflow } from './update.ts';
@@ -30,6 +31,7 @@ export const workflowRoutes = [
   listInstances,
   readInstance,
   rerunInstance,
+  streamInstance,
 
   tenantRoute({
     name: 'stopWorkflowInstance',

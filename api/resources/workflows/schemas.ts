@@ -205,6 +205,24 @@ export const InstanceQuery = z.object({
     .describe('`small` leaves outputs above 16 kB out of the timeline, which `outputOmitted` says'),
 });
 
+const MAX_STREAM_SECONDS = 3_600;
+
+export const StreamQuery = z.object({
+  lastSeq: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('In place of `Last-Event-ID`, for clients that cannot set headers'),
+  seconds: z.coerce
+    .number()
+    .min(0)
+    .max(MAX_STREAM_SECONDS)
+    .default(MAX_STREAM_SECONDS)
+    .describe('The stream ends after this time; the client connects again'),
+});
+
 export const SchemasQuery = z.object({ nodeType: z.string().max(255).optional() });
 
 export const Submission = z

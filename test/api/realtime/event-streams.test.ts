@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
+import { code } from '../../support/graphs.ts';
+import { eventually } from '../../support/settle.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: true });
+  tenant = await aTenant(cluster);
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const api = () => cluster.as(tenant.creator).in(tenant);
+const tokenOf = async (user: { email: string }) => ({ authorization: `Bearer ${await cluster.tokenFor(user)}` });
+
+interface Sent {
+  id: number | null;
+  event: string;
+  payload: { seq: number; nodeID?: string; status: string };
+}
+
+/** Opens a stream. `rest` reads it to its end. */
+async function open(instanceID: string, headers: Record<string, string>, query = '') {
+  const path = `/api/v1/tenants/${tenant.id}/workflows/instances/${instanceID}/stream${query}`;
+  const response = await fetch(cluster.baseURL + path, { headers });
+  const sent: Sent[] = [];
+  let text = '';
+  const read = async () => {
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      const blocks = text.split('\n\n');
+      text = blocks.pop() ?? '';
+      sent.push(...blocks.filter((block) => block.startsWith('event')).map(parse));
+    }
+  };
+  const rest = read();
+  return { response, sent, rest };
+}
+
+function parse(block: string): Sent {
+  const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
+  const id = field('id');
+  return {
+    id: id === undefined ? null : Number(id),
+    event: field('event') ?? '',
+    payload: JSON.parse(field('data') ?? ''),
+  };
+}
+
+const steps = { wait: { type: 'delay', delayMs: 900 }, one: code('return 1;') };
+
+test('a stream has every event of a run in order, live ones too, and ends with the run', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain(steps) });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+
+  const { response, sent, rest } = await open(instanceID, await tokenOf(tenant.creator));
+  await rest;
+
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  const run = (await api().get(`T/workflows/instances/${instanceID}`)).body;
+  expect(run.status).toBe('COMPLETED');
+  expect(sent.map(({ payload }) => payload.seq)).toEqual(Array.from({ length: run.seq }, (_, n) => n + 1));
+  expect(sent.map(({ id: seq }) => seq)).toEqual(sent.map(({ payload }) => payload.seq));
+  expect(sent.at(-1)).toMatchObject({ event: 'workflow_status_update', payload: { status: 'COMPLETED' } });
+});
+
+test('a client goes on behind the last id that it had, with an API key too, and is told when nothing is left', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain() });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute?wait=30`)).body;
+  const { key } = await anApiKey(cluster, { tenant, can: ['workflow.read'] });
+  const { seq } = (await api().get(`T/workflows/instances/${instanceID}`)).body;
+
+  const later = await open(instanceID, { 'x-api-key': key, 'last-event-id': '2' });
+  await later.rest;
+  const named = await open(instanceID, { 'x-api-key': key }, `?lastSeq=${seq - 1}`);
+  await named.rest;
+  const none = await open(instanceID, { 'x-api-key': key, 'last-event-id': String(seq) });
+
+  expect(later.sent.map(({ id: at }) => at)).toEqual(Array.from({ length: seq - 2 }, (_, n) => n + 3));
+  expect(named.sent).toHaveLength(1);
+  expect(none.response.status).toBe(204);
+  for (const header of ['-1', 'x', '1.5'])
+    expect((await open(instanceID, { 'x-api-key': key, 'last-event-id': header })).response.status).toBe(400);
+});
+
+test('messages with one number share an id, so that none is lost between them', async () => {
+  const ask = { type: 'dataCollection', fields: [{ key: 'a', label: 'A', fieldType: 'text' }] };
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ ask }) });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+
+  const { sent, rest } = await open(instanceID, await tokenOf(tenant.creator));
+  await eventually(() => expect(sent.map(({ event }) => event)).toContain('workflow_data_collection_request'));
+  await api().delete(`T/workflows/instances/${instanceID}/stop`);
+  await rest;
+
+  const at = sent.findIndex(({ event }) => event === 'workflow_data_collection_request');
+  expect(sent[at - 1]).toMatchObject({ id: null, payload: { seq: sent[at]?.id } });
+  expect(sent.at(-1)).toMatchObject({ payload: { status: 'CANCELLED' } });
+});
+
+test('a stream ends when its caller may not read the run any more', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 60 } }) });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+  const member = await aMember(cluster, { tenant, can: ['workflow.read'] });
+  const elsewhere = await aTenant(cluster);
+
+  const { sent, rest } = await open(instanceID, await tokenOf(member));
+  await eventually(() => expect(sent).not.toEqual([]));
+  const { userID } = { userID: member.id };
+  await cluster.pool.query('delete from membership where tenant_id = $1 and user_id = $2', [tenant.id, userID]);
+  await cluster.pool.query('update tenant set policy_version = policy_version + 1 where id = $1', [tenant.id]);
+  await rest;
+
+  expect((await open(instanceID, await tokenOf(member))).response.status).toBe(403);
+  expect((await open(instanceID, await tokenOf(elsewhere.creator))).response.status).toBe(403);
+  expect((await open(newID(), await tokenOf(tenant.creator))).response.status).toBe(404);
+  const short = await open(instanceID, await tokenOf(tenant.creator), '?seconds=0');
+  await short.rest;
+  expect(short.response.status).toBe(200);
+});
+
+test('a caller has a limited number of streams', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 60 } }) });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+  const { key } = await anApiKey(cluster, { tenant, can: ['workflow.read'] });
+
+  const opened = await Promise.all(Array.from({ length: 51 }, () => open(instanceID, { 'x-api-key': key })));
+
+  expect(opened.filter(({ response }) => response.status === 429)).toHaveLength(1);
+  expect(opened.filter(({ response }) => response.status === 200)).toHaveLength(50);
+  await api().delete(`T/workflows/instances/${instanceID}/stop`);
+  await Promise.all(opened.map(({ rest }) => rest));
+});
