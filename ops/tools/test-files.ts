@@ -33,13 +33,20 @@ export const measuringMemory: readonly string[] = testFiles.filter((file) =>
 
 /** The files that take longest, longest first: one that starts last would leave the other processes without work. */
 export const longestFirst: readonly string[] = [
-  'test/flows/chaos.test.ts',
   'test/flows/reliability.test.ts',
-  'test/flows/outages.test.ts',
-  'test/contract/malformed-input.test.ts',
-  'test/api/every-route.test.ts',
+  'test/api/every-refusal.test.ts',
+  'test/flows/chaos.test.ts',
   'test/workers/sandbox/pool.test.ts',
+  'test/workers/engine/suspects.test.ts',
+  'test/flows/ask.test.ts',
+  'test/flows/outages.test.ts',
+  'test/flows/postgres-restarts.test.ts',
   'test/ops/embedded.test.ts',
+  'test/api/resources/database/execute-sql.test.ts',
+  'test/contract/event-loop.test.ts',
+  'test/contract/malformed-input.test.ts',
+  'test/workers/engine/recovery.test.ts',
+  'test/api/resources/tenants-database.test.ts',
 ];
 
 /** The file and every module of `test/` that it loads, directly or through others. */
