@@ -36,6 +36,7 @@ export function createProducer(backplane: Backplane): Producer {
       const { jobID }: QueueDefinition = definition;
       const jobs = payloads.map((raw) => {
         const payload = definition.payload.parse(raw);
+        const id = jobID?.(payload);
         return {
           name: definition.name,
           data: payload,
@@ -45,7 +46,7 @@ export function createProducer(backplane: Backplane): Producer {
             ...(definition.backoffMs > 0 && {
               backoff: { type: 'exponential', delay: definition.backoffMs, jitter: 0.5 },
             }),
-            ...(jobID && { jobId: jobID(payload) }),
+            ...(id && { jobId: id }),
             // The worker keeps some for the board (`createRetention`). A job whose worker vanished is removed with its payload.
             removeOnComplete: true,
             removeOnFail: true,

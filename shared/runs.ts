@@ -9,11 +9,13 @@ import { inTransaction, isRefusedStatement, type Pool } from './db/pool.ts';
 import { READY_BY_ID } from './db/ready.ts';
 import { storableJSON } from './db/storable.ts';
 import { LINE, SKIPS } from './db/window.ts';
+import { createReadFleet, type Fleet } from './fleet.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
 import type { JsonObject } from './json.ts';
 import type { Logger } from './logger.ts';
 import type { Producer } from './producer.ts';
-import { workflowRuns } from './queues/workflow-runs.ts';
+import { type Claimable, workflowRuns } from './queues/workflow-runs.ts';
+import { cutIntoJobs } from './run-jobs.ts';
 import { MAX_SIGNALS, RUN_CHANNEL, type RunSignal } from './run-signals.ts';
 import { createRunsInFlight } from './runs-in-flight.ts';
 import { Tally } from './tally.ts';
@@ -32,6 +34,8 @@ export interface Runs {
   acceptRerun(accepting: RerunToAccept): Promise<JsonObject>;
   /** Hands READY runs to the queue while the window has room; the sweep hands over the rest. Never throws. */
   handOver(ids: readonly string[]): Promise<void>;
+  /** Puts runs that are handed over, of one tenant, back into the queue, because the process that took them has no place. */
+  putBack(job: { tenantID?: string | undefined; runs: readonly Claimable[] }): Promise<void>;
   /** Hands over READY runs until the window is full; one process at a time. Returns the number of runs handed over. */
   refill(): Promise<number>;
   /** Cancels the run and its descendants. Returns its status afterwards, or null if the tenant has no such run. */
@@ -66,6 +70,7 @@ interface Dependencies {
 export function createRuns({ pool, dispatchPool, producer, messages, logger }: Dependencies): Runs {
   const counts: HandOvers = new Tally();
   const inFlight = createRunsInFlight(pool);
+  const readFleet = createReadFleet(dispatchPool);
   const accepts = batched(async (all: NewRun[]) => {
     const accepted = await acceptRuns(pool, all);
     void handOverAccepted(accepted);
@@ -91,7 +96,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
     for (const [priority, group] of Map.groupBy(runsToAdd, (run) => run.priority)) {
       let outcome = 'failed';
       try {
-        const jobs = group.map(({ id, tenantID, epoch }) => ({ tenantID, instanceID: id, epoch: epoch + 1 }));
+        const jobs = cutIntoJobs(group, group.length > 1 ? await readFleet().catch(() => ONE_SLOT) : ONE_SLOT);
         await producer.enqueue(workflowRuns, jobs, { priority });
         outcome = 'added';
       } finally {
@@ -157,6 +162,11 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       }
     },
     refill: () => admission.admit(),
+    async putBack({ tenantID, runs: [first, ...more] }) {
+      // With an id of its own, even for a single run: that of the first job may be the one whose consumer asks for this. Without a
+      // priority, so before others: their turn had come.
+      if (first) await producer.enqueue(workflowRuns, [{ tenantID, ...first, more }]);
+    },
     admissions: admission.counts,
     async stop(tenantID, instanceID) {
       const stopped = await runs.end({ tenantID, ids: [instanceID], status: 'CANCELLED', error: null });
@@ -187,6 +197,9 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   };
   return runs;
 }
+
+/** For a single run, and for jobs of single runs where the fleet cannot be read. */
+const ONE_SLOT: Fleet = { workers: 1, slots: 1 };
 
 // Waits for a locked row, mostly a watcher's short update: if it were skipped, the run would wait for the next sweep.
 const HAND_OVER = `

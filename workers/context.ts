@@ -12,6 +12,7 @@ import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import type { Runs } from '#shared/runs.ts';
 import { failStaleRuns } from './engine/boot.ts';
 import type { Engine } from './engine/engine.ts';
+import { consumersFor } from './engine/places.ts';
 import { createSuspects } from './engine/suspects.ts';
 import { createSweep, type Sweep } from './engine/sweep.ts';
 import { addEngineMetrics, addWorkerMetrics } from './metrics.ts';
@@ -104,7 +105,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
       startConsumer(backplane, definition, {
         context,
         logger,
-        concurrency: (definition as QueueDefinition).concurrency ?? config.worker.slots,
+        concurrency: consumersOf(definition, config.worker.slots),
         leaseMs: config.worker.leaseMs,
       }),
     );
@@ -143,6 +144,11 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     metricsPort: listener?.port ?? null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Jobs of a queue at once in a worker. */
+function consumersOf(definition: QueueDefinition, slots: number): number {
+  return definition.name === workflowRuns.name ? consumersFor(slots) : (definition.concurrency ?? slots);
 }
 
 /** Questions that one worker answers at once. A place costs a connection to a tenant's server, and the memory of an answer. */

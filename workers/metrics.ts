@@ -16,6 +16,7 @@ type Add = Pick<Metrics, 'add'>;
 export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox }: OpenEngine): void {
   const { add } = metrics;
   add({ name: 'gantry_held_runs', help: 'Runs that this process holds', kind: 'gauge' }, () => one(engine.held.size));
+  addLeftMetrics(metrics, engine);
   addClaimMetrics(metrics, engine);
   addCommitMetrics(metrics, engine);
   addLeaseMetrics(metrics, lease);
@@ -24,6 +25,19 @@ export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox
     ...servers.all.flatMap(({ name, places }) => placesOf(`tenants.${name}`, places)),
     ...placesOf('sandbox', sandbox),
   ]);
+}
+
+function addLeftMetrics({ add }: Add, { stats }: Engine): void {
+  const { runs, seconds, tenant } = stats.left;
+  const labels = ['outcome', ...tenant.names];
+  add(
+    { name: 'gantry_runs_left_total', help: 'Runs that have left this process', kind: 'counter', labels },
+    () => runs.samples,
+  );
+  add(
+    { name: 'gantry_held_seconds_total', help: 'Time that it held them', kind: 'counter', labels: [...tenant.names] },
+    () => seconds.samples,
+  );
 }
 
 function addClaimMetrics({ add }: Add, { stats }: Engine): void {

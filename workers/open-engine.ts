@@ -12,6 +12,7 @@ import { createPublisher } from '#shared/realtime/publish.ts';
 import { createRunEnds } from '#shared/run-ends.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
+import { createTenantLabel } from '#shared/tally.ts';
 import { createKeptConnections } from './connections/kept.ts';
 import { createReach, type Reach } from './connectors/reach.ts';
 import { createEngine, type Engine } from './engine/engine.ts';
@@ -109,6 +110,7 @@ export async function openEngine(
     lease,
     bytes,
     logger,
+    tenantLabel: createTenantLabel(config.metrics?.tenantIDs),
     onFinished: () => onFinished({ runs }),
   });
   resources.defer(

@@ -25,6 +25,8 @@ export interface BenchEnvironment extends AsyncDisposable {
   pool: Pool;
   runs: Runs;
   tenantID: string;
+  /** Process ids of the servers. */
+  readonly pids: { postgres: number; redis?: number };
   /** Answers with its process id. */
   startWorker(settings?: Record<string, string>): Promise<number>;
   /** Saves a graph and answers its version. */
@@ -98,6 +100,7 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
     pool,
     runs,
     tenantID,
+    pids: { postgres: postgres.pid, ...(redis && { redis: redis.pid }) },
     async startWorker(settings = {}) {
       const worker = spawn(process.execPath, [...(process.env.BENCH_NODE_ARGS?.split(' ') ?? []), 'workers/main.ts'], {
         env: { ...env, ...settings, PATH: process.env.PATH ?? '' },

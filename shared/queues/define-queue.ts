@@ -25,7 +25,8 @@ export interface QueueDefinition<
   readonly concurrency?: number;
   /** The queue that receives a job after its last failure. */
   readonly deadLetters: string | null;
-  jobID?(payload: z.output<Payload>): string;
+  /** Undefined: an id that no other job has. */
+  jobID?(payload: z.output<Payload>): string | undefined;
 }
 
 export function defineQueue<const Name extends string, Payload extends z.ZodType, Result extends z.ZodType>(

@@ -21,6 +21,12 @@ const frozen: { [Name in QueueName]: unknown[] } = {
       instanceID: '01976e1c-0000-7000-8000-000000000001',
       epoch: 1,
     },
+    {
+      tenantID: '01976e1c-0000-7000-8000-000000000003',
+      instanceID: '01976e1c-0000-7000-8000-000000000001',
+      epoch: 1,
+      more: [{ instanceID: '01976e1c-0000-7000-8000-000000000002', epoch: 3 }],
+    },
   ],
   'datasource.tests': [ask],
   'datasource.metadata': [ask],

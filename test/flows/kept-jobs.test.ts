@@ -64,11 +64,11 @@ async function eventuallyShown(name: QueueName, isIt: (job: ShownJob) => boolean
   return found as ShownJob;
 }
 
-test('the job of a run shows its tenant, its run, how it ended and how long it took', async () => {
+test('the job of a run shows its tenant, its run, that it was claimed and how long that took', async () => {
   const job = await runToTheEnd();
 
   expect(job.data).toEqual({ tenantID: cluster.tenantID, instanceID: job.data.instanceID, epoch: 1 });
-  expect(job.returnValue).toEqual({ outcome: 'done', durationMs: expect.any(Number) });
+  expect(job.returnValue).toEqual({ outcome: 'claimed', runs: 1, durationMs: expect.any(Number) });
   expect(job.finishedOn).toBeGreaterThanOrEqual(job.processedOn);
 });
 
@@ -89,12 +89,12 @@ test.skipIf(found.path === null)(
   60_000,
 );
 
-test('the jobs of a run that parks show that it did', async () => {
+test('a run that parks has a job for each claim', async () => {
   const wait = graph({ start: { type: 'start' }, wait: { type: 'delay', delaySeconds: 3 } }, ['start>wait']);
 
   const job = await runToTheEnd(wait);
 
-  expect(job).toMatchObject({ data: { epoch: 1 }, returnValue: { outcome: 'parked' } });
+  expect(job).toMatchObject({ data: { epoch: 1 }, returnValue: { outcome: 'claimed' } });
   await eventuallyShown('workflow.runs', ({ data }) => data.instanceID === job.data.instanceID && data.epoch === 2);
 });
 

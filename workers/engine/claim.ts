@@ -3,6 +3,7 @@ import type { Caller } from '#shared/caller.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { READY_BY_ID } from '#shared/db/ready.ts';
 import type { JsonObject } from '#shared/json.ts';
+import type { Claimable } from '#shared/queues/workflow-runs.ts';
 
 export interface ClaimedRow {
   id: string;
@@ -20,9 +21,9 @@ export interface ClaimedRow {
   input: JsonObject;
 }
 
-interface Claims {
+export interface Claims {
   /** Claims a run for this process, all claims of one turn in one statement. Null: an old job, or another worker was faster. */
-  claim(job: { instanceID: string; epoch: number }): Promise<ClaimedRow | null>;
+  claim(run: Claimable): Promise<ClaimedRow | null>;
   /**
    * Claims one suspect for a process that holds nothing else, so that its death counts against this run. Creators take turns by
    * chance; of one creator's suspects the one that waits longest comes first.
@@ -42,16 +43,22 @@ export interface ClaimStats {
 
 export function createClaims(pool: Pool, leaseID: () => string): Claims {
   const stats: ClaimStats = { won: 0, lost: 0, failed: 0, statements: 0, seconds: 0 };
-  const claim = batched(async (jobs: { instanceID: string; epoch: number }[]) => {
+  const claim = batched(async (runs: Claimable[]) => {
     // Rows are locked in this order. A hand-over locks in the order of ids, so any other order could deadlock with it.
-    const inOrder = jobs.toSorted((a, b) => (a.instanceID < b.instanceID ? -1 : 1));
+    const inOrder = runs.toSorted((a, b) => (a.instanceID < b.instanceID ? -1 : 1));
     const rows = await send(inOrder.length, {
       name: 'claim_runs',
       text: CLAIM,
       values: [leaseID(), inOrder.map(({ instanceID }) => instanceID), inOrder.map(({ epoch }) => epoch)],
     });
-    const byID = new Map(rows.map((row) => [`${row.id}.${row.epoch}`, row]));
-    return jobs.map(({ instanceID, epoch }) => byID.get(`${instanceID}.${epoch}`) ?? null);
+    const byID = new Map(rows.map((row) => [row.id, row]));
+    return runs.map(({ instanceID, epoch }) => {
+      const row = byID.get(instanceID);
+      if (row?.epoch !== epoch) return null;
+      // One of them, if two jobs have brought the same run.
+      byID.delete(instanceID);
+      return row;
+    });
   });
 
   async function send(asked: number, statement: Statement): Promise<ClaimedRow[]> {

@@ -7,12 +7,14 @@ import type { Publisher } from '#shared/realtime/publish.ts';
 import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/run-ends.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
+import { Tally, type TenantLabel } from '#shared/tally.ts';
 import type { NodeContext } from '../nodes/executor.ts';
 import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
 import { type ClaimedRow, type ClaimStats, createClaims } from './claim.ts';
 import { type CommitStats, type Committed, createCommitter } from './commit.ts';
 import { createReadWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
+import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
 import type { HeldRow, Lease } from './lease.ts';
 import { createRestore } from './restore.ts';
 import type { Rights } from './rights.ts';
@@ -20,15 +22,13 @@ import { type Leaving, Run } from './run.ts';
 import { createSlots } from './slots.ts';
 import { createVersions } from './versions.ts';
 
-interface Job {
-  instanceID: string;
-  epoch: number;
-}
-
 export interface Engine {
-  /** Claims the run and holds it until it ends, parks, yields or is handed back; resolves then. Null: it was not claimed, or not begun. */
-  advance(job: Job): Promise<Leaving | null>;
-  /** Claims a suspect and holds it like `advance`, but only until its interrupted nodes have ended. Answers whether there was one. */
+  /**
+   * Claims the runs of a job, and holds each until it ends, parks, yields or is handed back. Resolves when they are claimed, and there is
+   * a place for another job.
+   */
+  advance(job: RunsToClaim): Promise<Taken>;
+  /** Claims a suspect and holds it until its interrupted nodes have ended. Answers whether there was one. */
   advanceSuspect(): Promise<boolean>;
   /** Reacts to a change of a run that may be held here. */
   onSignal(signal: RunSignal): void;
@@ -46,7 +46,16 @@ export interface Engine {
     readonly slotsUsed: number;
     readonly slotsWaiting: number;
     readonly claims: ClaimStats;
+    readonly left: LeftStats;
   };
+}
+
+/** Runs that have left this process after a claim. */
+export interface LeftStats {
+  readonly runs: Tally<'outcome'>;
+  /** Time between claim and leaving. */
+  readonly seconds: Tally<never>;
+  readonly tenant: TenantLabel;
 }
 
 export interface EngineDependencies {
@@ -61,6 +70,7 @@ export interface EngineDependencies {
   config: WorkerConfig;
   lease: Pick<Lease, 'id' | 'isValid' | 'untilValid'>;
   logger: Logger;
+  tenantLabel: TenantLabel;
   /** Bytes that nodes hold at once. */
   bytes: Pick<ByteAccount, 'open'>;
   /** A slot has become free. */
@@ -69,7 +79,8 @@ export interface EngineDependencies {
 
 /** Holds claimed runs: executes nodes, commits, and takes the next nodes, until a run ends or can only wait. */
 export function createEngine(dependencies: EngineDependencies): Engine {
-  const { pool, runs, publisher, config, lease, logger } = dependencies;
+  const { pool, runs, publisher, config, lease, logger, tenantLabel } = dependencies;
+  const left: LeftStats = { runs: new Tally(), seconds: new Tally(), tenant: tenantLabel };
   const leaseID = () => lease.id;
   const held = new Map<string, Run>();
   const unknownBefore = new Map<string, number>();
@@ -79,7 +90,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const restore = createRestore(pool, readWaits);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createSlots(config.slots, lease, dependencies.bytes);
-  const drained = Promise.withResolvers<void>();
+  const intake = createIntake({ ...dependencies, claims, slots: config.slots, hold });
   let draining = false;
   let pressure = false;
 
@@ -195,7 +206,16 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     dependencies.onFinished();
   }
 
-  async function take(row: ClaimedRow): Promise<Leaving | null> {
+  /** Holds a claimed run. Resolves when it has left, or could not begin. */
+  async function hold(row: ClaimedRow): Promise<void> {
+    const began = performance.now();
+    const outcome = (await begin(row)) ?? 'not begun';
+    const labels = tenantLabel.of(row.tenant_id);
+    left.runs.add({ ...labels, outcome });
+    left.seconds.add(labels, (performance.now() - began) / 1000);
+  }
+
+  async function begin(row: ClaimedRow): Promise<Leaving | null> {
     let run: Run | undefined;
     try {
       const version = await loadVersion(row.version_id);
@@ -244,35 +264,16 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     );
   }
 
-  /** For a job that ends unused: without this, its run would wait ten seconds for the next one. */
-  async function forgetJob({ instanceID, epoch }: Job): Promise<void> {
-    await pool
-      .query(
-        `update workflow_instance set dispatched_at = null
-         where id = $1 and epoch = $2 - 1 and ready_at is not null and held_by is null`,
-        [instanceID, epoch],
-      )
-      .catch((error) => logger.debug({ err: error, instanceID }, 'the sweep adds the job of this run again'));
-  }
-
   return {
     held,
     get stats() {
-      return { ...committer.stats, slotsUsed: slots.used, slotsWaiting: slots.waiting, claims: claims.stats };
+      return { ...committer.stats, slotsUsed: slots.used, slotsWaiting: slots.waiting, claims: claims.stats, left };
     },
-    async advance(job) {
-      if (!lease.isValid) await Promise.race([lease.untilValid(), drained.promise]);
-      if (draining) {
-        await forgetJob(job);
-        return null;
-      }
-      const row = await claims.claim(job);
-      return row && take(row);
-    },
+    advance: intake.take,
     async advanceSuspect() {
       if (draining) return false;
       const row = await claims.claimSuspect();
-      if (row) await take(row);
+      if (row) await hold(row);
       return row !== null;
     },
     onSignal({ kind, instanceID }) {
@@ -296,7 +297,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     async drain() {
       draining = true;
-      drained.resolve();
+      intake.close();
       for (const run of held.values()) run.abort(new AppError('UNAVAILABLE', 'The worker is stopping'));
       await committer.idle();
       const mine = [...held.values()].filter((run) => run.left === null);

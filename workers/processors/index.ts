@@ -11,10 +11,10 @@ import { answerDatasourceTest } from './datasource-tests.ts';
 import { answerOAuthExchange } from './oauth-exchange.ts';
 import { answerQueryRun } from './query-runs.ts';
 import { answerTenantDatabase } from './tenant-database.ts';
-import { processWorkflowRun } from './workflow-runs.ts';
+import { processWorkflowRuns } from './workflow-runs.ts';
 
 export const processors = {
-  'workflow.runs': processWorkflowRun,
+  'workflow.runs': processWorkflowRuns,
   'datasource.tests': answerQuestions(datasourceTests, answerDatasourceTest),
   'datasource.metadata': answerQuestions(datasourceMetadata, answerDatasourceMetadata),
   'query.runs': answerQuestions(queryRuns, answerQueryRun),

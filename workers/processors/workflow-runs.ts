@@ -1,6 +1,7 @@
 import type { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Processor } from './consume.ts';
 
-export const processWorkflowRun: Processor<typeof workflowRuns> = async ({ payload }, { engine }) => {
-  return { outcome: (await engine.advance(payload)) ?? 'not claimed' };
+export const processWorkflowRuns: Processor<typeof workflowRuns> = ({ payload }, { engine }) => {
+  const { tenantID, instanceID, epoch, more = [] } = payload;
+  return engine.advance({ tenantID, runs: [{ instanceID, epoch }, ...more] });
 };

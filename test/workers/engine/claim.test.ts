@@ -46,6 +46,15 @@ describe('claiming a run', () => {
     expect(await deployment.read(id)).toMatchObject({ status: 'RUNNING', epoch: 1, held_by: leaseID, ready_at: null });
   });
 
+  test('with two jobs at once gives it to one of them', async () => {
+    const [id = ''] = await accepted(1);
+    const claim = claimAs(newID());
+
+    const claimed = await Promise.all([1, 2].map(() => claim({ instanceID: id, epoch: 1 })));
+
+    expect(claimed.map((row) => row?.epoch ?? null)).toEqual([1, null]);
+  });
+
   test('locks the rows in the order of their ids, as a hand-over does, so that the two cannot deadlock', async () => {
     const ids = (await accepted(3)).sort();
     const [first, second = '', third] = ids;

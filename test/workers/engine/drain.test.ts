@@ -44,24 +44,25 @@ test('a worker that serves no runs adds nothing to the window, and finds no susp
   await eventually(async () => expect(await deployment.read(ids[0] ?? '')).toMatchObject({ status: 'COMPLETED' }));
 });
 
-test('a job that reaches a worker after it began to stop leaves its run to be handed over again at once', async () => {
+test('a job that reaches a worker after it began to stop leaves its runs to be handed over again at once', async () => {
   const worker = await deployment.startWorker();
   const versionID = await deployment.saveVersion(noops(1));
   const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
   await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
-  const [late = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]).then(async (ids) => {
-    await worker.engine.drain();
-    return ids;
-  });
+  await worker.engine.drain();
+  const late = await deployment.runs.acceptMany([deployment.newRun(versionID), deployment.newRun(versionID)]);
   await deployment.pool.query(
-    'update workflow_instance set dispatched_at = now(), ready_at = now(), held_by = null where id = $1',
+    'update workflow_instance set dispatched_at = now(), ready_at = now(), held_by = null where id = any($1::uuid[])',
     [late],
   );
-  const { epoch } = await deployment.read(late);
+  const runs = await Promise.all(
+    late.map(async (instanceID) => ({ instanceID, epoch: (await deployment.read(instanceID)).epoch + 1 })),
+  );
 
-  await worker.engine.advance({ instanceID: late, epoch: epoch + 1 });
+  expect(await worker.engine.advance({ runs })).toEqual({ outcome: 'drained', runs: 0 });
 
-  expect(await deployment.read(late)).toMatchObject({ dispatched_at: null, ready_at: expect.any(Date), held_by: null });
+  for (const id of late)
+    expect(await deployment.read(id)).toMatchObject({ dispatched_at: null, ready_at: expect.any(Date), held_by: null });
 });
 
 test('a run that is claimed while its worker stops is handed back, not begun', async () => {
@@ -72,14 +73,16 @@ test('a run that is claimed while its worker stops is handed back, not begun', a
   // Locked before the claim: a run whose version is loaded begins.
   let advancing: Promise<unknown> = Promise.resolve();
   await whileLocked('workflow_version', async () => {
-    advancing = worker.engine.advance({ instanceID: id, epoch: 1 });
+    advancing = worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
     await eventually(async () => expect(await waitingFor('workflow_version')).toBe(true));
     expect(await deployment.read(id)).toMatchObject({ held_by: worker.leaseID });
     await worker.engine.drain();
   });
 
-  expect(await advancing).toBeNull();
-  expect(await deployment.read(id)).toMatchObject({ held_by: null, ready_at: expect.any(Date) });
+  await advancing;
+  await eventually(async () =>
+    expect(await deployment.read(id)).toMatchObject({ held_by: null, ready_at: expect.any(Date) }),
+  );
   expect(await deployment.events(id)).toEqual([]);
 });
 

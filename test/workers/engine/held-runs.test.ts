@@ -80,12 +80,12 @@ test('a worker whose lease is over claims nothing', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   vi.advanceTimersByTime(600_000);
 
-  const advanced = leaving.engine.advance({ instanceID: id, epoch: 1 });
+  const advanced = leaving.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
   await deployment.pool.query('select 1');
   expect(leaving.engine.stats.claims.statements).toBe(0);
   // It stops before it has renewed its lease, and leaves the run to others.
   await leaving.engine.drain();
 
-  expect(await advanced).toBeNull();
+  expect(await advanced).toEqual({ outcome: 'drained', runs: 0 });
   expect(await deployment.read(id)).toMatchObject({ held_by: null, dispatched_at: null, epoch: 0 });
 });

@@ -20,7 +20,7 @@ async function claimTwice(
     await lock.query('begin');
     await lock.query('lock table workflow_version in access exclusive mode');
     for (const worker of [first, second]) {
-      claims.push(worker.engine.advance({ instanceID: id, epoch: 1 }));
+      claims.push(worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] }));
       await eventually(async () => {
         const { rows } = await pool.query(
           'select from workflow_instance where id = $1 and held_by = $2 and epoch = 1',
@@ -35,7 +35,7 @@ async function claimTwice(
     await lock.query('commit');
     lock.release();
   }
-  await Promise.race(claims);
+  await Promise.all(claims);
 }
 
 test.each([

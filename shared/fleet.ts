@@ -1,0 +1,36 @@
+import type { Pool } from './db/pool.ts';
+
+/** The live workers that take jobs of runs. */
+export interface Fleet {
+  workers: number;
+  slots: number;
+}
+
+const FRESH_MS = 1_000;
+
+/** Reads the fleet once a second at most, as long as it is asked for. Nothing but the size of jobs depends on it. */
+export function createReadFleet(pool: Pool): () => Promise<Fleet> {
+  let known: Promise<Fleet> | undefined;
+  let freshUntil = 0;
+
+  async function read(): Promise<Fleet> {
+    const { rows } = await pool.query<Fleet>({ name: 'read_fleet', text: FLEET });
+    return rows[0] ?? { workers: 0, slots: 0 };
+  }
+
+  return () => {
+    if (known && performance.now() < freshUntil) return known;
+    freshUntil = performance.now() + FRESH_MS;
+    const reading = read();
+    // A failed read is not kept.
+    reading.catch(() => {
+      if (known === reading) known = undefined;
+    });
+    known = reading;
+    return reading;
+  };
+}
+
+const FLEET = `
+select count(*)::int as workers, coalesce(sum(slots), 0)::int as slots from worker_session
+where ended_at is null and expires_at > now() and slots > 0`;

@@ -1,0 +1,33 @@
+import type { z } from 'zod';
+import type { Admitted } from './admit.ts';
+import type { Fleet } from './fleet.ts';
+import { MAX_RUNS_PER_JOB, type workflowRuns } from './queues/workflow-runs.ts';
+
+/** A run whose row says that it has a job; its epoch is that of the row, and the claim raises it. */
+export type HandedOver = Omit<Admitted, 'priority'>;
+
+type RunJob = z.input<(typeof workflowRuns)['payload']>;
+
+/** A job takes at most this share of a worker's slots, or most of its runs would wait there while another worker is idle. */
+const SHARE_OF_SLOTS = 1 / 4;
+
+/**
+ * Cuts runs that are handed over together into jobs of one tenant and class. A job for each run costs more than claiming it: 0.1 ms on
+ * Redis, 1.2 ms on Postgres. There are at least as many jobs as live workers, so that a few runs do not end up in one of them.
+ */
+export function cutIntoJobs(runs: readonly HandedOver[], { workers, slots }: Fleet): RunJob[] {
+  const many = Math.max(1, workers);
+  const most = Math.floor((slots / many) * SHARE_OF_SLOTS);
+  const size = Math.max(1, Math.min(MAX_RUNS_PER_JOB, most, Math.ceil(runs.length / many)));
+  const groups = Map.groupBy(runs, (run) => `${run.tenantID} ${run.class}`);
+  return [...groups.values()].flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / size) }, (_, n) =>
+      toJob(group.slice(n * size, (n + 1) * size)),
+    ).flat(),
+  );
+}
+
+function toJob(runs: readonly HandedOver[]): RunJob[] {
+  const [first, ...more] = runs.map(({ id, epoch }) => ({ instanceID: id, epoch: epoch + 1 }));
+  return first ? [{ tenantID: runs[0]?.tenantID, ...first, ...(more.length > 0 && { more }) }] : [];
+}

@@ -1,0 +1,135 @@
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Claimable } from '#shared/queues/workflow-runs.ts';
+import type { Runs } from '#shared/runs.ts';
+import type { ClaimedRow, Claims } from './claim.ts';
+import type { Lease } from './lease.ts';
+import { Places } from './places.ts';
+
+/** The runs of a job, all of one tenant. */
+export interface RunsToClaim {
+  tenantID?: string | undefined;
+  runs: readonly Claimable[];
+}
+
+/** How a job ended, and how many of its runs it has claimed. */
+export interface Taken {
+  outcome: 'claimed' | 'not claimed' | 'put back' | 'drained';
+  runs: number;
+}
+
+export interface Intake {
+  /** Claims runs as places become free. Resolves when that is done and there is a place for the next job. */
+  take(job: RunsToClaim): Promise<Taken>;
+  /** Takes nothing more: runs that are not claimed yet are left to be handed over again. */
+  close(): void;
+}
+
+interface Dependencies {
+  pool: Pool;
+  runs: Pick<Runs, 'putBack'>;
+  claims: Claims;
+  lease: Pick<Lease, 'isValid' | 'untilValid'>;
+  slots: number;
+  logger: Logger;
+  /** Holds a claimed run; resolves when it has left this process. */
+  hold(row: ClaimedRow): Promise<unknown>;
+}
+
+/**
+ * Time from the beginning of a job for runs held here to end. After it, runs without a place are put back, because another process may
+ * be idle. Where hundreds of runs end in a second, a job of many finds its places in less.
+ */
+const PATIENCE_MS = 100;
+
+/** Takes jobs of runs: claims as many of them as this process has places for. */
+export function createIntake({ pool, runs, claims, lease, slots, logger, hold }: Dependencies): Intake {
+  const places = new Places(slots);
+  const closed = Promise.withResolvers<void>();
+
+  /** Answers whether the run was claimed, or with the error. The place is free again when it has left. */
+  async function claim(run: Claimable): Promise<boolean | Error> {
+    let row: ClaimedRow | null = null;
+    try {
+      row = await claims.claim(run);
+    } catch (error) {
+      places.leave();
+      return error as Error;
+    }
+    if (!row) {
+      places.leave();
+      return false;
+    }
+    const { id: instanceID } = row;
+    void hold(row)
+      .catch((error) => logger.error({ err: error, instanceID }, 'run is left to another claim'))
+      .finally(() => places.leave());
+    return true;
+  }
+
+  /** Begins to claim runs until there is no place for the next one. Answers with those that are left. */
+  async function claimAll(
+    all: readonly Claimable[],
+    claiming: Promise<boolean | Error>[],
+  ): Promise<readonly Claimable[]> {
+    const deadline = performance.now() + PATIENCE_MS;
+    let left = all;
+    while (left.length > 0) {
+      if (!lease.isValid) await Promise.race([lease.untilValid(), closed.promise]);
+      const taken = await places.take(left.length, deadline - performance.now());
+      if (taken === 0) break;
+      claiming.push(...left.slice(0, taken).map(claim));
+      left = left.slice(taken);
+    }
+    return left;
+  }
+
+  async function leaveToOthers(job: RunsToClaim): Promise<void> {
+    try {
+      if (!places.isClosed) return await runs.putBack(job);
+    } catch (error) {
+      logger.debug({ err: error }, 'runs without a place are handed over again');
+    }
+    await forget(job);
+  }
+
+  /** For runs whose job ends without a claim: without this they would wait ten seconds for the next one. */
+  async function forget(job: RunsToClaim): Promise<void> {
+    await pool
+      .query(FORGET, [job.runs.map(({ instanceID }) => instanceID), job.runs.map(({ epoch }) => epoch)])
+      .catch((error) => logger.debug({ err: error }, 'the sweep adds the jobs of these runs again'));
+  }
+
+  async function takeAll(job: RunsToClaim): Promise<Taken> {
+    const claiming: Promise<boolean | Error>[] = [];
+    const left = await claimAll(job.runs, claiming);
+    const claimed = await Promise.all(claiming);
+    if (left.length > 0) await leaveToOthers({ ...job, runs: left });
+    const failed = claimed.find((one) => one instanceof Error);
+    if (failed) throw failed;
+    const won = claimed.filter(Boolean).length;
+    if (won > 0) return { outcome: 'claimed', runs: won };
+    if (left.length === 0) return { outcome: 'not claimed', runs: 0 };
+    return { outcome: places.isClosed ? 'drained' : 'put back', runs: 0 };
+  }
+
+  return {
+    async take(job) {
+      places.gotJob();
+      try {
+        return await takeAll(job);
+      } finally {
+        await places.untilMayAsk();
+      }
+    },
+    close() {
+      places.close();
+      closed.resolve();
+    },
+  };
+}
+
+const FORGET = `
+update workflow_instance i set dispatched_at = null
+from unnest($1::uuid[], $2::int[]) as job(id, epoch)
+where i.id = job.id and i.epoch = job.epoch - 1 and i.ready_at is not null and i.held_by is null`;
