@@ -42,13 +42,15 @@ export const Accounting = z
     from: z.iso.datetime(),
     to: z.iso.datetime(),
     completeSince: z.iso.datetime().describe('Runs that ended before are deleted by age, and are counted nowhere'),
-    total: z.object(counts),
+    total: z.object(counts).meta({ id: 'AccountingTotal' }),
     hours: z.array(
-      z.object({
-        hour: z.iso.datetime().describe('In which the runs were accepted'),
-        origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']),
-        ...counts,
-      }),
+      z
+        .object({
+          hour: z.iso.datetime().describe('In which the runs were accepted'),
+          origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']),
+          ...counts,
+        })
+        .meta({ id: 'AccountingHour' }),
     ),
   })
   .meta({ id: 'Accounting', description: 'What became of the runs that were accepted', examples: [exampleAccounting] });
