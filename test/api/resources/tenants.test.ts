@@ -114,8 +114,9 @@ test('deleting a tenant deletes its rows in every table', async () => {
 test('another tenant keeps all of its rows', async () => {
   const [kept, gone] = [await aFullTenant(), await aFullTenant()];
   const before = await rowsOf(kept.id);
-  // A new table needs a row in `aFullTenant`, so that these tests see it emptied.
-  expect(Object.keys(before).sort()).toEqual(['tenant', ...(await tenantTables())].sort());
+  // A new table needs a row in `aFullTenant`, so that these tests see it emptied. The next admission empties `freed_key`.
+  const tables = (await tenantTables()).filter((name) => name !== 'freed_key');
+  expect(Object.keys(before).sort()).toEqual(['tenant', ...tables].sort());
 
   await deleteTenant(cluster.context.pool, cluster.context.runs, gone.id);
 
