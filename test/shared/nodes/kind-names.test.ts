@@ -5,8 +5,8 @@ import { nodes } from '#shared/nodes/index.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** The contracts and the two tables, which alone may name kinds. */
-const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$/;
+/** The contracts and the two tables, which alone may name kinds; benches and the sample, whose graphs are data. */
+const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$|^ops\/(?:bench\/|sample\.ts$)/;
 
 /** Words with another meaning, and graphs that are data. */
 const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
@@ -15,12 +15,8 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'dataCollection', 'end'], 'graphs'],
   ['api/resources/workflows/rerun-schemas.ts', ['start'], 'a choice'],
   ['api/resources/workflows/schemas.ts', ['delay'], 'a reason why a run waits'],
+  ['api/resources/workflows/wait-reason.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflows/waiting.ts', ['delay'], 'a reason why a run waits'],
-  ['ops/bench/crowd.ts', ['log'], 'a file'],
-  ['ops/bench/environment.ts', ['start', 'condition'], 'a graph'],
-  ['ops/bench/p14-bystanders.ts', ['start', 'http', 'javascript', 'delay'], 'graphs'],
-  ['ops/bench/p17-many-tenants.ts', ['start', 'log'], 'a graph, and a file'],
-  ['ops/sample.ts', ['start', 'javascript', 'condition', 'delay', 'end'], 'a graph'],
   ['shared/batch-job.ts', ['start'], 'a choice'],
   ['shared/datasources/presets/slack.ts', ['join'], 'a call of an API'],
   ['shared/datasources/rabbitmq.ts', ['fanout'], 'a type of exchange'],
