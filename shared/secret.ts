@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isSealed, type KeyRing } from './crypto.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
@@ -169,22 +168,33 @@ function childAt(value: Json, key: Key): Json {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : null;
 }
 
-/** Finds the stored element for each element of a list, if the match is certain. */
+/** Finds the stored element for each element of a list, if the match is certain. Lists may have 100,000 elements. */
 function partners(schemas: readonly Schema[], next: readonly Json[], stored: Json | undefined) {
-  const old = Array.isArray(stored) ? stored : [];
-  const masked = old.map((item) => walk(schemas, item, [], () => MASK));
-  return (_stored: unknown, index: Key): Json | undefined => {
-    const item = next[Number(index)] ?? null;
-    const alike = old.filter((_item, at) => isDeepStrictEqual(masked[at], item));
-    const twins = next.filter((other) => isDeepStrictEqual(other, item));
-    if (alike.length > 0 && alike.length === twins.length) {
-      const rank = next.slice(0, Number(index)).filter((other) => isDeepStrictEqual(other, item)).length;
-      return alike[rank];
-    }
-    const name = nameOf(item);
-    const named = name === undefined ? [] : old.filter((other) => nameOf(other) === name);
-    return named.length === 1 ? named[0] : undefined;
+  if (!Array.isArray(stored) || stored.length === 0) return () => undefined;
+  const alike = Map.groupBy(stored, (item) => sorted(walk(schemas, item, [], () => MASK)));
+  const counts = new Map<string, number>();
+  const places = next.map((item) => {
+    const text = sorted(item);
+    const rank = counts.get(text) ?? 0;
+    counts.set(text, rank + 1);
+    return { text, rank };
+  });
+  const named = Map.groupBy(stored, nameOf);
+  return (_stored: unknown, key: Key): Json | undefined => {
+    const { text = '', rank = 0 } = places[Number(key)] ?? {};
+    const found = alike.get(text) ?? [];
+    if (found.length > 0 && found.length === counts.get(text)) return found[rank];
+    const name = nameOf(next[Number(key)] ?? null);
+    const ofName = name === undefined ? [] : (named.get(name) ?? []);
+    return ofName.length === 1 ? ofName[0] : undefined;
   };
+}
+
+/** The same text for equal values, whatever the order of their keys. */
+function sorted(value: Json): string {
+  return JSON.stringify(value, (_key, child: Json) =>
+    isJsonObject(child) ? Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1))) : child,
+  );
 }
 
 function nameOf(item: Json): Json | undefined {

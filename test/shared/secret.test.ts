@@ -126,6 +126,15 @@ test('elements of a list keep their secrets when the list is reordered, cut or e
   expect(keep([{ ...a, note: 'added' }])).toEqual([{ key: 'a', value: 'v4lue-a', note: 'added' }]);
 });
 
+test('long lists keep their secrets in the time of their length', () => {
+  const headers = Array.from({ length: 50_000 }, (_, n) => ({ key: `k${n % 40_000}`, value: `v${n % 40_000}` }));
+  const masked = headers.map(({ key }) => ({ key, value: MASK })).reverse();
+
+  const kept = keepMasked(Options, { host: 'db', headers: masked }, { ...options, headers });
+
+  expect(kept.headers).toEqual(headers.toReversed());
+});
+
 test('a mask without a certain stored value is refused with its path', () => {
   const keep = (more: JsonObject) => () => keepMasked(Options, { host: 'db', ...more }, options);
 
