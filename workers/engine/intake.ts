@@ -4,7 +4,7 @@ import type { Claimable } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { ClaimedRow, Claims } from './claim.ts';
 import type { Lease } from './lease.ts';
-import { Places } from './places.ts';
+import { consumersFor, Places } from './places.ts';
 
 /** The runs of a job, all of one tenant. */
 export interface RunsToClaim {
@@ -42,9 +42,15 @@ interface Dependencies {
  */
 const PATIENCE_MS = 100;
 
+/**
+ * Runs held beside one for each slot, as a share of the slots. It is that of the window, so that a run which is handed over is claimed
+ * even if each slot has a run whose node waits for a silent server.
+ */
+const SPARE = 1 / 4;
+
 /** Takes jobs of runs: claims as many of them as this process has places for. */
 export function createIntake({ pool, runs, claims, lease, slots, logger, hold }: Dependencies): Intake {
-  const places = new Places(slots);
+  const places = new Places(slots + Math.floor(slots * SPARE), consumersFor(slots));
   const closed = Promise.withResolvers<void>();
 
   /** Answers whether the run was claimed, or with the error. The place is free again when it has left. */

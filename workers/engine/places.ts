@@ -12,8 +12,8 @@ interface Claimer {
 }
 
 /**
- * The places of a process for runs, one for each slot. A job is done when its runs are claimed, so the number of jobs does not bound
- * the runs. And a process asks for a job only if it has a place for it, or it would keep the runs from a process that is idle.
+ * The places of a process for runs. A job is done when its runs are claimed, so the number of jobs does not bound the runs. And a
+ * process asks for a job only if it has a place for it, or it would keep the runs from a process that is idle.
  */
 export class Places {
   #free: number;
@@ -23,9 +23,9 @@ export class Places {
   #claimers: Claimer[] = [];
   #askers: (() => void)[] = [];
 
-  constructor(slots: number) {
-    this.#free = slots;
-    this.#asking = consumersFor(slots);
+  constructor(places: number, consumers = consumersFor(places)) {
+    this.#free = places;
+    this.#asking = consumers;
   }
 
   /** The process stops: no places are given any more, and nothing waits for one. */

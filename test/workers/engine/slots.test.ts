@@ -1,9 +1,10 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createByteAccount } from '#shared/byte-account.ts';
+import { newID } from '#shared/ids.ts';
 import type { Turn } from '#shared/turns.ts';
 import { startDeployment } from '#test/support/deployment.ts';
-import { graph } from '#test/support/graphs.ts';
+import { graph, noops } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import { createSlots } from '#workers/engine/slots.ts';
@@ -53,4 +54,29 @@ test('nodes at silent servers leave slots to the next creator, however many tena
   answer();
   await Promise.all(nodes);
   expect(begun).toHaveLength(121);
+});
+
+test("a run is claimed while the runs of another creator are at silent servers in all of a worker's slots", async () => {
+  await using deployment = await startDeployment({ WORKER_SLOTS: '4' });
+  await using server = await startHTTP(() => undefined);
+  await deployment.startWorker();
+  const silent = graph({ start: { type: 'start' }, call: { type: 'http', method: 'GET', url: server.origin } }, [
+    'start>call',
+  ]);
+  const versionID = await deployment.saveVersion(silent);
+  const noopID = await deployment.saveVersion(noops(1));
+  const tenantID = newID();
+  await deployment.pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'Another', $1)`, [
+    tenantID,
+  ]);
+  await deployment.runs.acceptMany(Array.from({ length: 20 }, () => deployment.newRun(versionID)));
+  const held = async () => {
+    const { rows } = await deployment.pool.query('select from workflow_instance where held_by is not null');
+    return rows.length;
+  };
+  await eventually(async () => expect(await held()).toBeGreaterThanOrEqual(4));
+
+  const [id = ''] = await deployment.runs.acceptMany([{ ...deployment.newRun(noopID), tenantID }]);
+
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
 });
