@@ -31,7 +31,7 @@ export const SKIPS = `
 size as materialized (${WINDOW}),
 busy as materialized (${inWindow('true')}),
 free as materialized (
-  select size - used as of_all, size - used - reserve / 2 as of_interactive, size - used - reserve as of_any,
+  select size - used as of_all, size - used - (reserve + 1) / 2 as of_interactive, size - used - reserve as of_any,
     coalesce((select has_backlog from dispatch_turn where ring = ${ALL_CREATORS}), false) as has_backlog
   from size, (select count(*)::int as used from busy) counted
 ),
