@@ -27,9 +27,10 @@ const SPARE = 5;
 const FREED_KEYS = 200;
 const NO_LIMIT = 2_147_483_647;
 
-// The predicate and the expressions of the index `workflow_instance_queue`.
-export const QUEUED =
-  'ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and not is_blocked';
+// The predicate and the expressions of the index `workflow_instance_queue`. A plain condition fits the index of all READY runs too: in a
+// young table the planner took that one and sorted all of them, 25 times in an admission, which cost 9 ms instead of 1 beside 3,000 runs.
+export const QUEUED = `
+  case when ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and not is_blocked then true else false end`;
 const EPOCH = `'2000-01-01 00:00:00+00'::timestamptz`;
 export const QUEUED_SINCE = `(ready_at - ${EPOCH} - make_interval(secs => head_start))`;
 
@@ -66,7 +67,7 @@ with recursive turn as materialized (select pg_try_advisory_xact_lock(7265002) a
 size as materialized (${WINDOW}),
 busy as materialized (${inWindow('(select mine from turn)')}),
 free as materialized (
-  select case when mine then greatest(0, size - used) else 0 end as of_all, greatest(0, size - used - reserve / 2) as of_interactive,
+  select case when mine then greatest(0, size - used) else 0 end as of_all, greatest(0, size - used - (reserve + 1) / 2) as of_interactive,
     greatest(0, size - used - reserve) as of_any
   from turn, size, (select count(*)::int as used from busy) counted
 ),
@@ -83,7 +84,7 @@ unblocked as (
       where w.tenant_id = f.tenant_id and w.concurrency_key = f.concurrency_key and is_blocked and completed_at is null
       order by ${QUEUED_SINCE} limit f.n
     ) w
-  ) next where i.id = next.id and i.completed_at is null
+  ) next where i.id = next.id and case when i.completed_at is null then true else false end
   returning i.id
 ),
 start as materialized (

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
+import { ADMIT } from '#shared/db/admission.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
@@ -221,6 +222,27 @@ describe('an admission', () => {
     expect(await inWindow()).toEqual({});
   });
 
+  test('that was planned beside an empty table reads only what it admits, also beside many runs', async () => {
+    await using young = await startDeployment();
+
+    const { rows } = await young.pool.query<{ 'QUERY PLAN': string }>(`explain ${ADMIT}`);
+
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    const indexes = new Set(
+      [...plan.matchAll(/using (\w+) on (?:workflow_instance|tenant)\b/g)].map(([, index]) => index),
+    );
+    expect([...indexes].sort()).toEqual([
+      'tenant_deleting',
+      'workflow_instance_blocked',
+      'workflow_instance_dispatched',
+      'workflow_instance_held',
+      'workflow_instance_key',
+      'workflow_instance_pkey',
+      'workflow_instance_queue',
+      'workflow_instance_started',
+    ]);
+  });
+
   test('reads as many rows beside 20,000 runs and 1,000 tenants as the window has places', async () => {
     const { pool } = deployment;
     await empty({ slots: 50 });
@@ -235,7 +257,7 @@ describe('an admission', () => {
        select uuidv7(), $1, $2, 'batch', now(), now() + interval '1 hour', '{}' from generate_series(1, 20000)`,
       [await aTenant(), versionID],
     );
-    await pool.query('vacuum analyze workflow_instance');
+    await pool.query('vacuum analyze workflow_instance, tenant');
     const rowsRead = new Map<string, number>();
     const explained = explaining(pool, rowsRead);
     const { producer, backplane } = deployment;
