@@ -249,16 +249,19 @@ export function textsOf(value: Json, raw: readonly string[] = []): Text[] {
   const found: Text[] = [];
   const path: (string | number)[] = [];
   const look = (at: Json) => {
-    if (typeof at === 'string') found.push({ path: [...path], text: at, template: findTemplate(at) });
+    if (typeof at === 'string') return void found.push({ path: [...path], text: at, template: findTemplate(at) });
     if (typeof at !== 'object' || at === null) return;
-    // The keys of a list are its indices.
-    const isList = Array.isArray(at);
-    for (const key of Object.keys(at)) {
-      if (path.length === 0 && !isList && raw.includes(key)) continue;
-      path.push(isList ? Number(key) : key);
-      look(Reflect.get(at, key));
-      path.pop();
-    }
+    // The keys of a list of a million would be a million texts.
+    if (Array.isArray(at)) for (const [index, item] of at.entries()) lookAt(index, item);
+    else for (const key of keysToRead(at)) lookAt(key, at[key] ?? null);
+  };
+  const keysToRead = (at: JsonObject) =>
+    path.length > 0 ? Object.keys(at) : Object.keys(at).filter((key) => !raw.includes(key));
+  const lookAt = (key: string | number, item: Json) => {
+    if (item === null || typeof item === 'number' || typeof item === 'boolean') return;
+    path.push(key);
+    look(item);
+    path.pop();
   };
   look(value);
   return found;
