@@ -190,7 +190,7 @@ function partners(schemas: readonly Schema[], next: readonly Json[], stored: Jso
   };
 }
 
-/** The same text for equal values, whatever the order of their keys. */
+/** The same text for equal values, also if their keys have another order. */
 function sorted(value: Json): string {
   return JSON.stringify(value, (_key, child: Json) =>
     isJsonObject(child) ? Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1))) : child,
