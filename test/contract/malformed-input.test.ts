@@ -24,7 +24,7 @@ import { paramFixture } from '../support/route-fixtures.ts';
  * a known code, not be a 500, and hold no data of another tenant.
  */
 /** Each run draws others. */
-const casesInAll = 5_000;
+const casesInAll = 10_000;
 const atOnce = 8;
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const marker = `only-theirs-${newID()}`;
@@ -97,7 +97,7 @@ test(`${casesInAll} malformed requests, none of them answered with a 500 or anot
     if (pastSchemas === 0 && !untold.has(`${method} ${path}`)) neverPast.push(what);
     if (body) expect(counts[400] ?? 0, what).toBeGreaterThan(cases / 20);
   }
-  // With forty cases each, an operation may by chance miss one of the two.
+  // With eighty cases each, an operation may by chance miss one of the two.
   expect(neverPast.length, neverPast.join('\n')).toBeLessThanOrEqual(operations.length / 20);
 }, 300_000);
 
