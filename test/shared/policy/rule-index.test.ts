@@ -127,7 +127,7 @@ describe('the index of rules', () => {
           tally.allowed += Number(expected);
         }
       }),
-      { numRuns: 1_300 },
+      { numRuns: 2_600 },
     );
     expect(tally.asked).toBeGreaterThan(25_000);
     // Both answers are frequent.

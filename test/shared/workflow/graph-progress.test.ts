@@ -166,7 +166,7 @@ describe('a fan-out', () => {
     expect(one.settle('b', 'success')).toEqual(['j']);
   });
 
-  test('that failed takes none of them', () => {
+  test('that failed takes none of its exits but the one for errors', () => {
     const one = started('s>f', 'f:x>a', 'f:error>h', 'a>j', 'h>j');
     one.settle('s', 'output');
 

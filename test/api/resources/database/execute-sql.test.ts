@@ -112,7 +112,7 @@ describe('a statement that runs long', () => {
     });
 
     expect(answer).toMatchObject({ status: 504, body: { error: { code: 'UPSTREAM_TIMEOUT' } } });
-    expect(performance.now() - begun).toBeLessThan(30_000);
+    expect(performance.now() - begun).toBeLessThan(4_000);
     await eventually(async () => expect(await active('unlimited')).toBe(0));
   });
 });
@@ -158,8 +158,7 @@ test("a tenant's unresponsive database does not delay other tenants", async () =
   await silent.connected;
   const meanwhile = await times();
 
-  // Connecting to the silent server takes five seconds. Other tenants wait less than a fifth of that.
-  expect(meanwhile.at(15) ?? 0).toBeLessThan((before.at(15) ?? 0) + 1_000);
+  expect(meanwhile.at(15) ?? 0).toBeLessThan((before.at(15) ?? 0) + 50);
   for (const answer of await Promise.all(waits))
     expect(answer).toMatchObject({ status: 504, body: { error: { code: 'UPSTREAM_TIMEOUT' } } });
 }, 60_000);
