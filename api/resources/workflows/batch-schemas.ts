@@ -13,7 +13,7 @@ import {
   exampleRerunMany,
 } from './examples.ts';
 import { RerunFrom, RerunVersion } from './rerun-schemas.ts';
-import { governed, InstanceFilter, runInputs, Stored } from './schemas.ts';
+import { governed, InstanceFilter, runInputs, Stored } from './run-schemas.ts';
 import { VersionName } from './version-schemas.ts';
 
 export const BatchID = z.object({ batchID: ID });

@@ -14,7 +14,8 @@ import { TENANT_PREFIX, tenantRoute } from '../../http/route.ts';
 import { asSpelled } from '../../http/spelling.ts';
 import { BulkAnswer, BulkItem, BulkQuery, WorkflowBulk } from './batch-schemas.ts';
 import { chooseVersion } from './choose-version.ts';
-import { runSpellings, WorkflowID } from './schemas.ts';
+import { runSpellings } from './run-schemas.ts';
+import { WorkflowID } from './schemas.ts';
 
 const path = '/workflows/:workflowID/execute/bulk';
 

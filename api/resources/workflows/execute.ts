@@ -3,7 +3,8 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { chooseVersion } from './choose-version.ts';
-import { ExecuteQuery, Execution, runSpellings, WorkflowExecute, WorkflowID } from './schemas.ts';
+import { ExecuteQuery, Execution, runSpellings, WorkflowExecute } from './run-schemas.ts';
+import { WorkflowID } from './schemas.ts';
 
 export const executeWorkflow = tenantRoute({
   name: 'executeWorkflow',

@@ -5,7 +5,7 @@ import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { type RunFilter, runConditions } from '#shared/run-filter.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
-import type { InstanceFilter } from './schemas.ts';
+import type { InstanceFilter } from './run-schemas.ts';
 
 /** The conditions of a list of runs. */
 export async function instanceFilters(

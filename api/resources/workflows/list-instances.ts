@@ -4,7 +4,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { findNames } from './find-names.ts';
 import { instanceFilters } from './instance-filters.ts';
 import { presentInstanceSummary } from './present.ts';
-import { InstanceList, Instances } from './schemas.ts';
+import { InstanceList, Instances } from './run-schemas.ts';
 
 export const listInstances = tenantRoute({
   name: 'listWorkflowInstances',

@@ -6,7 +6,7 @@ import { readApproverNames } from '#shared/policy/approvers.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentCollectionRequest } from './present.ts';
-import { CollectionRequestList, CollectionRequests } from './schemas.ts';
+import { CollectionRequestList, CollectionRequests } from './request-schemas.ts';
 
 export const listCollectionRequests = tenantRoute({
   name: 'listCollectionRequests',

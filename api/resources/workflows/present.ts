@@ -3,7 +3,9 @@ import type { CollectionRequest as CollectionRequestEntity } from '#shared/db/en
 import type { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { WorkflowVersion as VersionEntity } from '#shared/db/entities/workflow-version.ts';
-import type { CollectionRequest, InstanceSummary, Workflow, WorkflowSummary } from './schemas.ts';
+import type { CollectionRequest } from './request-schemas.ts';
+import type { InstanceSummary } from './run-schemas.ts';
+import type { Workflow, WorkflowSummary } from './schemas.ts';
 import type { Version, VersionSummary } from './version-schemas.ts';
 
 type Shown = Omit<WorkflowEntity, 'workflowOptions'>;

@@ -8,7 +8,7 @@ import { tenantRoute } from '../../http/route.ts';
 import { findNames } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { presentInstanceSummary } from './present.ts';
-import { Instance, InstanceID, InstanceQuery } from './schemas.ts';
+import { Instance, InstanceID, InstanceQuery } from './run-schemas.ts';
 import { findWaitReason } from './wait-reason.ts';
 import { findWaiting } from './waiting.ts';
 

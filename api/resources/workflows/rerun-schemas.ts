@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { exampleRerun, exampleRerunAnswer } from './examples.ts';
-import { runInputs, Tags } from './schemas.ts';
+import { runInputs, Tags } from './run-schemas.ts';
 import { VersionName } from './version-schemas.ts';
 
 const FromNode = z

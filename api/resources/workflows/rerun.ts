@@ -10,7 +10,7 @@ import { chooseVersion } from './choose-version.ts';
 import { findTags } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { Rerun, RerunAnswer } from './rerun-schemas.ts';
-import { InstanceID, runSpellings } from './schemas.ts';
+import { InstanceID, runSpellings } from './run-schemas.ts';
 
 export const rerunInstance = tenantRoute({
   name: 'rerunWorkflowInstance',

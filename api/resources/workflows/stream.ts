@@ -5,7 +5,7 @@ import { isTerminal } from '#shared/workflow/status.ts';
 import { createAuthorizer, denied } from '../../http/authorize.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findReadableRun } from './find-run.ts';
-import { InstanceID, StreamQuery } from './schemas.ts';
+import { InstanceID, StreamQuery } from './run-schemas.ts';
 
 export const streamInstance = tenantRoute({
   name: 'streamWorkflowInstance',

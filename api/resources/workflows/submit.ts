@@ -11,7 +11,7 @@ import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { checkSubmission } from './check-submission.ts';
 import { findRequest } from './find-run.ts';
-import { CollectionRequestID, Submission } from './schemas.ts';
+import { CollectionRequestID, Submission } from './request-schemas.ts';
 
 export const submitCollection = tenantRoute({
   name: 'submitCollectionRequest',

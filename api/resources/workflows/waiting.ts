@@ -5,7 +5,7 @@ import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
 import { hasLiveWorker } from '../../db/live-worker.ts';
-import type { Waiting } from './schemas.ts';
+import type { Waiting } from './run-schemas.ts';
 
 type Reason = z.input<typeof Waiting>;
 

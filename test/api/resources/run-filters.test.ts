@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { instanceFilters } from '#api/resources/workflows/instance-filters.ts';
-import { InstanceList } from '#api/resources/workflows/schemas.ts';
+import { InstanceList } from '#api/resources/workflows/run-schemas.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';

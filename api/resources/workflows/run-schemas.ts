@@ -1,0 +1,244 @@
+import { z } from 'zod';
+import { JsonObject } from '#shared/json.ts';
+import { IterationPath } from '#shared/workflow/frame.ts';
+import { Priority, RunClass } from '#shared/workflow/limits.ts';
+import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import { WorkError } from '../../http/answer-parts.ts';
+import { ID } from '../../http/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import type { Spellings } from '../../http/spelling.ts';
+import {
+  exampleExecution,
+  exampleFilter,
+  exampleInstance,
+  exampleInstanceSummary,
+  exampleRunInputs,
+  exampleWaitReason,
+} from './examples.ts';
+import { VersionName } from './version-schemas.ts';
+
+export const InstanceID = z.object({ instanceID: ID });
+
+const Status = RunStatus.meta({ id: 'RunStatus' });
+const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
+
+/** Stored JSON is not validated again: it was when it came. */
+export const Stored = z.looseObject({});
+
+export const runInputs = {
+  args: JsonObject.optional().describe('The inputs of the run'),
+  inputValues: JsonObject.optional().describe('Another name for `args`'),
+};
+export const runSpellings: Spellings = { args: ['args', 'inputValues'] };
+
+const Tag = z.string().trim().min(1).max(64);
+export const Tags = z.array(Tag).max(10);
+const YEAR_MS = 366 * 86_400_000;
+export const governed = {
+  tags: Tags.default([]).describe('Lists of runs can be filtered by them'),
+  startAt: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .refine((at) => at.getTime() <= Date.now() + YEAR_MS, { message: 'must be within a year from now' })
+    .optional()
+    .describe('When the run begins; at once if that has passed'),
+  class: RunClass.optional().describe(
+    'By default that of the workflow, else `batch` for an API key and `interactive` for a user',
+  ),
+  priority: Priority.optional().describe('Seconds of head start over other runs of the same workflow and class'),
+};
+
+/** An empty body starts a run without inputs. */
+export const WorkflowExecute = z
+  .object({ ...runInputs, ...governed })
+  .optional()
+  .transform((body) => ({
+    args: body?.args ?? body?.inputValues ?? {},
+    tags: [...new Set(body?.tags)],
+    startAt: body?.startAt,
+    class: body?.class,
+    priority: body?.priority,
+  }))
+  .meta({ id: 'WorkflowExecute', examples: [exampleRunInputs] });
+
+export const ExecuteQuery = z.object({
+  wait: z.coerce.number().min(0).max(60).default(0).describe('How many seconds to wait for the result'),
+  version: VersionName.optional().describe(
+    'The id or the number of a version; without it, the published one is executed',
+  ),
+});
+
+const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+const runFilter = {
+  workflowID: ID.optional(),
+  parentInstanceID: ID.optional(),
+  root: ID.optional().describe('This run and all that it started, at any depth'),
+  status: Status.optional(),
+  errorCode: z.string().max(64).optional(),
+  tag: Tag.optional(),
+  version: VersionName.optional().describe('The id of a version, or its number, which needs `workflowID`'),
+  origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']).optional(),
+  batch: ID.optional().describe('The id of a batch'),
+  rerunOf: ID.optional().describe('Runs that repeat this one'),
+  from: Moment.optional().describe('Accepted at this time or later'),
+  to: Moment.optional().describe('Accepted before this time'),
+};
+
+export const InstanceList = z.object({
+  ...pageQuery(standardPage),
+  ...runFilter,
+  isTest: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional(),
+});
+
+/** The filter of a list, in a body. */
+export const InstanceFilter = z
+  .object({ ...runFilter, isTest: z.boolean().optional() })
+  .meta({ id: 'WorkflowInstanceFilter', examples: [exampleFilter] });
+
+export const InstanceQuery = z.object({
+  afterSeq: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .describe('The timeline begins after this event: the `nextSeq` of the answer before'),
+  timelineLimit: z.coerce.number().int().min(1).max(5_000).default(1_000),
+  outputs: z
+    .enum(['small', 'full'])
+    .default('small')
+    .describe('`small` leaves outputs above 16 kB out of the timeline, which `outputOmitted` says'),
+});
+
+const MAX_STREAM_SECONDS = 3_600;
+
+export const StreamQuery = z.object({
+  lastSeq: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('In place of `Last-Event-ID`, for clients that cannot set headers'),
+  seconds: z.coerce
+    .number()
+    .min(0)
+    .max(MAX_STREAM_SECONDS)
+    .default(MAX_STREAM_SECONDS)
+    .describe('The stream ends after this time; the client connects again'),
+});
+
+const RunError = WorkError.extend({ nodeID: z.string().nullable(), attempt: z.int().nullable() }).meta({
+  id: 'RunError',
+  examples: [{ code: 'NODE_TIMEOUT', message: 'The node took longer than 60 s', nodeID: 'order', attempt: 1 }],
+});
+
+export const InstanceSummary = z
+  .object({
+    instanceID: z.uuid(),
+    workflowID: z.uuid().nullable(),
+    workflowTitle: z.string().nullable().describe('Null if the workflow was never stored or was deleted'),
+    versionID: z.uuid().describe('The version whose graph the run has'),
+    versionNumber: z.int().nullable().describe('Null for the graph of a test'),
+    status: Status,
+    isTest: z.boolean(),
+    origin: z.string(),
+    tags: z.array(z.string()),
+    errorCode: z.string().nullable(),
+    startAt: z.iso.datetime().nullable().describe('When it was to begin, if not at once'),
+    batchID: z.uuid().nullable().describe('The batch that it belongs to'),
+    rerunOf: z.uuid().nullable().describe('The run that it repeats'),
+    parentInstanceID: z.uuid().nullable(),
+    parentNodeID: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+    startedAt: z.iso.datetime().nullable(),
+    completedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'WorkflowInstanceSummary', examples: [exampleInstanceSummary] });
+
+export const Instances = z
+  .object({ instances: z.array(InstanceSummary), ...pageFields })
+  .meta({ id: 'WorkflowInstancePage' });
+
+export const Waiting = z
+  .object({
+    reason: z.enum(['delay', 'input', 'child', 'no-worker', 'queue']),
+    until: z.iso.datetime().optional(),
+    collectionRequestID: z.uuid().optional(),
+  })
+  .meta({ id: 'WaitingReason', description: 'Why a run waits, and until when' });
+
+export const WaitReason = z
+  .object({
+    code: z.enum([
+      'tenant-limit',
+      'workflow-limit',
+      'key-limit',
+      'rate-limit',
+      'no-worker',
+      'paused',
+      'delay',
+      'input',
+      'child',
+      'queue',
+    ]),
+    message: z.string(),
+    position: z.int().nullable().describe('In its line, from 1; 0 if it has been handed to the workers'),
+    estimateSeconds: z.int().nullable().describe('Null if it cannot be told'),
+  })
+  .meta({ id: 'WaitReason', description: 'Why a run is not running', examples: [exampleWaitReason] });
+
+const TimelineEvent = z
+  .object({
+    seq: z.int(),
+    nodeID: z.string(),
+    iteration: z.int(),
+    frame: IterationPath,
+    attempt: z.int(),
+    status: StatusOfNode,
+    exit: z.string().nullable(),
+    output: z.unknown(),
+    outputOmitted: z.boolean().optional(),
+    error: WorkError.nullable(),
+    reusedFrom: z.uuid().optional().describe('The run that computed the result, if this one has taken it over'),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'WorkflowInstanceEvent' });
+
+const NodeState = z
+  .object({
+    nodeID: z.string(),
+    iteration: z.int(),
+    frame: IterationPath,
+    attempt: z.int(),
+    status: StatusOfNode,
+    exit: z.string().nullable(),
+    startedAt: z.iso.datetime().nullable(),
+    completedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'WorkflowInstanceNode' });
+
+export const Instance = InstanceSummary.extend({
+  seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
+  input: Stored,
+  output: z.unknown(),
+  error: RunError.nullable(),
+  waiting: Waiting.optional(),
+  waitReason: WaitReason.optional().describe('If no worker has the run and it has not ended'),
+  timeline: z.array(TimelineEvent),
+  nextSeq: z.int().nullable().describe('The `afterSeq` for the rest of the timeline; null at its end'),
+  nodes: z.array(NodeState),
+}).meta({ id: 'WorkflowInstance', examples: [exampleInstance] });
+
+export const Execution = z
+  .object({
+    instanceID: z.uuid(),
+    status: Status.optional().describe('With `wait`, if the run ended in time'),
+    output: z.unknown().optional(),
+    error: RunError.nullish(),
+  })
+  .meta({ id: 'WorkflowExecution', examples: [exampleExecution] });
