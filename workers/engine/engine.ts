@@ -16,6 +16,7 @@ import { createReadWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
 import type { HeldRow, Lease } from './lease.ts';
+import { release, releaseAll, releaseFenced } from './release.ts';
 import { createRestore } from './restore.ts';
 import type { Rights } from './rights.ts';
 import { type Leaving, Run } from './run.ts';
@@ -221,7 +222,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const version = await loadVersion(row.version_id);
       // Claimed, or loaded, after `drain` has looked for runs to hand back.
       if (draining) {
-        await giveUp(row);
+        await release(pool, leaseID(), row);
         return null;
       }
       const earlier = held.get(row.id);
@@ -252,16 +253,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       'run was claimed twice, because Postgres forgot a claim; it starts over',
     );
     leave(earlier, 'fenced');
-    await release(pool, leaseID(), [row]);
+    await releaseFenced(pool, leaseID(), [row]);
     void runs.handOver([row.id]);
-  }
-
-  async function giveUp({ id, epoch }: ClaimedRow): Promise<void> {
-    await pool.query(
-      `update workflow_instance set held_by = null, ready_at = now()
-       where id = $1 and epoch = $2 and held_by = $3 and completed_at is null`,
-      [id, epoch, leaseID()],
-    );
   }
 
   return {
@@ -290,7 +283,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const lost = unknown.filter(({ id, epoch }) => unknownBefore.get(id) === epoch);
       unknownBefore.clear();
       for (const { id, epoch } of unknown) unknownBefore.set(id, epoch);
-      if (lost.length > 0) await release(pool, leaseID(), lost);
+      if (lost.length > 0) await releaseFenced(pool, leaseID(), lost);
     },
     setPressure(waiting) {
       pressure = waiting;
@@ -302,23 +295,11 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       await committer.idle();
       const mine = [...held.values()].filter((run) => run.left === null);
       for (const run of mine) leave(run, 'drained');
-      await pool.query(
-        `update workflow_instance set held_by = null, ready_at = now() where held_by = $1 and completed_at is null`,
-        [leaseID()],
-      );
+      await releaseAll(pool, leaseID());
       await runs.refill().catch(() => undefined);
     },
     abandon() {
       for (const run of [...held.values()]) leave(run, 'fenced');
     },
   };
-}
-
-async function release(pool: Pool, leaseID: string, rows: readonly { id: string; epoch: number }[]): Promise<void> {
-  await pool.query(
-    `update workflow_instance i set held_by = null, epoch = i.epoch + 1, ready_at = now()
-     from unnest($2::uuid[], $3::int[]) as r(id, epoch)
-     where i.id = r.id and i.epoch = r.epoch and i.held_by = $1 and i.completed_at is null`,
-    [leaseID, rows.map(({ id }) => id), rows.map(({ epoch }) => epoch)],
-  );
 }

@@ -2,7 +2,7 @@ import { batched } from '#shared/batched.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload, Started } from '#shared/realtime/events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
-import { CHECKPOINT_VERSION, type Checkpoint } from './run-state.ts';
+import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
 
 /** What a restore reads of a run, apart from its waits. */
 export interface Past {

@@ -3,10 +3,11 @@ import type { Repeat } from '#shared/realtime/events.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
-import { type Frame, type PassSnapshot, Progress } from '#shared/workflow/progress.ts';
+import { type Frame, Progress } from '#shared/workflow/progress.ts';
+import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
 import { addFailure, endIteration, type Repetition, type RepetitionSnapshot, valuesOf } from './repetitions.ts';
 import { addEnd, emptyResult, endOf } from './result.ts';
-import { type ScopeSnapshot, Scopes } from './scopes.ts';
+import { Scopes } from './scopes.ts';
 import type { Source } from './source.ts';
 import type { Step } from './step.ts';
 
@@ -23,25 +24,6 @@ export interface PastEvent {
   failsItem: boolean;
   /** The number of its row. */
   seq: number;
-}
-
-export const CHECKPOINT_VERSION = 1;
-
-/** The state of a run as JSON, with outputs by the numbers of their rows. Another version of the engine ignores what it does not know. */
-export interface Checkpoint {
-  version: typeof CHECKPOINT_VERSION;
-  passes: PassSnapshot[];
-  /** Of frames that are not settled. */
-  attempts: [nodeID: string, path: string, attempts: number, failures: number][];
-  /** Rows whose outputs are still a part of `ctx` or of the result. */
-  outputs: number[];
-  outputLength: number;
-  /** Frames whose wait ends with another attempt. */
-  retrying: [nodeID: string, path: string][];
-  /** Of open iterations, each after the one around it; absent in those of older versions, which know none. */
-  scopes?: ScopeSnapshot[];
-  /** Of frames that repeat their body, each after the one around it. */
-  repetitions?: RepetitionSnapshot[];
 }
 
 /** What a run has done so far: its place in the graph, `ctx`, attempts, and the result of its ends. Follows from its events. */

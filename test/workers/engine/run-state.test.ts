@@ -8,7 +8,8 @@ import type { Frame } from '#shared/workflow/progress.ts';
 import { withBodies } from '#test/support/bodies.ts';
 import { AFTER, type Drawing, draw, items } from '#test/support/drawn-loops.ts';
 import { code, graph } from '#test/support/graphs.ts';
-import { type Checkpoint, RunState } from '#workers/engine/run-state.ts';
+import type { Checkpoint } from '#workers/engine/checkpoint.ts';
+import { RunState } from '#workers/engine/run-state.ts';
 
 /** An output as its row has it. */
 interface Row {

@@ -1,0 +1,22 @@
+import type { PassSnapshot } from '#shared/workflow/progress.ts';
+import type { RepetitionSnapshot } from './repetitions.ts';
+import type { ScopeSnapshot } from './scopes.ts';
+
+export const CHECKPOINT_VERSION = 1;
+
+/** The state of a run as JSON, with outputs by the numbers of their rows. Another version of the engine ignores what it does not know. */
+export interface Checkpoint {
+  version: typeof CHECKPOINT_VERSION;
+  passes: PassSnapshot[];
+  /** Of frames that are not settled. */
+  attempts: [nodeID: string, path: string, attempts: number, failures: number][];
+  /** Rows whose outputs are still a part of `ctx` or of the result. */
+  outputs: number[];
+  outputLength: number;
+  /** Frames whose wait ends with another attempt. */
+  retrying: [nodeID: string, path: string][];
+  /** Of open iterations, each after the one around it; absent in those of older versions, which know none. */
+  scopes?: ScopeSnapshot[];
+  /** Of frames that repeat their body, each after the one around it. */
+  repetitions?: RepetitionSnapshot[];
+}

@@ -1,0 +1,33 @@
+import type { Pool } from '#shared/db/pool.ts';
+
+interface ClaimedRun {
+  id: string;
+  epoch: number;
+}
+
+/** Gives back a claimed run that was not begun. */
+export async function release(pool: Pool, leaseID: string, { id, epoch }: ClaimedRun): Promise<void> {
+  await pool.query(
+    `update workflow_instance set held_by = null, ready_at = now()
+     where id = $1 and epoch = $2 and held_by = $3 and completed_at is null`,
+    [id, epoch, leaseID],
+  );
+}
+
+/** Gives back runs by the next epoch, because commits of theirs may be under way. */
+export async function releaseFenced(pool: Pool, leaseID: string, runs: readonly ClaimedRun[]): Promise<void> {
+  await pool.query(
+    `update workflow_instance i set held_by = null, epoch = i.epoch + 1, ready_at = now()
+     from unnest($2::uuid[], $3::int[]) as r(id, epoch)
+     where i.id = r.id and i.epoch = r.epoch and i.held_by = $1 and i.completed_at is null`,
+    [leaseID, runs.map(({ id }) => id), runs.map(({ epoch }) => epoch)],
+  );
+}
+
+/** Gives back all runs of a lease, also those that its process does not know. */
+export async function releaseAll(pool: Pool, leaseID: string): Promise<void> {
+  await pool.query(
+    `update workflow_instance set held_by = null, ready_at = now() where held_by = $1 and completed_at is null`,
+    [leaseID],
+  );
+}
