@@ -1,22 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { Backplane } from '#shared/backplane/index.ts';
-import { FIND_FORGOTTEN } from '#shared/db/accounting.ts';
-import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
-import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
-import { Tally } from '#shared/tally.ts';
+import type { Tally } from '#shared/tally.ts';
 import { createAlarms } from './alarms.ts';
-import { MAX_LOSSES } from './claim.ts';
 import { createLeader } from './leader.ts';
+import { createRepairs } from './repairs.ts';
 
-const BATCH = 500;
-const SLICE = 5_000;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-/** Looks for each job, so it may take longer than adding new ones. */
-const REPAIR_PATIENCE_MS = 2_000;
 /** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
 const REFILL_MS = 4;
 
@@ -43,16 +34,6 @@ export interface Sweep extends AsyncDisposable {
   readonly stats: { leads: boolean; forgotten: number; steps: ReadonlyMap<string, StepStats>; repairs: Tally<'kind'> };
 }
 
-/** What the sweep has found and repaired, for metrics. */
-type Repair =
-  | 'lease expired'
-  | 'run released'
-  | 'run failed'
-  | 'run overdue'
-  | 'notice'
-  | 'handed over again'
-  | 'queues lost';
-
 interface StepStats {
   times: number;
   failures: number;
@@ -71,10 +52,10 @@ interface Step {
  * depend on each other: one that fails is tried again in the next round.
  */
 export function createSweep(options: SweepOptions): Sweep {
-  const { pool, runs, producer, backplane, logger } = options;
-  const { leasePool, leaseMs } = options;
+  const { pool, leasePool, runs, logger, leaseMs } = options;
   const leader = createLeader({ pool: leasePool, leaseMs, logger, onLead: sweepNow });
   const alarms = createAlarms(options);
+  const repairs = createRepairs(options);
   let timer: NodeJS.Timeout | undefined;
   let started = false;
   let stopped = false;
@@ -82,9 +63,7 @@ export function createSweep(options: SweepOptions): Sweep {
   let running: Promise<void> = Promise.resolve();
   let refilling = false;
   let again = false;
-  let lookedUpTo = FIRST_ID;
-  let found = 0;
-  const stats = { leads: false, forgotten: 0, steps: new Map<string, StepStats>(), repairs: new Tally<'kind'>() };
+  const stats = { leads: false, steps: new Map<string, StepStats>() };
 
   function start(): void {
     started = true;
@@ -121,16 +100,16 @@ export function createSweep(options: SweepOptions): Sweep {
     if (!leads) return;
     round += 1;
     const steps: readonly Step[] = [
-      { name: 'end leases', isDue: mayExpire, run: endLeases },
-      { name: 'release lost runs', run: releaseLost },
-      { name: 'fail lost runs', run: failLost },
+      { name: 'end leases', isDue: mayExpire, run: repairs.endLeases },
+      { name: 'release lost runs', run: repairs.releaseLost },
+      { name: 'fail lost runs', run: repairs.failLost },
       { name: 'wake due runs', run: () => alarms.ring() },
-      { name: 'end overdue runs', run: endOverdue },
-      { name: 'act on notices', run: actOnNotices },
-      { name: 'hand over again', run: handOverAgain },
-      { name: 'repair', isDue: round % 10 === 1, run: repair },
+      { name: 'end overdue runs', run: repairs.endOverdue },
+      { name: 'act on notices', run: repairs.actOnNotices },
+      { name: 'hand over again', run: repairs.handOverAgain },
+      { name: 'repair', isDue: round % 10 === 1, run: repairs.refillQueues },
       { name: 'refill', run: () => runs.refill() },
-      { name: 'look for forgotten runs', isDue: round % 10 === 5, run: lookForForgotten },
+      { name: 'look for forgotten runs', isDue: round % 10 === 5, run: repairs.lookForForgotten },
     ];
     for (const { name, isDue = true, run } of steps) {
       if (!isDue) continue;
@@ -146,145 +125,6 @@ export function createSweep(options: SweepOptions): Sweep {
       step.times += 1;
       step.seconds += (performance.now() - began) / 1000;
     }
-  }
-
-  function repaired(kind: Repair, count: number | null): void {
-    if (count) stats.repairs.add({ kind }, count);
-  }
-
-  async function endLeases(): Promise<void> {
-    const { rowCount } = await pool.query({ name: 'sweep_end_leases', text: END_LEASES });
-    repaired('lease expired', rowCount);
-  }
-
-  async function releaseLost(): Promise<void> {
-    const { rowCount } = await pool.query({ name: 'sweep_release_lost_runs', text: RELEASE_LOST, values: [BATCH] });
-    repaired('run released', rowCount);
-  }
-
-  async function failLost(): Promise<void> {
-    const { rows } = await pool.query<{
-      id: string;
-      parent_id: string | null;
-      node_id: string | null;
-      attempt: number | null;
-    }>({ name: 'sweep_find_lost_runs', text: FIND_LOST, values: [BATCH] });
-    for (const { id, parent_id, node_id, attempt } of rows) {
-      const error = {
-        code: 'WORKER_LOST',
-        message: 'The worker was lost three times on this run without progress',
-        nodeID: node_id,
-        attempt,
-      };
-      await runs.end({ tenantID: null, ids: [id], status: 'FAILED', error });
-      repaired('run failed', 1);
-      if (parent_id) await runs.wake([parent_id]);
-    }
-  }
-
-  async function endOverdue(): Promise<void> {
-    const { rows } = await pool.query<{ id: string; parent_id: string | null }>({
-      name: 'sweep_find_overdue_runs',
-      text: FIND_OVERDUE,
-      values: [BATCH],
-    });
-    if (rows.length === 0) return;
-    const error = {
-      code: 'RUN_TIMEOUT',
-      message: 'The run took longer than its workflow allows',
-      nodeID: null,
-      attempt: null,
-    };
-    await runs.end({ tenantID: null, ids: rows.map(({ id }) => id), status: 'FAILED', error });
-    repaired('run overdue', rows.length);
-    const parents = rows.flatMap(({ parent_id }) => parent_id ?? []);
-    if (parents.length > 0) await runs.wake(parents);
-  }
-
-  /** Acts on facts whose process has died, or lost the database, before it told the runs that they concern. */
-  async function actOnNotices(): Promise<void> {
-    const { rows } = await pool.query<{ id: number; instance_id: string; kind: 'wake' | 'cancel' }>({
-      name: 'sweep_find_notices',
-      text: FIND_NOTICES,
-      values: [BATCH],
-    });
-    if (rows.length === 0) return;
-    const runsOf = (kind: string) => rows.filter((row) => row.kind === kind).map(({ instance_id }) => instance_id);
-    await runs.end({ tenantID: null, ids: runsOf('cancel'), status: 'CANCELLED', error: null });
-    await runs.wake(runsOf('wake'));
-    repaired('notice', rows.length);
-    await pool.query('delete from run_notice where id = any($1::bigint[])', [rows.map(({ id }) => id)]);
-  }
-
-  /**
-   * Adds jobs again that were handed over ten, twenty … seconds ago and not claimed. The same id has no effect while the job waits or
-   * is active; one that has ended and is kept for the board is removed.
-   * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … the job gets a new id:
-   * few of them, however long a run waits for a busy fleet. The claim of the first makes the others old.
-   */
-  async function handOverAgain(): Promise<void> {
-    const { rows } = await pool.query<{ id: string; tenant_id: string; epoch: number; waited_ms: number }>({
-      name: 'sweep_hand_over_again',
-      text: HANDED_OVER_LONG_AGO,
-    });
-    for (let at = 0; at < rows.length; at += BATCH)
-      await producer.enqueue(
-        workflowRuns,
-        rows.slice(at, at + BATCH).map(({ id, tenant_id, epoch, waited_ms }) => ({
-          tenantID: tenant_id,
-          instanceID: id,
-          epoch: epoch + 1,
-          again: timesDoubled(waited_ms / (options.leaseMs * 3)),
-        })),
-        { replacesEnded: true, patienceMs: REPAIR_PATIENCE_MS },
-      );
-    repaired('handed over again', rows.length);
-  }
-
-  /** Repairs what only a crash or a lost queue leaves behind; every ten seconds. */
-  async function repair(): Promise<void> {
-    const known = await pool.query<{ value: string }>(
-      `select value #>> '{}' as value from service_state where key = 'sentinel'`,
-    );
-    const written = known.rows[0]?.value ?? null;
-    if (written === null || (await backplane.sentinel()) !== written) {
-      const sentinel = randomUUID();
-      await pool.query(
-        `insert into service_state (key, value) values ('sentinel', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
-        [sentinel],
-      );
-      // The queues have lost their jobs: no READY run is in them, even if its row says so.
-      const { rowCount } = await pool.query(
-        'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
-      );
-      await backplane.markAlive(sentinel);
-      if (written !== null) repaired('queues lost', 1);
-      if (written !== null) logger.warn({ runs: rowCount }, 'the queues had lost their data; refilling from Postgres');
-    }
-  }
-
-  /** Goes through all of them, a slice at a time. There should be none: every commit that leaves a run says what continues it. */
-  async function lookForForgotten(): Promise<void> {
-    const { rows } = await pool.query<{
-      last: string | null;
-      looked_at: number;
-      ids: string[] | null;
-      forgotten: number;
-    }>({
-      name: 'sweep_find_forgotten_runs',
-      text: FIND_FORGOTTEN,
-      values: [lookedUpTo, SLICE],
-    });
-    const [slice] = rows;
-    if (!slice) return;
-    found += slice.forgotten;
-    if (slice.forgotten > 0)
-      logger.error({ instanceIDs: slice.ids, runs: slice.forgotten }, 'nothing will continue these runs');
-    const isEnd = slice.looked_at < SLICE;
-    lookedUpTo = isEnd || !slice.last ? FIRST_ID : slice.last;
-    if (!isEnd) return;
-    stats.forgotten = found;
-    found = 0;
   }
 
   function refillSoon(): void {
@@ -309,7 +149,9 @@ export function createSweep(options: SweepOptions): Sweep {
     start,
     once,
     refillSoon,
-    stats,
+    get stats() {
+      return { ...stats, ...repairs.stats };
+    },
     async [Symbol.asyncDispose]() {
       stopped = true;
       clearTimeout(timer);
@@ -318,51 +160,4 @@ export function createSweep(options: SweepOptions): Sweep {
       await leader[Symbol.asyncDispose]();
     },
   };
-}
-
-const END_LEASES = `update worker_session set ended_at = now() where ended_at is null and expires_at < now()`;
-
-// A loss counts when a node was in flight; after the first, only when the process that died held no other run.
-const RELEASE_LOST = `
-with lost as (
-  select i.id from workflow_instance i
-  where i.held_by is not null
-    and not exists (select from worker_session s where s.id = i.held_by and s.ended_at is null)
-  limit $1 for update of i skip locked
-),
-in_flight as (
-  select lost.id from lost where exists (
-    select from (
-      select distinct on (e.node_id, e.frame) e.status from (${nodeEvents('e.instance_id = lost.id')}) e
-      order by e.node_id, e.frame, e.seq desc
-    ) latest where status = 'RUNNING')
-)
-update workflow_instance i
-set held_by = null, epoch = i.epoch + 1, ready_at = now(), dispatched_at = null,
-    losses = i.losses + case when (i.losses = 0 or i.alone) and exists (select from in_flight f where f.id = i.id) then 1 else 0 end
-from lost where i.id = lost.id`;
-
-const FIND_LOST = `
-select i.id, i.parent_id, e.node_id, e.attempt from workflow_instance i
-left join lateral (
-  select node_id, attempt from (${nodeEvents('e.instance_id = i.id')}) each where status = 'RUNNING' order by seq desc limit 1
-) e on true
-where i.losses >= ${MAX_LOSSES} and i.ready_at is not null and i.held_by is null and i.completed_at is null limit $1`;
-
-const FIND_OVERDUE = `
-select id, parent_id from workflow_instance where completed_at is null and deadline_at <= now() order by deadline_at limit $1`;
-
-// Bounded by the window. Two rounds in ten see a run, in case one comes late.
-const HANDED_OVER_LONG_AGO = `
-select id, tenant_id, epoch, extract(epoch from now() - dispatched_at)::float8 * 1000 as waited_ms from workflow_instance
-where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
-  and extract(epoch from now() - dispatched_at)::int8 % 10 < 2`;
-
-// Told at once by the process that wrote the fact, unless it has died.
-const FIND_NOTICES = `
-select id, instance_id, kind from run_notice where created_at < now() - interval '2 seconds' order by id limit $1`;
-
-/** 1 from 1, 2 from 2, 3 from 4, 4 from 8 …; undefined below 1. */
-function timesDoubled(times: number): number | undefined {
-  return times < 1 ? undefined : Math.floor(Math.log2(times)) + 1;
 }
