@@ -29,6 +29,8 @@ export interface BenchEnvironment extends AsyncDisposable {
   readonly pids: { postgres: number; redis?: number };
   /** Answers with its process id. */
   startWorker(settings?: Record<string, string>): Promise<number>;
+  /** Ends all workers, as a deploy does. */
+  stopWorkers(): Promise<void>;
   /** Saves a graph and answers its version. */
   saveGraph(nodes: object[], edges: object[], options?: object): Promise<string>;
   /** Saves a workflow of the version and answers its id. */
@@ -85,13 +87,14 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
     newID(),
   ]);
   const workers: ChildProcess[] = [];
-  resources.defer(async () => {
+  async function stopWorkers(): Promise<void> {
     for (const worker of workers) {
       if (!isRunning(worker)) continue;
       worker.kill('SIGTERM');
       await once(worker, 'exit');
     }
-  });
+  }
+  resources.defer(stopWorkers);
 
   const owned = resources.move();
   return {
@@ -116,6 +119,7 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },
+    stopWorkers,
     async saveGraph(nodes, edges, options = {}) {
       const id = newID();
       await pool.query(

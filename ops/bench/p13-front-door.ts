@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { signIn, startApi } from './api-process.ts';
+import { serialRun } from './bare-runs.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
 import type { Load, Measured } from './p13-clients.ts';
 import type { Figure, Row } from './row.ts';
@@ -11,6 +12,7 @@ import { spending } from './spending.ts';
 const CLIENTS = [1, 50, 200];
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
 const WARM_SECONDS = 4;
+const STEPS = 10;
 /** Of the engine alone, before and after each load. */
 const RUNS_ALONE = 1_500;
 
@@ -19,7 +21,7 @@ const RUNS_ALONE = 1_500;
  * the same workflow by the engine alone, in the same minutes.
  */
 export const p13: Row = async (environment) => {
-  const { nodes, edges } = noopChain(9);
+  const { nodes, edges } = noopChain(STEPS - 1);
   const versionID = await environment.saveGraph(nodes, edges, { durability: 'node' });
   const workflowID = await environment.saveWorkflow(versionID);
   const workerPid = await environment.startWorker();
@@ -31,6 +33,8 @@ export const p13: Row = async (environment) => {
     const load = (clients: number, seconds: number) => measure(client, { url, headers, clients, seconds });
     await load(50, WARM_SECONDS);
     await engineAlone(environment, versionID);
+    // Its statements one after the other, without an engine: the insert and ten commits wait for the disk.
+    const { run: aloneMs } = await serialRun(environment, versionID, STEPS);
 
     const figures: Figure[] = [];
     for (const clients of CLIENTS) {
@@ -46,7 +50,7 @@ export const p13: Row = async (environment) => {
         unit: 'runs/s',
         floor,
         ratio: Number((value / floor).toFixed(3)),
-        settings: { ...(await environment.settings()), seconds: SECONDS, ...times, msPerRun },
+        settings: { ...(await environment.settings()), seconds: SECONDS, ...times, msPerRun, aloneMs },
       });
     }
     return figures;

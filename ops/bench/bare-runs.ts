@@ -1,0 +1,247 @@
+import { acceptRuns, insertRuns, type NewRun } from '#shared/accept-runs.ts';
+import { createAdmission } from '#shared/admit.ts';
+import { textArray } from '#shared/db/array.ts';
+import { createDispatchPool, createPool, type PoolClient } from '#shared/db/pool.ts';
+import { newID } from '#shared/ids.ts';
+import { createLogger } from '#shared/logger.ts';
+import { createClaims } from '#workers/engine/claim.ts';
+import { COMMIT, COMMIT_ONE } from '#workers/engine/commit-sql.ts';
+import { type BenchEnvironment, percentile } from './environment.ts';
+
+/** What Postgres gives without an engine: the statements that the engine sends, with the rows that it writes. */
+
+const OUTPUT = '{"output":{"matched":"yes","label":null,"success":true}}';
+const logger = createLogger({ level: 'warn' });
+
+/** One outcome of a run. */
+interface BareStep {
+  id: string;
+  /** The number of the last event before it. */
+  from: number;
+  nth: number;
+  /** It also ends the run. */
+  isLast?: boolean;
+}
+
+/** Numbers of events of a step: the outcome, and the start of the next node or the end of the run. */
+export const NUMBERS = 2;
+
+/** The fenced commit of one step of each of these runs. */
+export async function commitSteps(lane: PoolClient, leaseID: string, steps: readonly BareStep[]): Promise<void> {
+  const events = steps.flatMap(({ id, from, nth, isLast }): BareEvent[] => {
+    const outcome = { id, node: `n${nth}`, status: 'SUCCESS', exit: 'yes', payload: OUTPUT };
+    const end = { id, node: null, status: 'COMPLETED', exit: null, payload: null, started: null, seq: from + NUMBERS };
+    return isLast
+      ? [{ ...outcome, started: null, seq: from + 1 }, end]
+      : [{ ...outcome, started: JSON.stringify([`n${nth + 1}`]), seq: from + NUMBERS }];
+  });
+  const { rowCount } = await lane.query(statementOf(leaseID, steps, events));
+  if (rowCount !== steps.length) throw new Error('The commit without an engine did not commit');
+}
+
+interface BareEvent {
+  id: string;
+  seq: number;
+  node: string | null;
+  status: string;
+  exit: string | null;
+  payload: string | null;
+  started: string | null;
+}
+
+/** For one event of one run the engine has a cheaper statement. */
+function statementOf(leaseID: string, steps: readonly BareStep[], events: readonly BareEvent[]) {
+  const ofRuns = steps.map(({ id, from, isLast }) => [
+    id,
+    1,
+    from,
+    from + NUMBERS,
+    isLast ? 'COMPLETED' : 'RUNNING',
+    isLast ? 1 : 0,
+    0,
+    null,
+    null,
+  ]);
+  const ofEvents = events.map(({ id, seq, node, status, exit, payload, started }) => [
+    id,
+    seq,
+    node,
+    0,
+    1,
+    status,
+    exit,
+    payload,
+    null,
+    started,
+  ]);
+  const [run = [], event = []] = [ofRuns[0], ofEvents[0]];
+  if (steps.length === 1 && events.length === 1)
+    return { name: 'bare_commit_one', text: COMMIT_ONE, values: [leaseID, ...run, ...event] };
+  return { name: 'bare_commit', text: COMMIT, values: [leaseID, ...toArrays(ofRuns), ...toArrays(ofEvents)] };
+}
+
+/** An array for each column. */
+function toArrays(rows: readonly (string | number | null)[][]): string[] {
+  return (rows[0] ?? []).map((_, column) => textArray(rows.map((row) => row[column]?.toString() ?? null)));
+}
+
+/** Begins the lease of a worker that does not exist. */
+export async function bareLease({ pool }: BenchEnvironment, slots: number): Promise<string> {
+  const leaseID = newID();
+  await pool.query(
+    `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', $2, 'floor')`,
+    [leaseID, slots],
+  );
+  return leaseID;
+}
+
+export function endLease({ pool }: BenchEnvironment, leaseID: string): Promise<unknown> {
+  return pool.query('update worker_session set ended_at = now() where id = $1', [leaseID]);
+}
+
+function newRun({ tenantID }: BenchEnvironment, versionID: string): NewRun {
+  return {
+    tenantID,
+    workflowID: null,
+    versionID,
+    caller: { type: 'system', id: tenantID, origin: 'direct' },
+    input: {},
+    timeoutMs: 3_600_000,
+  };
+}
+
+/**
+ * Loops whose steps are grouped into statements, two in flight, like the engine's committer, on connections with the engine's settings: with the
+ * planner's defaults the fenced commit of 25 steps costs three times as much in a young table. `write` writes the next step of some loops
+ * and answers those that go on. Answers how long it took, in seconds.
+ */
+export async function grouped(
+  { url, atOnce }: { url: string; atOnce: number },
+  write: (lane: PoolClient, members: number[]) => Promise<number[]>,
+): Promise<number> {
+  await using resources = new AsyncDisposableStack();
+  const pool = createPool({ url, poolSize: 2 }, logger);
+  resources.defer(() => pool.end());
+  const lanes = await Promise.all([pool.connect(), pool.connect()]);
+  resources.defer(() => {
+    for (const lane of lanes) lane.release();
+  });
+  let idle = Array.from({ length: atOnce }, (_, i) => i);
+  let left = atOnce;
+  const began = performance.now();
+  await Promise.all(
+    lanes.map(async (lane) => {
+      while (left > 0) {
+        const members = idle.splice(0, Math.max(1, Math.min(idle.length, atOnce / 2)));
+        if (members.length === 0) {
+          await new Promise((resolve) => setImmediate(resolve));
+          continue;
+        }
+        const goingOn = await write(lane, members);
+        left -= members.length - goingOn.length;
+        idle = idle.concat(goingOn);
+      }
+    }),
+  );
+  return (performance.now() - began) / 1000;
+}
+
+/**
+ * Steps/s of whole runs: accepted together, then admitted and claimed as places become free, with a fenced commit for each step, the last of which
+ * ends the run. No worker may be alive, which would take them.
+ */
+export async function bareRuns(
+  environment: BenchEnvironment,
+  { versionID, runs, steps, atOnce }: { versionID: string; runs: number; steps: number; atOnce: number },
+): Promise<number> {
+  const { pool, env } = environment;
+  const url = env.DATABASE_URL ?? '';
+  await using resources = new AsyncDisposableStack();
+  const leaseID = await bareLease(environment, atOnce);
+  resources.defer(async () => void (await endLease(environment, leaseID)));
+  const dispatchPool = createDispatchPool({ url, poolSize: 3 }, logger, 'floor');
+  resources.defer(() => dispatchPool.end());
+  const claims = createClaims(dispatchPool, () => leaseID);
+  const admitted: string[] = [];
+  const admission = createAdmission({
+    pool: dispatchPool,
+    addJobs: async (more) => void admitted.push(...more.map(({ id }) => id)),
+    runs: { end: async () => undefined, wake: async () => undefined },
+    logger,
+  });
+  const places: ({ id: string; steps: number } | undefined)[] = Array.from({ length: atOnce }, () => undefined);
+  let unclaimed = runs;
+
+  async function claimFor(empty: readonly number[]): Promise<void> {
+    if (admitted.length < Math.min(empty.length, unclaimed)) await admission.admit();
+    const ids = admitted.splice(0, empty.length);
+    unclaimed -= ids.length;
+    const rows = await Promise.all(ids.map((instanceID) => claims.claim({ instanceID, epoch: 1 })));
+    for (const [index, row] of rows.entries()) {
+      if (!row) throw new Error('The claim without an engine did not claim');
+      places[empty[index] ?? -1] = { id: row.id, steps: 0 };
+    }
+  }
+
+  const began = performance.now();
+  await insertRuns(
+    pool,
+    Array.from({ length: runs }, () => newRun(environment, versionID)),
+  );
+  await grouped({ url, atOnce }, async (lane, members) => {
+    const empty = members.filter((member) => !places[member]);
+    if (empty.length > 0 && unclaimed > 0) await claimFor(empty);
+    const held = members.flatMap((member) => places[member] ?? []);
+    const written = held.map(({ id, steps: done }) => ({
+      id,
+      from: done * NUMBERS,
+      nth: done,
+      isLast: done === steps - 1,
+    }));
+    if (written.length > 0) await commitSteps(lane, leaseID, written);
+    for (const member of members) {
+      const run = places[member];
+      if (run) run.steps += 1;
+      if (run?.steps === steps) places[member] = undefined;
+    }
+    return members.filter((member) => places[member] || unclaimed > 0);
+  });
+  return Math.round((runs * steps) / ((performance.now() - began) / 1000));
+}
+
+/** The shortest way of a run through Postgres, one after the other: accepted, claimed, and a fenced commit for each step. In ms p50. */
+export async function serialRun(
+  environment: BenchEnvironment,
+  versionID: string,
+  steps: number,
+): Promise<{ commit: number; run: number }> {
+  const url = environment.env.DATABASE_URL ?? '';
+  await using resources = new AsyncDisposableStack();
+  const leaseID = await bareLease(environment, 0);
+  resources.defer(async () => void (await endLease(environment, leaseID)));
+  const dispatchPool = createDispatchPool({ url, poolSize: 3 }, logger, 'floor');
+  resources.defer(() => dispatchPool.end());
+  const pool = createPool({ url, poolSize: 1 }, logger);
+  resources.defer(() => pool.end());
+  const lane = await pool.connect();
+  resources.defer(() => lane.release());
+  const claims = createClaims(dispatchPool, () => leaseID);
+  const times = { commits: [] as number[], runs: [] as number[] };
+  for (let nth = 0; nth < SERIAL_RUNS; nth += 1) {
+    const began = performance.now();
+    // Handed over by the insert, since the fleet is idle. So no worker admits it, and no job is added.
+    const [accepted] = await acceptRuns(lane, [newRun(environment, versionID)]);
+    const row = accepted && (await claims.claim({ instanceID: accepted.id, epoch: 1 }));
+    if (!row) throw new Error('The claim without an engine did not claim');
+    for (let step = 0; step < steps; step += 1) {
+      const since = performance.now();
+      await commitSteps(lane, leaseID, [{ id: row.id, from: step * NUMBERS, nth: step, isLast: step === steps - 1 }]);
+      times.commits.push(performance.now() - since);
+    }
+    times.runs.push(performance.now() - began);
+  }
+  const round = (value: number) => Number(value.toFixed(3));
+  return { commit: round(percentile(times.commits, 50)), run: round(percentile(times.runs, 50)) };
+}
+
+const SERIAL_RUNS = 100;
