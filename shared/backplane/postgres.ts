@@ -253,6 +253,15 @@ function createChannels(
   let opening: Promise<void> | undefined;
   let isDue = false;
   let closed = false;
+  /** The driver wants one statement at a time. */
+  let listening = Promise.resolve();
+
+  function listenNext(on: pg.Client, channel: string): void {
+    listening = listening.then(async () => {
+      // A broken connection is replaced by one that listens to all channels.
+      if (client === on) await on.query(`listen "${prefix}.${channel}"`).catch(() => undefined);
+    });
+  }
 
   function listen(): Promise<void> {
     opening ??= connect().finally(() => {
@@ -314,7 +323,7 @@ function createChannels(
     },
     subscribe(channel: string, listener: (message: unknown) => void) {
       if (subscriptions.add(channel, listener)) {
-        if (client) client.query(`listen "${prefix}.${channel}"`).catch(() => undefined);
+        if (client) listenNext(client, channel);
         else void reopen();
       }
       return () => subscriptions.remove(channel, listener);

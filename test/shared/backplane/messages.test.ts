@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { expect, test, vi } from 'vitest';
 import { createPostgresBackplane } from '#shared/backplane/postgres.ts';
 import { newID } from '#shared/ids.ts';
@@ -32,4 +33,40 @@ test('while Postgres is away, one connection at a time is tried; messages are re
 
   await eventually(() => isReceived('before'));
   await eventually(() => isReceived('meanwhile'));
+});
+
+test('channels that are added at once are listened to one after the other', async () => {
+  await using backplane = createPostgresBackplane(
+    { prefix: newID(), databaseURL: testServers.databaseURL },
+    testLogger,
+  );
+  const received = new Set<string>();
+  const channels = ['a', 'b', 'c', 'd'];
+  const add = (channel: string) => backplane.messages.subscribe(channel, () => received.add(channel));
+  const isReceived = async (channel: string) => {
+    await backplane.messages.publish(channel, null);
+    expect(received).toContain(channel);
+  };
+  add('first');
+  await eventually(() => isReceived('first'));
+  const query: (text: string) => Promise<unknown> = pg.Client.prototype.query;
+  let running = 0;
+  let most = 0;
+  using queries = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(async function (
+    this: pg.Client,
+    text: string,
+  ) {
+    running += 1;
+    most = Math.max(most, running);
+    return await query.call(this, text).finally(() => {
+      running -= 1;
+    });
+  });
+
+  channels.forEach(add);
+  await eventually(() => expect(queries).toHaveBeenCalledTimes(channels.length));
+  queries.mockRestore();
+  for (const channel of channels) await eventually(() => isReceived(channel));
+  // The driver warns of a statement that is asked for while another runs; its next version refuses it.
+  expect(most).toBe(1);
 });
