@@ -153,9 +153,10 @@ const STILL_LISTED = `
 select from tenant_database_removal r where id = $1 and not exists (
   select from tenant_database d where d.server = r.server and d.database_name = r.database_name)`;
 
-// The next attempt is the claim: another worker takes the entry only then. Pauses double from 10 s to 1 h.
+// The next attempt is the claim: another worker takes the entry only then. Pauses double from 10 s to 1 h. The column has milliseconds
+// and is rounded: compared with the exact time, an entry of this moment could be one of the future.
 const CLAIM = `
 update tenant_database_removal
 set attempts = attempts + 1, next_try_at = now() + least(interval '1 hour', interval '10 seconds' * 2 ^ least(attempts, 10))
-where id = (select id from tenant_database_removal where next_try_at <= now() order by next_try_at limit 1 for update skip locked)
+where id = (select id from tenant_database_removal where next_try_at <= now()::timestamptz(3) order by next_try_at limit 1 for update skip locked)
 returning id, deleted_tenant_id, server, database_name, role_name`;

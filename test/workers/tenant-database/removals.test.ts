@@ -95,6 +95,21 @@ test('rights on a table that its owner keeps locked hold up the role for seconds
   expect(await left(gone)).toEqual([]);
 }, 60_000);
 
+test('an entry is due from the moment that it is listed', async () => {
+  const { pool } = place.deployment;
+  const attempts: unknown[] = [];
+  for (let n = 0; n < 30; n += 1) {
+    await pool.query(
+      `insert into tenant_database_removal (id, deleted_tenant_id, server, database_name, role_name) values ($1, $1, 'unknown', 'x', 'x')`,
+      [newID()],
+    );
+    await removeDatabases(place);
+    attempts.push(...(await pool.query('delete from tenant_database_removal returning attempts')).rows);
+  }
+
+  expect(attempts).toEqual(Array(30).fill({ attempts: 1 }));
+});
+
 test('one that cannot be dropped stays on the list and holds up no other', async () => {
   const [held, free] = [await aTenant(), await aTenant()];
   await place.deployment.pool.query(`update tenant_database set server = 'elsewhere' where tenant_id = $1`, [held.id]);
