@@ -71,6 +71,45 @@ function inside(schema: Schema, value: unknown): readonly Schema[] {
   return inner ? [inner] : [];
 }
 
+/** Remembers for each schema whether a schema in it, at any depth and behind any choice, is one that is looked for. */
+export function createContains(isWanted: (schema: Schema) => boolean): (schema: Schema) => boolean {
+  const known = new WeakMap<Schema, boolean>();
+  return (schema) => {
+    const before = known.get(schema);
+    if (before !== undefined) return before;
+    const reached = new Set([schema]);
+    for (const one of reached) for (const part of partsOf(one)) reached.add(part);
+    const contains = [...reached].some(isWanted);
+    known.set(schema, contains);
+    return contains;
+  };
+}
+
+/** The schemas that a schema is made of, for any value. */
+export function partsOf(schema: Schema): readonly Schema[] {
+  const def = defOf(schema);
+  switch (def.type) {
+    case 'union':
+      return def.options;
+    case 'intersection':
+      return [def.left, def.right];
+    case 'pipe':
+      return [def.in, def.out];
+    case 'object':
+      return [...Object.values(def.shape), ...(def.catchall ? [def.catchall] : [])];
+    case 'record':
+      return [def.valueType];
+    case 'array':
+      return [def.element];
+    case 'tuple':
+      return [...def.items, ...(def.rest ? [def.rest] : [])];
+    default: {
+      const inner = wrappedIn(schema);
+      return inner ? [inner] : [];
+    }
+  }
+}
+
 /** The schemas of a field or element. */
 export function below(schemas: readonly Schema[], key: string | number): Schema[] {
   return schemas.flatMap((schema) => {

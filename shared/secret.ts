@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isSealed, type KeyRing } from './crypto.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
-import { below, type Schema, unfold } from './schema-walk.ts';
+import { below, createContains, type Schema, unfold } from './schema-walk.ts';
 import { invalid } from './workflow/issues.ts';
 
 /** Stands in answers for a stored secret. */
@@ -61,7 +61,7 @@ export function refuseMoved(schema: z.ZodType, { given, next, stored }: Update):
   const after = new Map(destinationsOf(schema, next));
   const moved = [...new Set([...before.keys(), ...after.keys()])].find((path) => before.get(path) !== after.get(path));
   if (moved === undefined) return;
-  const [first, ...others] = secretPaths(schema, given, (value) => value === MASK);
+  const [first, ...others] = maskedPaths(schema, given);
   if (!first) return;
   const message = `must be given again, because ${moved} changes: a stored secret is not sent to another address`;
   throw invalid([first, ...others].map((path) => ({ path: [...path], message })));
@@ -70,31 +70,39 @@ export function refuseMoved(schema: z.ZodType, { given, next, stored }: Update):
 /** The parts of addresses, each with its path. */
 function destinationsOf(schema: z.ZodType, options: JsonObject): [path: string, value: string][] {
   const found: [string, string][] = [];
-  visit([schema], options, [], (value, path, schemas) => {
+  visit(inDestinations([schema]), options, [], (value, path, schemas) => {
     if (schemas.some((one) => isMarked(one, 'x-destination'))) found.push([path.join('.'), JSON.stringify(value)]);
+    return inDestinations(schemas);
   });
   return found;
 }
 
-function secretPaths(schema: z.ZodType, options: JsonObject, isWanted: (value: Json) => boolean): Path[] {
+function maskedPaths(schema: z.ZodType, options: JsonObject): Path[] {
   const found: Path[] = [];
-  visit([schema], options, [], (value, path, schemas) => {
-    if (schemas.some(isSecret) && isWanted(value)) found.push(path);
+  visit(inSecrets([schema]), options, [], (value, path, schemas) => {
+    if (value === MASK && schemas.some(isSecret)) found.push(path);
+    return hasMask(value) ? inSecrets(schemas) : [];
   });
   return found;
 }
 
+/** Visits the parts of a value that a schema describes. `see` answers with the schemas whose parts are visited. */
 function visit(
   schemas: readonly Schema[],
   value: Json,
   path: Path,
-  see: (value: Json, path: Path, schemas: readonly Schema[]) => void,
+  see: (value: Json, path: Path, schemas: readonly Schema[]) => readonly Schema[],
 ): void {
-  const all = schemas.flatMap((schema) => unfold(schema, value));
-  see(value, path, all);
+  if (schemas.length === 0) return;
+  const wanted = see(
+    value,
+    path,
+    schemas.flatMap((schema) => unfold(schema, value)),
+  );
+  if (wanted.length === 0) return;
   mapChildren(value, (child, key) => {
-    visit(below(all, key), child, [...path, key], see);
-    return null;
+    visit(below(wanted, key), child, [...path, key], see);
+    return child;
   });
 }
 
@@ -137,14 +145,18 @@ function eachSecret(schema: z.ZodType, options: JsonObject, change: (value: Json
 }
 
 function walk(schemas: readonly Schema[], value: Json, path: Path, change: (value: Json, path: Path) => Json): Json {
-  if (isEmpty(value)) return value;
-  const all = schemas.flatMap((schema) => unfold(schema, value));
+  const wanted = inSecrets(schemas);
+  if (wanted.length === 0 || isEmpty(value)) return value;
+  const all = wanted.flatMap((schema) => unfold(schema, value));
   if (all.some(isSecret)) return change(value, path);
   return mapChildren(value, (child, key) => walk(below(all, key), child, [...path, key], change));
 }
 
 function keep(schemas: readonly Schema[], next: Json, stored: Json | undefined, path: Path): Json {
-  const all = schemas.flatMap((schema) => unfold(schema, next));
+  const wanted = inSecrets(schemas);
+  // Few lists of secrets are long, and most hold no mask: their elements would each be walked with their schemas.
+  if (wanted.length === 0 || !hasMask(next)) return next;
+  const all = wanted.flatMap((schema) => unfold(schema, next));
   if (all.some(isSecret)) {
     if (next !== MASK) return next;
     if (stored === undefined || isEmpty(stored))
@@ -209,6 +221,23 @@ function mapChildren(value: Json, change: (child: Json, key: Key) => Json): Json
   if (Array.isArray(value)) return value.map(change);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, change(child, key)]));
+}
+
+function hasMask(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return value === MASK;
+  return Array.isArray(value) ? value.some(hasMask) : Object.keys(value).some((key) => hasMask(value[key] ?? null));
+}
+
+const containsSecret = createContains((schema) => isSecret(schema));
+const containsDestination = createContains((schema) => isMarked(schema, 'x-destination'));
+
+/** Without the schemas that no secret is in: options may have a million values that none of the others describes. */
+function inSecrets(schemas: readonly Schema[]): readonly Schema[] {
+  return schemas.every(containsSecret) ? schemas : schemas.filter(containsSecret);
+}
+
+function inDestinations(schemas: readonly Schema[]): readonly Schema[] {
+  return schemas.every(containsDestination) ? schemas : schemas.filter(containsDestination);
 }
 
 /** If one choice of several is secret the value is masked, to be safe. */

@@ -1,4 +1,4 @@
-import { choicesFor, defOf, readerOf, type Schema, wrappedIn } from '#shared/schema-walk.ts';
+import { choicesFor, defOf, partsOf, readerOf, type Schema, wrappedIn } from '#shared/schema-walk.ts';
 import { closest } from './closest.ts';
 
 export interface UnknownField {
@@ -216,13 +216,8 @@ function isSilent(schema: Schema): boolean {
 
 function insideOf(schema: Schema): readonly Schema[] {
   const def = defOf(schema);
-  if (def.type === 'union') return def.options;
-  if (def.type === 'intersection') return [def.left, def.right];
-  if (def.type === 'pipe') return [def.in];
-  if (def.type === 'array') return [def.element];
-  if (def.type === 'tuple') return [...def.items, ...(def.rest ? [def.rest] : [])];
-  const more = wrappedIn(schema) ?? restOf(schema);
-  return [...Object.values(shapeOf(schema)), ...(more ? [more] : [])];
+  // The output of a transform is not part of the request.
+  return def.type === 'pipe' ? [def.in] : partsOf(schema);
 }
 
 function isObject(value: unknown): value is object {

@@ -27,7 +27,7 @@ const kinds = Object.keys(hostileValues);
 const SMALL = 500_000;
 const LARGE = 5_000_000;
 /** Places of a body that are tried. All of them would take minutes. */
-const PLACES = 4;
+const PLACES = 6;
 const made = new Map<string, string>();
 
 /** About 20 ms on an idle machine: half a megabyte of an object with many keys. */
