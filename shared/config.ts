@@ -278,14 +278,10 @@ export type WorkerConfig = Config['worker'];
 export function readConfig(env: Record<string, string | undefined> = process.env) {
   const e = parse(Environment, env);
   const production = e.NODE_ENV === 'production';
-  for (const name of production ? notInProduction : [])
-    if (e[name]) throw new Error(`Configuration: ${name} must not be set in production`);
+  if (production) checkProduction(e);
   if (e.AUTH_ISSUER && e.DEV_ISSUER_KEY_FILE)
     throw new Error('Configuration: DEV_ISSUER_KEY_FILE and AUTH_ISSUER exclude each other');
   if (e.AUTH_ISSUER && !e.AUTH_AUDIENCE) throw new Error('Configuration: AUTH_AUDIENCE is required with AUTH_ISSUER');
-  if (production && !e.AUTH_ISSUER) throw new Error('Configuration: AUTH_ISSUER is required in production');
-  if (production && e.SECRETS_KEYS.length === 0)
-    throw new Error('Configuration: SECRETS_KEYS is required in production (<keyID>:<base64 of 32 bytes>)');
   checkOAuth(e);
 
   const backplane: BackplaneConfig = {
@@ -374,6 +370,18 @@ function tenantServersOf(e: z.output<typeof Environment>): TenantServerPlace[] {
 }
 
 const notInProduction = ['DEV_ISSUER_KEY_FILE', 'BOARD_OPEN_ON_LOOPBACK', 'AUTH_TEST_BYPASS'] as const;
+
+function checkProduction(e: z.output<typeof Environment>): void {
+  for (const name of notInProduction)
+    if (e[name]) throw new Error(`Configuration: ${name} must not be set in production`);
+  if (!e.AUTH_ISSUER) throw new Error('Configuration: AUTH_ISSUER is required in production');
+  // Over http, anyone on the way could exchange the keys that tokens are checked with.
+  for (const name of ['AUTH_ISSUER', 'AUTH_JWKS_URL'] as const)
+    if (e[name] && !e[name].startsWith('https:'))
+      throw new Error(`Configuration: ${name} must begin with https:// in production`);
+  if (e.SECRETS_KEYS.length === 0)
+    throw new Error('Configuration: SECRETS_KEYS is required in production (<keyID>:<base64 of 32 bytes>)');
+}
 
 function checkOAuth({ NODE_ENV, PUBLIC_URL, OAUTH_PROVIDERS }: z.output<typeof Environment>): void {
   if (OAUTH_PROVIDERS.length > 0 && !PUBLIC_URL)

@@ -56,6 +56,24 @@ test('prevents a start in production', () => {
   expect(() => readConfig({ ...env, AUTH_TEST_BYPASS: 'maybe' })).toThrow(/AUTH_TEST_BYPASS/);
 });
 
+test.each(['AUTH_ISSUER', 'AUTH_JWKS_URL'])(
+  'the keys of tokens are not fetched over http in production: %s',
+  (name) => {
+    const env = {
+      DATABASE_URL: 'postgres://x/y',
+      AUTH_ISSUER: 'https://id.example.com',
+      AUTH_JWKS_URL: 'https://id.example.com/keys',
+      AUTH_AUDIENCE: 'gantry',
+      SECRETS_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    };
+    const plain = { ...env, [name]: 'http://id.example.com/' };
+
+    expect(readConfig(plain).production).toBe(false);
+    expect(readConfig({ ...env, NODE_ENV: 'production' }).production).toBe(true);
+    expect(() => readConfig({ ...plain, NODE_ENV: 'production' })).toThrow(`${name} must begin with https://`);
+  },
+);
+
 test('is logged at the start and every minute', () => {
   vi.useFakeTimers();
   const warn = vi.spyOn(testLogger, 'warn');
