@@ -35,7 +35,10 @@ const definitions = {
   workflows: assetsIn('workflow', 'workflows'),
   queries: assetsIn('data_query', 'data queries'),
   datasources: assetsIn('datasource', 'datasources'),
-  apiKeys: assetsIn('api_key', 'API keys'),
+  apiKeys: {
+    ...assetsIn('api_key', 'API keys'),
+    remedy: 'delete some with permanently=true, since a key that is only disabled can be enabled again',
+  },
   oauthConnections: assetsIn('oauth_connection', 'OAuth connections'),
   variables: assetsIn('tenant_variable', 'variables', 200),
   roles: assetsIn('role', 'roles'),

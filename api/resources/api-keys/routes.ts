@@ -4,10 +4,10 @@ import { ApiKey as ApiKeyEntity } from '#shared/db/entities/api-key.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { readRoleIDs } from '#shared/policy/roles.ts';
-import { Message } from '../../http/answer-parts.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneApiKey, createApiKey } from './create.ts';
+import { deleteApiKey } from './delete.ts';
 import { presentApiKey } from './present.ts';
 import { ApiKey, ApiKeyID, ApiKeyList, ApiKeys } from './schemas.ts';
 import { putApiKey, updateApiKey } from './update.ts';
@@ -64,27 +64,6 @@ export const apiKeyRoutes = [
   updateApiKey,
   putApiKey,
 
-  tenantRoute({
-    name: 'deleteApiKey',
-    method: 'delete',
-    path: '/apikeys/:apiKeyID',
-    summary: 'Disable an API key',
-    description: 'The key is rejected from the next request on.',
-    permission: 'apikey.delete',
-    object: ({ params }) => `apikey:${params.apiKeyID}`,
-    params: ApiKeyID,
-    response: z.object({ message: Message }),
-
-    async handle({ params, em }) {
-      const changed = await em.nativeUpdate(
-        ApiKeyEntity,
-        { id: params.apiKeyID },
-        { isDisabled: true, updatedAt: new Date() },
-      );
-      if (changed === 0) throw new AppError('NOT_FOUND', 'API key not found');
-      return { message: 'API key disabled' };
-    },
-  }),
-
+  deleteApiKey,
   cloneApiKey,
 ];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RolePermission } from '#shared/policy/permissions.ts';
+import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import { requireOne, Title } from '../../http/text.ts';
@@ -39,6 +40,10 @@ export const ApiKeyUpdate = z
   .object({ ...settings, isDisabled: z.boolean().optional() })
   .transform(({ apiKeyTitle, ...body }) => ({ ...body, apiKeyName: body.apiKeyName ?? apiKeyTitle }))
   .meta({ id: 'ApiKeyUpdate', examples: [exampleApiKeyUpdate] });
+
+export const ApiKeyDelete = z.object({
+  permanently: Flag.describe('Deletes the key for good, instead of disabling it'),
+});
 
 export const ApiKeyList = z.object({
   ...pageQuery(standardPage),

@@ -252,6 +252,29 @@ describe('a key is rejected at once, in every process', () => {
     expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
   });
 
+  test('when it is deleted for good, and nothing of it is left', async () => {
+    const role = await aRole(cluster, { tenant, can: ['workflow.list'] });
+    const apiKey = await create({ apiKeyName: 'Gone', apiKeyPermissions: ['workflow.read'], roleIDs: [role.id] });
+    const rulesOfKey = async () => {
+      const sql = 'select * from policy_rule where tenant_id = $1 and (subject = $2 or object = $3)';
+      return (await cluster.pool.query(sql, [tenant.id, apiKey.id, `apikey:${apiKey.id}`])).rows;
+    };
+    expect((await cluster.withKey(apiKey).in(tenant).get('T/workflows')).status).toBe(200);
+    expect((await rulesOfKey()).length).toBeGreaterThan(2);
+
+    expect((await admin().delete(`T/apikeys/${apiKey.id}?permanently=true`)).status).toBe(200);
+
+    await expectRefusedEverywhere(apiKey);
+    expect(await rulesOfKey()).toEqual([]);
+    for (const answer of [
+      await admin().get(`T/apikeys/${apiKey.id}`),
+      await admin().delete(`T/apikeys/${apiKey.id}`),
+      await admin().delete(`T/apikeys/${apiKey.id}?permanently=true`),
+      await admin().put(`T/apikeys/${apiKey.id}`, { isDisabled: false }),
+    ])
+      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+  });
+
   test('when it expires', async () => {
     const apiKey = await anApiKey(cluster, {
       tenant,

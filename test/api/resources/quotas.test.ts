@@ -68,6 +68,20 @@ describe('the quota of an asset', () => {
     expect((await admin().get('T/quotas')).body.quotas.apiKeys.used).toBe(3);
   });
 
+  test('of keys counts disabled ones, and has room again for one that is deleted for good', async () => {
+    await set({ apiKeys: 1 });
+    const create = () => admin().post('T/apikeys', { apiKeyName: 'one' });
+    const { id } = (await create()).body.apiKey;
+
+    expect((await admin().delete(`T/apikeys/${id}`)).status).toBe(200);
+    expect(await create()).toMatchObject({
+      status: 429,
+      body: { error: { message: expect.stringContaining('permanently=true') } },
+    });
+    expect((await admin().delete(`T/apikeys/${id}?permanently=true`)).status).toBe(200);
+    expect((await create()).status).toBe(201);
+  });
+
   test('is that of one tenant', async () => {
     await set({ workflows: 0 });
     const other = await aTenant(cluster);

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { ApiKey } from '#shared/db/entities/api-key.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { inEntityTransaction } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { changeRules } from '#shared/policy/change.ts';
+import { deleteAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { ApiKeyDelete, ApiKeyID } from './schemas.ts';
+
+export const deleteApiKey = tenantRoute({
+  name: 'deleteApiKey',
+  method: 'delete',
+  path: '/apikeys/:apiKeyID',
+  summary: 'Disable or delete an API key',
+  description:
+    'The key is rejected from the next request on. It stays as a disabled key, which can be enabled again and counts for the quota of keys; with `permanently` it is deleted.',
+  permission: 'apikey.delete',
+  object: ({ params }) => `apikey:${params.apiKeyID}`,
+  params: ApiKeyID,
+  query: ApiKeyDelete,
+  response: z.object({ message: Message }),
+
+  async handle({ params: { apiKeyID }, query, em, tenantID }) {
+    if (query.permanently) {
+      await deleteForGood(em, tenantID, apiKeyID);
+      return { message: 'API key deleted' };
+    }
+    const change = { isDisabled: true, updatedAt: new Date() };
+    const changed = await em.nativeUpdate(ApiKey, { id: apiKeyID }, change);
+    if (changed === 0) throw notFound();
+    return { message: 'API key disabled' };
+  },
+});
+
+/** Deletes a key with what it may do. Runs that it has started go on without permissions. */
+async function deleteForGood(em: EntityManager, tenantID: string, id: string): Promise<void> {
+  await inEntityTransaction(em, async () => {
+    const key = await em.findOne(ApiKey, { id });
+    if (!key) throw notFound();
+    await deleteAsset(em, 'apikey', key);
+    await changeRules(em, tenantID, { remove: [{ subject: id }] });
+  });
+}
+
+function notFound(): AppError {
+  return new AppError('NOT_FOUND', 'API key not found');
+}
