@@ -28,8 +28,8 @@ export function createGateway({ server, context, watch, connections }: Dependenc
     cors: { origin: origins, credentials: true },
     // CORS does not stop a page from opening a WebSocket; this does. Only browsers send an origin.
     allowRequest: (request, done) => {
-      const { origin } = request.headers;
-      const isOwn = origin === undefined || origins.includes(origin);
+      const { origin, host } = request.headers;
+      const isOwn = origin === undefined || origins.includes(origin) || isOf(origin, host);
       // Polling comes in many requests, of which each is counted while it lasts.
       done(null, isOwn && connections.admits(request, request.socket));
     },
@@ -68,4 +68,9 @@ export function createGateway({ server, context, watch, connections }: Dependenc
       logger.debug('gateway closed');
     },
   };
+}
+
+/** Whether a page is of the host that it asks. Its scheme is not compared: behind a proxy that ends TLS we do not see it. */
+function isOf(origin: string, host: string | undefined): boolean {
+  return host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }

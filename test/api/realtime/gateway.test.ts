@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/db/tenant-em.ts';
 import { newID } from '#shared/ids.ts';
 import { changeRules } from '#shared/policy/change.ts';
+import { isTerminal } from '#shared/workflow/status.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aUser, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code, noop } from '../../support/graphs.ts';
@@ -27,7 +28,7 @@ test('rejects a socket without a valid token', async () => {
     });
 });
 
-test('rejects a socket from an origin that is not listed', async () => {
+test('rejects a socket from an origin that is neither listed nor its own', async () => {
   const auth = { token: await cluster.tokenFor(tenant.creator) };
   const connect = (origin: string) =>
     new Promise<boolean>((resolve) => {
@@ -48,6 +49,12 @@ test('rejects a socket from an origin that is not listed', async () => {
     });
 
   expect(await connect('https://ui.test')).toBe(true);
+  // A page of the API itself.
+  const { host } = new URL(cluster.baseURL);
+  expect(await connect(cluster.baseURL)).toBe(true);
+  expect(await connect(`https://${host}`)).toBe(true);
+  // Another service of the same host.
+  expect(await connect('http://127.0.0.1:1')).toBe(false);
   expect(await connect('https://evil.test')).toBe(false);
   expect(await connect('null')).toBe(false);
 });
@@ -284,14 +291,18 @@ test('a change of roles takes an open socket out of a room within 2 s, and out o
   await eventually(() => expect(endOf(socket)).toBeDefined());
   await sleep(1_200);
 
-  const ends = socket.messages.filter(({ event }) => event === 'workflow_status_update');
+  const ends = socket.messages.filter(isEnd);
   expect(ends.map(({ payload }) => payload.instanceID)).toEqual([runs[1]]);
 });
 
 const api = () => cluster.as(tenant.creator).in(tenant);
 
 function endOf({ messages }: TestSocket): SocketMessage | undefined {
-  return messages.find(({ event }) => event === 'workflow_status_update');
+  return messages.find(isEnd);
+}
+
+function isEnd({ event, payload }: SocketMessage): boolean {
+  return event === 'workflow_status_update' && isTerminal(payload.status);
 }
 
 async function eventuallyFind(socket: TestSocket, wanted: (message: SocketMessage) => boolean): Promise<SocketMessage> {
