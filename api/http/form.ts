@@ -25,6 +25,28 @@ export function joinForms(one: Form, other: Form): Form {
   return layOut({ ...first, properties });
 }
 
+interface Grouping {
+  first: readonly string[];
+  groups: readonly { label: string; fields: readonly string[] }[];
+}
+
+/** Orders the fields of a form: those that come first, the others, then groups of further ones. */
+export function groupFields({ schema }: Form, { first, groups }: Grouping): Form {
+  const all = Object.keys(schema.properties ?? {});
+  const grouped = groups.flatMap(({ fields }) => fields);
+  const others = all.filter((name) => !first.includes(name) && !grouped.includes(name));
+  const names = [...first, ...others, ...grouped].filter((name) => all.includes(name));
+  const properties = Object.fromEntries(names.map((name) => [name, schema.properties?.[name] ?? {}]));
+  const ordered: Schema = { ...schema, properties };
+  const elementFor = (name: string) => elementOf(name, properties[name] ?? {}, '#');
+  const elements = names.filter((name) => !grouped.includes(name)).map(elementFor);
+  const ofGroups = groups.flatMap(({ label, fields }) => {
+    const own = fields.filter((name) => all.includes(name));
+    return own.length > 0 ? [{ type: 'Group', label, elements: own.map(elementFor) }] : [];
+  });
+  return { schema: ordered, uischema: { type: 'VerticalLayout', elements: [...elements, ...ofGroups] } };
+}
+
 function withoutThose(properties: Schema['properties'] = {}, those: Schema['properties'] = {}): Schema['properties'] {
   return Object.fromEntries(Object.entries(properties).filter(([name]) => !Object.hasOwn(those, name)));
 }

@@ -6,11 +6,22 @@ const Name = z.string().min(1).max(255);
 /** Shared by kinds that ask a person. */
 export const asking = {
   ...working,
-  /** 0 waits for ever. */
-  expiryMinutes: z.number().min(0).max(10_080).default(60),
+  expiryMinutes: z
+    .number()
+    .min(0)
+    .max(10_080)
+    .default(60)
+    .meta({ title: 'Expires after (min)', description: 'How long the question waits for an answer; 0 for ever' }),
   /**
    * Who may answer: ids or verified addresses of users, ids or names of roles; as a list, or as a text with commas. Absent: all who
    * may execute the workflow. Empty is refused, because a template that is empty by mistake would let everyone answer.
    */
-  approvers: z.union([Name, z.array(Name).min(1).max(100)]).optional(),
+  approvers: z
+    .union([Name, z.array(Name).min(1).max(100)])
+    .optional()
+    .meta({
+      title: 'Who may answer',
+      description:
+        'Users (id or verified address) and roles (id or name), as a list or a text with commas. Without any: all who may execute the workflow',
+    }),
 };

@@ -16,18 +16,60 @@ export const ErrorHandling = z.enum([
 
 /** Shared by every kind. */
 export const described = {
-  title: z.string().max(255).optional(),
-  description: z.string().optional(),
-  isDisabled: z.boolean().default(false),
-  joinMode: z.enum(['all', 'any']).default('all'),
+  title: z.string().max(255).optional().meta({ title: 'Title', description: 'Name of the node in the editor' }),
+  description: z
+    .string()
+    .optional()
+    .meta({ title: 'Description', description: 'A note for readers of the workflow; it has no effect' }),
+  isDisabled: z.boolean().default(false).meta({
+    title: 'Disabled',
+    description: 'The node does nothing, and the run goes on by its usual exit',
+  }),
+  joinMode: z.enum(['all', 'any']).default('all').meta({
+    title: 'Waits for',
+    description:
+      'Where several edges lead to the node: `all` waits until no edge can still be taken, `any` begins with the first that is',
+  }),
 };
 
 /** Shared by kinds that do work: how long, how often, and what an error does. Seconds throughout. */
 export const working = {
   ...described,
-  timeoutSeconds: z.number().min(1).max(3600).optional(),
-  retryLimit: z.int().min(0).max(10).optional(),
-  retryDelaySeconds: z.number().min(0).max(300).optional(),
-  /** Absent: the `error` exit when something is connected to it, else the run fails. */
-  errorHandling: ErrorHandling.optional(),
+  timeoutSeconds: z
+    .number()
+    .min(1)
+    .max(3600)
+    .optional()
+    .meta({ title: 'Time limit (s)', description: 'Of one attempt; otherwise that of the workflow or of the kind' }),
+  retryLimit: z
+    .int()
+    .min(0)
+    .max(10)
+    .optional()
+    .meta({ title: 'Retries', description: 'How often a failed attempt is repeated, if its error may pass' }),
+  retryDelaySeconds: z.number().min(0).max(300).optional().meta({
+    title: 'Pause before a retry (s)',
+    description: 'Doubles with every failed attempt, up to five minutes',
+  }),
+  errorHandling: ErrorHandling.optional().meta({
+    title: 'After an error',
+    description: 'Without a choice: the `error` exit if something is connected to it, else the run fails',
+  }),
 };
+
+/** How a form groups the fields that kinds share, after the kind's own. */
+export const sharedFields = {
+  first: ['title', 'description'],
+  groups: [
+    { label: 'Time and errors', fields: ['timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'errorHandling'] },
+    { label: 'Flow', fields: ['isDisabled', 'joinMode'] },
+  ],
+} as const;
+
+/** The key of `ctx` under which a node's value is found. */
+export function OutputVariable(name: string) {
+  return Identifier.default(name).meta({
+    title: 'Result name',
+    description: 'Later nodes read the result under this name: `{{ctx.name}}`',
+  });
+}

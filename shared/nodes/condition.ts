@@ -6,15 +6,25 @@ import { working } from './common.ts';
 import { defineNode } from './define-node.ts';
 import { isPlain, Operator } from './operators.ts';
 
-export const Comparison = z.object({ operator: Operator, leftValue: Json, rightValue: Json.optional() });
+export const Comparison = z.object({
+  leftValue: Json.meta({
+    title: 'Value',
+    description: 'What is compared, mostly a template; JavaScript for the operator `expression`',
+  }),
+  operator: Operator.meta({ title: 'Operator', description: 'How it is compared' }),
+  rightValue: Json.optional().meta({ title: 'Compared with', description: 'Not needed by every operator' }),
+});
 export type Comparison = z.infer<typeof Comparison>;
 
 export const Branch = z.object({
-  id: z.string().min(1),
-  label: z.string().optional(),
-  name: z.string().optional(),
-  conditionLogic: z.enum(['AND', 'OR']).default('AND'),
-  conditions: z.array(Comparison).min(1),
+  id: z.string().min(1).meta({ title: 'Exit', description: 'The exit of the branch, which its edge names' }),
+  label: z.string().optional().meta({ title: 'Label', description: 'Name of the branch in the editor' }),
+  name: z.string().optional().meta({ title: 'Name', description: 'Another name of the branch in the editor' }),
+  conditionLogic: z
+    .enum(['AND', 'OR'])
+    .default('AND')
+    .meta({ title: 'Logic', description: 'Whether all conditions must hold, or one' }),
+  conditions: z.array(Comparison).min(1).meta({ title: 'Conditions', description: 'What is compared' }),
 });
 export type Branch = z.infer<typeof Branch>;
 
@@ -30,9 +40,19 @@ export const condition = defineNode({
   config: z
     .object({
       ...working,
-      branches: z.array(Branch).min(1),
-      defaultBranch: z.string().min(1).default('default'),
-      evaluationMode: z.literal('first_match').default('first_match'),
+      branches: z
+        .array(Branch)
+        .min(1)
+        .meta({ title: 'Branches', description: 'In this order; the first that holds is taken' }),
+      defaultBranch: z
+        .string()
+        .min(1)
+        .default('default')
+        .meta({ title: 'Default exit', description: 'Taken if no branch holds' }),
+      evaluationMode: z
+        .literal('first_match')
+        .default('first_match')
+        .meta({ title: 'Evaluation', description: 'The first branch that holds is taken' }),
     })
     .refine(({ branches }) => new Set(branches.map((branch) => branch.id)).size === branches.length, {
       path: ['branches'],

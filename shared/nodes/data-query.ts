@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../json.ts';
-import { Identifier, working } from './common.ts';
+import { OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 /** Runs a stored data query; its result is the node's value. */
@@ -9,9 +9,12 @@ export const dataQuery = defineNode({
   label: 'Data query',
   config: z.object({
     ...working,
-    dataQueryID: z.uuid().toLowerCase(),
-    inputValues: JsonObject.default({}),
-    outputVariable: Identifier.default('queryResult'),
+    dataQueryID: z.uuid().toLowerCase().meta({ title: 'Query', description: 'The id of the query to run' }),
+    inputValues: JsonObject.default({}).meta({
+      title: 'Inputs',
+      description: 'By the names of its inputs; templates are filled',
+    }),
+    outputVariable: OutputVariable('queryResult'),
   }),
   names: { dataQueryID: { permission: 'dataquery.execute', neededBy: 'author' } },
   exits: ['success', 'error'],

@@ -9,12 +9,26 @@ export const delay = defineNode({
   config: z
     .object({
       ...working,
-      delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed'),
-      delayMinutes: z.number().min(0).max(1440).default(0),
-      delaySeconds: z.number().min(0).max(59).default(0),
-      delayMs: z.number().min(0).max(999).default(0),
-      delayVariable: z.union([z.string(), z.number()]).optional(),
-      untilTime: z.string().optional(),
+      delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed').meta({
+        title: 'Type',
+        description: 'A fixed time, a number of milliseconds from a template, or until a moment',
+      }),
+      delayMinutes: z
+        .number()
+        .min(0)
+        .max(1440)
+        .default(0)
+        .meta({ title: 'Minutes', description: 'Of a fixed time; added to the seconds and milliseconds' }),
+      delaySeconds: z.number().min(0).max(59).default(0).meta({ title: 'Seconds', description: 'Of a fixed time' }),
+      delayMs: z.number().min(0).max(999).default(0).meta({ title: 'Milliseconds', description: 'Of a fixed time' }),
+      delayVariable: z
+        .union([z.string(), z.number()])
+        .optional()
+        .meta({ title: 'Milliseconds from a template', description: 'For the type `dynamic`' }),
+      untilTime: z
+        .string()
+        .optional()
+        .meta({ title: 'Until', description: 'A moment in ISO 8601, or a template, for the type `until`' }),
     })
     .refine((c) => c.delayMinutes * 60 + c.delaySeconds + c.delayMs / 1000 <= 86_400, {
       path: ['delayMinutes'],

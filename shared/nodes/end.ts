@@ -12,21 +12,33 @@ export const end = defineNode({
   label: 'End',
   config: z.object({
     ...described,
-    status: EndStatus.default('success'),
-    /** Of a run that fails here. */
-    message: z.string().max(10_000).optional(),
-    /** Whether what still runs is cancelled. Absent: yes, unless the status is `success`. */
-    cancelOthers: z.boolean().optional(),
+    status: EndStatus.default('success').meta({
+      title: 'Status',
+      description: '`failure` fails the run, `cancelled` cancels it; of several ends the worst counts',
+    }),
+    message: z
+      .string()
+      .max(10_000)
+      .optional()
+      .meta({ title: 'Message', description: 'Error message of a run that fails here' }),
+    cancelOthers: z.boolean().optional().meta({
+      title: 'Cancel the rest',
+      description: 'Whether what still runs is cancelled. Without a choice: yes, unless the status is `success`',
+    }),
     outputParameters: z
       .array(
         z.object({
-          id: z.string().optional(),
-          name: z.string().min(1).max(255),
-          sourceVariable: Json,
-          description: z.string().optional(),
+          id: z.string().optional().meta({ title: 'ID', description: 'Of the row in the editor; it has no effect' }),
+          name: z.string().min(1).max(255).meta({ title: 'Name', description: 'The key in the output of the run' }),
+          sourceVariable: Json.meta({ title: 'Value', description: 'Mostly a template' }),
+          description: z
+            .string()
+            .optional()
+            .meta({ title: 'Description', description: 'A note for readers; it has no effect' }),
         }),
       )
-      .default([]),
+      .default([])
+      .meta({ title: 'Output', description: 'What the run answers' }),
   }),
   names: {},
   exits: [],

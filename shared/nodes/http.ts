@@ -2,11 +2,16 @@ import { z } from 'zod';
 import { Json } from '../json.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 import { faultsOf, findTemplate } from '../workflow/templates.ts';
-import { Identifier, working } from './common.ts';
+import { OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 const Pairs = z
-  .array(z.object({ key: z.string().min(1).max(200), value: Json.default('') }))
+  .array(
+    z.object({
+      key: z.string().min(1).max(200).meta({ title: 'Name', description: 'As it is sent' }),
+      value: Json.default('').meta({ title: 'Value', description: 'A text, or a template' }),
+    }),
+  )
   .max(50)
   .default([]);
 
@@ -23,17 +28,32 @@ export const http = defineNode({
       .superRefine((url, issues) => {
         const [message] = faultsOf(findTemplate(url), 'ctx', VARIABLES_ROOT);
         if (message !== undefined) issues.addIssue({ code: 'custom', message });
-      }),
-    method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']).default('GET'),
-    headers: Pairs,
-    queryParams: Pairs,
-    bodyType: z.enum(['json', 'text', 'form']).default('json'),
-    body: Json.default(null),
-    responseType: z.enum(['auto', 'json', 'text', 'base64']).default('auto'),
-    followRedirects: z.boolean().default(true),
-    /** Whether a status of 400 or above fails the node. */
-    failOnStatus: z.boolean().default(true),
-    outputVariable: Identifier.default('httpResponse'),
+      })
+      .meta({ title: 'URL', description: 'Address of the request; templates in it are encoded for their place' }),
+    method: z
+      .enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
+      .default('GET')
+      .meta({ title: 'Method', description: 'GET and HEAD read; the others change something there' }),
+    headers: Pairs.meta({ title: 'Headers', description: 'Headers of the request' }),
+    queryParams: Pairs.meta({ title: 'Query', description: 'Parameters that are added to the URL' }),
+    bodyType: z
+      .enum(['json', 'text', 'form'])
+      .default('json')
+      .meta({ title: 'Body type', description: 'How the body is written, and its content type' }),
+    body: Json.default(null).meta({ title: 'Body', description: 'What is sent; nothing if null' }),
+    responseType: z
+      .enum(['auto', 'json', 'text', 'base64'])
+      .default('auto')
+      .meta({ title: 'Answer type', description: 'How the answer is read; `auto` follows its content type' }),
+    followRedirects: z
+      .boolean()
+      .default(true)
+      .meta({ title: 'Follow redirects', description: 'Ask again where the answer points to' }),
+    failOnStatus: z
+      .boolean()
+      .default(true)
+      .meta({ title: 'Fail on error status', description: 'A status of 400 or above fails the node' }),
+    outputVariable: OutputVariable('httpResponse'),
   }),
   names: {},
   exits: ['success', 'error'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Identifier, working } from './common.ts';
+import { OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 const Code = z.object({ code: z.string() });
@@ -10,8 +10,11 @@ export const javascript = defineNode({
   label: 'JavaScript',
   config: z.object({
     ...working,
-    code: z.string().min(1).max(200_000),
-    outputVariable: Identifier.default('scriptResult'),
+    code: z.string().min(1).max(200_000).meta({
+      title: 'Code',
+      description: 'Body of an async function that reads `ctx`; what it returns is the result',
+    }),
+    outputVariable: OutputVariable('scriptResult'),
   }),
   names: {},
   exits: ['success', 'error'],

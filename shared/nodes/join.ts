@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Identifier, working } from './common.ts';
+import { OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 /** Collects what the branches before it have put into `ctx`. Which of them it waits for says `joinMode`, as for every kind. */
@@ -8,9 +8,15 @@ export const join = defineNode({
   label: 'Join',
   config: z.object({
     ...working,
-    sourceVariables: z.array(z.string().min(1).max(255)).max(1000).default([]),
-    outputVariable: Identifier.default('joined'),
-    requireAll: z.boolean().default(true),
+    sourceVariables: z.array(z.string().min(1).max(255)).max(1000).default([]).meta({
+      title: 'Results to collect',
+      description: 'The names under which the branches before have put their results',
+    }),
+    outputVariable: OutputVariable('joined'),
+    requireAll: z
+      .boolean()
+      .default(true)
+      .meta({ title: 'All required', description: 'A missing result fails the node' }),
   }),
   names: {},
   exits: ['output', 'error'],

@@ -9,9 +9,12 @@ export const log = defineNode({
   label: 'Log',
   config: z.object({
     ...working,
-    level: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-    message: Json,
-    data: Json.optional(),
+    level: z
+      .enum(['debug', 'info', 'warn', 'error'])
+      .default('info')
+      .meta({ title: 'Level', description: 'How important the line is; the log can be filtered by it' }),
+    message: Json.meta({ title: 'Message', description: 'Text of the line; other values are written as JSON' }),
+    data: Json.optional().meta({ title: 'Data', description: 'Values that belong to the line' }),
   }),
   names: {},
   exits: ['output', 'error'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
 import { isReservedKey } from '../workflow/reserved.ts';
-import { described, Identifier } from './common.ts';
+import { described, Identifier, OutputVariable } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 /** Runs its body once for each item of a list, one after the other, and collects what each time gave. */
@@ -11,17 +11,30 @@ export const loop = defineNode({
   config: z
     .object({
       ...described,
-      /** A list. Another value is a list of one, and null an empty list. */
-      sourceVariable: Json,
+      sourceVariable: Json.meta({
+        title: 'Items',
+        description: 'A list, mostly a template. Another value is a list of one, and null an empty list',
+      }),
       itemVariable: IterationVariable('item'),
       indexVariable: IterationVariable('index'),
-      outputVariable: Identifier.default('loopResults'),
-      /** A longer list fails the node. */
-      maxIterations: z.int().min(1).max(100_000).default(1000),
-      /** Milliseconds. */
-      delayBetweenItems: z.int().min(0).max(60_000).default(0),
-      /** What the failure of an item does. Absent: the `error` exit when something is connected to it, else the run fails. */
-      errorHandling: z.enum(['fail_workflow', 'continue', 'skip_item']).optional(),
+      outputVariable: OutputVariable('loopResults'),
+      maxIterations: z
+        .int()
+        .min(1)
+        .max(100_000)
+        .default(1000)
+        .meta({ title: 'Most items', description: 'A longer list fails the node' }),
+      delayBetweenItems: z
+        .int()
+        .min(0)
+        .max(60_000)
+        .default(0)
+        .meta({ title: 'Pause between items (ms)', description: 'Before each item but the first' }),
+      errorHandling: z.enum(['fail_workflow', 'continue', 'skip_item']).optional().meta({
+        title: 'After a failed item',
+        description:
+          '`continue` puts the error into the results, `skip_item` leaves the item out. Without a choice: the `error` exit if something is connected to it, else the run fails',
+      }),
     })
     .refine(({ itemVariable, indexVariable }) => itemVariable !== indexVariable, {
       path: ['indexVariable'],
@@ -43,5 +56,10 @@ export const loop = defineNode({
 function IterationVariable(name: 'item' | 'index') {
   return Identifier.refine((key) => key === 'item' || key === 'index' || !isReservedKey(key), {
     error: 'is a reserved name',
-  }).default(name);
+  })
+    .default(name)
+    .meta({
+      title: name === 'item' ? 'Name of the item' : 'Name of the index',
+      description: 'A key of `ctx` inside of the body',
+    });
 }

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
 import { isReservedKey } from '../workflow/reserved.ts';
-import { Identifier, working } from './common.ts';
+import { Identifier, OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 const Assignment = z.object({
-  name: Identifier.refine((name) => !isReservedKey(name), { message: 'is a reserved name' }),
-  value: Json.default(null),
+  name: Identifier.refine((name) => !isReservedKey(name), { message: 'is a reserved name' }).meta({
+    title: 'Name',
+    description: 'The key of `ctx`',
+  }),
+  value: Json.default(null).meta({ title: 'Value', description: 'Any value; templates in it are filled' }),
 });
 
 /** Puts values into `ctx`, each under its own name, and all of them under `outputVariable`. */
@@ -16,8 +19,8 @@ export const set = defineNode({
   config: z
     .object({
       ...working,
-      assignments: z.array(Assignment).min(1).max(100),
-      outputVariable: Identifier.default('values'),
+      assignments: z.array(Assignment).min(1).max(100).meta({ title: 'Values', description: 'What is put into `ctx`' }),
+      outputVariable: OutputVariable('values'),
     })
     .refine(({ assignments }) => new Set(assignments.map(({ name }) => name)).size === assignments.length, {
       path: ['assignments'],

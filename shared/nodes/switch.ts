@@ -7,10 +7,13 @@ import { defineNode } from './define-node.ts';
 import { isPlain, Operator } from './operators.ts';
 
 export const SwitchCase = z.object({
-  id: z.string().min(1),
-  label: z.string().optional(),
-  operator: Operator.default('equals'),
-  matchValue: Json.default(null),
+  id: z.string().min(1).meta({ title: 'Exit', description: 'The exit of the case, which its edge names' }),
+  label: z.string().optional().meta({ title: 'Label', description: 'Name of the case in the editor' }),
+  operator: Operator.default('equals').meta({ title: 'Operator', description: 'How the value is compared' }),
+  matchValue: Json.default(null).meta({
+    title: 'Compared with',
+    description: 'A value, or JavaScript for the operator `expression`',
+  }),
 });
 export type SwitchCase = z.infer<typeof SwitchCase>;
 
@@ -22,7 +25,14 @@ export const switchNode = defineNode({
   kind: 'switch',
   label: 'Switch',
   config: z
-    .object({ ...working, switchValue: Json, cases: z.array(SwitchCase).min(1) })
+    .object({
+      ...working,
+      switchValue: Json.meta({ title: 'Value', description: 'What is compared with each case, mostly a template' }),
+      cases: z.array(SwitchCase).min(1).meta({
+        title: 'Cases',
+        description: 'In this order; the first that matches is taken, else the exit `default`',
+      }),
+    })
     .refine(({ cases }) => new Set(cases.map(({ id }) => id)).size === cases.length, {
       path: ['cases'],
       message: 'case ids must be unique',

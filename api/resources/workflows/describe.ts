@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
+import { sharedFields } from '#shared/nodes/common.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/nodes/index.ts';
 import { Message } from '../../http/answer-parts.ts';
+import { formOf, groupFields } from '../../http/form.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { exampleNode } from './examples.ts';
 import { SchemasQuery } from './schemas.ts';
@@ -21,7 +23,8 @@ export const describeNodes = tenantRoute({
   method: 'get',
   path: '/workflows/schemas',
   summary: 'Get the node kinds',
-  description: 'Returns the kinds of nodes, each with a JSON Schema and a form of its config.',
+  description:
+    'Returns the kinds of nodes, each with a JSON Schema and a form of its config. Every field has a title and a description; the fields that all kinds share are grouped behind those of the kind.',
   permission: 'workflow.list',
   filter: true,
   query: SchemasQuery,
@@ -43,10 +46,5 @@ function getNodeKind(kind: string): AnyNode {
 }
 
 function describe({ kind, label, config, defaultValue }: AnyNode): z.input<typeof NodeDescription> {
-  const schema = z.toJSONSchema(config, { io: 'input', unrepresentable: 'any' });
-  const elements = Object.keys(schema.properties ?? {}).map((name) => ({
-    type: 'Control',
-    scope: `#/properties/${name}`,
-  }));
-  return { nodeType: kind, label, schema, uischema: { type: 'VerticalLayout', elements }, defaultValue };
+  return { nodeType: kind, label, ...groupFields(formOf(config), sharedFields), defaultValue };
 }

@@ -159,7 +159,10 @@ export const exampleCollectionRequest = {
 export const exampleNode = {
   nodeType: 'delay',
   label: 'Delay',
-  schema: { type: 'object', properties: { delayMs: { type: 'integer' } } },
+  schema: {
+    type: 'object',
+    properties: { delayMs: { title: 'Milliseconds', description: 'Of a fixed time', type: 'number' } },
+  },
   uischema: { type: 'VerticalLayout', elements: [{ type: 'Control', scope: '#/properties/delayMs' }] },
   defaultValue: { title: 'Wait', delayMs: 1000 },
 };
