@@ -37,7 +37,7 @@ export async function findMoved(pool: Pool, ids: readonly string[], heads: reado
 }
 
 const READ = `
-select instance_id as "instanceID", seq, node_id as "nodeID", iteration, frame, attempt, status, payload, started
+select instance_id as "instanceID", seq, node_id as "nodeID", iteration, frame, attempt, status, exit, created_at as at, payload, started
 from run_event where instance_id = $1 and seq > $2 order by seq limit $3`;
 
 const BEGIN = `

@@ -5,9 +5,18 @@ import { NodeStatus, RunStatus } from '../workflow/status.ts';
 
 const RunErrorShape = z.object({ code: z.string(), message: z.string() });
 
+/** What a run waits for; of several waits the one that a user can act on. */
+const RunWait = z.object({
+  reason: z.enum(['delay', 'input', 'child']),
+  until: z.iso.datetime().optional(),
+  collectionRequestID: z.uuid().optional(),
+});
+export type RunWait = z.infer<typeof RunWait>;
+
 /**
  * Events that the server sends to clients. Every event of a run carries the run's `seq`, which counts its visible changes from
- * 1 without a gap. An output above `MAX_INLINE_LENGTH` characters is omitted and `outputOmitted` is set: clients read it with
+ * 1 without a gap. A run that begins to wait says so with the number of its last node event, one that goes on with that of its next.
+ * An output above `MAX_INLINE_LENGTH` characters is omitted and `outputOmitted` is set: clients read it with
  * `GET …/workflows/instances/{instanceID}`.
  */
 export const serverEvents = {
@@ -19,10 +28,12 @@ export const serverEvents = {
     frame: IterationPath,
     attempt: z.int(),
     status: NodeStatus,
+    exit: z.string().nullable(),
     output: Json,
     outputOmitted: z.boolean().optional(),
     error: RunErrorShape.nullable(),
     reusedFrom: z.uuid().optional(),
+    at: z.iso.datetime(),
   }),
   workflow_status_update: z.object({
     instanceID: z.uuid(),
@@ -31,6 +42,8 @@ export const serverEvents = {
     output: Json,
     outputOmitted: z.boolean().optional(),
     error: RunErrorShape.extend({ nodeID: z.string().nullable(), attempt: z.int().nullable() }).nullable(),
+    waiting: RunWait.optional(),
+    at: z.iso.datetime(),
   }),
   workflow_data_collection_request: z.object({
     instanceID: z.uuid(),
@@ -60,6 +73,8 @@ export interface RunEventRow {
   frame: IterationPath | null;
   attempt: number;
   status: string;
+  exit: string | null;
+  at: Date;
   payload: RunEventPayload | null;
   /** The row covers their starts, and is stored under the number of the last. Null in rows without, and in all of older versions. */
   started: Started[] | null;
@@ -79,6 +94,10 @@ export interface RunEventPayload {
   repeat?: Repeat;
   /** Set on FAILED: the node is left without an exit, and its item has failed. A node around it handles that. */
   failsItem?: boolean;
+  /** The run was WAITING before this event. */
+  goesOn?: true;
+  /** The run is WAITING after this event. */
+  waits?: RunWait;
 }
 
 /** How a node repeats its body, apart from the items. */
@@ -124,25 +143,23 @@ export function presentRunEvent(row: RunEventRow): ServerMessage[] {
 }
 
 function presentEvent(row: RunEventRow): ServerMessage[] {
-  const { instanceID, seq, nodeID, iteration, attempt, payload } = row;
+  const { instanceID, seq, nodeID, iteration, attempt, exit, payload } = row;
   const frame = row.frame ?? [];
+  const at = row.at.toISOString();
   const result = inlineOutput(payload?.output ?? null);
+  const statusIs = (status: RunStatus, more = {}): ServerMessage => ({
+    event: 'workflow_status_update',
+    payload: { instanceID, seq, status, output: null, error: null, at, ...more },
+  });
   if (nodeID === null) {
-    const error = payload?.error;
-    return [
-      {
-        event: 'workflow_status_update',
-        payload: {
-          instanceID,
-          seq,
-          status: row.status as RunStatus,
-          ...result,
-          error: error
-            ? { code: error.code, message: error.message, nodeID: error.nodeID ?? null, attempt: error.attempt ?? null }
-            : null,
-        },
-      },
-    ];
+    const error = payload?.error && {
+      code: payload.error.code,
+      message: payload.error.message,
+      nodeID: payload.error.nodeID ?? null,
+      attempt: payload.error.attempt ?? null,
+    };
+    const { waits } = payload ?? {};
+    return [statusIs(row.status as RunStatus, { ...result, error: error ?? null, ...(waits && { waiting: waits }) })];
   }
   const error = payload?.error ? { code: payload.error.code, message: payload.error.message } : null;
   const messages: ServerMessage[] = [
@@ -156,9 +173,11 @@ function presentEvent(row: RunEventRow): ServerMessage[] {
         frame,
         attempt,
         status: row.status as NodeStatus,
+        exit,
         ...result,
         error,
         ...(payload?.reusedFrom && { reusedFrom: payload.reusedFrom }),
+        at,
       },
     },
   ];
@@ -167,6 +186,10 @@ function presentEvent(row: RunEventRow): ServerMessage[] {
       event: 'workflow_data_collection_request',
       payload: { instanceID, seq, nodeID, iteration, frame, ...payload.request },
     });
+  // The run that has computed the result waited then, and not this one.
+  if (payload?.reusedFrom) return messages;
+  if (payload?.goesOn) messages.unshift(statusIs('RUNNING'));
+  if (payload?.waits) messages.push(statusIs('WAITING', { waiting: payload.waits }));
   return messages;
 }
 

@@ -58,7 +58,9 @@ export function startRun(advance: Advance, run: Run): void {
 /** Continues a run that was held before. */
 export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored): void {
   for (const { frame, wait, purpose } of waits)
-    run.resume(frame, { kind: wait.kind, purpose, ms: wait.dueInMs }, () => onDue(advance, run, frame));
+    run.resume(frame, { kind: wait.kind, ref: wait.ref ?? undefined, purpose, ms: wait.dueInMs }, () =>
+      onDue(advance, run, frame),
+    );
   for (const frame of ready)
     if (run.state.repetitionOf(frame)) goOnRepeating(advance, run, frame);
     else launch(advance, run, frame, null);

@@ -15,6 +15,8 @@ export interface Checkpoint {
   outputLength: number;
   /** Frames whose wait ends with another attempt. */
   retrying: [nodeID: string, path: string][];
+  /** The run waits. */
+  isPaused?: true;
   /** Of open iterations, each after the one around it; absent in those of older versions, which know none. */
   scopes?: ScopeSnapshot[];
   /** Of frames that repeat their body, each after the one around it. */

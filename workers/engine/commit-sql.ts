@@ -37,7 +37,8 @@ e as (${INSERT_EVENTS}
   join u on u.id = v.instance_id
 )`;
 
-const RESULT = 'select id, wake_seq, watched, ready, awaited_by from u';
+// The time of the events, as their rows have it.
+const RESULT = 'select id, wake_seq, watched, ready, awaited_by, now()::timestamptz(3) as at from u';
 
 /** The fenced commit. Updates only runs whose epoch, holder and seq are as this process knows them. */
 export const COMMIT = `${LOCKED},${UPDATED('null')},${EVENTS}

@@ -8,6 +8,8 @@ export interface CommitRow {
   watched: boolean;
   ready: boolean;
   awaited_by: string | null;
+  /** The time of the events. */
+  at: Date;
 }
 
 interface Statement {

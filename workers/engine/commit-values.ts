@@ -190,7 +190,7 @@ export function waitValues(batch: readonly Entry[]): string[] {
 }
 
 /** The rows of a committed step, for the gateways. */
-export function toRows({ run, step, fromSeq }: Entry): RunEventRow[] {
+export function toRows({ run, step, fromSeq }: Entry, at: Date): RunEventRow[] {
   let seq = fromSeq;
   return step.events.map((event) => {
     seq += 1 + event.started.length;
@@ -202,6 +202,8 @@ export function toRows({ run, step, fromSeq }: Entry): RunEventRow[] {
       frame: pathOf(event),
       attempt: event.attempt,
       status: event.status,
+      exit: event.exit,
+      at,
       payload: event.payload === null ? null : (JSON.parse(event.payload) as RunEventPayload),
       started: startedBy(event),
     };

@@ -193,7 +193,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       const entry = byID.get(row.id);
       if (!entry) continue;
       settled(entry, { wakeSeq: row.wake_seq, watched: row.watched, ready: row.ready, awaitedBy: row.awaited_by });
-      if (row.watched) publish.push(...toRows(entry));
+      if (row.watched) publish.push(...toRows(entry, row.at));
     }
     try {
       options.publish(publish);

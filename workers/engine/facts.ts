@@ -8,6 +8,8 @@ export interface WaitRow {
   /** The key of its path: see `pathKey`. */
   path: string;
   kind: 'time' | 'child' | 'input';
+  /** The child or the question that is waited for. */
+  ref: string | null;
   dueInMs: number | null;
   /** Null: the wait is not over. */
   fact: Fact | null;
@@ -59,6 +61,7 @@ function toWait(row: Row): WaitRow {
     nodeID: row.node_id,
     path: row.path,
     kind: row.kind,
+    ref: row.ref,
     dueInMs: row.due_in_ms,
     fact: factOf(row),
   };

@@ -23,6 +23,7 @@ export function createRestore(pool: Pool, readWaits: ReadWaits): Restore {
   return async (run) => {
     const [past, waits] = await Promise.all([readPast(run), readWaits(run.id)]);
     const { open, retrying } = replayAll(run, past);
+    if (isPaused(run, past)) run.goOn();
     const waiting = waits.flatMap((wait): Restored['waits'] => {
       const frame = run.state.find(wait.nodeID, wait.path);
       if (!frame || !open.delete(frame)) return [];
@@ -31,6 +32,16 @@ export function createRestore(pool: Pool, readWaits: ReadWaits): Restore {
     });
     return { ready: [...open], waits: waiting };
   };
+}
+
+/**
+ * Whether the last event says that the run waits. The event of a run that began to wait after all of its nodes' has no node, and is not
+ * among those that were read.
+ */
+function isPaused({ seq }: Run, { checkpoint, seq: checkpointSeq, events }: Past): boolean {
+  const last = events.at(-1);
+  if (!last || last.seq <= checkpointSeq) return checkpointSeq < seq || checkpoint?.isPaused === true;
+  return last.seq < seq || (last.payload?.waits !== undefined && !last.payload.reusedFrom);
 }
 
 /** Returns the frames that are ready or wait, and those whose last attempt failed. */

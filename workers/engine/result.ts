@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import type { RunEventPayload } from '#shared/realtime/events.ts';
 import type { Source } from './source.ts';
 import type { Step } from './step.ts';
 
@@ -70,4 +71,10 @@ const statusOf = { success: 'COMPLETED', failure: 'FAILED', cancelled: 'CANCELLE
 /** JSON text of the payload of a run's last event, or null. */
 export function endPayload({ output, error }: { output: Json; error: object | null }): string | null {
   return error || output !== null ? JSON.stringify({ output, ...(error && { error }) }) : null;
+}
+
+/** The JSON text of a payload with another field, which it does not have yet. */
+export function withField(payload: string | null, name: keyof RunEventPayload, value: unknown): string {
+  const field = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  return payload === null ? `{${field}}` : `${payload.slice(0, -1)},${field}}`;
 }

@@ -212,7 +212,7 @@ export class RunState {
   }
 
   /** The state with the frames that wait for a retry. */
-  checkpoint(retrying: readonly Frame[]): Checkpoint {
+  checkpoint({ retrying, isPaused }: { retrying: readonly Frame[]; isPaused: boolean }): Checkpoint {
     const frames = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
     const repetitions = [...this.#repetitions];
     const lists = repetitions.map(([, { source }]) => source);
@@ -232,6 +232,7 @@ export class RunState {
       outputs: [...sources].map(({ seq }) => seq).sort((a, b) => a - b),
       outputLength: this.#outputLength,
       retrying: retrying.map(({ node, path }) => [node.id, pathKey(path)]),
+      ...(isPaused && { isPaused }),
       ...(scopes.length > 0 && { scopes }),
       ...(repetitions.length > 0 && { repetitions: repetitions.map(snapshotOf) }),
     };

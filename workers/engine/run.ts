@@ -4,8 +4,9 @@ import type { Turn } from '#shared/turns.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
+import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ClaimedRow } from './claim.ts';
-import { endPayload } from './result.ts';
+import { endPayload, withField } from './result.ts';
 import { RunState } from './run-state.ts';
 import type { Source } from './source.ts';
 import { emptyStep, hasWork, type PendingEvent, type Step } from './step.ts';
@@ -79,6 +80,8 @@ export class Run {
   /** The last commit of this holder is under way: no changes are added. */
   #isLeaving = false;
   #left: Leaving | null = null;
+  /** Its last event says that it waits. */
+  #isPaused = false;
   /** Reads of waits under way. The run does not park meanwhile, or a fact found by them would be lost. */
   #readings = 0;
 
@@ -274,16 +277,39 @@ export class Run {
     const step = this.#step;
     this.#step = emptyStep();
     this.#isLeaving = step.end !== null || step.release !== 'hold';
+    this.#tellStatus(step);
     let seq = this.#seq;
     for (const { started, source } of step.events) {
       seq += 1 + started.length;
       if (source) source.seq = seq;
     }
     if (step.end === null && seq - this.#checkpointSeq >= CHECKPOINT_EVERY[step.release]) {
-      step.checkpoint = JSON.stringify(this.state.checkpoint(this.#waits.retrying));
+      step.checkpoint = JSON.stringify(
+        this.state.checkpoint({ retrying: this.#waits.retrying, isPaused: step.release === 'park' }),
+      );
       this.#checkpointSeq = seq;
     }
     return step;
+  }
+
+  /** Takes note that the run waited when it was last held: its next event says that it goes on. */
+  goOn(): void {
+    this.#isPaused = true;
+  }
+
+  /** Tells clients, with the first event of a step, that the run goes on, and with the last that it waits. */
+  #tellStatus(step: Step): void {
+    const [first] = step.events;
+    if (this.#isPaused && first) {
+      this.#isPaused = false;
+      // The end of a run says enough.
+      if (first.frame) first.payload = withField(first.payload, 'goesOn', true);
+    }
+    if (step.release !== 'park' || this.#isPaused) return;
+    const waits = this.#waits.reason;
+    const last = step.events.at(-1);
+    if (last) last.payload = withField(last.payload, 'waits', waits);
+    else this.#tell(step, 'WAITING', withField(null, 'waits', waits));
   }
 
   /** Takes note of the checkpoint that the run was restored from. */
@@ -317,7 +343,12 @@ export class Run {
   #end(end: NonNullable<Step['end']>): void {
     const { status } = end;
     this.#step.end = end;
-    this.#step.events.push({ frame: null, attempt: 1, status, exit: null, payload: endPayload(end), started: [] });
+    this.#tell(this.#step, status, endPayload(end));
+  }
+
+  /** Adds an event about the run itself. */
+  #tell({ events }: Step, status: RunStatus, payload: string | null): void {
+    events.push({ frame: null, attempt: 1, status, exit: null, payload, started: [] });
   }
 
   #cancelOthers(than: Frame | undefined, payload: string | null): void {

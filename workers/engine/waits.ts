@@ -1,3 +1,4 @@
+import type { RunWait } from '#shared/realtime/events.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { PendingChild, PendingRequest } from './step.ts';
 
@@ -8,15 +9,21 @@ export interface Wait {
   /** From now; null without an end. */
   ms: number | null;
   /** The child or the question that is waited for, and its id. */
-  ref?: string;
+  ref?: string | undefined;
   child?: PendingChild;
   request?: PendingRequest;
 }
 
-interface Waiting extends Pick<Wait, 'kind' | 'purpose'> {
+interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
   dueAt: number | null;
   timer: NodeJS.Timeout | null;
 }
+
+const reasons = { time: 'delay', child: 'child', input: 'input' } as const satisfies Record<
+  Wait['kind'],
+  RunWait['reason']
+>;
+const ranks = { input: 0, child: 1, time: 2 } as const satisfies Record<Wait['kind'], number>;
 
 /** A run does not park for delays up to this: parking and claiming again would cost more. */
 const SHORT_MS = 2000;
@@ -46,15 +53,30 @@ export class Waits {
     return [...this.#waiting].flatMap(([frame, { purpose }]) => (purpose === 'retry' ? [frame] : []));
   }
 
+  /** What the run waits for; of several waits the one that a user can act on, or that ends first. */
+  get reason(): RunWait | undefined {
+    const [first] = [...this.#waiting.values()].sort(
+      (one, other) => ranks[one.kind] - ranks[other.kind] || (one.dueAt ?? Infinity) - (other.dueAt ?? Infinity),
+    );
+    if (!first) return undefined;
+    const { kind, ref, dueAt } = first;
+    return {
+      reason: reasons[kind],
+      ...(dueAt !== null && { until: new Date(dueAt).toISOString() }),
+      ...(kind === 'input' && ref !== undefined && { collectionRequestID: ref }),
+    };
+  }
+
   /** Whether one of them ends so soon that the run does not park. */
   get hasShort(): boolean {
     return [...this.#waiting.values()].some(isShort);
   }
 
   /** `onDue` is called when the time comes. */
-  begin(frame: Frame, { kind, purpose, ms }: Wait, onDue: () => void): void {
+  begin(frame: Frame, { kind, purpose, ms, ref }: Wait, onDue: () => void): void {
     const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
-    this.#waiting.set(frame, { kind, purpose, dueAt: ms === null ? null : Date.now() + ms, timer });
+    const dueAt = ms === null ? null : Date.now() + ms;
+    this.#waiting.set(frame, { kind, purpose, ...(ref !== undefined && { ref }), dueAt, timer });
   }
 
   /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */

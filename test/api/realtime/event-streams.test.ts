@@ -20,7 +20,18 @@ const tokenOf = async (user: { email: string }) => ({ authorization: `Bearer ${a
 interface Sent {
   id: number | null;
   event: string;
-  payload: { seq: number; nodeID?: string; status: string };
+  payload: {
+    seq: number;
+    nodeID?: string;
+    status: string;
+    exit?: string | null;
+    at?: string;
+    collectionRequestID?: string;
+  };
+}
+
+function statusesOf(sent: readonly Sent[]): string[] {
+  return sent.flatMap(({ event, payload }) => (event === 'workflow_status_update' ? [payload.status] : []));
 }
 
 /** Opens a stream. `rest` reads it to its end. */
@@ -93,13 +104,55 @@ test('messages with one number share an id, so that none is lost between them', 
   const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
 
   const { sent, rest } = await open(instanceID, await tokenOf(tenant.creator));
-  await eventually(() => expect(sent.map(({ event }) => event)).toContain('workflow_data_collection_request'));
+  await eventually(() => expect(statusesOf(sent)).toEqual(['WAITING']));
   await api().delete(`T/workflows/instances/${instanceID}/stop`);
   await rest;
 
   const at = sent.findIndex(({ event }) => event === 'workflow_data_collection_request');
-  expect(sent[at - 1]).toMatchObject({ id: null, payload: { seq: sent[at]?.id } });
+  const { seq } = sent[at]?.payload ?? {};
+  expect(sent.slice(at - 1, at + 2)).toMatchObject([
+    { id: null, event: 'workflow_node_update', payload: { seq } },
+    { id: null, payload: { seq } },
+    { id: seq, event: 'workflow_status_update', payload: { seq } },
+  ]);
   expect(sent.at(-1)).toMatchObject({ payload: { status: 'CANCELLED' } });
+});
+
+test('a run says that it waits, for what, and that it goes on; a later reader is told the same', async () => {
+  const ask = { type: 'dataCollection', fields: [{ key: 'a', label: 'A', fieldType: 'text' }], expiryMinutes: 60 };
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ ask, one: code('return 1;') }) });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+  const live = await open(instanceID, await tokenOf(tenant.creator));
+  await eventually(() => expect(statusesOf(live.sent)).toEqual(['WAITING']));
+  const asked = live.sent.find(({ event }) => event === 'workflow_data_collection_request')?.payload;
+
+  const { status } = await api().post(`T/workflows/data-collection/${asked?.collectionRequestID}/submit`, {
+    submittedData: { a: 'x' },
+  });
+  await live.rest;
+  const later = await open(instanceID, await tokenOf(tenant.creator));
+  await later.rest;
+
+  expect(status).toBe(200);
+  expect(statusesOf(live.sent)).toEqual(['WAITING', 'RUNNING', 'COMPLETED']);
+  const waits = live.sent.findIndex(({ payload }) => payload.status === 'WAITING');
+  expect(live.sent[waits]).toMatchObject({
+    id: asked?.seq,
+    payload: {
+      seq: asked?.seq,
+      waiting: { reason: 'input', collectionRequestID: asked?.collectionRequestID, until: expect.any(String) },
+    },
+  });
+  expect(live.sent.slice(waits + 1, waits + 3)).toMatchObject([
+    { id: null, payload: { status: 'RUNNING' } },
+    { payload: { nodeID: 'ask', status: 'SUCCESS', exit: 'output', attempt: 1, at: expect.any(String) } },
+  ]);
+  expect(later.sent).toEqual(live.sent);
+  const { timeline } = (await api().get(`T/workflows/instances/${instanceID}`)).body;
+  const named = live.sent.filter(({ event }) => event === 'workflow_node_update');
+  expect(named.map(({ payload: { seq, exit, at } }) => ({ seq, exit, at }))).toEqual(
+    timeline.map(({ seq, exit, at }: Sent['payload']) => ({ seq, exit, at })),
+  );
 });
 
 test('a stream ends when its caller may not read the run any more', async () => {

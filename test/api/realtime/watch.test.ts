@@ -224,6 +224,8 @@ function eventOf(run: Run, seq: number, status: 'SUCCESS' | 'COMPLETED'): RunEve
     started: null,
     attempt: 1,
     status,
+    exit: null,
+    at: new Date(0),
     payload: { output: { seq } },
   };
 }

@@ -131,6 +131,8 @@ function eventOf(seq: number): RunEventRow {
     started: null,
     attempt: 1,
     status: 'SUCCESS',
+    exit: null,
+    at: new Date(0),
     payload: null,
   };
 }

@@ -188,7 +188,7 @@ class Execution {
   restore({ saves }: { saves: boolean }): void {
     if (this.#run.isOver) return;
     if (saves) {
-      this.#checkpoint = JSON.parse(JSON.stringify(this.#run.state.checkpoint([])));
+      this.#checkpoint = JSON.parse(JSON.stringify(this.#run.state.checkpoint({ retrying: [], isPaused: false })));
       this.#checkpointSeq = this.rows.length;
     }
     const seq = this.#checkpointSeq;
@@ -196,7 +196,7 @@ class Execution {
     this.#run = createRun(this.#drawing.graph);
     const { open } = replayAll(this.#run, { checkpoint: this.#checkpoint, seq, events });
     this.#ready = [...open];
-    const again: unknown = JSON.parse(JSON.stringify(this.#run.state.checkpoint([])));
+    const again: unknown = JSON.parse(JSON.stringify(this.#run.state.checkpoint({ retrying: [], isPaused: false })));
     if (saves) expect(again).toEqual(this.#checkpoint);
   }
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readRunEvents } from '#api/db/watched-runs.ts';
+import { presentRunEvent } from '#shared/realtime/events.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
-import { code, graph } from '#test/support/graphs.ts';
+import { code, graph, noop } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
 
 describe('a run that was parked continues', () => {
@@ -49,6 +51,36 @@ describe('a run that was parked continues', () => {
     const events = await deployment.events(id);
     const failures = events.filter(({ node_id, status }) => node_id === 'bad' && status === 'FAILED');
     expect(failures.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+  });
+
+  test.each([2, 110])('and says so, also after a claim whose worker died at once (%d events before)', async (count) => {
+    const names = Array.from({ length: count }, (_, at) => `n${at}`);
+    const steps = ['start', ...names, 'pause', 'again', 'end'];
+    const edges = steps
+      .slice(1)
+      .map((to, at) => `${steps[at]}${names.includes(steps[at] ?? '') ? ':default' : ''}>${to}`);
+    const nodes = {
+      ...Object.fromEntries(names.map((name) => [name, { ...noop, isDisabled: true }])),
+      pause,
+      again: pause,
+    };
+    const id = await parked(graph({ start: { type: 'start' }, ...nodes, end: { type: 'end' } }, edges));
+    await deployment.pool.query(
+      `update workflow_instance set status = 'RUNNING', epoch = epoch + 1, held_by = null where id = $1`,
+      [id],
+    );
+    await endWaits(id);
+    await isParked(id);
+    await endWaits(id);
+    await ended(id);
+
+    const rows = await readRunEvents(deployment.pool, id, { after: 0, maxRows: 1_000 });
+    const messages = rows.flatMap(presentRunEvent).filter(({ event }) => event === 'workflow_status_update');
+    expect(messages.map(({ payload }) => 'status' in payload && payload.status)).toEqual([
+      ...['WAITING', 'RUNNING', 'WAITING', 'RUNNING'],
+      'COMPLETED',
+    ]);
+    expect(messages[0]?.payload).toMatchObject({ waiting: { reason: 'delay', until: expect.any(String) } });
   });
 
   test('with the outputs of the ends that it reached before, and with the values of its nodes', async () => {

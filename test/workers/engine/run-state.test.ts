@@ -21,7 +21,7 @@ interface Row {
 
 /** What the checkpoint says, as JSON. */
 function saved(state: RunState): Checkpoint {
-  return JSON.parse(JSON.stringify(state.checkpoint([])));
+  return JSON.parse(JSON.stringify(state.checkpoint({ retrying: [], isPaused: false })));
 }
 
 function restored(drawing: Pick<Drawing, 'graph'>, checkpoint: Checkpoint, rows: readonly Row[]): RunState {
