@@ -11,9 +11,11 @@ import { requireSchema } from '#shared/db/schema.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { PoolState } from '#shared/metrics.ts';
 import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
+import { createRights } from '#shared/policy/rights.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createTenantLabel } from '#shared/tally.ts';
+import { createEvents, type Events } from '#shared/workflow-events.ts';
 import { rememberIssuer, requireDevelopmentDatabase } from './auth/database-issuer.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
@@ -37,6 +39,7 @@ export interface ApiContext {
   producer: Producer & Pick<Asking, 'ask'>;
   executableVersion: ReadExecutableVersion;
   runs: Runs;
+  events: Events;
   secrets: KeyRing;
   authenticator: Authenticator;
   operators: Operators;
@@ -121,6 +124,7 @@ export async function createApiContext(
     producer,
     executableVersion: createExecutableVersions(pool),
     runs,
+    events: createEvents({ pool, runs, rights: createRights({ pool, policy }) }),
     secrets,
     authenticator,
     operators,

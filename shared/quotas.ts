@@ -21,7 +21,9 @@ function assetsIn(table: string, what: string, max = 1_000): QuotaDefinition {
   return { owner: 'tenant', max, what, table, used: `select count(*) from ${table} where tenant_id = $1` };
 }
 
+const MB = 1024 ** 2;
 const GB = 1024 ** 3;
+const FORGOTTEN = 'wait until some are forgotten, or send them with a shorter `rememberMinutes`';
 const EXPIRES = 'wait ten minutes, after which they expire';
 
 /** Everything that has a quota. A new asset gets one by a line here. The names are those of the contract. */
@@ -57,6 +59,14 @@ const definitions = {
     remedy: EXPIRES,
     // Counts without reading what is stored.
     used: 'select coalesce(sum(octet_length(sealed)), 0) from result_page where tenant_id = $1',
+  },
+  events: { ...assetsIn('workflow_event', 'events that are remembered', 10_000), remedy: FORGOTTEN },
+  eventBytes: {
+    owner: 'tenant',
+    max: 64 * MB,
+    what: 'bytes of events that are remembered',
+    remedy: FORGOTTEN,
+    used: 'select coalesce(sum(bytes), 0) from workflow_event where tenant_id = $1',
   },
   runs: {
     owner: 'tenant',

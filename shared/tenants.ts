@@ -118,7 +118,8 @@ event as (delete from run_event where instance_id in (select id from run)),
 wait as (delete from run_wait where instance_id in (select id from run)),
 checkpoint as (delete from run_checkpoint where instance_id in (select id from run)),
 tag as (delete from run_tag where instance_id in (select id from run)),
-request as (delete from collection_request where instance_id in (select id from run))
+request as (delete from collection_request where instance_id in (select id from run)),
+awaited as (delete from event_wait where instance_id in (select id from run))
 delete from workflow_instance where id in (select id from run)`,
   ...[
     'run_batch',
@@ -141,6 +142,8 @@ delete from workflow_instance where id in (select id from run)`,
     'idempotency',
     'tenant_dispatch',
     'freed_key',
+    'workflow_event',
+    'event_wait',
   ].map(batchOf),
   'delete from quota where owner_id = $1',
 ];

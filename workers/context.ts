@@ -10,6 +10,7 @@ import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import type { Runs } from '#shared/runs.ts';
+import { createEvents } from '#shared/workflow-events.ts';
 import { failStaleRuns } from './engine/boot.ts';
 import type { Engine } from './engine/engine.ts';
 import { consumersFor } from './engine/places.ts';
@@ -76,6 +77,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     backplane,
     logger,
     leaseMs: config.worker.leaseMs,
+    events: createEvents({ pool, runs, rights: opened.rights }),
     onPressure: (waiting) => engine.setPressure(waiting),
   });
 

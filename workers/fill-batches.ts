@@ -7,6 +7,7 @@ import { AppError, toAppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { planRerun } from '#shared/plan-rerun.ts';
+import type { Rights } from '#shared/policy/rights.ts';
 import { joinConditions, type RunFilter, runConditions } from '#shared/run-filter.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { RunsInFlight } from '#shared/runs-in-flight.ts';
@@ -14,7 +15,6 @@ import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
-import type { Rights } from './engine/rights.ts';
 
 /** Runs of a page. The batch is locked while they are written. */
 const PAGE = 50;

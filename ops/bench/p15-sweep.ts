@@ -5,6 +5,7 @@ import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
 import { createProducer } from '#shared/producer.ts';
 import { createRuns } from '#shared/runs.ts';
+import { createEvents } from '#shared/workflow-events.ts';
 import { addWaitingRuns } from '#test/support/waiting-runs.ts';
 import { createSweep } from '#workers/engine/sweep.ts';
 import { createRunCount } from '#workers/run-count.ts';
@@ -102,10 +103,12 @@ export async function measureSweep({ env, pool }: BenchEnvironment): Promise<{ n
     },
   });
   const producer = createProducer(backplane);
+  const runs = createRuns({ pool: measured, dispatchPool: measured, producer, messages: backplane.messages, logger });
   await using sweep = createSweep({
     pool: measured,
     leasePool: measured,
-    runs: createRuns({ pool: measured, dispatchPool: measured, producer, messages: backplane.messages, logger }),
+    runs,
+    events: createEvents({ pool: measured, runs, rights: { may: async () => true } }),
     producer,
     backplane,
     logger,

@@ -14,6 +14,7 @@ import { set } from './set.ts';
 import { start } from './start.ts';
 import { subWorkflow } from './sub-workflow.ts';
 import { switchNode } from './switch.ts';
+import { waitForEvent } from './wait-for-event.ts';
 
 /** Every node kind. `workers/nodes/index.ts` holds what each does; the compiler keeps the two in step. */
 export const nodes = [
@@ -31,6 +32,7 @@ export const nodes = [
   dataCollection,
   approval,
   subWorkflow,
+  waitForEvent,
   log,
   end,
 ] as const;

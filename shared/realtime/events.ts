@@ -7,7 +7,7 @@ const RunErrorShape = z.object({ code: z.string(), message: z.string() });
 
 /** What a run waits for; of several waits the one that a user can act on. */
 const RunWait = z.object({
-  reason: z.enum(['delay', 'input', 'child']),
+  reason: z.enum(['delay', 'input', 'event', 'child']),
   until: z.iso.datetime().optional(),
   collectionRequestID: z.uuid().optional(),
 });
@@ -84,9 +84,10 @@ export interface RunEventPayload {
   output?: Json;
   error?: { code: string; message: string; nodeID?: string | null; attempt?: number | null };
   /** Set on SUSPENDED: what the node waits for. */
-  wait?: 'time' | 'input' | 'child' | 'iterations';
+  wait?: 'time' | 'input' | 'child' | 'event' | 'iterations';
   request?: { collectionRequestID: string; collectionType: string; collectionConfig: JsonObject };
   childInstanceID?: string;
+  event?: { name: string; key: string };
   dueAt?: string;
   /** The run that has computed the result, if this one has taken it over. */
   reusedFrom?: string;

@@ -80,6 +80,9 @@ const singles: Record<string, Single> = {
 /** These describe types, and no object of the tenant is in their answers. */
 const withoutObjects = ['get T/datasources/schemas', 'get T/queries/schemas', 'get T/workflows/schemas'];
 
+/** What it reaches is tested with the route. */
+const elsewhere = ['post T/workflows/events'];
+
 let cluster: Cluster;
 
 beforeAll(async () => {
@@ -90,7 +93,9 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 test('every route with a filter is covered here', () => {
   const filtered = routes.filter((route) => route.realm === 'tenant' && route.filter).map(nameOf);
-  expect([...Object.keys(lists), ...Object.keys(singles), ...withoutObjects].sort()).toEqual(filtered.sort());
+  expect([...Object.keys(lists), ...Object.keys(singles), ...withoutObjects, ...elsewhere].sort()).toEqual(
+    filtered.sort(),
+  );
 });
 
 describe.each(Object.entries(lists))('%s', (name, list) => {

@@ -111,6 +111,7 @@ test('every table either has a retention or is kept', async () => {
     'run_checkpoint',
     'run_tag',
     'collection_request',
+    'event_wait',
     'socket_io_attachments',
   ];
   const { rows } = await deployment.pool.query<{ tablename: string }>(

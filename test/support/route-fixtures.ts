@@ -170,6 +170,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/execute/bulk': { items: [{ args: { a: 1 } }] },
   'post /api/v1/tenants/:tenantID/workflows/batches/rerun': { filter: { errorCode: 'NODE_FAILED' } },
   'post /api/v1/tenants/:tenantID/workflows/batches/cancel': { filter: { tag: 'a' } },
+  'post /api/v1/tenants/:tenantID/workflows/events': { name: 'paid', key: 'order-1' },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'patch /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID': { label: 'First' },

@@ -41,9 +41,13 @@ const rows: Record<Table, string> = {
     tags as (insert into run_tag (instance_id, tag, tenant_id) values ($1, 'a', $3)),
     checkpoints as (insert into run_checkpoint (instance_id, seq, state) values ($1, 1, '{}')),
     requests as (insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)
-      values ($1, $3, $1, 'ask', 'form', '{}'))
+      values ($1, $3, $1, 'ask', 'form', '{}')),
+    awaited as (insert into event_wait (id, tenant_id, instance_id, workflow_id, name, key, since) values ($1, $3, $1, $1, 'a', 'b', $2))
     insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, completed_at)
     values ($1, $3, $1, 'COMPLETED', '{}', $2, $2)`,
+  workflow_event: `
+    insert into workflow_event (id, tenant_id, name, key, data, bytes, caller, is_told, remembered_until)
+    values ($1, $3, 'a', 'b', '{}', 2, '{}', true, $2)`,
   run_batch: `insert into run_batch (id, tenant_id, kind, creator_id, caller, created_at) values ($1, $3, 'execute', $3, '{}', $2)`,
   workflow_version: `insert into workflow_version (id, tenant_id, nodes, edges, created_at, superseded_at) values ($1, $3, '[]', '[]', $2, $2)`,
 };
@@ -120,6 +124,33 @@ test('a version is kept while it is published, labelled, the latest, or the vers
   expect(await left()).toEqual([current.versionID, usedByTest, changed.versionID, next, ...drafts].sort());
   await pool.query('delete from workflow_instance');
   expect(await left()).toEqual([current.versionID, next, ...drafts].sort());
+});
+
+test('an event is kept until it is told, and the runs that it has reached go on', async () => {
+  const { pool } = deployment;
+  await pool.query('delete from workflow_event');
+  for (let n = 0; n < 3; n += 1) await add('workflow_event', 60_000);
+  const { rows: events } = await pool.query<{ id: string }>('select id from workflow_event');
+  const [untold, reached, done] = events.map(({ id }) => id);
+  await pool.query('update workflow_event set is_told = false where id = $1', [untold]);
+  for (const [eventID, isOver] of [
+    [reached, false],
+    [done, true],
+  ])
+    await pool.query(
+      `with w as (
+         insert into event_wait (id, tenant_id, instance_id, workflow_id, name, key, since, is_open, event_id)
+         select $1, tenant_id, $1, $1, 'a', 'b', now(), false, id from workflow_event where id = $2)
+       insert into run_wait (instance_id, node_id, kind, ref) select $1, 'n', 'event', $1 where not $3`,
+      [newID(), eventID, isOver],
+    );
+  await retire('workflow_event', { pool, settings });
+  const { rows: left } = await pool.query<{ id: string }>('select id from workflow_event order by id');
+  expect(left.map(({ id }) => id)).toEqual([untold, reached].sort());
+  await pool.query('delete from run_wait');
+  await pool.query('update workflow_event set is_told = true');
+  await retire('workflow_event', { pool, settings });
+  expect(await count('workflow_event')).toBe(0);
 });
 
 test('the deletion from every table finds its rows by an index', async () => {

@@ -3,6 +3,7 @@ import { StoreAway } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import { namedAssets } from '#shared/nodes/named-assets.ts';
+import type { Rights } from '#shared/policy/rights.ts';
 import { untilReachable } from '#shared/until-reachable.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
@@ -16,12 +17,12 @@ import { readIterations } from './iterations.ts';
 import { variablesOf } from './node-variables.ts';
 import { type OwnPark, parkNode } from './park.ts';
 import type { Restored } from './restore.ts';
-import type { Rights } from './rights.ts';
 import type { Run } from './run.ts';
 import { isShortNode, type Slots } from './slots.ts';
 import type { PendingEvent } from './step.ts';
 import { type AttemptTask, createTask } from './task.ts';
 import { Together } from './together.ts';
+import type { Wait } from './waits.ts';
 
 /** A held run yields after this much if other runs wait. */
 const QUANTUM = { ms: 1000, nodes: 200 };
@@ -40,6 +41,8 @@ export interface Advance {
   shouldYield(): boolean;
   /** Reads the run's waits and passes them to `applyWaits`. */
   reread(run: Run): void;
+  /** The same for a read that was counted before and must not fail. */
+  readFirst(run: Run): void;
 }
 
 /** Begins a run without history. */
@@ -177,7 +180,7 @@ function proceed(advance: Advance, run: Run, frame: Frame, conclusion: Conclusio
 function follow(advance: Advance, run: Run, frame: Frame, conclusion: Conclusion): readonly Frame[] {
   if (conclusion === null) return [];
   if ('wait' in conclusion) {
-    run.wait(frame, conclusion.wait, () => onDue(advance, run, frame));
+    beginWait(advance, run, frame, conclusion.wait);
     return [];
   }
   const { next, outcome } = conclusion;
@@ -191,6 +194,14 @@ function follow(advance: Advance, run: Run, frame: Frame, conclusion: Conclusion
     else launch(advance, run, ready, outcome);
   }
   return next.filter((ready) => isTogether(run, ready));
+}
+
+function beginWait(advance: Advance, run: Run, frame: Frame, wait: Wait): void {
+  run.wait(frame, wait, () => onDue(advance, run, frame));
+  if (!wait.awaited) return;
+  // The event may have come before. It is looked for once the wait stands in the database; until then the run does not park.
+  run.beginReading();
+  run.whenDurable(() => advance.readFirst(run));
 }
 
 /** Goes on with a frame none of whose iterations runs: the next begins later, or there is no other. */

@@ -1,8 +1,8 @@
 import { AppError } from '#shared/errors.ts';
 import { assetWords, type NamedAsset, namedAssets } from '#shared/nodes/named-assets.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
+import type { Rights } from '#shared/policy/rights.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
-import type { Rights } from './rights.ts';
 import type { Run } from './run.ts';
 
 type Holder = Pick<Run, 'tenantID' | 'caller' | 'workflowID'>;

@@ -1,3 +1,5 @@
+import { NO_WORKFLOW } from '#shared/db/workflow-events.ts';
+
 // $1 lease; $2..$10 one element per run; $11..$20 one element per event, whose row is stored under the last of its numbers. `is not distinct from` keeps the planner off the
 // index of held runs, which is full of dead entries: the id alone finds the row.
 const LOCKED = `
@@ -11,9 +13,9 @@ l as (
   order by i.id for no key update of i skip locked
 )`;
 
-/** What the rows of children take over from their parent. */
+/** What the rows of children and of waits for events take over from their parent. */
 const FOR_CHILDREN =
-  'i.tenant_id, i.caller, i.deadline_at, i.depth, i.class, i.creator_id, i.head_start, i.held_keys, ';
+  'i.tenant_id, i.workflow_id, i.caller, i.deadline_at, i.depth, i.class, i.creator_id, i.head_start, i.held_keys, ';
 
 const UPDATED = (wakeAt: string, more = '') => `
 u as (
@@ -63,9 +65,9 @@ ${RESULT}`;
 /** Also writes waits, children and questions, deletes waits that are over, and parks. */
 export const COMMIT_AND_WAITS = `${LOCKED},
 w as (
-  select r.instance_id, r.node_id, r.path, r.kind, r.ref,
+  select r.instance_id, r.node_id, r.path, r.kind, r.ref, r.event,
          now() + make_interval(secs => r.due_ms / 1000.0) as due_at
-  from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, path text, kind text, ref uuid, due_ms double precision)
+  from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, path text, kind text, ref uuid, due_ms double precision, event jsonb)
 ),
 over as (select * from jsonb_to_recordset($22::jsonb) as r(instance_id uuid, node_id text, path text)),
 due as (
@@ -105,6 +107,12 @@ children as (
     parent_id uuid, id uuid, workflow_id uuid, version_id uuid, node_id text, input jsonb, timeout_s double precision,
     class text, head_start int, limits jsonb, concurrency_key text)
   join u on u.id = r.parent_id
+),
+event_waits as (
+  insert into event_wait (id, tenant_id, instance_id, workflow_id, name, key, since, expires_at)
+  select w.ref, u.tenant_id, u.id, coalesce(u.workflow_id, '${NO_WORKFLOW}'), w.event->>'name', w.event->>'key',
+         now() - make_interval(secs => (w.event->>'lookback_s')::float8), w.due_at
+  from w join u on u.id = w.instance_id where w.kind = 'event'
 ),
 requests as (
   insert into collection_request (id, tenant_id, instance_id, node_id, path, iteration, frame, collection_type, collection_config, expires_at)

@@ -6,7 +6,7 @@ import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.t
 import { limitsOf } from '#shared/workflow/limits.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Run } from './run.ts';
-import { numbersOf, type PendingEvent, type Step } from './step.ts';
+import { type AwaitedEvent, numbersOf, type PendingEvent, type Step } from './step.ts';
 
 /** The step of a run on its way into the database. */
 export interface Entry {
@@ -142,6 +142,10 @@ function toArrays(kinds: readonly Kind[], columns: readonly Value[][]): string[]
   );
 }
 
+function awaitedValue({ name, key, lookbackMs }: AwaitedEvent) {
+  return { name, key, lookback_s: lookbackMs / 1000 };
+}
+
 /** $21 to $25: waits, ended waits, children, requests and checkpoints, as JSON because they are few and have many shapes. */
 export function waitValues(batch: readonly Entry[]): string[] {
   const waits = batch.flatMap(({ run, step }) =>
@@ -151,6 +155,7 @@ export function waitValues(batch: readonly Entry[]): string[] {
       kind: wait.kind,
       ref: wait.ref,
       due_ms: wait.dueInMs,
+      ...(wait.awaited && { event: awaitedValue(wait.awaited) }),
     })),
   );
   const resolved = batch.flatMap(({ run, step }) =>

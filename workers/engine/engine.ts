@@ -3,22 +3,24 @@ import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { Rights } from '#shared/policy/rights.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import { MAX_OUTCOME_BYTES, type RunOutcome, type TellEnd } from '#shared/run-ends.ts';
 import type { RunSignal } from '#shared/run-signals.ts';
 import type { Runs } from '#shared/runs.ts';
 import { Tally, type TenantLabel } from '#shared/tally.ts';
+import { untilReachable } from '#shared/until-reachable.ts';
 import type { NodeContext } from '../nodes/executor.ts';
 import { type Advance, applyWaits, resumeRun, startRun } from './advance.ts';
 import { type ClaimedRow, type ClaimStats, createClaims } from './claim.ts';
 import { type CommitStats, type Committed, createCommitter } from './commit.ts';
+import { createReadEventWaits } from './event-waits.ts';
 import { createReadWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
 import type { HeldRow, Lease } from './lease.ts';
 import { release, releaseAll, releaseFenced } from './release.ts';
 import { createRestore } from './restore.ts';
-import type { Rights } from './rights.ts';
 import { type Leaving, Run } from './run.ts';
 import { createSlots } from './slots.ts';
 import { createVersions } from './versions.ts';
@@ -87,7 +89,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const unknownBefore = new Map<string, number>();
   const claims = createClaims(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
-  const readWaits = createReadWaits(pool);
+  const readWaits = createReadWaits(pool, createReadEventWaits(dependencies));
   const restore = createRestore(pool, readWaits);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createSlots(config.slots, lease, dependencies.bytes);
@@ -127,6 +129,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     submit: (run) => committer.submit(run),
     shouldYield: () => pressure,
     reread,
+    readFirst,
   };
 
   function onCommitted(committed: Committed): void {
@@ -182,6 +185,20 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         applyWaits(advance, run, waits);
       })
       .catch((error) => logger.error({ err: error, instanceID: run.id }, 'waits not applied'));
+  }
+
+  /** For a wait whose fact may be older than the wait, so that no wake would tell of it: the run does not go on without the answer. */
+  function readFirst(run: Run): void {
+    untilReachable(() => readWaitsAgain(run), { logger, signal: run.signal })
+      .then((waits) => {
+        run.endReading();
+        applyWaits(advance, run, waits);
+      })
+      .catch((error) => {
+        if (run.left) return;
+        logger.warn({ err: error, instanceID: run.id }, 'waits not read; the run is left to another claim');
+        leave(run, 'fenced');
+      });
   }
 
   /** Reads `wake_seq` before the waits: a wake between the two is noticed by the next commit. Only the row has the number. */

@@ -1,14 +1,15 @@
 import { batched } from '#shared/batched.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
-import type { ChildError, Fact } from '../nodes/executor.ts';
+import type { ChildError, Fact, TakenEvent } from '../nodes/executor.ts';
+import type { ReadEventWaits } from './event-waits.ts';
 
 export interface WaitRow {
   nodeID: string;
   /** The key of its path: see `pathKey`. */
   path: string;
-  kind: 'time' | 'child' | 'input';
-  /** The child or the question that is waited for. */
+  kind: 'time' | 'child' | 'input' | 'event';
+  /** The child, the question or the wait for an event. */
   ref: string | null;
   dueInMs: number | null;
   /** Null: the wait is not over. */
@@ -19,7 +20,7 @@ interface Row {
   instance_id: string;
   node_id: string;
   path: string;
-  kind: 'time' | 'child' | 'input';
+  kind: 'time' | 'child' | 'input' | 'event';
   ref: string | null;
   due_in_ms: number | null;
   child_status: 'COMPLETED' | 'FAILED' | 'CANCELLED' | null;
@@ -38,7 +39,7 @@ export type ReadWaits = (instanceID: string) => Promise<WaitRow[]>;
  * Reads of one turn share a statement: when thousands of delays end at once, each of their runs reads its waits. Requests whose time
  * is over are expired first; then the waits are read again, because a person may have answered in the meantime.
  */
-export function createReadWaits(pool: Pool): ReadWaits {
+export function createReadWaits(pool: Pool, readEventWaits: ReadEventWaits): ReadWaits {
   async function read(ids: readonly string[]): Promise<Row[]> {
     const { rows } = await pool.query<Row>({ name: 'read_waits', text: WAITS, values: [ids] });
     return rows;
@@ -51,20 +52,28 @@ export function createReadWaits(pool: Pool): ReadWaits {
       await pool.query(EXPIRE, [late]);
       rows = await read(ids);
     }
+    const refs = rows.flatMap(({ kind, ref }) => (kind === 'event' && ref !== null ? [ref] : []));
+    const events = refs.length > 0 ? await readEventWaits(refs) : new Map();
     const byRun = Map.groupBy(rows, ({ instance_id }) => instance_id);
-    return ids.map((id) => (byRun.get(id) ?? []).map(toWait));
+    return ids.map((id) => (byRun.get(id) ?? []).map((row) => toWait(row, events)));
   }, isRefusedStatement);
 }
 
-function toWait(row: Row): WaitRow {
+type Events = ReadonlyMap<string, TakenEvent | null>;
+
+function toWait(row: Row, events: Events): WaitRow {
   return {
     nodeID: row.node_id,
     path: row.path,
     kind: row.kind,
     ref: row.ref,
     dueInMs: row.due_in_ms,
-    fact: factOf(row),
+    fact: row.kind === 'event' ? eventFact(events.get(row.ref ?? '')) : factOf(row),
   };
+}
+
+function eventFact(event: TakenEvent | null | undefined): Fact | null {
+  return event === undefined ? null : { kind: 'event', event };
 }
 
 function factOf(row: Row): Fact | null {

@@ -26,6 +26,13 @@ export async function parkNode(pool: Pool, run: Run, frame: Frame, park: OwnPark
     return { event: suspended({ wait: 'time', dueAt }), wait: { kind: 'time', purpose: 'park', ms: park.ms } };
   }
   const ref = newID();
+  if (park.park === 'event') {
+    const { name, key, lookbackMs, expiresInMs } = park;
+    return {
+      event: suspended({ wait: 'event', event: { name, key }, ...untilOf(expiresInMs) }),
+      wait: { kind: 'event', purpose: 'park', ms: expiresInMs, ref, awaited: { name, key, lookbackMs } },
+    };
+  }
   if (park.park === 'input') {
     const { request: config, expiresInMs } = park;
     const question = { collectionRequestID: ref, collectionType: typeOf(config), collectionConfig: config };
@@ -40,6 +47,10 @@ export async function parkNode(pool: Pool, run: Run, frame: Frame, park: OwnPark
     event: suspended({ wait: 'child', childInstanceID: ref }),
     wait: { kind: 'child', purpose: 'park', ms: null, ref, child },
   };
+}
+
+function untilOf(ms: number | null): { dueAt?: string } {
+  return ms === null ? {} : { dueAt: new Date(Date.now() + ms).toISOString() };
 }
 
 /** As the commit stores it. */

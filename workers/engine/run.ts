@@ -201,10 +201,10 @@ export class Run {
 
   /** Begins a wait with the next step; `onDue` is called when its time comes, if the run is still held. */
   wait(frame: Frame, wait: Wait, onDue: () => void): void {
-    const { kind, ref = null, ms, child, request } = wait;
+    const { kind, ref = null, ms, child, request, awaited = null } = wait;
     if (child) this.#step.children.push(child);
     if (request) this.#step.requests.push(request);
-    this.#step.waits.push({ frame, kind, ref, dueInMs: ms });
+    this.#step.waits.push({ frame, kind, ref, dueInMs: ms, awaited });
     this.resume(frame, wait, onDue);
   }
 

@@ -38,10 +38,19 @@ export interface PendingEvent {
 
 export interface PendingWait {
   frame: Frame;
-  kind: 'time' | 'child' | 'input';
+  kind: 'time' | 'child' | 'input' | 'event';
   ref: string | null;
   /** Milliseconds from now, by the database's clock. Null: no end. */
   dueInMs: number | null;
+  awaited: AwaitedEvent | null;
+}
+
+/** The event that a node waits for. */
+export interface AwaitedEvent {
+  name: string;
+  key: string;
+  /** How old an event may be that came before. */
+  lookbackMs: number;
 }
 
 export interface PendingChild {

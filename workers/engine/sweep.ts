@@ -4,6 +4,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { Producer } from '#shared/producer.ts';
 import type { Runs } from '#shared/runs.ts';
 import type { Tally } from '#shared/tally.ts';
+import type { Events } from '#shared/workflow-events.ts';
 import { createAlarms } from './alarms.ts';
 import { createLeader } from './leader.ts';
 import { createRepairs } from './repairs.ts';
@@ -20,6 +21,8 @@ export interface SweepOptions {
   backplane: Backplane;
   logger: Logger;
   leaseMs: number;
+  /** Tells of events whose process has died before it did. */
+  events: Pick<Events, 'tellForgotten'>;
   /** Called once a second with whether runs wait for a worker. */
   onPressure(waiting: boolean): void;
 }
@@ -106,6 +109,7 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'wake due runs', run: () => alarms.ring() },
       { name: 'end overdue runs', run: repairs.endOverdue },
       { name: 'act on notices', run: repairs.actOnNotices },
+      { name: 'tell of events', run: () => options.events.tellForgotten() },
       { name: 'hand over again', run: repairs.handOverAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repairs.refillQueues },
       { name: 'refill', run: () => runs.refill() },

@@ -1,17 +1,18 @@
 import type { RunWait } from '#shared/realtime/events.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
-import type { PendingChild, PendingRequest } from './step.ts';
+import type { AwaitedEvent, PendingChild, PendingRequest } from './step.ts';
 
 export interface Wait {
-  kind: 'time' | 'child' | 'input';
+  kind: 'time' | 'child' | 'input' | 'event';
   /** `park`: the fact continues the node. `retry`: the node runs again. `next`: the node begins the next iteration of its body. */
   purpose: 'park' | 'retry' | 'next';
   /** From now; null without an end. */
   ms: number | null;
-  /** The child or the question that is waited for, and its id. */
+  /** The child, the question or the wait for an event, and its id. */
   ref?: string | undefined;
   child?: PendingChild;
   request?: PendingRequest;
+  awaited?: AwaitedEvent;
 }
 
 interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
@@ -19,11 +20,11 @@ interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
   timer: NodeJS.Timeout | null;
 }
 
-const reasons = { time: 'delay', child: 'child', input: 'input' } as const satisfies Record<
+const reasons = { time: 'delay', child: 'child', input: 'input', event: 'event' } as const satisfies Record<
   Wait['kind'],
   RunWait['reason']
 >;
-const ranks = { input: 0, child: 1, time: 2 } as const satisfies Record<Wait['kind'], number>;
+const ranks = { input: 0, event: 1, child: 2, time: 3 } as const satisfies Record<Wait['kind'], number>;
 
 /** A run does not park for delays up to this: parking and claiming again would cost more. */
 const SHORT_MS = 2000;

@@ -45,6 +45,7 @@ export interface NodeVariables {
 export type Fact =
   | { kind: 'time' }
   | { kind: 'input'; submission: JsonObject | null }
+  | { kind: 'event'; event: TakenEvent | null }
   | { kind: 'iterations'; results: Json[]; total: number; failed: number }
   | {
       kind: 'child';
@@ -53,6 +54,13 @@ export type Fact =
       output: Json;
       error: ChildError | null;
     };
+
+/** An event that a run has taken; null in its place means that none came in time. */
+export interface TakenEvent {
+  id: string;
+  data: Json;
+  sentAt: string;
+}
 
 /** The error of a child run, as stored with it. */
 export interface ChildError {
@@ -64,6 +72,7 @@ export interface ChildError {
 export type Park =
   | { park: 'time'; ms: number }
   | { park: 'input'; expiresInMs: number | null; request: JsonObject }
+  | { park: 'event'; name: string; key: string; lookbackMs: number; expiresInMs: number | null }
   | ({ park: 'iterations'; items: Json[] } & Repeat)
   | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number; timeoutMs: number };
 

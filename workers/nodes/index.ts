@@ -17,6 +17,7 @@ import { runSet } from './set.ts';
 import { runStart } from './start.ts';
 import { runSubWorkflow } from './sub-workflow.ts';
 import { runSwitch } from './switch.ts';
+import { runWaitForEvent } from './wait-for-event.ts';
 
 const executors = {
   start: runStart,
@@ -33,6 +34,7 @@ const executors = {
   dataCollection: runDataCollection,
   approval: runApproval,
   subWorkflow: runSubWorkflow,
+  waitForEvent: runWaitForEvent,
   log: runLog,
   end: runEnd,
 } satisfies { [D in AnyNode as D['kind']]: Executor<D> };

@@ -33,7 +33,14 @@ export const retentions = {
   workflow_instance: {
     for: 'runsMs',
     old: since('completed_at'),
-    with: ['run_event', 'run_checkpoint', 'run_tag', 'collection_request'],
+    with: ['run_event', 'run_checkpoint', 'run_tag', 'collection_request', 'event_wait'],
+  },
+  workflow_event: {
+    for: 0,
+    // A run that it has reached reads it when a worker has the run.
+    old: `is_told and ${since('remembered_until')}
+      and (
+        select true from event_wait w join run_wait r on r.ref = w.id where w.event_id = workflow_event.id limit 1) is null`,
   },
   run_batch: {
     for: 'runsMs',
@@ -90,7 +97,8 @@ export function deletionOf(table: keyof typeof retentions): string {
 select ctid from ${table} where ${old} limit ${BATCH.alone} for update skip locked))`;
 
   const deletions = others.map(
-    (name) => `${name}_rows as (delete from ${name} where instance_id in (select id from old))`,
+    // As an array, for which the planner takes the index also of an empty table, whose size it guesses.
+    (name) => `${name}_rows as (delete from ${name} where instance_id = any(array(select id from old)))`,
   );
   return `
 with old as materialized (select id from ${table} where ${old} limit ${BATCH.withOthers} for update skip locked),

@@ -14,6 +14,8 @@ export const exampleQuotas = {
   fileBytes: { max: 1_073_741_824, used: 52_428_800, isDefault: true },
   resultPages: { max: 10_000, used: 0, isDefault: true },
   resultBytes: { max: 2_147_483_648, used: 0, isDefault: true },
+  events: { max: 10_000, used: 3, isDefault: true },
+  eventBytes: { max: 67_108_864, used: 120, isDefault: true },
   runs: { max: 100_000, used: 38, isDefault: true },
 };
 

@@ -20,6 +20,7 @@ import { CollectionRequest, CollectionRequestID } from './request-schemas.ts';
 import { rerunInstance } from './rerun.ts';
 import { InstanceID } from './run-schemas.ts';
 import { Workflow, WorkflowID } from './schemas.ts';
+import { sendWorkflowEvent } from './send-event.ts';
 import { streamInstance } from './stream.ts';
 import { submitCollection } from './submit.ts';
 import { testWorkflow } from './test-workflow.ts';
@@ -59,6 +60,7 @@ export const workflowRoutes = [
   describeNodes,
 
   listCollectionRequests,
+  sendWorkflowEvent,
 
   tenantRoute({
     name: 'getCollectionRequest',

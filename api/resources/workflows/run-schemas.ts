@@ -166,7 +166,7 @@ export const Instances = z
 
 export const Waiting = z
   .object({
-    reason: z.enum(['delay', 'input', 'child', 'no-worker', 'queue']),
+    reason: z.enum(['delay', 'input', 'event', 'child', 'no-worker', 'queue']),
     until: z.iso.datetime().optional(),
     collectionRequestID: z.uuid().optional(),
   })
@@ -183,6 +183,7 @@ export const WaitReason = z
       'paused',
       'delay',
       'input',
+      'event',
       'child',
       'queue',
     ]),

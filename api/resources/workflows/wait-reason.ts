@@ -60,6 +60,7 @@ function reasonOfWait({ reason, until }: z.input<typeof Waiting>): Reason | unde
     };
   }
   if (reason === 'input') return plain('input', 'waits for an answer');
+  if (reason === 'event') return plain('event', 'waits for an event');
   return reason === 'child' ? plain('child', 'waits for a run that it has started') : undefined;
 }
 

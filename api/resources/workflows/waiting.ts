@@ -35,11 +35,12 @@ function reasonOf(stored: RunEvent['payload']): Reason[] {
   if (payload?.wait === 'input')
     return [{ reason: 'input', collectionRequestID: payload.request?.collectionRequestID }];
   if (payload?.wait === 'child') return [{ reason: 'child' }];
+  if (payload?.wait === 'event') return [{ reason: 'event', ...(payload.dueAt && { until: payload.dueAt }) }];
   return payload?.dueAt ? [{ reason: 'delay', until: payload.dueAt }] : [];
 }
 
 /** Chooses, of several waits, the one that a user can act on. */
-const rank = { input: 0, child: 1, delay: 2, queue: 3, 'no-worker': 4 } as const satisfies Record<
+const rank = { input: 0, event: 1, child: 2, delay: 3, queue: 4, 'no-worker': 5 } as const satisfies Record<
   Reason['reason'],
   number
 >;

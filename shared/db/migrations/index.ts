@@ -36,6 +36,7 @@ import { Migration20261122180000_Admission } from './Migration20261122180000_Adm
 import { Migration20261122181500_BatchJobs } from './Migration20261122181500_BatchJobs.ts';
 import { Migration20261122183000_RequestWorkflows } from './Migration20261122183000_RequestWorkflows.ts';
 import { Migration20261122183500_ForgottenRuns } from './Migration20261122183500_ForgottenRuns.ts';
+import { Migration20261122194500_WorkflowEvents } from './Migration20261122194500_WorkflowEvents.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -77,6 +78,7 @@ const classes = {
   Migration20261122181500_BatchJobs,
   Migration20261122183000_RequestWorkflows,
   Migration20261122183500_ForgottenRuns,
+  Migration20261122194500_WorkflowEvents,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

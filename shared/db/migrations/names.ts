@@ -40,4 +40,5 @@ export const migrationNames = [
   'Migration20261122181500_BatchJobs',
   'Migration20261122183000_RequestWorkflows',
   'Migration20261122183500_ForgottenRuns',
+  'Migration20261122194500_WorkflowEvents',
 ] as const;

@@ -212,6 +212,11 @@ async function aFullTenant(): Promise<TestTenant> {
     newID(),
     tenant.id,
   ]);
+  await api.post('T/workflows/events', { name: 'a', key: 'b' });
+  await pool.query(
+    `insert into event_wait (id, tenant_id, instance_id, workflow_id, name, key, since) values ($1, $2, $3, $4, 'a', 'b', now())`,
+    [newID(), tenant.id, body.instanceID, workflow.id],
+  );
   await anOAuthConnection(cluster, { tenant });
   await api.get(`/api/v1/oauth/acme/${tenant.id}/url`);
   await pool.query(

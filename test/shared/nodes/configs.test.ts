@@ -71,6 +71,14 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
     [{ childWorkflowID: 'none' }, 'childWorkflowID'],
     [{ childWorkflowID: '00000000-0000-4000-8000-000000000000', maxDepth: 11 }, 'maxDepth'],
   ],
+  waitForEvent: [
+    [{ eventName: '', eventKey: 1 }, 'eventName'],
+    [{ eventName: 'a', eventKey: '' }, 'eventKey'],
+    [{ eventName: 'a', eventKey: 'ctx.a' }, 'eventKey'],
+    [{ eventName: 'a', eventKey: 1, lookbackMinutes: -1 }, 'lookbackMinutes'],
+    [{ eventName: 'a', eventKey: 1, expiryMinutes: 1_000_000 }, 'expiryMinutes'],
+    [{ eventName: 'a', eventKey: 1, onTimeout: 'wait' }, 'onTimeout'],
+  ],
   log: [
     [{ message: 'a', level: 'loud' }, 'level'],
     [{ data: 1 }, 'message'],

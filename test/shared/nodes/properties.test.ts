@@ -45,6 +45,7 @@ test('every property of every kind', () => {
     ['dataCollection', 'output', '', '', ''],
     ['approval', 'approved', '', '', ''],
     ['subWorkflow', 'success', '', '', ''],
+    ['waitForEvent', 'received', '', '', ''],
     ['log', 'output', '', 'pure', ''],
     ['end', null, 'ends', 'pure', ''],
   ]);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { createRuns } from '#shared/runs.ts';
+import { createEvents } from '#shared/workflow-events.ts';
 import { createSweep } from '#workers/engine/sweep.ts';
 import { startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';
@@ -29,7 +30,8 @@ test('no statement of a round reads the runs that only wait', async () => {
     logger: testLogger,
   });
   const { leaseMs } = config.worker;
-  const options = { runs, producer, backplane, logger: testLogger, leaseMs };
+  const events = createEvents({ pool: explained, runs, rights: { may: async () => true } });
+  const options = { runs, producer, backplane, logger: testLogger, leaseMs, events };
   await using sweep = createSweep({ ...options, pool: explained, leasePool: explained, onPressure: () => undefined });
 
   // The first round has every step of the sweep, and the second finds the window full.

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { newID } from '#shared/ids.ts';
+import { createEvents } from '#shared/workflow-events.ts';
 import { createSweep } from '#workers/engine/sweep.ts';
 import { startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';
@@ -64,6 +65,7 @@ test('the parents of runs that are overdue, or that lost their workers, are woke
     producer,
     backplane,
     logger: testLogger,
+    events: createEvents({ pool, runs, rights: { may: async () => true } }),
     onPressure: () => undefined,
   };
   await using sweep = createSweep({ ...options, leaseMs });
@@ -96,6 +98,7 @@ test('no lease expires before Postgres has been up for the length of a lease', a
       producer,
       backplane,
       logger: testLogger,
+      events: createEvents({ pool, runs, rights: { may: async () => true } }),
       onPressure: () => undefined,
     };
     await using sweep = createSweep({ ...options, leaseMs });

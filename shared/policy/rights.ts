@@ -1,8 +1,8 @@
-import { type Caller, subjectsOf } from '#shared/caller.ts';
-import type { Pool } from '#shared/db/pool.ts';
-import { readActingVersion } from '#shared/db/standing.ts';
-import type { Policy } from '#shared/policy/enforcer.ts';
-import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+import { type Caller, subjectsOf } from '../caller.ts';
+import type { Pool } from '../db/pool.ts';
+import { readActingVersion } from '../db/standing.ts';
+import type { Policy } from './enforcer.ts';
+import { type Permission, splitPermission } from './permissions.ts';
 
 /** Re-checks the caller's permissions during a run: rules change, and members leave. */
 export interface Rights {
