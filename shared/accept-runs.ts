@@ -1,7 +1,7 @@
 import type { Caller } from './caller.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient } from './db/query.ts';
-import { LINE, SKIPS } from './db/window.ts';
+import { isKept, LINE, SKIPS, WHILE_KEPT } from './db/window.ts';
 import type { AppError } from './errors.ts';
 import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
 import { newID } from './ids.ts';
@@ -140,7 +140,7 @@ const isLater = 'coalesce(r.start_at > now(), false)';
 
 const ASKED = `
 r as materialized (
-  select * from jsonb_to_recordset($1::jsonb) as r(
+  select *, not ${isLater} and ${isKept('r.tenant_id', 'coalesce(r.workflow_id, r.tenant_id)')} as is_kept from jsonb_to_recordset($1::jsonb) as r(
     n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
     awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, head_start int, limits jsonb, concurrency_key text)
 )`;
@@ -148,11 +148,12 @@ r as materialized (
 // The alarm of the sweep wakes a run that begins later, as it wakes one whose wait is over.
 const insert = (skips: string, dispatchedAt: string) => `
 insert into workflow_instance (
-  id, tenant_id, creator_id, workflow_id, version_id, is_test, class, ready_at, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by,
+  id, tenant_id, creator_id, workflow_id, version_id, is_test, class, ready_at, kept_since, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by,
   batch_id, rerun_of, head_start, limits, concurrency_key, held_keys)
 select r.id, r.tenant_id, (select creator_id from tenant t where t.id = r.tenant_id), r.workflow_id, r.version_id, r.is_test, r.class,
-  case when not ${isLater} then now() end, ${dispatchedAt}, case when ${isLater} then r.start_at end, r.start_at,
-  greatest(r.start_at, now()) + make_interval(secs => r.timeout_s), r.caller, r.input, r.awaited_by,
+  case when not ${isLater} and not r.is_kept then now() end, case when r.is_kept then now() end, ${dispatchedAt},
+  case when ${isLater} then r.start_at end, r.start_at,
+  greatest(r.start_at, now()) + make_interval(secs => r.timeout_s) + case when r.is_kept then ${WHILE_KEPT} else '0' end, r.caller, r.input, r.awaited_by,
   r.batch_id, r.rerun_of, r.head_start, r.limits, r.concurrency_key, case when r.concurrency_key is not null then array[r.concurrency_key] end
 from r ${skips}order by r.n`;
 
@@ -165,7 +166,7 @@ const TAGGED = `tagged as (
 // With the hand-over: a statement of its own would lock and write the row again.
 const accept = (more = '') => `
 with ${ASKED},
-asked as (select n, id, tenant_id, ${LINE} as line_id, class, limits is null and not ${isLater} as may_skip from r),
+asked as (select n, id, tenant_id, ${LINE} as line_id, class, limits is null and not is_kept and not ${isLater} as may_skip from r),
 ${SKIPS},
 ${more}inserted as (${insert('left join skips on skips.id = r.id ', 'case when skips.id is not null then now() end')} returning id)
 select inserted.id, skips.priority from inserted left join skips on skips.id = inserted.id`;

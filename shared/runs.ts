@@ -6,7 +6,7 @@ import type { Messages } from './backplane/index.ts';
 import { batched } from './batched.ts';
 import { isRefusedStatement, type Pool } from './db/pool.ts';
 import { READY_BY_ID } from './db/ready.ts';
-import { LINE, SKIPS } from './db/window.ts';
+import { isIntake, isKept, LINE, SKIPS } from './db/window.ts';
 import { type Ending, endTree } from './end-runs.ts';
 import { createReadFleet, type Fleet } from './fleet.ts';
 import type { IdempotencyClaim } from './idempotency.ts';
@@ -195,7 +195,8 @@ const ONE_SLOT: Fleet = { workers: 1, slots: 1 };
 // Waits for a locked row, mostly a watcher's short update: if it were skipped, the run would wait for the next sweep.
 const HAND_OVER = `
 with asked as (
-  select row_number() over (order by i.id) as n, i.id, i.tenant_id, ${LINE} as line_id, i.class, i.limits is null as may_skip
+  select row_number() over (order by i.id) as n, i.id, i.tenant_id, ${LINE} as line_id, i.class,
+    i.limits is null and not (${isIntake('i')} and ${isKept('i.tenant_id', 'coalesce(i.workflow_id, i.tenant_id)')}) as may_skip
   from workflow_instance i
   where id = any($1::uuid[]) and losses = 0 and ${READY_BY_ID} and coalesce(dispatched_at, 'infinity') = 'infinity'
 ),

@@ -96,10 +96,10 @@ function samplesOf(counts: Counts): Sample[] {
 }
 
 const COUNT_SLICE = `
-select case when held_by is not null then 'held' when ready_at is not null then 'ready' else 'waiting' end as state, class, count(*)::int as n,
+select case when held_by is not null then 'held' when ready_at is not null then 'ready' when kept_since is not null then 'paused' else 'waiting' end as state, class, count(*)::int as n,
   to_char(max(deadline_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as upto
 from (
-  select held_by, ready_at, class, deadline_at from workflow_instance
+  select held_by, ready_at, kept_since, class, deadline_at from workflow_instance
   where completed_at is null and deadline_at > $1::timestamptz order by deadline_at fetch first ($2::int) rows with ties
 ) slice
 group by 1, 2`;

@@ -1,12 +1,14 @@
 import type { Server as HttpServer } from 'node:http';
 import { Server } from 'socket.io';
 import { toAppError } from '#shared/errors.ts';
+import { INTAKE_CHANNEL, IntakeUpdate } from '#shared/realtime/intake.ts';
 import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
 import type { ConnectionLimit } from '../http/connections.ts';
 import { attachClientEvents } from './client-events.ts';
 import { recheck, startRechecks } from './recheck.ts';
+import { rooms } from './rooms.ts';
 import type { SocketServer } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 
@@ -52,15 +54,22 @@ export function createGateway({ server, context, watch, connections }: Dependenc
 
   const rechecks = startRechecks(() => io.of('/').sockets.values(), context);
   // The next round would find out too; but a removed user should not see another event.
-  const unsubscribe = backplane.messages.subscribe(ACCESS_CHANNEL, (message) => {
+  const unsubscribeAccess = backplane.messages.subscribe(ACCESS_CHANNEL, (message) => {
     const userID = AccessSignal.safeParse(message).data?.userID;
     for (const socket of io.of('/').sockets.values()) if (socket.data.userID === userID) void recheck(socket, context);
+  });
+
+  // Every gateway gets the message, so each sends to its own sockets.
+  const unsubscribeIntake = backplane.messages.subscribe(INTAKE_CHANNEL, (message) => {
+    const update = IntakeUpdate.safeParse(message).data;
+    if (update) io.local.to(rooms.tenant(update.tenantID)).emit('workflow_intake_update', update);
   });
 
   return {
     async [Symbol.asyncDispose]() {
       rechecks[Symbol.dispose]();
-      unsubscribe();
+      unsubscribeAccess();
+      unsubscribeIntake();
       // Not `io.close()`: that closes the HTTP server, which has another owner, and the sockets of other processes.
       io.local.disconnectSockets(true);
       io.engine.close();

@@ -1,8 +1,8 @@
 import type { Pool } from './pool.ts';
 import { inTransaction } from './pool.ts';
 
-/** What will continue a run that has not ended: a worker, a place in the queue, a time, or a wait of one of its nodes. */
-const CONTINUES = `(ready_at is not null or held_by is not null or wake_at is not null
+/** What will continue a run that has not ended: a worker, a place in the queue, the end of a pause, a time, or a wait of one of its nodes. */
+const CONTINUES = `(ready_at is not null or kept_since is not null or held_by is not null or wake_at is not null
   or exists (select from run_wait w where w.instance_id = i.id))`;
 
 export interface HourOfRuns {
@@ -59,12 +59,11 @@ from (
   from workflow_instance i where ${where} group by 1, 2
 ) counted order by 1, 2`;
 
-/** Runs without a worker, a place in the queue or a time: those that wait for a child or an answer, and those that nothing continues. */
+/** Runs without a worker, a place in the queue or a time: those that a pause keeps, those that wait for a child or an answer, and those that nothing continues. */
 export const LEFT = 'completed_at is null and ready_at is null and held_by is null and wake_at is null';
 
 /** Of a slice of such runs after `$1`, in the order of their ids: the last id, and those that nothing continues. */
 export const FIND_FORGOTTEN = `
 select max(id::text)::uuid as last, count(*)::int as looked_at,
-  (array_agg(id) filter (where not exists (select from run_wait w where w.instance_id = slice.id)))[1:20] as ids,
-  count(*) filter (where not exists (select from run_wait w where w.instance_id = slice.id))::int as forgotten
-from (select id from workflow_instance where ${LEFT} and id > $1::uuid order by id limit $2) slice`;
+  (array_agg(id) filter (where is_forgotten))[1:20] as ids, count(*) filter (where is_forgotten)::int as forgotten
+from (select id, kept_since is null and not exists (select from run_wait w where w.instance_id = i.id) as is_forgotten from workflow_instance i where ${LEFT} and id > $1::uuid order by id limit $2) slice`;

@@ -1,4 +1,4 @@
-import { ALL_CREATORS, CREATOR, inWindow, LINE, mustStay, WINDOW } from './window.ts';
+import { ALL_CREATORS, CREATOR, inWindow, isIntake, isPaused, LINE, mustStay, WINDOW } from './window.ts';
 
 /** What an admission answers, one row for each run or fact. */
 export interface AdmissionRow {
@@ -119,7 +119,8 @@ lines as (
     and not (is_around and (next.tenant_id, next.line_id) > (after_tenant, after_line))
 ),
 visited as materialized (
-  select l.n, l.k, l.creator_id, l.tenant_id, l.line_id, b.*, coalesce(d.weight, 1) as weight, coalesce(d.max_runs, ${NO_LIMIT}) as max_runs
+  select l.n, l.k, l.creator_id, l.tenant_id, l.line_id, b.*, coalesce(d.weight, 1) as weight, coalesce(d.max_runs, ${NO_LIMIT}) as max_runs,
+    ${isPaused('l.tenant_id', 'l.line_id')} as is_paused
   from lines l
   cross join lateral (
     select count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id) as line_places,
@@ -136,12 +137,14 @@ found as materialized (
   from visited l
   cross join (values ('interactive', 8), ('webhook', 4), ('cron', 2), ('batch', 1)) as c(name, weight)
   cross join lateral (
-    select i.id, i.epoch, i.limits, i.concurrency_key, i.started_at is null as is_new, ${QUEUED_SINCE} as queued_since
+    select i.id, i.epoch, i.limits, i.concurrency_key, i.started_at is null as is_new, ${isIntake('i')} as is_intake, ${QUEUED_SINCE} as queued_since
     from workflow_instance i
     where ${QUEUED} and ${CREATOR} = l.creator_id and i.tenant_id = l.tenant_id and ${LINE} = l.line_id and i.class = c.name
       and ${QUEUED_SINCE} <= now() - ${EPOCH} and (i.not_before is null or i.not_before <= now())
     order by ${QUEUED_SINCE} limit ${SPARE} + (select least(of_all, ceil(2.0 * of_all / (select count(*) from lines)))::int from free)
   ) r
+  -- Above the limit, so that runs which the sweep has not taken out of the queue yet cost no more than others.
+  where not (l.is_paused and r.is_intake)
 ),
 keyed as materialized (
   select *, row_number() over (partition by tenant_id, concurrency_key order by superseded, queued_since, id) + holders <= max as fits

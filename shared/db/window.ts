@@ -23,6 +23,25 @@ export const ALL_CREATORS = `'00000000-0000-0000-0000-000000000000'::uuid`;
 export const mustStay = (tenant: string, _line: string) => `
   exists (select from tenant closed where closed.id = ${tenant} and closed.deleting_at is not null)`;
 
+/** Whether a workflow, or the whole intake of its tenant, is paused: no run begins that no other run has started. */
+export const isPaused = (tenant: string, line: string) => `
+  (exists (select from workflow p where p.id = ${line} and p.paused_at is not null)
+    or exists (select from tenant p where p.id = ${tenant} and p.paused_at is not null))`;
+
+/** Whether a run has come in from outside and has not begun. A run that has begun goes on during a pause, with those it starts. */
+export const isIntake = (run: string) => `(${run}.started_at is null and ${run}.parent_id is null)`;
+
+// The predicate of the index `workflow_instance_kept`. A plain condition fits other indexes too, as that of `QUEUED`.
+export const KEPT = 'case when kept_since is not null and completed_at is null then true else false end';
+
+/** Whether a new run of the line is kept out of the queue: during a pause, and until the runs that came in before it are in the queue. */
+export const isKept = (tenant: string, line: string) => `
+  (${isPaused(tenant, line)}
+    or exists (select from workflow_instance where ${KEPT} and ${LINE} = ${line}))`;
+
+/** Added to the deadline of a run that is kept: its time limit begins when it is put into the queue. */
+export const WHILE_KEPT = 'make_interval(hours => 8760000)';
+
 /**
  * For runs that are new or were woken, so that they need not wait for an admission. `asked` has one row for each: `n`, `id`, `tenant_id`,
  * `line_id`, `class`, and `may_skip` if it has no limits. `skips` gets those that may be handed over at once, with the priority of their jobs.

@@ -81,6 +81,10 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/queries/:dataQueryID/queryTest': startsNothing,
   'post /api/v1/tenants/:tenantID/roles/sync-policies': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': 'the first answer counts',
+  'post /api/v1/tenants/:tenantID/intake/pause': changesOnce,
+  'post /api/v1/tenants/:tenantID/intake/resume': changesOnce,
+  'post /api/v1/tenants/:tenantID/workflows/:workflowID/pause': changesOnce,
+  'post /api/v1/tenants/:tenantID/workflows/:workflowID/resume': changesOnce,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID/publish': changesOnce,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID/restore': changesOnce,
 };

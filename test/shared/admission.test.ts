@@ -233,6 +233,7 @@ describe('an admission', () => {
     );
     expect([...indexes].sort()).toEqual([
       'tenant_deleting',
+      'tenant_paused',
       'workflow_instance_blocked',
       'workflow_instance_dispatched',
       'workflow_instance_held',

@@ -6,6 +6,7 @@ import type { Runs } from '#shared/runs.ts';
 import type { Tally } from '#shared/tally.ts';
 import type { Events } from '#shared/workflow-events.ts';
 import { createAlarms } from './alarms.ts';
+import { createKeptRuns } from './kept-runs.ts';
 import { createLeader } from './leader.ts';
 import { createRepairs } from './repairs.ts';
 
@@ -59,6 +60,7 @@ export function createSweep(options: SweepOptions): Sweep {
   const leader = createLeader({ pool: leasePool, leaseMs, logger, onLead: sweepNow });
   const alarms = createAlarms(options);
   const repairs = createRepairs(options);
+  const keptRuns = createKeptRuns(pool);
   let timer: NodeJS.Timeout | undefined;
   let started = false;
   let stopped = false;
@@ -112,6 +114,8 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'tell of events', run: () => options.events.tellForgotten() },
       { name: 'hand over again', run: repairs.handOverAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repairs.refillQueues },
+      { name: 'keep runs of paused workflows', run: () => keptRuns.keep() },
+      { name: 'let go on after pauses', run: () => keptRuns.letGo() },
       { name: 'refill', run: () => runs.refill() },
       { name: 'look for forgotten runs', isDue: round % 10 === 5, run: repairs.lookForForgotten },
     ];

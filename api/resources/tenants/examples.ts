@@ -17,6 +17,7 @@ export const exampleTenant = {
   tenantDescription: 'The shop and its orders',
   tenantLogoURL: null,
   tenantDBURL: '********',
+  pausedAt: null,
   creatorID: userID,
   ...exampleTimes,
 };

@@ -12,6 +12,7 @@ export function presentTenant(tenant: TenantEntity): z.input<typeof Tenant> {
     tenantDescription: tenant.tenantDescription ?? null,
     tenantLogoURL: tenant.tenantLogoURL ?? null,
     tenantDBURL: tenant.tenantDBURL ? MASK : null,
+    pausedAt: tenant.pausedAt?.toISOString() ?? null,
     creatorID,
     createdAt: tenant.createdAt.toISOString(),
     updatedAt: tenant.updatedAt.toISOString(),

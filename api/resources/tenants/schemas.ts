@@ -61,6 +61,10 @@ export const Tenant = z
     tenantDescription: z.string().nullable(),
     tenantLogoURL: z.string().nullable(),
     tenantDBURL: z.string().nullable().describe('The mask if the tenant has a database of its own'),
+    pausedAt: z.iso
+      .datetime()
+      .nullable()
+      .describe('Since when runs of all workflows are kept and none begins; null: not paused'),
     creatorID: z.uuid(),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),

@@ -65,10 +65,13 @@ export const exampleSummary = {
   folderID: null,
   ...exampleCreator,
   isDisabled: false,
+  pausedAt: null,
   ...exampleTimes,
 };
 
 export const exampleWorkflow = { ...exampleSummary, workflowNodes: exampleNodes, workflowEdges: exampleEdges };
+
+export const exampleIntake = { pausedAt: '2026-03-05T14:05:12.490Z' };
 
 const startedAt = '2026-03-05T14:05:12.490Z';
 

@@ -28,6 +28,7 @@ export function presentSummary(workflow: Shown, latest: Saved): z.input<typeof W
     creatorID,
     createdByApiKeyID: workflow.createdByApiKeyID ?? null,
     isDisabled,
+    pausedAt: workflow.pausedAt?.toISOString() ?? null,
     createdAt: workflow.createdAt.toISOString(),
     updatedAt: workflow.updatedAt.toISOString(),
   };

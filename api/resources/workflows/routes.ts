@@ -14,6 +14,7 @@ import { findRequest, findRun } from './find-run.ts';
 import { listWorkflows } from './list.ts';
 import { listInstances } from './list-instances.ts';
 import { listCollectionRequests } from './list-requests.ts';
+import { pauseRoutes } from './pause.ts';
 import { presentCollectionRequest, presentWorkflow } from './present.ts';
 import { readInstance } from './read-instance.ts';
 import { CollectionRequest, CollectionRequestID } from './request-schemas.ts';
@@ -105,5 +106,6 @@ export const workflowRoutes = [
   cloneWorkflow,
   executeWorkflow,
   executeWorkflowBulk,
+  ...pauseRoutes,
   ...versionRoutes,
 ];

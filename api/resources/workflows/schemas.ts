@@ -116,6 +116,7 @@ export const WorkflowSummary = z.object({
   creatorID: z.uuid(),
   createdByApiKeyID: z.uuid().nullable(),
   isDisabled: z.boolean(),
+  pausedAt: z.iso.datetime().nullable().describe('Since when runs are kept and none begins; null: not paused'),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 });

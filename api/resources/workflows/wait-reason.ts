@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { shownKey } from '#shared/admit.ts';
 import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/db/admission.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { CREATOR, inWindow, LINE, mustStay } from '#shared/db/window.ts';
+import { CREATOR, inWindow, isIntake, isPaused, KEPT, LINE, mustStay } from '#shared/db/window.ts';
 import type { Waiting, WaitReason } from './run-schemas.ts';
 
 type Reason = z.input<typeof WaitReason>;
@@ -16,6 +16,11 @@ interface Facts {
   isHandedOver: boolean;
   isBlocked: boolean;
   mustStay: boolean;
+  /** Kept during a pause, which may be over by now. */
+  isKept: boolean;
+  /** The run must not begin before a pause is over. */
+  isPaused: boolean;
+  keptAhead: number;
   hasWorker: boolean;
   /** Seconds until a run that could not begin is tried again. */
   triedAgainIn: number | null;
@@ -75,6 +80,7 @@ function reasonInQueue(facts: Facts): Reason {
   if (facts.isHandedOver)
     return { code: 'queue', message: 'has been handed to the workers', position: 0, estimateSeconds: 0 };
   if (facts.mustStay) return plain('paused', 'no run of this workflow begins at present');
+  if (facts.isPaused || facts.isKept) return pauseReason(facts);
   if (facts.triedAgainIn !== null && facts.triedAgainIn > 0)
     return { ...plain('delay', 'could not begin, and is tried again'), estimateSeconds: Math.ceil(facts.triedAgainIn) };
   return (
@@ -82,6 +88,13 @@ function reasonInQueue(facts: Facts): Reason {
     limitReason(facts) ??
     behind(facts, 'queue', ahead, `${counted(ahead)} ahead in this workflow`, 1)
   );
+}
+
+/** The runs that are kept go on in the order in which they came, when the pause is over. */
+function pauseReason({ isPaused: isStillPaused, keptAhead }: Facts): Reason {
+  const ahead = `${counted(keptAhead)} ahead in this workflow`;
+  const message = isStillPaused ? `the workflow or its tenant is paused; ${ahead}` : `goes on after a pause; ${ahead}`;
+  return { code: 'paused', message, position: keptAhead + 1, estimateSeconds: null };
 }
 
 function keyReason(facts: Facts): Reason | undefined {
@@ -142,8 +155,11 @@ with own as (
   select *, ${CREATOR} as of_creator, ${LINE} as of_line, ${QUEUED_SINCE} as since from workflow_instance where id = $1 and tenant_id = $2
 ),
 busy as materialized (${inWindow('tenant_id = $2')})
-select own.ready_at is not null and own.held_by is null and own.completed_at is null as "isQueued",
+select (own.ready_at is not null or own.kept_since is not null) and own.held_by is null and own.completed_at is null as "isQueued",
   own.dispatched_at is not null as "isHandedOver", own.is_blocked as "isBlocked", ${mustStay('own.tenant_id', 'own.of_line')} as "mustStay",
+  own.kept_since is not null as "isKept", ${isIntake('own')} and ${isPaused('own.tenant_id', 'own.of_line')} as "isPaused",
+  ${count(`select from workflow_instance where ${KEPT} and ${LINE} = own.of_line
+    and (kept_since, id) < (coalesce(own.kept_since, own.ready_at), own.id)`)} as "keptAhead",
   exists (select from worker_session where ended_at is null and expires_at > now() and slots > 0) as "hasWorker",
   extract(epoch from own.not_before - now())::float8 as "triedAgainIn",
   case when own.started_at is null then own.concurrency_key end as key, (own.limits -> 'key' ->> 'limit')::int as "keyLimit",

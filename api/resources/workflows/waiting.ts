@@ -18,7 +18,7 @@ export async function findWaiting(
   if (run.status !== 'PENDING' && run.status !== 'WAITING') return undefined;
   if (run.status === 'PENDING' && !run.readyAt && run.wakeAt)
     return { reason: 'delay', until: run.wakeAt.toISOString() };
-  if (run.readyAt) return { reason: (await hasLiveWorker(pool)) ? 'queue' : 'no-worker' };
+  if (run.readyAt || run.keptSince) return { reason: (await hasLiveWorker(pool)) ? 'queue' : 'no-worker' };
 
   // A failed node with a retry ahead waits like a suspended one.
   const seqs = latest.filter(({ status }) => status === 'SUSPENDED' || status === 'FAILED').map(({ seq }) => seq);

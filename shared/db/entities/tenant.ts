@@ -11,6 +11,8 @@ export const TenantSchema = defineEntity({
     /** Sealed, with the context in `sealedColumns`. */
     tenantDBURL: p.text().nullable().fieldName('tenant_db_url'),
     deletingAt: p.datetime().nullable(),
+    /** Since when no run begins that comes from outside, of any workflow. */
+    pausedAt: p.datetime().nullable(),
     creatorID: p.uuid(),
   },
 });

@@ -24,6 +24,8 @@ export const WorkflowInstanceSchema = defineEntity({
     class: p.string(),
     heldBy: p.uuid().nullable(),
     readyAt: p.datetime().nullable(),
+    /** If a pause keeps the run out of the queue: since when it would be READY. */
+    keptSince: p.datetime().nullable(),
     wakeAt: p.datetime().nullable(),
     /** If the run was to begin later than it was accepted. */
     startAt: p.datetime().nullable(),

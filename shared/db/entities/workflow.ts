@@ -15,6 +15,8 @@ export const WorkflowSchema = defineEntity({
     /** The published version, which is executed; null while the workflow has drafts only. */
     versionID: p.uuid().nullable(),
     isDisabled: p.boolean().default(false),
+    /** Since when no run begins that comes from outside. */
+    pausedAt: p.datetime().nullable(),
   },
 });
 

@@ -37,6 +37,7 @@ import { Migration20261122181500_BatchJobs } from './Migration20261122181500_Bat
 import { Migration20261122183000_RequestWorkflows } from './Migration20261122183000_RequestWorkflows.ts';
 import { Migration20261122183500_ForgottenRuns } from './Migration20261122183500_ForgottenRuns.ts';
 import { Migration20261122194500_WorkflowEvents } from './Migration20261122194500_WorkflowEvents.ts';
+import { Migration20261122195500_Pauses } from './Migration20261122195500_Pauses.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -79,6 +80,7 @@ const classes = {
   Migration20261122183000_RequestWorkflows,
   Migration20261122183500_ForgottenRuns,
   Migration20261122194500_WorkflowEvents,
+  Migration20261122195500_Pauses,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -41,4 +41,5 @@ export const migrationNames = [
   'Migration20261122183000_RequestWorkflows',
   'Migration20261122183500_ForgottenRuns',
   'Migration20261122194500_WorkflowEvents',
+  'Migration20261122195500_Pauses',
 ] as const;

@@ -1,0 +1,130 @@
+import { QUEUED } from '#shared/db/admission.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { CREATOR, isIntake, isPaused, KEPT, LINE, WHILE_KEPT } from '#shared/db/window.ts';
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+/** Paused workflows or tenants that a round looks at; the next one goes on behind them. */
+const AT_ONCE = 100;
+/** Runs that one statement takes out of the queue or puts into it. */
+const BATCH = 1_000;
+/** Statements of one kind in a round, so that a backlog does not hold up the other steps of the sweep. */
+const MAX_BATCHES = 20;
+
+interface Line {
+  line_id: string;
+  is_paused: boolean;
+}
+
+export interface KeptRuns {
+  /** Takes runs of paused workflows out of the queue that came before the pause. Returns how many. */
+  keep(): Promise<number>;
+  /** Puts the runs back whose pause is over, each to its place in time. Returns how many. */
+  letGo(): Promise<number>;
+}
+
+/**
+ * The runs that a pause keeps. Accepting a run sees to those that come in during a pause; here is the rest, for the leader: runs that
+ * were in the queue before, and the end of the pause. What is to be done is read from the rows, so nothing is lost with a process.
+ */
+export function createKeptRuns(pool: Pool): KeptRuns {
+  const after = { workflow: FIRST_ID, tenant: FIRST_ID };
+  let afterLine = FIRST_ID;
+
+  async function keepOf(scope: 'workflow' | 'tenant'): Promise<number> {
+    const statement = scope === 'workflow' ? KEEP_OF_WORKFLOWS : KEEP_OF_TENANTS;
+    let sum = 0;
+    for (let n = 0; n < MAX_BATCHES; n += 1) {
+      const { rows } = await pool.query<{ last: string | null; looked_at: number; kept: number }>({
+        name: `sweep_keep_of_${scope}s`,
+        text: statement,
+        values: [after[scope]],
+      });
+      const [{ last, looked_at, kept } = { last: null, looked_at: 0, kept: 0 }] = rows;
+      sum += kept;
+      if (kept >= BATCH) continue;
+      after[scope] = looked_at < AT_ONCE ? FIRST_ID : (last ?? FIRST_ID);
+      break;
+    }
+    return sum;
+  }
+
+  async function letGoOf({ line_id }: Line): Promise<number> {
+    let sum = 0;
+    for (let n = 0; n < MAX_BATCHES; n += 1) {
+      const { rowCount } = await pool.query({ name: 'sweep_let_go', text: LET_GO, values: [line_id] });
+      sum += rowCount ?? 0;
+      if ((rowCount ?? 0) < BATCH) break;
+    }
+    return sum;
+  }
+
+  return {
+    keep: async () => (await keepOf('workflow')) + (await keepOf('tenant')),
+    async letGo() {
+      const { rows } = await pool.query<Line>({
+        name: 'sweep_find_kept_lines',
+        text: FIND_LINES,
+        values: [afterLine],
+      });
+      let sum = 0;
+      for (const line of rows) if (!line.is_paused) sum += await letGoOf(line);
+      afterLine = (rows.length < AT_ONCE ? undefined : rows.at(-1)?.line_id) ?? FIRST_ID;
+      return sum;
+    },
+  };
+}
+
+// A run may have begun, or have been handed over, since it was found. The places of the index are compared as rows: with plain
+// conditions the planner takes an index by tenant, in which the kept runs are too. Ids pass through arrays: it
+// expects ten rows of one, and a thousand of a list with this limit, for which it reads the whole table.
+const keep = (paused: string, place: string, ofPaused: string) => `
+with paused as materialized (${paused} order by 1 limit ${AT_ONCE}),
+found as materialized (
+  select q.id from paused p cross join lateral (
+    select id from workflow_instance q
+    where ${QUEUED} and (${place}) >= (${ofPaused}) and (${place}) <= (${ofPaused}) and ${isIntake('q')} limit ${BATCH}
+  ) q limit ${BATCH}
+),
+locked as materialized (
+  select i.id from unnest(array(select id from found)) as found(id) join workflow_instance i on i.id = found.id
+  where case when i.ready_at is not null and i.held_by is null and i.dispatched_at is null and i.completed_at is null then true else false end
+  order by i.id for no key update of i skip locked
+),
+kept as (
+  update workflow_instance i
+  set kept_since = ready_at, ready_at = null, wake_at = null, deadline_at = deadline_at + ${WHILE_KEPT}
+  from unnest(array(select id from locked)) as locked(id) where i.id = locked.id returning i.id
+)
+select max(id::text)::uuid as last, count(*)::int as looked_at, (select count(*)::int from kept) as kept from paused`;
+
+const KEEP_OF_WORKFLOWS = keep(
+  `select w.id, w.tenant_id as tenant, coalesce(t.creator_id, t.id) as creator from workflow w join tenant t on t.id = w.tenant_id
+   where w.paused_at is not null and w.id > $1::uuid`,
+  `${CREATOR}, tenant_id, ${LINE}`,
+  'p.creator, p.tenant, p.id',
+);
+const KEEP_OF_TENANTS = keep(
+  `select t.id, t.id as tenant, coalesce(t.creator_id, t.id) as creator from tenant t where t.paused_at is not null and t.id > $1::uuid`,
+  `${CREATOR}, tenant_id`,
+  'p.creator, p.tenant',
+);
+
+const FIND_LINES = `
+with recursive line as (
+  (select 1 as n, tenant_id, ${LINE} as line_id from workflow_instance where ${KEPT} and ${LINE} > $1::uuid order by ${LINE} limit 1)
+  union all
+  select n + 1, next.tenant_id, next.line_id from line l cross join lateral (
+    select tenant_id, ${LINE} as line_id from workflow_instance where ${KEPT} and ${LINE} > l.line_id order by ${LINE} limit 1
+  ) next where n < ${AT_ONCE}
+)
+select line_id, ${isPaused('line.tenant_id', 'line.line_id')} as is_paused from line order by line_id`;
+
+// With the time at which it came, so it comes before those that were accepted later. Its time limit begins again.
+const LET_GO = `
+with next as materialized (
+  select id from workflow_instance where ${KEPT} and ${LINE} = $1
+  order by ${LINE}, kept_since, id limit ${BATCH} for no key update skip locked
+)
+update workflow_instance i
+set ready_at = kept_since, kept_since = null, deadline_at = deadline_at - ${WHILE_KEPT} + (now() - kept_since)
+from unnest(array(select id from next)) as next(id) where i.id = next.id and case when i.completed_at is null then true else false end`;
