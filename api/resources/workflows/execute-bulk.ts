@@ -6,14 +6,13 @@ import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { requireValue } from '#shared/parse-value.ts';
 import { createPauses } from '#shared/pauses.ts';
-import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { invalid, mapPaths } from '#shared/workflow/issues.ts';
-import { governRun } from '#shared/workflow/limits.ts';
 import type { ExecutableVersion } from '../../db/executable-versions.ts';
 import { TENANT_PREFIX, tenantRoute } from '../../http/route.ts';
 import { asSpelled } from '../../http/spelling.ts';
 import { BulkAnswer, BulkItem, BulkQuery, WorkflowBulk } from './batch-schemas.ts';
 import { chooseVersion } from './choose-version.ts';
+import { directRun } from './direct-run.ts';
 import { runSpellings } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
 
@@ -40,7 +39,7 @@ export const executeWorkflowBulk = tenantRoute({
     const { versionID, version } = await chooseVersion(input, context, query.version);
     const { workflowID } = params;
     const batch = { id: newID(), tenantID, workflowID, kind: 'execute', label: body.label ?? null, caller } as const;
-    const run = { tenantID, workflowID, versionID, caller, timeoutMs: version.timeoutMs };
+    const run = { tenantID, workflowID, versionID, caller };
     const asked = [workflowID, query.version ?? null];
     const prepared = await prepareAll(body.items, { run, version, asked });
     const items = prepared.filter((item): item is BatchItem => !(item instanceof AppError));
@@ -64,7 +63,7 @@ export const executeWorkflowBulk = tenantRoute({
   },
 });
 
-type Run = Pick<NewRun, 'tenantID' | 'versionID' | 'caller' | 'timeoutMs'> & { workflowID: string };
+type Run = Pick<NewRun, 'tenantID' | 'versionID' | 'caller'> & { workflowID: string };
 
 interface Preparing {
   run: Run;
@@ -101,29 +100,17 @@ function prepare(
     throw invalid([{ path: ['idempotencyKey'], message: `is the key of items.${first} too: expected one of its own` }]);
   if (key !== undefined) keys.set(key, index);
   const values = item.args ?? item.inputValues ?? {};
-  let input: JsonObject;
+  const tags = [...new Set(item.tags)];
+  const ownGovernance = { class: item.class ?? version.governance.class ?? 'batch', priority: item.priority };
+  let accepted: ReturnType<typeof directRun>;
   try {
-    input = resolveInputs(version.inputDefinitions, values, { field: 'args' });
+    accepted = directRun(version, { ...run, args: values, asked: ownGovernance });
   } catch (error) {
     // Parsed above.
     throw asSpelled(error, runSpellings, given as JsonObject);
   }
-  const tags = [...new Set(item.tags)];
   return {
-    run: {
-      ...run,
-      id: newID(),
-      caller: { ...run.caller, origin: 'direct' },
-      input,
-      ...governRun(version.governance, {
-        workflowID: run.workflowID,
-        caller: { type: run.caller.type, origin: 'direct' },
-        input,
-        asked: { class: item.class ?? version.governance.class ?? 'batch', priority: item.priority },
-      }),
-      tags,
-      ...(item.startAt && { startAt: item.startAt }),
-    },
+    run: { ...accepted, tags, ...(item.startAt && { startAt: item.startAt }) },
     ...(key !== undefined && {
       key: { key, requestHash: hash('sha256', JSON.stringify([asked, values, tags, item.startAt ?? null]), 'base64') },
     }),

@@ -1,8 +1,6 @@
-import { newID } from '#shared/ids.ts';
-import { resolveInputs } from '#shared/workflow/inputs.ts';
-import { governRun } from '#shared/workflow/limits.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { chooseVersion } from './choose-version.ts';
+import { directRun } from './direct-run.ts';
 import { ExecuteQuery, Execution, runSpellings, WorkflowExecute } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
 
@@ -28,21 +26,13 @@ export const executeWorkflow = tenantRoute({
     const { runs, awaitedRuns } = context;
     const { versionID, version } = await chooseVersion(input, context, query.version);
 
-    const id = newID();
     const { workflowID } = params;
-    const runCaller = { ...caller, origin: 'direct' as const };
-    const runInput = resolveInputs(version.inputDefinitions, body.args, { field: 'args' });
+    const run = directRun(version, { tenantID, workflowID, versionID, caller, args: body.args, asked: body });
+    const { id } = run;
     using expected = query.wait > 0 ? awaitedRuns.expect({ tenantID, instanceID: id }) : undefined;
     const { instanceID } = await runs.accept(
       {
-        id,
-        tenantID,
-        workflowID,
-        versionID,
-        caller: runCaller,
-        input: runInput,
-        ...governRun(version.governance, { workflowID, caller: runCaller, input: runInput, asked: body }),
-        timeoutMs: version.timeoutMs,
+        ...run,
         tags: body.tags,
         ...(body.startAt && { startAt: body.startAt }),
         ...(expected && { awaitedBy: awaitedRuns.channel }),

@@ -1,12 +1,10 @@
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
 import { planRerun } from '#shared/plan-rerun.ts';
-import { resolveInputs } from '#shared/workflow/inputs.ts';
-import { governRun } from '#shared/workflow/limits.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { chooseVersion } from './choose-version.ts';
+import { directRun } from './direct-run.ts';
 import { findTags } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { Rerun, RerunAnswer } from './rerun-schemas.ts';
@@ -45,26 +43,13 @@ export const rerunInstance = tenantRoute({
     const { versionID, version } = await chooseVersion(asking, context, versionNamed(body.version, source));
     const { reusable, changed } = await planRerun(pool, source, { versionID, from: body.from });
     const tags = body.tags ?? (await findTags(pool, [source])).get(source.id) ?? [];
-    const id = newID();
-    const runCaller = { ...caller, origin: 'direct' as const };
-    const runInput = resolveInputs(version.inputDefinitions, body.args ?? source.input, { field: 'args' });
+    const args = body.args ?? source.input;
+    const run = directRun(version, { tenantID, workflowID, versionID, caller, args });
 
     const answer = await runs.acceptRerun({
-      run: {
-        id,
-        tenantID,
-        workflowID,
-        versionID,
-        caller: runCaller,
-        input: runInput,
-        ...governRun(version.governance, { workflowID, caller: runCaller, input: runInput }),
-        timeoutMs: version.timeoutMs,
-        tags,
-        rerunOf: source.id,
-        reusable,
-      },
+      run: { ...run, tags, rerunOf: source.id, reusable },
       claim: idempotency,
-      answer: (reused) => ({ instanceID: id, rerunOf: source.id, reused: [...reused], changed }),
+      answer: (reused) => ({ instanceID: run.id, rerunOf: source.id, reused: [...reused], changed }),
     });
     return RerunAnswer.parse(answer);
   },

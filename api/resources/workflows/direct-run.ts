@@ -1,0 +1,26 @@
+import type { NewRun } from '#shared/accept-runs.ts';
+import type { Caller } from '#shared/caller.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { governRun } from '#shared/workflow/limits.ts';
+import type { ExecutableVersion } from '../../db/executable-versions.ts';
+
+interface Requested {
+  tenantID: string;
+  workflowID: string;
+  versionID: string;
+  caller: Caller;
+  args: JsonObject;
+  /** In place of the options of the version. */
+  asked?: Parameters<typeof governRun>[1]['asked'];
+}
+
+/** A run of the version that a request starts. Throws what is wrong with its inputs, by their path in `args`. */
+export function directRun(version: ExecutableVersion, { args, asked, ...run }: Requested) {
+  const { workflowID } = run;
+  const caller = { ...run.caller, origin: 'direct' as const };
+  const input = resolveInputs(version.inputDefinitions, args, { field: 'args' });
+  const governed = governRun(version.governance, { workflowID, caller, input, ...(asked && { asked }) });
+  return { ...run, id: newID(), caller, input, ...governed, timeoutMs: version.timeoutMs } satisfies NewRun;
+}
