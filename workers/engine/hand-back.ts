@@ -20,27 +20,28 @@ interface Dependencies {
 
 /**
  * A run that could not begin is READY again after 1 s, then 2 s, doubling to 60 s, for any worker. It fails if its version does not
- * exist, or the tenth time. While no worker knows the kind of one of its nodes, it waits without an end.
+ * exist, or the tenth time. While no worker knows the kind of one of its nodes, it waits without an end; while another worker does, it
+ * is READY every second and not counted, because chance decides which worker takes it.
  */
 export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): HandBack {
   async function giveBack(row: ClaimedRow, error: unknown): Promise<void> {
     const isVersionGone = toAppError(error).code === 'NOT_FOUND';
     if (isVersionGone) return fail(row, error);
-    const { rows } = await pool.query<{ hand_backs: number }>(GIVE_BACK, [row.id, row.epoch, leaseID()]);
-    const times = rows[0]?.hand_backs;
+    const kinds = error instanceof UnknownKinds ? error.kinds : null;
+    const { rows } = await pool.query<{ hand_backs: number; is_known: boolean }>(GIVE_BACK, [
+      row.id,
+      row.epoch,
+      leaseID(),
+      kinds,
+    ]);
+    const [state] = rows;
     // Ended, or taken by another worker, in the meantime.
-    if (times === undefined) return;
+    if (!state) return;
+    const { hand_backs: times, is_known: isKnown } = state;
     const about = { err: error, instanceID: row.id, times };
-    if (error instanceof UnknownKinds) {
-      const knowing = await isKnownElsewhere(error.kinds);
-      logger.warn({ ...about, kinds: error.kinds }, knowing ? 'run left to a worker that knows its nodes' : NO_WORKER);
-    } else if (times >= MAX_HAND_BACKS) await fail(row, error);
+    if (kinds) logger.warn({ ...about, kinds }, isKnown ? 'run left to a worker that knows its nodes' : NO_WORKER);
+    else if (times >= MAX_HAND_BACKS) await fail(row, error);
     else logger.warn(about, 'run could not begin here and is given back');
-  }
-
-  async function isKnownElsewhere(kinds: readonly string[]): Promise<boolean> {
-    const { rows } = await pool.query<{ known: boolean }>(KNOWN, [kinds]);
-    return rows[0]?.known ?? false;
   }
 
   async function fail(row: ClaimedRow, cause: unknown): Promise<void> {
@@ -60,12 +61,14 @@ export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): H
 const NO_WORKER = 'no live worker knows all kinds of nodes of this run; it waits';
 
 const GIVE_BACK = `
+with other as (
+  select exists (select from worker_session where ended_at is null and expires_at > now() and kinds @> $4::text[]) as is_known
+), pause as (
+  select is_known, make_interval(secs => case when is_known then 1 else least(60, 2 ^ least(hand_backs, 6)) end) as length
+  from other, workflow_instance where id = $1
+)
 update workflow_instance
-set held_by = null, hand_backs = least(hand_backs + 1, 100), updated_at = now(),
-    ready_at = now() + make_interval(secs => least(60, 2 ^ least(hand_backs, 6))),
-    not_before = now() + make_interval(secs => least(60, 2 ^ least(hand_backs, 6)))
-where id = $1 and epoch = $2 and held_by = $3 and completed_at is null
-returning hand_backs`;
-
-const KNOWN = `select exists (
-  select from worker_session where ended_at is null and expires_at > now() and kinds @> $1::text[]) as known`;
+set held_by = null, hand_backs = case when is_known then hand_backs else least(hand_backs + 1, 100) end, updated_at = now(),
+    ready_at = now() + length, not_before = now() + length
+from pause where id = $1 and epoch = $2 and held_by = $3 and completed_at is null
+returning hand_backs, is_known`;

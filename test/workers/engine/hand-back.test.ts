@@ -119,6 +119,31 @@ test('a run with a kind of node that no worker knows waits for one that does, ho
   await eventually(async () => expect(await stateOf(instanceID)).toMatchObject({ status: 'COMPLETED' }));
 });
 
+test('a run whose kinds another live worker knows is tried each second, and not counted, until that worker takes it', async () => {
+  const { nodes, edges } = noops(3);
+  const future = nodes.map((node) => (Reflect.get(node, 'id') === 'n2' ? { ...node, type: 'kindOfTomorrow' } : node));
+  versionID = await deployment.saveVersion({ nodes: future, edges });
+  await deployment.pool.query(
+    `insert into worker_session (id, expires_at, slots, version, kinds) values ($1, now() + interval '1 hour', 0, 'new', '{kindOfTomorrow}')`,
+    [newID()],
+  );
+  const id = await halfDone(6);
+  await deployment.runs.handOver([id]);
+
+  for (const epoch of [2, 3]) {
+    await eventually(async () => {
+      const { rows } = await deployment.pool.query(
+        `select hand_backs, held_by, not_before <= updated_at + interval '1 second' as is_soon from workflow_instance
+         where id = $1 and epoch >= $2`,
+        [id, epoch],
+      );
+      expect(rows).toEqual([{ hand_backs: 6, held_by: null, is_soon: true }]);
+    });
+  }
+  await deployment.pool.query('delete from worker_session where slots = 0');
+  await deployment.runs.stop(deployment.tenantID, id);
+});
+
 test('a lease says which kinds of nodes its worker knows', async () => {
   const { rows } = await deployment.pool.query<{ kinds: string[] }>('select kinds from worker_session');
   expect(rows[0]?.kinds).toEqual(expect.arrayContaining(['start', 'end', 'http', 'javascript']));
