@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { startDeployment } from '#test/support/deployment.ts';
+import { graph } from '#test/support/graphs.ts';
+import { json, startHTTP } from '#test/support/http-server.ts';
+import { spawnNode } from '#test/support/process.ts';
+import { eventually } from '#test/support/settle.ts';
+
+const PATIENCE_MS = 60_000;
+const WAITING = 3;
+
+test('a run whose worker is killed keeps its concurrency key until it ends, and the next follows it', async () => {
+  const open: { order: string; response: ServerResponse }[] = [];
+  await using server = await startHTTP(({ body }, response) => {
+    open.push({ order: (JSON.parse(body) as { order: string }).order, response });
+  });
+  await using deployment = await startDeployment({ WORKER_SESSION_SECONDS: '2' });
+  const call = { type: 'http', url: server.origin, method: 'POST', body: { order: '{{ctx.input.order}}' } };
+  const versionID = await deployment.saveVersion(
+    graph({ start: { type: 'start' }, call, end: { type: 'end' } }, ['start>call', 'call:success>end']),
+  );
+  const limits = { key: { value: 'customer-7', limit: 1, onLimit: 'queue' as const } };
+  const { workflowID } = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
+  const accept = (order: string) =>
+    deployment.runs.accept(deployment.newRun(versionID, { order }, { limits, workflowID }));
+  const statuses = async () => {
+    const { rows } = await deployment.pool.query<{ status: string }>(
+      'select status from workflow_instance order by id',
+    );
+    return rows.map(({ status }) => status);
+  };
+
+  await using first = spawnNode(['workers/main.ts'], deployment.env);
+  await accept('first');
+  await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first']), PATIENCE_MS);
+  await accept('next 0');
+  await using _second = spawnNode(['workers/main.ts'], deployment.env);
+  await eventually(async () => {
+    const { rows } = await deployment.pool.query('select from worker_session where ended_at is null');
+    expect(rows).toHaveLength(2);
+  }, PATIENCE_MS);
+
+  await first.kill('SIGKILL');
+  for (let n = 1; n < WAITING; n += 1) await accept(`next ${n}`);
+
+  // The same run again, by the other worker: its death has freed no place.
+  await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first', 'first']), PATIENCE_MS);
+  expect(await statuses()).toEqual(['RUNNING', ...Array(WAITING).fill('PENDING')]);
+  for (let done = 1; done <= 1 + WAITING; done += 1) {
+    const { response } = open[done] ?? expect.fail(`call ${done} was not made`);
+    json(response, {});
+    await eventually(
+      async () => expect((await statuses()).filter((status) => status === 'COMPLETED')).toHaveLength(done),
+      PATIENCE_MS,
+    );
+    if (done <= WAITING) await eventually(() => expect(open).toHaveLength(done + 2), PATIENCE_MS);
+  }
+  expect(open.map(({ order }) => order)).toEqual(['first', 'first', 'next 0', 'next 1', 'next 2']);
+}, 180_000);
