@@ -20,7 +20,7 @@ export function presentUser(user: UserEntity): z.input<typeof User> {
 
 export function presentUserConfig(
   owner: { tenantID: string; userID: string },
-  stored: UserConfigEntity | null,
+  stored: Pick<UserConfigEntity, 'config' | 'updatedAt'> | null,
 ): z.input<typeof UserConfig> {
   return { ...owner, config: stored?.config ?? {}, updatedAt: stored?.updatedAt.toISOString() ?? null };
 }

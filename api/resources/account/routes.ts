@@ -6,6 +6,7 @@ import { UserConfig as UserConfigEntity } from '#shared/db/entities/user-config.
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { tenantEntityManager } from '../../db/tenant-em.ts';
+import { saveUserConfig } from '../../db/user-config.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { userRoute } from '../../http/route.ts';
 import { presentUser, presentUserConfig } from './present.ts';
@@ -53,15 +54,9 @@ export const accountRoutes = [
     body: UserConfigUpdate,
     response: z.object({ userConfig: UserConfig, tenantID: z.uuid(), message: Message }),
 
-    async handle({ params: { tenantID }, body: { config }, identity: { userID }, em }) {
-      const own = await findOwnTenant(em, { tenantID, userID });
-      // As an entity: of a plain object MikroORM would make a deep copy, in time quadratic to the size of the configuration.
-      const entity = own.create(
-        UserConfigEntity,
-        { tenantID, userID, config, updatedAt: new Date() },
-        { persist: false },
-      );
-      const stored = await own.upsert(entity);
+    async handle({ params: { tenantID }, body: { config }, identity: { userID }, em }, { pool }) {
+      await findOwnTenant(em, { tenantID, userID });
+      const stored = await saveUserConfig(pool, { tenantID, userID, config });
       return {
         userConfig: presentUserConfig({ tenantID, userID }, stored),
         tenantID,
