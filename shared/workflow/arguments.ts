@@ -5,7 +5,16 @@ import { requireValue } from '../parse-value.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 import type { GraphNode } from './graph.ts';
 import { isReservedKey } from './reserved.ts';
-import { createFilling, evaluateIn, fillParts, findTemplate, type Roots, type Template, textsOf } from './templates.ts';
+import {
+  createFilling,
+  evaluateIn,
+  fillParts,
+  findTemplate,
+  hasBraces,
+  type Roots,
+  type Template,
+  textsOf,
+} from './templates.ts';
 
 /**
  * Resolves the templates of a node's config and parses it by the kind's schema, for the executor.
@@ -87,7 +96,7 @@ function fill({ parts, whole }: Template, { roots, filling }: Values): Json {
 }
 
 export function hasTemplate(value: Json, raw?: readonly string[]): boolean {
-  return textsOf(value, raw).some(({ template }) => template);
+  return textsOf(value, raw, hasBraces).some(({ template }) => template);
 }
 
 /** What a node gave, for the result of its iteration: the value that later nodes see, else the whole output. */

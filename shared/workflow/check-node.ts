@@ -6,7 +6,7 @@ import { VARIABLES_ROOT } from '../variables.ts';
 import { firstIssues, type Issue, within } from './issues.ts';
 import { isTemplate, parseAround } from './parse-around.ts';
 import { isReservedKey } from './reserved.ts';
-import { faultsOf, findTemplate, isBarePath, shownSource, type Text, textsOf } from './templates.ts';
+import { faultsOf, findTemplate, hasBraces, isBarePath, shownSource, type Text, textsOf } from './templates.ts';
 import { type VariableUses, variableUses } from './variable-uses.ts';
 
 /** One node, checked by itself. Paths of issues begin inside the node: `type`, or `data` and a field. */
@@ -24,18 +24,27 @@ export interface CheckedNode {
   readonly issues: readonly Issue[];
 }
 
-export function checkNode({ id, type, data }: { id: string; type: string; data: JsonObject }): CheckedNode {
+interface SavedNode {
+  id: string;
+  type: string;
+  data: JsonObject;
+}
+
+/** Yields where it may pause: data may have a million parts. */
+export function* checkNode({ id, type, data }: SavedNode): Generator<void, CheckedNode> {
   const definition = findNodeKind(type);
   if (!definition) {
     const issues: Issue[] = [{ path: ['type'], message: `unknown node kind ${quote(type)}` }];
     return { id, data, definition, config: undefined, hasTemplates: false, variables: null, exits: undefined, issues };
   }
 
-  const texts = textsOf(data, definition.raw);
+  const texts = textsOf(data, definition.raw, mayRefer);
+  yield;
   const { config: schema, defaultValue, raw } = definition;
   const { value: config, issues: configIssues } = parseAround(schema, data, { defaultValue, raw });
+  yield;
   const { exits, issues: exitIssues } =
-    configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, texts);
+    configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, data);
   const issues = [
     ...firstIssues(templateIssues(texts)),
     ...firstIssues(bracelessIssues(definition, data, texts)),
@@ -44,8 +53,14 @@ export function checkNode({ id, type, data }: { id: string; type: string; data: 
     ...exitIssues,
   ];
   const hasTemplates = texts.some(({ template }) => template);
+  yield;
   const variables = variableUses(definition, data);
   return { id, data, definition, config, hasTemplates, variables, exits, issues: within(['data'], issues) };
+}
+
+/** Whether a text may be a template, or a path that lacks its braces. */
+function mayRefer(text: string): boolean {
+  return hasBraces(text) || text.startsWith('ctx') || text.startsWith(VARIABLES_ROOT) || /^\s/.test(text);
 }
 
 function* templateIssues(texts: readonly Text[]): Generator<Issue> {
@@ -93,13 +108,14 @@ function staticExits({ exits }: AnyNode): CheckedExits {
   return { exits: typeof exits === 'function' ? undefined : new Set(exits), issues: [] };
 }
 
-function checkExits(definition: AnyNode, config: unknown, texts: readonly Text[]): CheckedExits {
+function checkExits(definition: AnyNode, config: unknown, data: JsonObject): CheckedExits {
   const exits = findExits(definition, config);
   if (!exits)
     return { exits: undefined, issues: [{ path: [], message: 'the exits of a node cannot depend on a template' }] };
 
   const seen = new Set<string>();
   const repeated = new Set(exits.filter((exit) => seen.size === seen.add(exit).size));
+  const texts = repeated.size > 0 ? textsOf(data, definition.raw) : [];
   const issues = [...repeated].map((exit): Issue => {
     return { path: pathOfExit(exit, texts), message: `two exits are called ${quote(exit)}` };
   });

@@ -102,7 +102,7 @@ export function* checkGraph(nodes: readonly WorkflowNode[], edges: readonly Work
   const indexOf = new Map(nodes.map(({ id }, index) => [id, index] as const).reverse());
   const checkedNodes: CheckedNode[] = [];
   for (const node of nodes) {
-    checkedNodes.push(checkNode(node));
+    checkedNodes.push(yield* checkNode(node));
     yield;
   }
   const checkedEdges = edges.map((edge) => checkEdge(edge, { nodes: checkedNodes, indexOf }));

@@ -244,12 +244,27 @@ export interface Text {
   template: Template | undefined;
 }
 
-/** Returns every string of a value, except in the top-level fields named in `raw`. */
-export function textsOf(value: Json, raw: readonly string[] = []): Text[] {
+/** Whether a text holds a template. */
+export function hasBraces(text: string): boolean {
+  return text.includes('{{');
+}
+
+/**
+ * Returns the strings of a value that are wanted, except in the top-level fields named in `raw`. A value may have a million strings, and
+ * each that is returned costs as much as parsing ten.
+ */
+export function textsOf(
+  value: Json,
+  raw: readonly string[] = [],
+  isWanted: (text: string) => boolean = () => true,
+): Text[] {
   const found: Text[] = [];
   const path: (string | number)[] = [];
+  const take = (text: string) => {
+    if (isWanted(text)) found.push({ path: [...path], text, template: findTemplate(text) });
+  };
   const look = (at: Json) => {
-    if (typeof at === 'string') return void found.push({ path: [...path], text: at, template: findTemplate(at) });
+    if (typeof at === 'string') return take(at);
     if (typeof at !== 'object' || at === null) return;
     // The keys of a list of a million would be a million texts.
     if (Array.isArray(at)) for (const [index, item] of at.entries()) lookAt(index, item);

@@ -1,6 +1,6 @@
 import { type AnyNode, findNodeKind } from '../nodes/index.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
-import { type Text, textsOf } from './templates.ts';
+import { hasBraces, type Text, textsOf } from './templates.ts';
 
 /** How a saved node uses the tenant's variables. */
 export interface VariableUses {
@@ -36,5 +36,5 @@ const inText = /(?<![\w$.])vars(?![\w$])/;
 function templatesOf({ raw = [], filled = [] }: AnyNode, data: unknown): Text[] {
   const kept = raw.filter((field) => !(filled as readonly string[]).includes(field));
   // Data of a node is JSON: it came in a body.
-  return textsOf(data as Parameters<typeof textsOf>[0], kept);
+  return textsOf(data as Parameters<typeof textsOf>[0], kept, hasBraces);
 }

@@ -58,7 +58,11 @@ describe('five megabytes', () => {
     ['post /api/v1/auth/config/:tenantID', '.config{}', 'empty lists'],
     ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions', 'many keys of templates'],
     ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions{}', 'small objects'],
+    ['post /api/v1/auth/config/:tenantID', '.config{}', 'long numbers'],
     ['post /api/v1/tenants/:tenantID/workflows', '.nodes', 'empty objects'],
+    ['post /api/v1/tenants/:tenantID/workflows', '<condition>.branches', 'small objects'],
+    ['post /api/v1/tenants/:tenantID/workflows', '<switch>.cases', 'small objects'],
+    ['post /api/v1/tenants/:tenantID/datasources', '<restapi>.headers', 'small objects'],
   ])('of %s %s: %s', async (name, at, kind) => {
     const route = routes.find((candidate) => nameOf(candidate) === name);
     const { send, places } = await prepare(route);

@@ -116,7 +116,7 @@ const cases: Case[] = [
   ...nodes.map(({ kind, config }) => ({
     name: `a node ${kind}`,
     schema: config,
-    issuesOf: (data: unknown) => checkNode({ id: 'a', type: kind, data: data as JsonObject }).issues,
+    issuesOf: (data: unknown) => atOnce(checkNode({ id: 'a', type: kind, data: data as JsonObject })).issues,
   })),
   ...datasources.flatMap((definition) => [
     {
