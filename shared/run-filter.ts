@@ -42,6 +42,8 @@ export function runConditions(tenantID: string, filter: RunFilter): RunCondition
   const { workflowID, parentInstanceID, root, status, errorCode, tag, version, origin, batch, rerunOf } = filter;
   const { from, to, isTest } = filter;
   return [
+    // A chunk of a map is a part of its run.
+    ...(parentInstanceID === undefined && root === undefined ? [{ sql: '%row.map_id is null', params: [] }] : []),
     ...when(workflowID, '%row.workflow_id = ?::uuid'),
     ...when(parentInstanceID, '%row.parent_id = ?::uuid'),
     ...when(root, `%row.id in (${TREE})`),

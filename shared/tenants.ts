@@ -117,6 +117,7 @@ with run as (select id from workflow_instance where tenant_id = $1 and completed
 event as (delete from run_event where instance_id in (select id from run)),
 wait as (delete from run_wait where instance_id in (select id from run)),
 checkpoint as (delete from run_checkpoint where instance_id in (select id from run)),
+map as (delete from run_map where instance_id in (select id from run)),
 tag as (delete from run_tag where instance_id in (select id from run)),
 request as (delete from collection_request where instance_id in (select id from run)),
 awaited as (delete from event_wait where instance_id in (select id from run))

@@ -138,7 +138,7 @@ async function rerunPage(
   const found = await findPage<Source>(client, batch, {
     filter: job.filter,
     statuses: [job.filter.status ?? 'FAILED'],
-    condition: 'i.completed_at is not null and not i.is_test and i.workflow_id is not null',
+    condition: 'i.completed_at is not null and not i.is_test and i.workflow_id is not null and i.map_id is null',
     columns: SOURCE,
     count: granted,
   });

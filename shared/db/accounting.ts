@@ -19,7 +19,7 @@ export interface HourOfRuns {
 /** Longer than this, and the period is too long for so many runs. */
 const MAX_SECONDS = 10;
 
-/** Counts the runs that were accepted in a period, by hour and origin, each by its own row. Without a tenant: of all. */
+/** Counts the runs that were accepted in a period, by hour and origin, each by its own row. Chunks of a map are parts of its run. Without a tenant: of all. */
 export function accountFor(
   pool: Pool,
   { tenantID, from, to }: { tenantID?: string; from: Date; to: Date },
@@ -56,7 +56,7 @@ from (
     count(*) filter (where completed_at is not null and status = 'FAILED')::int as failed,
     count(*) filter (where completed_at is not null and status = 'CANCELLED')::int as cancelled,
     count(*) filter (where completed_at is null and status in ('PENDING', 'RUNNING', 'WAITING') and ${CONTINUES})::int as "inFlight"
-  from workflow_instance i where ${where} group by 1, 2
+  from workflow_instance i where map_id is null and ${where} group by 1, 2
 ) counted order by 1, 2`;
 
 /** Runs without a worker, a place in the queue or a time: those that a pause keeps, those that wait for a child or an answer, and those that nothing continues. */

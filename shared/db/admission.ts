@@ -123,9 +123,9 @@ visited as materialized (
     ${isPaused('l.tenant_id', 'l.line_id')} as is_paused
   from lines l
   cross join lateral (
-    select count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id) as line_places,
+    select count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id and b.is_whole) as line_places,
       count(*) filter (where b.tenant_id = l.tenant_id) as tenant_places, count(*) as creator_places,
-      count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id and b.is_new) as new_places
+      count(*) filter (where b.tenant_id = l.tenant_id and b.line_id = l.line_id and b.is_new and b.is_whole) as new_places
     from busy b where b.creator_id = l.creator_id
   ) b
   left join tenant_dispatch d on d.tenant_id = l.tenant_id

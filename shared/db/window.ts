@@ -10,7 +10,7 @@ export const WINDOW = `
 export const CREATOR = 'coalesce(creator_id, tenant_id)';
 export const LINE = 'coalesce(workflow_id, tenant_id)';
 
-const PLACE = `${CREATOR} as creator_id, tenant_id, ${LINE} as line_id, started_at is null as is_new from workflow_instance`;
+const PLACE = `${CREATOR} as creator_id, tenant_id, ${LINE} as line_id, started_at is null as is_new, map_id is null as is_whole from workflow_instance`;
 
 /** The runs in the window. Read from their rows each time: a count that is kept could only be wrong. */
 export const inWindow = (condition: string) => `

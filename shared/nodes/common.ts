@@ -1,9 +1,22 @@
 import { z } from 'zod';
+import { isReservedKey } from '../workflow/reserved.ts';
 
 /** A name that templates and code can write behind a dot: `ctx.queryResult`. */
 export const Identifier = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must start with a letter or underscore, then letters, digits or underscores');
+
+/** A key of `ctx` inside of a body. */
+export function IterationVariable(name: 'item' | 'index') {
+  return Identifier.refine((key) => key === 'item' || key === 'index' || !isReservedKey(key), {
+    error: 'is a reserved name',
+  })
+    .default(name)
+    .meta({
+      title: name === 'item' ? 'Name of the item' : 'Name of the index',
+      description: 'A key of `ctx` inside of the body',
+    });
+}
 
 export const ErrorHandling = z.enum([
   'fail_workflow',

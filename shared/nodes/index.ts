@@ -10,6 +10,7 @@ import { javascript } from './javascript.ts';
 import { join } from './join.ts';
 import { log } from './log.ts';
 import { loop } from './loop.ts';
+import { map } from './map.ts';
 import { set } from './set.ts';
 import { start } from './start.ts';
 import { subWorkflow } from './sub-workflow.ts';
@@ -28,6 +29,7 @@ export const nodes = [
   fanout,
   join,
   loop,
+  map,
   delay,
   dataCollection,
   approval,

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../json.ts';
-import { isReservedKey } from '../workflow/reserved.ts';
-import { described, Identifier, OutputVariable } from './common.ts';
+import { described, IterationVariable, OutputVariable } from './common.ts';
 import { defineNode } from './define-node.ts';
 
 /** Runs its body once for each item of a list, one after the other, and collects what each time gave. */
@@ -51,15 +50,3 @@ export const loop = defineNode({
   timeoutSeconds: 60,
   defaultValue: { title: 'Loop', sourceVariable: '{{ctx.input.items}}', outputVariable: 'loopResults' },
 });
-
-/** A key of `ctx` inside of the body. */
-function IterationVariable(name: 'item' | 'index') {
-  return Identifier.refine((key) => key === 'item' || key === 'index' || !isReservedKey(key), {
-    error: 'is a reserved name',
-  })
-    .default(name)
-    .meta({
-      title: name === 'item' ? 'Name of the item' : 'Name of the index',
-      description: 'A key of `ctx` inside of the body',
-    });
-}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../json.ts';
+import { MapProgress } from '../map-plan.ts';
 import { IterationPath, innermost } from '../workflow/frame.ts';
 import { NodeStatus, RunStatus } from '../workflow/status.ts';
 
@@ -33,6 +34,7 @@ export const serverEvents = {
     outputOmitted: z.boolean().optional(),
     error: RunErrorShape.nullable(),
     reusedFrom: z.uuid().optional(),
+    progress: MapProgress.optional(),
     at: z.iso.datetime(),
   }),
   workflow_status_update: z.object({
@@ -84,7 +86,10 @@ export interface RunEventPayload {
   output?: Json;
   error?: { code: string; message: string; nodeID?: string | null; attempt?: number | null };
   /** Set on SUSPENDED: what the node waits for. */
-  wait?: 'time' | 'input' | 'child' | 'event' | 'iterations';
+  wait?: 'time' | 'input' | 'child' | 'event' | 'iterations' | 'chunks';
+  /** Set while the node works off items in chunks. */
+  mapID?: string;
+  progress?: MapProgress;
   request?: { collectionRequestID: string; collectionType: string; collectionConfig: JsonObject };
   childInstanceID?: string;
   event?: { name: string; key: string };
@@ -99,6 +104,8 @@ export interface RunEventPayload {
   goesOn?: true;
   /** The run is WAITING after this event. */
   waits?: RunWait;
+  /** The run was WAITING before this event, and is so after it. */
+  stillWaits?: true;
 }
 
 /** How a node repeats its body, apart from the items. */
@@ -109,6 +116,8 @@ export interface Repeat {
   delayMs: number;
   /** What the failure of an item does: the node fails, or its result is the error, or it has no result. */
   failedItems: 'fail' | 'keep' | 'skip';
+  /** One more failed item fails the node. Absent: any number may fail. */
+  tolerated?: number;
 }
 
 const MAX_INLINE_LENGTH = 16 * 1024;
@@ -141,6 +150,12 @@ export function eventsOf<R extends Covering & { payload?: unknown; exit?: string
 /** The messages a client gets for one row, in order. */
 export function presentRunEvent(row: RunEventRow): ServerMessage[] {
   return eventsOf(row).flatMap(presentEvent);
+}
+
+/** What few events of nodes have. */
+function moreOf(payload: RunEventPayload | null) {
+  const { reusedFrom, progress } = payload ?? {};
+  return { ...(reusedFrom && { reusedFrom }), ...(progress && { progress }) };
 }
 
 function presentEvent(row: RunEventRow): ServerMessage[] {
@@ -177,7 +192,7 @@ function presentEvent(row: RunEventRow): ServerMessage[] {
         exit,
         ...result,
         error,
-        ...(payload?.reusedFrom && { reusedFrom: payload.reusedFrom }),
+        ...moreOf(payload),
         at,
       },
     },

@@ -103,7 +103,7 @@ test('every table either has a retention or is kept', async () => {
     'operator',
     'schema_migration',
   ];
-  // Events, waits and requests go with their runs; the attachments are deleted by the adapter of Socket.IO.
+  // Events, waits, requests and maps go with their runs; the attachments are deleted by the adapter of Socket.IO.
   const retired = [
     ...Object.keys(retentions),
     'run_event',
@@ -112,6 +112,8 @@ test('every table either has a retention or is kept', async () => {
     'run_tag',
     'collection_request',
     'event_wait',
+    'run_map',
+    'map_chunk',
     'socket_io_attachments',
   ];
   const { rows } = await deployment.pool.query<{ tablename: string }>(

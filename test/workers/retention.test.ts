@@ -40,6 +40,8 @@ const rows: Record<Table, string> = {
     with events as (insert into run_event (instance_id, seq, status) values ($1, 1, 'COMPLETED')),
     tags as (insert into run_tag (instance_id, tag, tenant_id) values ($1, 'a', $3)),
     checkpoints as (insert into run_checkpoint (instance_id, seq, state) values ($1, 1, '{}')),
+    maps as (insert into run_map (id, instance_id, node_id, path, attempt, plan, scope, items, chunks, concurrency, max_result_size)
+      values ($1, $1, 'map', '0', 1, '{}', '{}', 1, 1, 1, 1)),
     requests as (insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)
       values ($1, $3, $1, 'ask', 'form', '{}')),
     awaited as (insert into event_wait (id, tenant_id, instance_id, workflow_id, name, key, since) values ($1, $3, $1, $1, 'a', 'b', $2))

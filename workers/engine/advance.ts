@@ -8,12 +8,16 @@ import { untilReachable } from '#shared/until-reachable.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
-import type { Fact, NodeContext } from '../nodes/executor.ts';
+import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
 import { checkAssets } from './asset-rights.ts';
+import { parkMap } from './begin-map.ts';
 import { type Conclusion, failFrame, repeatBody, skip, succeed } from './conclude.ts';
+import { beginChunk, completeChunk, failChunk } from './conclude-chunk.ts';
 import type { WaitRow } from './facts.ts';
 import { readIterations } from './iterations.ts';
+import { readMapResults } from './map-results.ts';
+import type { Maps } from './maps.ts';
 import { variablesOf } from './node-variables.ts';
 import { type OwnPark, parkNode } from './park.ts';
 import type { Restored } from './restore.ts';
@@ -35,6 +39,7 @@ export interface Advance {
   rights: Rights;
   slots: Slots;
   nodes: NodeContext;
+  maps: Pick<Maps, 'stop'>;
   config: WorkerConfig;
   logger: Logger;
   submit(run: Run): void;
@@ -52,6 +57,7 @@ export function startRun(advance: Advance, run: Run): void {
     run.state.countAttempt(frame);
     // Until it is computed: a process that was held up since it began leaves even the first node to the next commit.
     run.expect(frame);
+    if (run.chunk) return proceed(advance, run, frame, beginChunk(run, frame, run.chunk));
     if (isTogether(run, frame)) together.push(frame);
     else execute(advance, run, frame);
   }
@@ -91,8 +97,24 @@ function execute(advance: Advance, run: Run, frame: Frame, fact?: Fact): void {
     turn: run.turn,
     isShort: isShortNode(frame.node),
     isOver: () => run.isOver,
-    run: () => attempt(advance, run, frame, fact),
+    run: () => (isRootOfChunk(run, frame) ? endChunk(advance, run, frame) : attempt(advance, run, frame, fact)),
   });
+}
+
+/** Whether the frame is the map itself, in a chunk of it. */
+function isRootOfChunk({ chunk }: Run, { path }: Frame): boolean {
+  return chunk !== null && path.length === 0;
+}
+
+/** Ends a chunk whose items have ended. */
+async function endChunk(advance: Advance, run: Run, frame: Frame): Promise<void> {
+  const task = createTask(run, frame, undefined, advance.logger);
+  try {
+    const fact = await untilReachable(() => readIterations(advance.pool, run, frame), task.waiting({}));
+    if (!run.isOver) proceed(advance, run, frame, completeChunk(advance.config, run, frame, fact));
+  } catch (error) {
+    if (!run.isOver) proceed(advance, run, frame, failChunk(run, frame, task.explain(error)));
+  }
 }
 
 async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | undefined): Promise<void> {
@@ -109,8 +131,7 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
       task.variables = variablesOf(node, await untilReachable(read, task.waiting({ isAway })));
     }
     resolved = resolveConfig(node, run.state.scopeOf(frame), task.variables.values);
-    if (run.state.repetitionOf(frame))
-      task.fact = await untilReachable(() => readIterations(advance.pool, run, frame), waiting);
+    task.fact = await untilReachable(() => factFor(advance, run, frame, fact), waiting);
     // A node that continues after its wait was checked before it parked.
     const assets = task.fact ? [] : namedAssets(node.definition, resolved);
     if (assets.length > 0) await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), waiting);
@@ -124,7 +145,8 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
     if ('park' in result && result.park === 'iterations') {
       const { park: _, ...repeat } = result;
       proceed(advance, run, frame, repeatBody(advance.config, run, frame, repeat));
-    } else if ('park' in result) await untilReachable(() => park(advance, run, frame, result), waiting);
+    } else if ('park' in result && result.park === 'chunks') beginMap(advance, run, frame, result);
+    else if ('park' in result) await untilReachable(() => park(advance, run, frame, result), waiting);
     else proceed(advance, run, frame, succeed(advance.config, run, frame, { resolved, ...result }));
   } catch (error) {
     if (!run.isOver) proceed(advance, run, frame, failFrame(run, frame, { resolved, error: task.explain(error) }));
@@ -136,6 +158,28 @@ async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | un
 function executeClocked({ nodes }: Advance, task: AttemptTask, { definition }: GraphNode) {
   if (definition.clocked) task.startClock();
   return Promise.resolve(executorOf(definition)(task, nodes));
+}
+
+/** Begins to work off items in chunks, unless there is nothing to do. */
+function beginMap(
+  advance: Advance,
+  run: Run,
+  frame: Frame,
+  { park: _, ...map }: Extract<Park, { park: 'chunks' }>,
+): void {
+  if (map.items.length === 0 || frame.node.body === null)
+    return execute(advance, run, frame, { kind: 'iterations', results: [], total: map.items.length, failed: 0 });
+  const parked = parkMap(advance.config, run, frame, map);
+  run.record(frame, parked.event);
+  proceed(advance, run, frame, { wait: parked.wait });
+}
+
+/** What the node is told, with what its iterations or its chunks gave. Throws if they have failed. */
+async function factFor(advance: Advance, run: Run, frame: Frame, fact: Fact | undefined): Promise<Fact | undefined> {
+  if (run.state.repetitionOf(frame)) return readIterations(advance.pool, run, frame);
+  if (fact?.kind !== 'chunks') return fact;
+  if (fact.outcome !== 'done') await advance.maps.stop(fact.mapID);
+  return readMapResults(advance.pool, fact);
 }
 
 async function park(advance: Advance, run: Run, frame: Frame, request: OwnPark): Promise<void> {

@@ -15,6 +15,8 @@ export interface ClaimedRow {
   wake_seq: number;
   losses: number;
   parent_id: string | null;
+  /** The map of which it is a chunk. */
+  map_id: string | null;
   depth: number;
   deadline_at: Date;
   caller: Caller;
@@ -105,7 +107,7 @@ const CLAIMED = `
   started_at = coalesce(started_at, now()), updated_at = now()`;
 
 const RETURNED = `
-returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.depth, i.deadline_at, i.caller, i.input`;
+returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.input`;
 
 // A suspect that was handed over all the same, by a process of an earlier version, is left to the processes for suspects.
 const CLAIM = `

@@ -120,6 +120,20 @@ requests as (
   from jsonb_to_recordset($24::jsonb) as r(instance_id uuid, id uuid, tenant_id uuid, node_id text, path text, iteration int, frame jsonb, config jsonb, expires_ms double precision)
   join u on u.id = r.instance_id
 ),
+maps as (
+  insert into run_map (id, instance_id, node_id, path, frame, attempt, plan, scope, items, chunks, concurrency, tolerated, max_result_size)
+  select r.id, r.instance_id, r.node_id, r.path, r.frame, r.attempt, r.plan, r.scope, r.items, r.chunks, r.concurrency, r.tolerated, r.max_result_size
+  from jsonb_to_recordset($26::jsonb) as r(
+    id uuid, instance_id uuid, node_id text, path text, frame jsonb, attempt int, plan jsonb, scope jsonb, items int, chunks int,
+    concurrency int, tolerated int, max_result_size bigint)
+  join u on u.id = r.instance_id
+),
+chunks as (
+  insert into map_chunk (map_id, n, first, size, items)
+  select r.map_id, r.n, r.first, r.size, r.items
+  from jsonb_to_recordset($27::jsonb) as r(instance_id uuid, map_id uuid, n int, first int, size int, items jsonb)
+  join u on u.id = r.instance_id
+),
 checkpoints as (
   insert into run_checkpoint (instance_id, seq, state)
   select r.instance_id, r.seq, r.state from jsonb_to_recordset($25::jsonb) as r(instance_id uuid, seq bigint, state jsonb)

@@ -6,7 +6,7 @@ import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.t
 import { limitsOf } from '#shared/workflow/limits.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Run } from './run.ts';
-import { type AwaitedEvent, numbersOf, type PendingEvent, type Step } from './step.ts';
+import { type AwaitedEvent, numbersOf, type PendingEvent, type PendingMap, type Step } from './step.ts';
 
 /** The step of a run on its way into the database. */
 export interface Entry {
@@ -29,10 +29,11 @@ export function takeEntry(run: Run): Entry {
 }
 
 /** Length of the texts that a statement carries for the step. */
-function sizeOf({ events, children, requests, checkpoint }: Step): number {
+function sizeOf({ events, children, requests, maps, checkpoint }: Step): number {
   let size = checkpoint?.length ?? 0;
   for (const { payload } of events) size += payload?.length ?? 0;
   for (const { input } of children) size += JSON.stringify(input).length;
+  for (const { scope, items } of maps) size += JSON.stringify(scope).length + JSON.stringify(items).length;
   for (const { config } of requests) size += JSON.stringify(config).length;
   return size;
 }
@@ -146,7 +147,7 @@ function awaitedValue({ name, key, lookbackMs }: AwaitedEvent) {
   return { name, key, lookback_s: lookbackMs / 1000 };
 }
 
-/** $21 to $25: waits, ended waits, children, requests and checkpoints, as JSON because they are few and have many shapes. */
+/** $21 to $27: waits, ended waits, children, requests, checkpoints, maps and their chunks, as JSON because they are few and have many shapes. */
 export function waitValues(batch: readonly Entry[]): string[] {
   const waits = batch.flatMap(({ run, step }) =>
     step.waits.map((wait) => ({
@@ -191,7 +192,33 @@ export function waitValues(batch: readonly Entry[]): string[] {
     step.checkpoint === null ? [] : [`{"instance_id":"${run.id}","seq":${toSeq},"state":${step.checkpoint}}`],
   );
   const texts = [waits, resolved, children, requests].map((rows) => JSON.stringify(rows));
-  return [...texts, `[${checkpoints.join(',')}]`].map(storableJSON);
+  const maps = batch.flatMap(({ run, step }) => step.maps.map((map) => mapRow(run, map)));
+  const chunks = batch.flatMap(({ run, step }) => step.maps.flatMap((map) => chunkRows(run, map)));
+  return [...texts, `[${checkpoints.join(',')}]`, JSON.stringify(maps), JSON.stringify(chunks)].map(storableJSON);
+}
+
+function mapRow(run: Run, { id, frame, attempt, plan, scope, items, size, maxResultSize }: PendingMap) {
+  return {
+    id,
+    instance_id: run.id,
+    ...placeOf(frame),
+    frame: frame.path.length > 0 ? frame.path : null,
+    attempt,
+    plan,
+    scope,
+    items: items.length,
+    chunks: Math.ceil(items.length / size),
+    concurrency: plan.concurrency,
+    tolerated: plan.tolerated,
+    max_result_size: maxResultSize,
+  };
+}
+
+function chunkRows(run: Run, { id, items, size }: PendingMap) {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => {
+    const own = items.slice(at * size, (at + 1) * size);
+    return { instance_id: run.id, map_id: id, n: at + 1, first: at * size, size: own.length, items: own };
+  });
 }
 
 /** The rows of a committed step, for the gateways. */

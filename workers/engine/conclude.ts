@@ -31,6 +31,7 @@ export function succeed(
   { resolved, output, exit, cancelsOthers }: Success,
 ): Conclusion {
   const { node } = frame;
+  if (run.chunk && node.definition.ends) refuseFailedEnd(output);
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
     throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
   if (exit !== null && !node.exits.has(exit) && needsEdge(node.definition, exit))
@@ -41,9 +42,17 @@ export function succeed(
   const source = run.state.keep(frame, resolved, output);
   const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}`, source });
   const next = run.state.settle(frame, exit);
-  if (!cancelsOthers) return { outcome, next };
+  // In a map, an end is that of its item.
+  if (!cancelsOthers || run.chunk) return { outcome, next };
   run.endAt(frame);
   return null;
+}
+
+/** An end in a chunk of a map that says failure fails its item. */
+function refuseFailedEnd({ status, message }: JsonObject): void {
+  if (status !== 'failure') return;
+  const text = typeof message === 'string' && message ? message : 'The item ended with status "failure"';
+  throw new AppError('NODE_FAILED', text, { retry: false });
 }
 
 /** Records that a frame begins to repeat its body. Throws if the run cannot take the items. */

@@ -19,6 +19,8 @@ import { createReadWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
 import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
 import type { HeldRow, Lease } from './lease.ts';
+import { createMaps } from './maps.ts';
+import { createReadChunk, versionOfChunk } from './read-chunk.ts';
 import { release, releaseAll, releaseFenced } from './release.ts';
 import { createRestore } from './restore.ts';
 import { type Leaving, Run } from './run.ts';
@@ -89,6 +91,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const unknownBefore = new Map<string, number>();
   const claims = createClaims(dependencies.dispatchPool, leaseID);
   const loadVersion = createVersions(pool);
+  const readChunk = createReadChunk(pool);
+  const maps = createMaps({ pool, runs, logger });
   const readWaits = createReadWaits(pool, createReadEventWaits(dependencies));
   const restore = createRestore(pool, readWaits);
   const handBack = createHandBack({ pool, runs, leaseID, logger });
@@ -124,6 +128,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     rights: dependencies.rights,
     slots,
     nodes: dependencies.nodes,
+    maps,
     config,
     logger,
     submit: (run) => committer.submit(run),
@@ -136,6 +141,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     const { run, step, wakeSeq, ready } = committed;
     if (step.end) return onEnded(committed, step.end);
     if (step.children.length > 0) void runs.handOver(step.children.map(({ id }) => id));
+    for (const { id } of step.maps) void maps.advance(id);
     if (step.release !== 'hold') return onReleased(run, step.release, ready);
     if (run.left) return;
     for (const start of step.next) start();
@@ -155,7 +161,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       dependencies.tellEnd(awaitedBy, { instanceID: run.id, ...(outputLength < MAX_OUTCOME_BYTES && { outcome }) });
     const { hasChildren } = run;
     leave(run, 'done');
-    if (run.parentID)
+    if (run.chunk) void maps.advance(run.chunk.mapID);
+    else if (run.parentID)
       runs.wake([run.parentID]).catch((error) => logger.warn({ err: error }, 'parent is left to the sweep'));
     if (hasChildren) void endChildren(run.id);
   }
@@ -236,7 +243,9 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   async function begin(row: ClaimedRow): Promise<Leaving | null> {
     let run: Run | undefined;
     try {
-      const version = await loadVersion(row.version_id);
+      const loaded = await loadVersion(row.version_id);
+      const chunk = row.map_id === null ? null : await readChunk({ ...row, map_id: row.map_id });
+      const version = chunk ? versionOfChunk(loaded, chunk) : loaded;
       // Claimed, or loaded, after `drain` has looked for runs to hand back.
       if (draining) {
         await release(pool, leaseID(), row);
@@ -247,7 +256,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         await startOver(row, earlier);
         return null;
       }
-      run = new Run(row, version);
+      run = new Run(row, version, chunk);
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
       else resumeRun(advance, run, await restore(run));

@@ -1,15 +1,15 @@
 import { batched } from '#shared/batched.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
-import type { ChildError, Fact, TakenEvent } from '../nodes/executor.ts';
+import type { ChildError, Fact, MapOutcome, TakenEvent } from '../nodes/executor.ts';
 import type { ReadEventWaits } from './event-waits.ts';
 
 export interface WaitRow {
   nodeID: string;
   /** The key of its path: see `pathKey`. */
   path: string;
-  kind: 'time' | 'child' | 'input' | 'event';
-  /** The child, the question or the wait for an event. */
+  kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
+  /** The child, the question, the wait for an event or the map. */
   ref: string | null;
   dueInMs: number | null;
   /** Null: the wait is not over. */
@@ -20,12 +20,13 @@ interface Row {
   instance_id: string;
   node_id: string;
   path: string;
-  kind: 'time' | 'child' | 'input' | 'event';
+  kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
   ref: string | null;
   due_in_ms: number | null;
   child_status: 'COMPLETED' | 'FAILED' | 'CANCELLED' | null;
   child_output: Json;
   child_error: ChildError | null;
+  map_outcome: MapOutcome | null;
   request_status: string | null;
   submitted_data: JsonObject | null;
   /** The time to answer is over, and the request is still PENDING. */
@@ -82,6 +83,12 @@ function factOf(row: Row): Fact | null {
     return row.request_status === 'PENDING'
       ? null
       : { kind: 'input', submission: row.request_status === 'COMPLETED' ? row.submitted_data : null };
+  if (row.kind === 'chunks')
+    return row.map_outcome && row.ref ? { kind: 'chunks', mapID: row.ref, outcome: row.map_outcome } : null;
+  return childFactOf(row);
+}
+
+function childFactOf(row: Row): Fact | null {
   if (row.child_status === null || row.ref === null) return null;
   return {
     kind: 'child',
@@ -101,9 +108,10 @@ where instance_id = any($1::uuid[]) and status = 'PENDING' and expires_at <= now
 const WAITS = `
 select w.instance_id, w.node_id, w.path, w.kind, w.ref, extract(epoch from w.due_at - clock_timestamp())::float8 * 1000 as due_in_ms,
        case when child.completed_at is not null then child.status end as child_status,
-       child.output as child_output, child.error as child_error,
+       child.output as child_output, child.error as child_error, map.outcome as map_outcome,
        request.status as request_status, request.submitted_data, request.status = 'PENDING' and request.expires_at <= now() as is_late
 from unnest((select $1::uuid[])) as r(id)
 join run_wait w on w.instance_id = r.id
 left join workflow_instance child on w.kind = 'child' and child.id = w.ref
-left join collection_request request on w.kind = 'input' and request.id = w.ref`;
+left join collection_request request on w.kind = 'input' and request.id = w.ref
+left join run_map map on w.kind = 'chunks' and map.id = w.ref`;

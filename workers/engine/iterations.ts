@@ -29,7 +29,11 @@ const PAGE = 2000;
  * What the iterations of a frame gave, read after the last of them: they are not kept in memory, where each restore would have to put
  * them again. Throws if the failure of an item fails the frame.
  */
-export async function readIterations(pool: Pool, run: Run, frame: Frame): Promise<Fact> {
+export async function readIterations(
+  pool: Pool,
+  run: Run,
+  frame: Frame,
+): Promise<Extract<Fact, { kind: 'iterations' }>> {
   const repetition = run.state.repetitionOf(frame);
   if (!repetition) throw new Error(`Node ${frame.node.id} repeats nothing`);
   const { failure, source } = repetition;
@@ -83,10 +87,15 @@ export class Results {
   }
 
   /** The results in the order of the items. */
-  fact({ items, repeat }: Pick<Repetition, 'items' | 'repeat'>): Extract<Fact, { kind: 'iterations' }> {
+  fact({
+    items,
+    first,
+    repeat,
+  }: Pick<Repetition, 'items' | 'first' | 'repeat'>): Extract<Fact, { kind: 'iterations' }> {
     const results: Json[] = [];
     if (this.#values.size + this.#errors.size > 0)
-      for (const iteration of items.keys()) {
+      for (const at of items.keys()) {
+        const iteration = first + at;
         const failed = this.#errors.get(iteration);
         if (!failed) results.push(this.#values.get(iteration)?.value ?? null);
         else if (repeat.failedItems === 'keep') results.push({ success: false, error: failed.error });

@@ -11,11 +11,11 @@ import type { Outcome, Run } from './run.ts';
 import type { PendingChild } from './step.ts';
 import type { Wait } from './waits.ts';
 
-/** All parks but those of nodes that repeat their body. */
-export type OwnPark = Exclude<Park, { park: 'iterations' }>;
+/** All parks but those of nodes that repeat their body, here or in chunks. */
+export type OwnPark = Exclude<Park, { park: 'iterations' | 'chunks' }>;
 
-/** A park as changes for the next commit: the event for clients, the wait, and its child or its question. */
-interface Parked {
+/** A park as changes for the next commit: the event for clients, the wait, and its child, its question or its map. */
+export interface Parked {
   event: Outcome;
   wait: Wait;
 }

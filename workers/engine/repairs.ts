@@ -9,6 +9,7 @@ import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import type { Runs } from '#shared/runs.ts';
 import { Tally } from '#shared/tally.ts';
 import { MAX_LOSSES } from './claim.ts';
+import { createMaps } from './maps.ts';
 
 const BATCH = 500;
 const SLICE = 5_000;
@@ -31,6 +32,7 @@ export interface Repairs {
   failLost(): Promise<void>;
   endOverdue(): Promise<void>;
   actOnNotices(): Promise<void>;
+  advanceMaps(): Promise<void>;
   handOverAgain(): Promise<void>;
   refillQueues(): Promise<void>;
   lookForForgotten(): Promise<void>;
@@ -45,11 +47,13 @@ type Repair =
   | 'run failed'
   | 'run overdue'
   | 'notice'
+  | 'chunks'
   | 'handed over again'
   | 'queues lost';
 
 export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs }: Options): Repairs {
   const stats = { forgotten: 0, repairs: new Tally<'kind'>() };
+  const maps = createMaps({ pool, runs, logger });
   let lookedUpTo = FIRST_ID;
   let found = 0;
 
@@ -119,6 +123,11 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     await runs.wake(runsOf('wake'));
     repaired('notice', rows.length);
     await pool.query('delete from run_notice where id = any($1::bigint[])', [rows.map(({ id }) => id)]);
+  }
+
+  /** Counts chunks, and starts others, that a process has left when it died. */
+  async function advanceMaps(): Promise<void> {
+    repaired('chunks', await maps.advanceLeft());
   }
 
   /**
@@ -198,6 +207,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     failLost,
     endOverdue,
     actOnNotices,
+    advanceMaps,
     handOverAgain,
     refillQueues,
     lookForForgotten,

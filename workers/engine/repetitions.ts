@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { Repeat } from '#shared/realtime/events.ts';
+import { pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Source } from './source.ts';
 
@@ -14,6 +15,8 @@ export interface ItemFailure {
 export interface Repetition {
   readonly repeat: Repeat;
   readonly items: readonly Json[];
+  /** The iteration of the first of them: not 0 in a chunk of a map. */
+  readonly first: number;
   /** The event with the items. */
   readonly source: Source;
   /** `open`: an iteration runs. `between`: the next begins later. `over`: there is none. `failed`: nor will there be one. */
@@ -21,6 +24,8 @@ export interface Repetition {
   /** The iteration that runs, or comes next. */
   at: number;
   failure: ItemFailure | null;
+  /** How many items have failed. */
+  failures: number;
 }
 
 /** A repetition as JSON. Its items stand in the row of its event. */
@@ -28,23 +33,38 @@ export type RepetitionSnapshot = Pick<Repetition, 'phase' | 'at' | 'failure'> & 
   nodeID: string;
   path: string;
   seq: number;
+  /** Absent: none. */
+  failures?: number;
 };
 
+/** A repetition for a checkpoint. */
+export function snapshotOf([{ node, path }, { phase, at, failure, failures, source }]: [
+  Frame,
+  Repetition,
+]): RepetitionSnapshot {
+  const place = { nodeID: node.id, path: pathKey(path) };
+  return { ...place, phase, at, failure, seq: source.seq, ...(failures > 0 && { failures }) };
+}
+
 /** The values that an iteration has in its `ctx` beside those around it. */
-export function valuesOf({ repeat, items }: Repetition, iteration: number): JsonObject {
-  return { [repeat.itemVariable]: items[iteration] ?? null, [repeat.indexVariable]: iteration };
+export function valuesOf({ repeat, items, first }: Repetition, iteration: number): JsonObject {
+  return { [repeat.itemVariable]: items[iteration - first] ?? null, [repeat.indexVariable]: iteration };
 }
 
 /** Takes note that the open iteration has ended. Returns whether the next one begins at once. */
 export function endIteration(repetition: Repetition): boolean {
-  const { repeat, items, failure } = repetition;
-  if (failure && repeat.failedItems === 'fail') {
+  const { repeat, items, first, failure } = repetition;
+  if (failure) repetition.failures += 1;
+  if (
+    failure &&
+    (repeat.failedItems === 'fail' || repetition.failures > (repeat.tolerated ?? Number.POSITIVE_INFINITY))
+  ) {
     repetition.phase = 'failed';
     return false;
   }
   repetition.failure = null;
   repetition.at += 1;
-  if (repetition.at >= items.length) repetition.phase = 'over';
+  if (repetition.at >= first + items.length) repetition.phase = 'over';
   else repetition.phase = 'between';
   return repetition.phase === 'between' && repeat.delayMs === 0;
 }

@@ -41,7 +41,8 @@ export function createRestore(pool: Pool, readWaits: ReadWaits): Restore {
 function isPaused({ seq }: Run, { checkpoint, seq: checkpointSeq, events }: Past): boolean {
   const last = events.at(-1);
   if (!last || last.seq <= checkpointSeq) return checkpointSeq < seq || checkpoint?.isPaused === true;
-  return last.seq < seq || (last.payload?.waits !== undefined && !last.payload.reusedFrom);
+  const { waits, stillWaits = false, reusedFrom } = last.payload ?? {};
+  return last.seq < seq || stillWaits || (waits !== undefined && !reusedFrom);
 }
 
 /** Returns the frames that are ready or wait, and those whose last attempt failed. */

@@ -5,7 +5,8 @@ import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
 import { type Frame, Progress } from '#shared/workflow/progress.ts';
 import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
-import { addFailure, endIteration, type Repetition, type RepetitionSnapshot, valuesOf } from './repetitions.ts';
+import type { Chunk } from './chunk.ts';
+import { addFailure, endIteration, type Repetition, snapshotOf, valuesOf } from './repetitions.ts';
 import { addEnd, emptyResult, endOf } from './result.ts';
 import { Scopes } from './scopes.ts';
 import type { Source } from './source.ts';
@@ -35,12 +36,15 @@ export class RunState {
   readonly #failures = new Map<Frame, number>();
   readonly #result = emptyResult();
   readonly #repetitions = new Map<Frame, Repetition>();
+  readonly #chunk: Pick<Chunk, 'items' | 'first'> | null;
   #outputLength = 0;
 
-  constructor(graph: Graph, input: JsonObject) {
+  /** `chunk`: what is around the map, and its items, of which this run works off a part. */
+  constructor(graph: Graph, input: JsonObject, chunk: Pick<Chunk, 'scope' | 'items' | 'first'> | null = null) {
     this.#graph = graph;
     this.#progress = new Progress(graph);
-    this.#scopes = new Scopes({ input });
+    this.#scopes = new Scopes(chunk?.scope ?? { input });
+    this.#chunk = chunk;
   }
 
   /** What templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
@@ -107,7 +111,7 @@ export class RunState {
   repeatAgain({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, repeat: Repeat): void {
     const frame = this.find(nodeID, path);
     const repetition = frame && this.#repetitions.get(frame);
-    if (repetition) this.#repetitions.set(frame, { ...repetition, repeat, items: itemsOf(output) });
+    if (repetition) this.#repetitions.set(frame, { ...repetition, repeat, ...this.#itemsOf(frame, output) });
   }
 
   /**
@@ -170,11 +174,11 @@ export class RunState {
    * Begins to repeat the body of a frame, once for each item. Returns the frames that become ready, and the source of the items, for
    * the event. A frame that has to go on itself, because no iteration runs, counts as ready again.
    */
-  repeat(frame: Frame, items: readonly Json[], repeat: Repeat): { next: readonly Frame[]; source: Source } {
+  repeat(frame: Frame, items: readonly Json[], repeat: Repeat, first = 0): { next: readonly Frame[]; source: Source } {
     const source = { seq: 0 };
     const isEmpty = items.length === 0 || frame.node.body === null;
     const phase = isEmpty ? 'over' : 'between';
-    this.#repetitions.set(frame, { repeat, items, source, phase, at: 0, failure: null });
+    this.#repetitions.set(frame, { repeat, items, first, source, phase, at: first, failure: null, failures: 0 });
     return { next: isEmpty ? [frame] : this.beginNext(frame), source };
   }
 
@@ -249,10 +253,18 @@ export class RunState {
       if (failures > 0) this.#failures.set(frame, failures);
     }
     this.#outputLength = outputLength;
-    for (const { nodeID, path, seq, ...place } of repetitions) {
+    for (const { nodeID, path, seq, failures = 0, ...place } of repetitions) {
       const frame = this.find(nodeID, path);
       // Its row follows.
-      if (frame) this.#repetitions.set(frame, { ...place, repeat: unknownRepeat, items: [], source: { seq } });
+      if (frame)
+        this.#repetitions.set(frame, {
+          ...place,
+          failures,
+          repeat: unknownRepeat,
+          items: [],
+          first: 0,
+          source: { seq },
+        });
     }
     return ready.filter((frame) => this.#repetitions.get(frame)?.phase !== 'open');
   }
@@ -277,7 +289,8 @@ export class RunState {
     if (status === 'FAILED') this.countFailure(frame);
     if (repeat && isJsonObject(output)) {
       this.countOutput(JSON.stringify(output).length);
-      const { next, source } = this.repeat(frame, itemsOf(output), repeat);
+      const { items, first } = this.#itemsOf(frame, output);
+      const { next, source } = this.repeat(frame, items, repeat, first);
       source.seq = seq;
       return next;
     }
@@ -291,15 +304,12 @@ export class RunState {
     }
     return this.settle(frame, exit);
   }
+
+  /** The items in the output of the event with which a repetition begins; those of a chunk stand in its own row. */
+  #itemsOf({ path }: Frame, { items }: JsonObject): Pick<Repetition, 'items' | 'first'> {
+    if (this.#chunk && path.length === 0) return this.#chunk;
+    return { items: Array.isArray(items) ? items : [], first: 0 };
+  }
 }
 
 const unknownRepeat: Repeat = { itemVariable: 'item', indexVariable: 'index', delayMs: 0, failedItems: 'fail' };
-
-/** The items in the output of the event with which a repetition begins. */
-function itemsOf({ items }: JsonObject): readonly Json[] {
-  return Array.isArray(items) ? items : [];
-}
-
-function snapshotOf([{ node, path }, { phase, at, failure, source }]: [Frame, Repetition]): RepetitionSnapshot {
-  return { nodeID: node.id, path: pathKey(path), phase, at, failure, seq: source.seq };
-}

@@ -1,10 +1,12 @@
 import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
 import type { Turn } from '#shared/turns.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
+import type { Chunk } from './chunk.ts';
 import type { ClaimedRow } from './claim.ts';
 import { endPayload, withField } from './result.ts';
 import { RunState } from './run-state.ts';
@@ -54,6 +56,8 @@ export class Run {
   readonly tenantID: string;
   readonly workflowID: string | null;
   readonly parentID: string | null;
+  /** Null: the run is not a chunk of a map. */
+  readonly chunk: Chunk | null;
   readonly depth: number;
   readonly epoch: number;
   readonly caller: Caller;
@@ -84,8 +88,10 @@ export class Run {
   #isPaused = false;
   /** Reads of waits under way. The run does not park meanwhile, or a fact found by them would be lost. */
   #readings = 0;
+  /** Of a chunk whose items have ended. */
+  #ending: Step['end'] = null;
 
-  constructor(row: ClaimedRow, version: LoadedVersion) {
+  constructor(row: ClaimedRow, version: LoadedVersion, chunk: Chunk | null = null) {
     this.id = row.id;
     this.tenantID = row.tenant_id;
     this.workflowID = row.workflow_id;
@@ -95,7 +101,8 @@ export class Run {
     this.caller = row.caller;
     this.turn = { tenantID: row.tenant_id, creatorID: version.creatorID };
     this.version = version;
-    this.state = new RunState(version.graph, row.input);
+    this.chunk = chunk;
+    this.state = new RunState(version.graph, row.input, chunk);
     this.isSuspect = row.losses > 0;
     this.#seq = row.seq;
     this.#seen = row.wake_seq;
@@ -201,9 +208,10 @@ export class Run {
 
   /** Begins a wait with the next step; `onDue` is called when its time comes, if the run is still held. */
   wait(frame: Frame, wait: Wait, onDue: () => void): void {
-    const { kind, ref = null, ms, child, request, awaited = null } = wait;
+    const { kind, ref = null, ms, child, request, map, awaited = null } = wait;
     if (child) this.#step.children.push(child);
     if (request) this.#step.requests.push(request);
+    if (map) this.#step.maps.push(map);
     this.#step.waits.push({ frame, kind, ref, dueInMs: ms, awaited });
     this.resume(frame, wait, onDue);
   }
@@ -246,8 +254,13 @@ export class Run {
   rest(): void {
     if (!this.isIdle || this.isOver) return;
     if (this.hasBacklog) this.#step.release = 'yield';
-    else if (this.#waits.size === 0 && this.state.isFinished) this.#end(this.state.end);
+    else if (this.#waits.size === 0 && this.state.isFinished) this.#end(this.#ending ?? this.state.end);
     else if (this.#readings === 0 && !this.#waits.hasShort) this.#step.release = 'park';
+  }
+
+  /** Sets the output with which the run completes, in place of those of its ends. */
+  endWith(output: Json): void {
+    this.#ending = { status: 'COMPLETED', output, error: null };
   }
 
   /** Fails the run, at an attempt of a frame if it is to blame, and cancels its frames that run, wait or repeat their body. */
@@ -359,7 +372,7 @@ export class Run {
     // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
     this.#step.resolved.push(...waiting, ...this.#ended);
     // Not written yet and never needed: the commit cancels only questions that an earlier one has stored.
-    Object.assign(this.#step, { waits: [], requests: [], children: [], release: 'hold', next: [] });
+    Object.assign(this.#step, { waits: [], requests: [], maps: [], children: [], release: 'hold', next: [] });
   }
 
   #announce(frame: Frame, status: 'RUNNING' | 'CANCELLED', payload: string | null = null): void {

@@ -1,5 +1,6 @@
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import type { MapPlan } from '#shared/map-plan.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
@@ -13,6 +14,7 @@ export interface Step {
   resolved: Frame[];
   children: PendingChild[];
   requests: PendingRequest[];
+  maps: PendingMap[];
   release: 'hold' | 'park' | 'yield';
   /** Set by the terminal commit. */
   end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
@@ -38,7 +40,7 @@ export interface PendingEvent {
 
 export interface PendingWait {
   frame: Frame;
-  kind: 'time' | 'child' | 'input' | 'event';
+  kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
   ref: string | null;
   /** Milliseconds from now, by the database's clock. Null: no end. */
   dueInMs: number | null;
@@ -71,6 +73,21 @@ export interface PendingRequest {
   expiresInMs: number | null;
 }
 
+/** A frame that works off its items in chunks. */
+export interface PendingMap {
+  id: string;
+  frame: Frame;
+  attempt: number;
+  plan: MapPlan;
+  /** What is around it. */
+  scope: JsonObject;
+  items: Json[];
+  /** Items of a chunk. */
+  size: number;
+  /** Bytes of all results together. */
+  maxResultSize: number;
+}
+
 export function emptyStep(): Step {
   return {
     events: [],
@@ -78,6 +95,7 @@ export function emptyStep(): Step {
     resolved: [],
     children: [],
     requests: [],
+    maps: [],
     release: 'hold',
     end: null,
     checkpoint: null,

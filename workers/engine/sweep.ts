@@ -112,6 +112,7 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'end overdue runs', run: repairs.endOverdue },
       { name: 'act on notices', run: repairs.actOnNotices },
       { name: 'tell of events', run: () => options.events.tellForgotten() },
+      { name: 'advance maps', run: repairs.advanceMaps },
       { name: 'hand over again', run: repairs.handOverAgain },
       { name: 'repair', isDue: round % 10 === 1, run: repairs.refillQueues },
       { name: 'keep runs of paused workflows', run: () => keptRuns.keep() },

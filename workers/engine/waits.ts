@@ -1,18 +1,19 @@
 import type { RunWait } from '#shared/realtime/events.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
-import type { AwaitedEvent, PendingChild, PendingRequest } from './step.ts';
+import type { AwaitedEvent, PendingChild, PendingMap, PendingRequest } from './step.ts';
 
 export interface Wait {
-  kind: 'time' | 'child' | 'input' | 'event';
+  kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
   /** `park`: the fact continues the node. `retry`: the node runs again. `next`: the node begins the next iteration of its body. */
   purpose: 'park' | 'retry' | 'next';
   /** From now; null without an end. */
   ms: number | null;
-  /** The child, the question or the wait for an event, and its id. */
+  /** The child, the question, the wait for an event or the map, and its id. */
   ref?: string | undefined;
   child?: PendingChild;
   request?: PendingRequest;
   awaited?: AwaitedEvent;
+  map?: PendingMap;
 }
 
 interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
@@ -20,11 +21,14 @@ interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
   timer: NodeJS.Timeout | null;
 }
 
-const reasons = { time: 'delay', child: 'child', input: 'input', event: 'event' } as const satisfies Record<
-  Wait['kind'],
-  RunWait['reason']
->;
-const ranks = { input: 0, event: 1, child: 2, time: 3 } as const satisfies Record<Wait['kind'], number>;
+const reasons = {
+  time: 'delay',
+  child: 'child',
+  chunks: 'child',
+  input: 'input',
+  event: 'event',
+} as const satisfies Record<Wait['kind'], RunWait['reason']>;
+const ranks = { input: 0, event: 1, child: 2, chunks: 2, time: 3 } as const satisfies Record<Wait['kind'], number>;
 
 /** A run does not park for delays up to this: parking and claiming again would cost more. */
 const SHORT_MS = 2000;
@@ -46,7 +50,7 @@ export class Waits {
   }
 
   get hasChildren(): boolean {
-    return [...this.#waiting.values()].some(({ kind }) => kind === 'child');
+    return [...this.#waiting.values()].some(({ kind }) => kind === 'child' || kind === 'chunks');
   }
 
   /** Frames whose wait ends with another attempt. */

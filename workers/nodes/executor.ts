@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { MapPlan } from '#shared/map-plan.ts';
 import type { EndStatus } from '#shared/nodes/end.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { Repeat } from '#shared/realtime/events.ts';
@@ -47,6 +48,8 @@ export type Fact =
   | { kind: 'input'; submission: JsonObject | null }
   | { kind: 'event'; event: TakenEvent | null }
   | { kind: 'iterations'; results: Json[]; total: number; failed: number }
+  /** The engine reads what the items gave, and the executor gets the same as after iterations. */
+  | { kind: 'chunks'; mapID: string; outcome: MapOutcome }
   | {
       kind: 'child';
       status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
@@ -62,6 +65,9 @@ export interface TakenEvent {
   sentAt: string;
 }
 
+/** How a map has ended: all chunks have, more items have failed than may, a chunk was stopped, or the results are too large together. */
+export type MapOutcome = 'done' | 'failed' | 'stopped' | 'large';
+
 /** The error of a child run, as stored with it. */
 export interface ChildError {
   code: string;
@@ -74,6 +80,7 @@ export type Park =
   | { park: 'input'; expiresInMs: number | null; request: JsonObject }
   | { park: 'event'; name: string; key: string; lookbackMs: number; expiresInMs: number | null }
   | ({ park: 'iterations'; items: Json[] } & Repeat)
+  | ({ park: 'chunks'; items: Json[] } & MapPlan)
   | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number; timeoutMs: number };
 
 /** The declared exits; `string` where the config names them, and the engine checks. */

@@ -13,6 +13,7 @@ import { runJavascript } from './javascript.ts';
 import { runJoin } from './join.ts';
 import { runLog } from './log.ts';
 import { runLoop } from './loop.ts';
+import { runMap } from './map.ts';
 import { runSet } from './set.ts';
 import { runStart } from './start.ts';
 import { runSubWorkflow } from './sub-workflow.ts';
@@ -30,6 +31,7 @@ const executors = {
   fanout: runFanout,
   join: runJoin,
   loop: runLoop,
+  map: runMap,
   delay: runDelay,
   dataCollection: runDataCollection,
   approval: runApproval,

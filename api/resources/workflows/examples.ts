@@ -91,6 +91,7 @@ export const exampleInstanceSummary = {
   rerunOf: null,
   parentInstanceID: null,
   parentNodeID: null,
+  mapID: null,
   createdAt: exampleTimes.updatedAt,
   startedAt,
   completedAt: null,

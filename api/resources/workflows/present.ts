@@ -99,6 +99,7 @@ type Summarized = Pick<
   | 'rerunOf'
   | 'parentID'
   | 'parentNodeID'
+  | 'mapID'
   | 'createdAt'
   | 'startedAt'
   | 'completedAt'
@@ -132,6 +133,7 @@ export function presentInstanceSummary(
     rerunOf: run.rerunOf ?? null,
     parentInstanceID: run.parentID ?? null,
     parentNodeID: run.parentNodeID ?? null,
+    mapID: run.mapID ?? null,
     createdAt: run.createdAt.toISOString(),
     startedAt: run.startedAt?.toISOString() ?? null,
     completedAt: run.completedAt?.toISOString() ?? null,

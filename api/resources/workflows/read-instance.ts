@@ -5,6 +5,7 @@ import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/e
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { NodeStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { findMaps } from './find-maps.ts';
 import { findNames } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { presentInstanceSummary } from './present.ts';
@@ -44,6 +45,7 @@ export const readInstance = tenantRoute({
       timeline,
       nextSeq,
       nodes: latest.map(presentNode),
+      maps: await findMaps(pool, run.id),
     };
   },
 });
@@ -86,6 +88,8 @@ function presentEvent({ payload, isOmitted, at, frame, started: _, ...event }: T
     ...(isOmitted && payload && { outputOmitted: true }),
     error: payload?.error ?? null,
     ...(payload?.reusedFrom && { reusedFrom: payload.reusedFrom }),
+    ...(payload?.mapID && { mapID: payload.mapID }),
+    ...(payload?.progress && { progress: payload.progress }),
     at: at.toISOString(),
   };
 }

@@ -30,6 +30,7 @@ export const rerunInstance = tenantRoute({
     const { pool, runs } = context;
     const source = await findReadableRun({ em, require, caller }, params.instanceID);
     const workflowID = requireWorkflow(source);
+    if (source.mapID) throw new AppError('CONFLICT', `This is a chunk of a map: re-run the run ${source.parentID}`);
     await require([{ permission: 'workflow.execute', object: `workflow:${workflowID}` }]);
     const workflow = await em.findOne(Workflow, { id: workflowID });
     if (!workflow) throw new AppError('CONFLICT', 'The workflow of this run was deleted');

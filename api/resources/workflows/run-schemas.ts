@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/json.ts';
+import { MapProgress } from '#shared/map-plan.ts';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
@@ -154,6 +155,7 @@ export const InstanceSummary = z
     rerunOf: z.uuid().nullable().describe('The run that it repeats'),
     parentInstanceID: z.uuid().nullable(),
     parentNodeID: z.string().nullable(),
+    mapID: z.uuid().nullable().describe('The map of which the run is a chunk'),
     createdAt: z.iso.datetime(),
     startedAt: z.iso.datetime().nullable(),
     completedAt: z.iso.datetime().nullable(),
@@ -206,6 +208,8 @@ const TimelineEvent = z
     outputOmitted: z.boolean().optional(),
     error: WorkError.nullable(),
     reusedFrom: z.uuid().optional().describe('The run that computed the result, if this one has taken it over'),
+    mapID: z.uuid().optional().describe('While the node works off items in chunks'),
+    progress: MapProgress.optional(),
     at: z.iso.datetime(),
   })
   .meta({ id: 'WorkflowInstanceEvent' });
@@ -223,6 +227,19 @@ const NodeState = z
   })
   .meta({ id: 'WorkflowInstanceNode' });
 
+const MapChunks = z
+  .object({ total: z.int(), started: z.int(), ended: z.int() })
+  .meta({ id: 'WorkflowInstanceMapChunks', description: 'Chunks of a map' });
+
+const MapOfRun = MapProgress.extend({
+  mapID: z.uuid().describe('Its chunks are runs that name it'),
+  nodeID: z.string(),
+  frame: IterationPath,
+  chunks: MapChunks,
+  isOver: z.boolean(),
+  createdAt: z.iso.datetime(),
+}).meta({ id: 'WorkflowInstanceMap', description: 'How far a map of a run is' });
+
 export const Instance = InstanceSummary.extend({
   seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
   input: Stored,
@@ -233,6 +250,7 @@ export const Instance = InstanceSummary.extend({
   timeline: z.array(TimelineEvent),
   nextSeq: z.int().nullable().describe('The `afterSeq` for the rest of the timeline; null at its end'),
   nodes: z.array(NodeState),
+  maps: z.array(MapOfRun).optional().describe('The latest 100'),
 }).meta({ id: 'WorkflowInstance', examples: [exampleInstance] });
 
 export const Execution = z

@@ -172,7 +172,7 @@ select (own.ready_at is not null or own.kept_since is not null) and own.held_by 
   (select max_runs from tenant_dispatch d where d.tenant_id = $2) as "maxRuns",
   (select count(*)::int from busy) as "tenantPlaces",
   (own.limits ->> 'runs')::int as "workflowLimit",
-  (select count(*)::int from busy where busy.line_id = own.of_line) as "workflowPlaces",
+  (select count(*)::int from busy where busy.line_id = own.of_line and busy.is_whole) as "workflowPlaces",
   (own.limits -> 'rate' ->> 'limit')::int as "rateLimit", (own.limits -> 'rate' ->> 'seconds')::int as "rateSeconds",
   (select extract(epoch from s.started_at - now())::float8 + (own.limits -> 'rate' ->> 'seconds')::float8 from workflow_instance s
    where own.limits -> 'rate' is not null and s.tenant_id = $2 and coalesce(s.workflow_id, s.tenant_id) = own.of_line

@@ -34,7 +34,7 @@ function reasonOf(stored: RunEvent['payload']): Reason[] {
   const payload = stored as RunEventPayload | null | undefined;
   if (payload?.wait === 'input')
     return [{ reason: 'input', collectionRequestID: payload.request?.collectionRequestID }];
-  if (payload?.wait === 'child') return [{ reason: 'child' }];
+  if (payload?.wait === 'child' || payload?.wait === 'chunks') return [{ reason: 'child' }];
   if (payload?.wait === 'event') return [{ reason: 'event', ...(payload.dueAt && { until: payload.dueAt }) }];
   return payload?.dueAt ? [{ reason: 'delay', until: payload.dueAt }] : [];
 }

@@ -35,6 +35,8 @@ export const WorkflowInstanceSchema = defineEntity({
     deadlineAt: p.datetime(),
     parentID: p.uuid().nullable(),
     parentNodeID: p.text().nullable(),
+    /** The map of which the run is a chunk. */
+    mapID: p.uuid().nullable(),
     createdAt: p.datetime(),
     startedAt: p.datetime().nullable(),
     completedAt: p.datetime().nullable(),

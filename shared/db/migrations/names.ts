@@ -42,4 +42,5 @@ export const migrationNames = [
   'Migration20261122183500_ForgottenRuns',
   'Migration20261122194500_WorkflowEvents',
   'Migration20261122195500_Pauses',
+  'Migration20261122202500_Maps',
 ] as const;

@@ -220,6 +220,64 @@ test('a run that pauses between two items shows each node in its last iteration'
   });
 });
 
+test('a map shows how far it is, and its chunks are runs that only their parent lists', async () => {
+  const ask = { type: 'dataCollection', fields: [{ key: 'answer' }] };
+  const shape = graph(
+    { start: { type: 'start' }, map: { type: 'map', sourceVariable: [1, 2, 3], concurrency: 2 }, ask },
+    ['start>map', 'map:map>ask'],
+  );
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+  const read = async () => (await api().get(`T/workflows/instances/${instanceID}`)).body;
+  const open = async () =>
+    (await api().get('T/workflows/data-collection?status=PENDING')).body.requests.filter(
+      ({ workflowID }: { workflowID: string }) => workflowID === id,
+    );
+  await eventually(async () => expect(await open()).toHaveLength(2));
+  expect(await read()).toMatchObject({
+    status: 'WAITING',
+    waitReason: { code: 'child' },
+    maps: [
+      {
+        nodeID: 'map',
+        frame: [],
+        done: 0,
+        total: 3,
+        failed: 0,
+        chunks: { total: 3, started: 2, ended: 0 },
+        isOver: false,
+      },
+    ],
+  });
+  const [{ mapID }] = (await read()).maps;
+  // The event of the start of the map was a while ago.
+  await cluster.pool.query(`update run_map set reported_at = now() - interval '2 seconds' where id = $1`, [mapID]);
+  const [request] = await open();
+  const answer = { submittedData: { answer: 'yes' } };
+  expect((await api().post(`T/workflows/data-collection/${request.collectionRequestID}/submit`, answer)).status).toBe(
+    200,
+  );
+
+  await eventually(async () => {
+    const { maps, timeline } = await read();
+    expect(maps).toMatchObject([{ done: 1, chunks: { started: 3, ended: 1 } }]);
+    expect(timeline.at(-1)).toMatchObject({ nodeID: 'map', mapID, progress: { done: 1, total: 3, failed: 0 } });
+  });
+  const listed = async (query: string) => (await api().get(`T/workflows/instances?${query}`)).body.instances;
+  expect(await listed(`workflowID=${id}`)).toMatchObject([{ instanceID, mapID: null }]);
+  const chunks = await listed(`parentInstanceID=${instanceID}`);
+  expect(chunks).toHaveLength(3);
+  expect(await listed(`root=${instanceID}`)).toHaveLength(4);
+  expect(chunks).toMatchObject(chunks.map(() => ({ workflowID: id, parentNodeID: 'map', mapID })));
+  const again = await api().post(`T/workflows/instances/${request.instanceID}/rerun`);
+  expect(again).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining(instanceID) } } });
+
+  await api().delete(`T/workflows/instances/${instanceID}/stop`);
+
+  for (const { status } of await listed(`parentInstanceID=${instanceID}`))
+    expect(status).toMatch(/^(COMPLETED|CANCELLED)$/);
+});
+
 test('child runs are listed by their parent, and end with it', async () => {
   const child = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 3 } }) });
   const parent = await aWorkflow(cluster, {

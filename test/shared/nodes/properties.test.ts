@@ -41,6 +41,7 @@ test('every property of every kind', () => {
     ['fanout', 'output', '', 'pure', ''],
     ['join', 'output', '', 'pure', ''],
     ['loop', 'completed', '', '', ''],
+    ['map', 'completed', '', '', ''],
     ['delay', 'output', '', '', ''],
     ['dataCollection', 'output', '', '', ''],
     ['approval', 'approved', '', '', ''],

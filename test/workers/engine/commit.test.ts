@@ -96,6 +96,7 @@ function asHeld(id: string): Run {
     wake_seq: 0,
     losses: 0,
     parent_id: null,
+    map_id: null,
     depth: 0,
     deadline_at: new Date(),
     caller: { type: 'system', id: deployment.tenantID, origin: 'direct' },

@@ -1,0 +1,38 @@
+import { newID } from '#shared/ids.ts';
+import type { Json } from '#shared/json.ts';
+import { chunkSizeOf, type MapPlan } from '#shared/map-plan.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
+import { outputText } from './outputs.ts';
+import type { Parked } from './park.ts';
+import type { Run } from './run.ts';
+import type { PendingMap } from './step.ts';
+
+interface MapToBegin extends MapPlan {
+  items: Json[];
+}
+
+/** Parks a frame that works off its items in chunks. Throws if there is no room for the items. */
+export function parkMap(
+  { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
+  run: Run,
+  frame: Frame,
+  { items, ...plan }: MapToBegin,
+): Parked {
+  outputText({ items }, nodeOutputMaxBytes);
+  const size = chunkSizeOf(items.length, plan);
+  const map: PendingMap = {
+    id: newID(),
+    frame,
+    attempt: run.attemptOf(frame),
+    plan,
+    scope: run.state.scopeOf(frame),
+    items,
+    size,
+    maxResultSize: nodeOutputMaxBytes,
+  };
+  const progress = { done: 0, total: items.length, failed: 0 };
+  return {
+    event: { status: 'SUSPENDED', exit: null, payload: JSON.stringify({ wait: 'chunks', mapID: map.id, progress }) },
+    wait: { kind: 'chunks', purpose: 'park', ms: null, ref: map.id, map },
+  };
+}

@@ -1,0 +1,15 @@
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { MapPlan } from '#shared/map-plan.ts';
+
+/** What a run works off that is a chunk of a map: a part of its items. */
+export interface Chunk {
+  readonly mapID: string;
+  /** The node that is the map. */
+  readonly nodeID: string;
+  /** What is around the map. Shared by its chunks in this process. */
+  readonly scope: JsonObject;
+  /** The index of its first item. */
+  readonly first: number;
+  readonly items: readonly Json[];
+  readonly plan: MapPlan;
+}

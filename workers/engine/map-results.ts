@@ -1,0 +1,98 @@
+import type { Pool } from '#shared/db/pool.ts';
+import { AppError, type ErrorCode } from '#shared/errors.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { MapPlan } from '#shared/map-plan.ts';
+import type { Fact, MapOutcome } from '../nodes/executor.ts';
+
+/** Chunks that are read at once. */
+const PAGE = 20;
+
+/** What the items of a map gave, in their order, from the rows of its chunks. Throws if the map has failed. */
+export async function readMapResults(
+  pool: Pool,
+  { mapID, outcome }: Extract<Fact, { kind: 'chunks' }>,
+): Promise<Extract<Fact, { kind: 'iterations' }>> {
+  const { rows } = await pool.query<MapRow>({ name: 'read_map_end', text: MAP, values: [mapID] });
+  const [map] = rows;
+  if (!map) throw new AppError('NODE_FAILED', 'The map no longer exists', { retry: false });
+  if (outcome !== 'done') throw await whyFailed(pool, { mapID, outcome, map });
+  const results: Json[] = [];
+  let after: number | null = map.plan.collectResults ? 0 : null;
+  while (after !== null) {
+    const page: { rows: ChunkRow[] } = await pool.query<ChunkRow>({
+      name: 'read_map_chunks',
+      text: CHUNKS,
+      values: [mapID, after, PAGE],
+    });
+    for (const row of page.rows) for (const result of resultsOf(row)) results.push(result);
+    after = page.rows.length < PAGE ? null : (page.rows.at(-1)?.n ?? null);
+  }
+  return { kind: 'iterations', results, total: map.items, failed: map.failed_items };
+}
+
+/** A chunk that has failed as a whole has failed with all its items. */
+function resultsOf({ status, size, results, error }: ChunkRow): Json[] {
+  if (status === 'COMPLETED') return results ?? [];
+  const { code, message } = error ?? { code: 'NODE_FAILED', message: 'The chunk has failed' };
+  return Array.from({ length: size }, () => ({ success: false, error: { code, message } }));
+}
+
+async function whyFailed(
+  pool: Pool,
+  { mapID, outcome, map }: { mapID: string; outcome: MapOutcome; map: MapRow },
+): Promise<AppError> {
+  const final = { retry: false } as const;
+  if (outcome === 'stopped') return new AppError('NODE_FAILED', 'A part of the map was stopped', final);
+  if (outcome === 'large')
+    return new AppError(
+      'OUTPUT_TOO_LARGE',
+      'The results of the map are larger than the limit of an output together: with collectResults false they are not kept',
+      final,
+    );
+  const { rows } = await pool.query<FailureRow>({ name: 'read_map_failure', text: FAILURE, values: [mapID] });
+  const [first] = rows;
+  // The engine writes only codes of its own.
+  const code = (first?.error?.code ?? 'NODE_FAILED') as ErrorCode;
+  const what = first?.error?.message ?? 'its chunk has failed';
+  const where = first?.item === null || first === undefined ? '' : `Item ${first.item}: `;
+  if (map.plan.failsFast) return new AppError(code, `${where}${what}`, final);
+  const many = `${map.failed_items} items have failed, more than toleratedFailures (${map.tolerated})`;
+  return new AppError('NODE_FAILED', many, final);
+}
+
+interface MapRow {
+  items: number;
+  failed_items: number;
+  tolerated: number | null;
+  plan: MapPlan;
+}
+
+interface ChunkRow {
+  n: number;
+  size: number;
+  status: string;
+  results: Json[] | null;
+  error: { code: string; message: string } | null;
+}
+
+interface FailureRow {
+  error: JsonObject & { code?: string; message?: string };
+  item: number | null;
+}
+
+const MAP = `
+select items, failed_items, tolerated, plan from run_map where id = $1`;
+
+const CHUNKS = `
+select c.n, c.size, c.status, i.output -> 'results' as results, i.error
+from map_chunk c join workflow_instance i on i.id = c.instance_id
+where c.map_id = $1 and c.n > $2 order by c.n limit $3`;
+
+// Of the chunks that have failed by now, the first in the order of the items.
+const FAILURE = `
+select i.error, (
+    select (e.frame #>> '{0,iteration}')::int from run_event e
+    where e.instance_id = i.id and e.status = 'FAILED' and e.node_id = i.error ->> 'nodeID' and e.frame is not null order by e.seq desc limit 1
+  ) as item
+from map_chunk c join workflow_instance i on i.id = c.instance_id
+where c.map_id = $1 and c.status = 'FAILED' order by c.n limit 1`;

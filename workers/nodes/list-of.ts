@@ -1,0 +1,10 @@
+import { AppError } from '#shared/errors.ts';
+import type { Json } from '#shared/json.ts';
+
+/** The items of a node that repeats its body. Another value than a list is a list of one, null an empty list. */
+export function listOf(value: Json, { maxIterations }: { maxIterations: number }): Json[] {
+  const items = Array.isArray(value) ? value : value === null ? [] : [value];
+  if (items.length <= maxIterations) return items;
+  const message = `The list has ${items.length} items, more than maxIterations (${maxIterations})`;
+  throw new AppError('NODE_FAILED', message, { retry: false });
+}
