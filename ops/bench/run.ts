@@ -16,6 +16,7 @@ import { p16 } from './p16-retention.ts';
 import { p17 } from './p17-many-tenants.ts';
 import { quotas } from './quotas.ts';
 import type { Row } from './row.ts';
+import { yields } from './yields.ts';
 
 /** A row of several parts measures each in an environment of its own. */
 const rows: Record<string, Row | readonly Row[]> = {
@@ -35,13 +36,14 @@ const rows: Record<string, Row | readonly Row[]> = {
   QUOTAS: quotas,
   ASK: ask,
   CROWD: crowd,
+  YIELDS: yields,
 };
 
 const args = process.argv.slice(2);
 const chosen = args.includes('--backplane')
   ? [args[args.indexOf('--backplane') + 1] as BackplaneKind]
   : (['postgres', 'redis'] as const);
-const wanted = args.filter((arg) => /^(P\d+b?|quotas|ask|crowd)$/i.test(arg)).map((arg) => arg.toUpperCase());
+const wanted = args.filter((arg) => /^(P\d+b?|quotas|ask|crowd|yields)$/i.test(arg)).map((arg) => arg.toUpperCase());
 for (const name of wanted.length > 0 ? wanted : Object.keys(rows)) {
   const row = rows[name];
   if (!row) throw new Error(`No row ${name}; there are ${Object.keys(rows).join(', ')}`);

@@ -79,7 +79,6 @@ export class Run {
   #step = emptyStep();
   #seq: number;
   #seen: number;
-  #nodesRun = 0;
   #checkpointSeq = 0;
   /** The last commit of this holder is under way: no changes are added. */
   #isLeaving = false;
@@ -116,11 +115,6 @@ export class Run {
   /** The `wake_seq` whose facts are known here. */
   get seen(): number {
     return this.#seen;
-  }
-
-  /** Nodes begun since the claim. */
-  get nodesRun(): number {
-    return this.#nodesRun;
   }
 
   /** Aborted when the run is cancelled, fails or is taken away. */
@@ -189,7 +183,6 @@ export class Run {
   /** Takes note that a frame is executed, or continued after its wait. */
   start(frame: Frame): void {
     this.#running.add(frame);
-    this.#nodesRun += 1;
   }
 
   /** Adds what a node did to the step. Returns the event. */
