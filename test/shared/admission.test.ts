@@ -199,6 +199,20 @@ describe('an admission', () => {
     expect(await inWindow()).toEqual({ [busy]: 48, [other]: 1, [idle]: 1 });
   });
 
+  test('is skipped by one run of a tenant that has nothing in flight, and not by those beside it', async () => {
+    // Four of fifty places are kept.
+    await empty({ slots: 40 });
+    const [busy, newcomer] = [await aTenant(), await aTenant()];
+    await queue(busy, 50);
+    await admit();
+    expect(await inWindow()).toEqual({ [busy]: 46 });
+    const run = () => deployment.newRun(versionID, {}, { tenantID: newcomer, class: 'batch' });
+
+    await Promise.all([deployment.runs.accept(run()), deployment.runs.accept(run()), deployment.runs.accept(run())]);
+
+    expect(await inWindow()).toEqual({ [busy]: 46, [newcomer]: 1 });
+  });
+
   test('takes the head start of a run into account', async () => {
     await empty({ slots: 1 });
     const tenantID = await aTenant();
@@ -446,6 +460,20 @@ describe('a limit', () => {
     const run = () => deployment.newRun(versionID, {}, { tenantID, ...limited({ maxRunsAtOnce: 1 }, workflowID) });
 
     await Promise.all([deployment.runs.accept(run()), deployment.runs.accept(run()), deployment.runs.accept(run())]);
+
+    await eventually(async () => expect(await inWindow()).toEqual({ [tenantID]: 1 }));
+    await admit();
+    expect(await inWindow()).toEqual({ [tenantID]: 1 });
+  });
+
+  test('of a tenant is not skipped by accepting or waking a run, nor is its deletion', async () => {
+    const [tenantID, leaving] = [await aTenant(), await aTenant()];
+    await deployment.pool.query('insert into tenant_dispatch (tenant_id, max_runs) values ($1, 1)', [tenantID]);
+    await deployment.pool.query('update tenant set deleting_at = now() where id = $1', [leaving]);
+    const accept = (of: string) => deployment.runs.accept(deployment.newRun(versionID, {}, { tenantID: of }));
+
+    const accepted = await Promise.all([accept(tenantID), accept(tenantID), accept(leaving)]);
+    await deployment.runs.handOver(accepted.map(({ instanceID }) => instanceID));
 
     await eventually(async () => expect(await inWindow()).toEqual({ [tenantID]: 1 }));
     await admit();

@@ -239,3 +239,35 @@ test('stopping a child that has ended wakes no parent', async () => {
 
   expect(await deployment.read(parent)).toMatchObject({ wake_seq: 0, ready_at: null });
 });
+
+test('what a failed run has started is cancelled, and has no error of its own', async () => {
+  const [failing = ''] = await runsThat(`status = 'WAITING'`);
+  const [child = ''] = await runsThat(`status = 'WAITING'`, 1, failing);
+  const error = { code: 'RUN_TIMEOUT', message: 'too long', nodeID: null, attempt: null };
+
+  await deployment.runs.end({ tenantID: null, ids: [failing], status: 'FAILED', error });
+
+  expect(await deployment.read(failing)).toMatchObject({ status: 'FAILED', error });
+  expect(await deployment.read(child)).toMatchObject({ status: 'CANCELLED', error: null });
+});
+
+test('stopping a run leaves its answered questions answered', async () => {
+  const [id = ''] = await runsThat(`status = 'WAITING'`);
+  await deployment.pool.query(
+    `insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config, status)
+     select uuidv7(), $1, $2, status, 'form', '{}', status from unnest(array['PENDING', 'COMPLETED', 'EXPIRED']) as status`,
+    [deployment.tenantID, id],
+  );
+
+  await deployment.runs.stop(deployment.tenantID, id);
+
+  const { rows } = await deployment.pool.query<{ was: string; is: string }>(
+    'select node_id as was, status as is from collection_request where instance_id = $1 order by id',
+    [id],
+  );
+  expect(Object.fromEntries(rows.map(({ was, is }) => [was, is]))).toEqual({
+    PENDING: 'CANCELLED',
+    COMPLETED: 'COMPLETED',
+    EXPIRED: 'EXPIRED',
+  });
+});

@@ -87,6 +87,27 @@ test('the tenth time that a run cannot begin, it fails', async () => {
   });
 });
 
+test('a run that cannot begin and fails wakes the run that waits for it', async () => {
+  const parent = await halfDone();
+  const child = await halfDone(9);
+  await deployment.pool.query(
+    `update workflow_instance set status = 'WAITING', ready_at = null, wake_seq = 0 where id = $1`,
+    [parent],
+  );
+  await deployment.pool.query('update workflow_instance set parent_id = $2 where id = $1', [child, parent]);
+  // By its notice the sweep would find the end of the child.
+  await deployment.pool.query('alter table workflow_instance disable trigger ended_child');
+  try {
+    await without('column due_at', async () => {
+      await deployment.runs.handOver([child]);
+      await eventually(async () => expect(await stateOf(child)).toMatchObject({ status: 'FAILED' }));
+      await eventually(async () => expect(await deployment.read(parent)).toMatchObject({ wake_seq: 1 }));
+    });
+  } finally {
+    await deployment.pool.query('alter table workflow_instance enable trigger ended_child');
+  }
+});
+
 test('a run whose version does not exist fails at once', async () => {
   const { instanceID } = await deployment.runs.accept(deployment.newRun(newID()));
 

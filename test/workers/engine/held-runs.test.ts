@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
-import { noops } from '#test/support/graphs.ts';
+import { graph, noops } from '#test/support/graphs.ts';
+import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import type { WorkerContext } from '#workers/context.ts';
 
@@ -88,4 +89,71 @@ test('a worker whose lease is over claims nothing', async () => {
 
   expect(await advanced).toEqual({ outcome: 'drained', runs: 0 });
   expect(await deployment.read(id)).toMatchObject({ held_by: null, dispatched_at: null, epoch: 0 });
+});
+
+test('a worker drops each run that the database has not, unless it was claimed after that was read', async () => {
+  await using silent = await startHTTP(() => undefined);
+  const call = { type: 'http', method: 'GET', url: silent.origin };
+  const calling = await deployment.saveVersion(graph({ start: { type: 'start' }, call }, ['start>call']));
+  const ids = await deployment.runs.acceptMany([deployment.newRun(calling), deployment.newRun(calling)]);
+  await worker.engine.advance({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
+  await eventually(() => expect(silent.seen).toHaveLength(2));
+  const held = ids.flatMap((id) => worker.engine.held.get(id) ?? []);
+  const isAborted = () => held.map(({ signal }) => signal.aborted);
+
+  await worker.engine.reconcile([], Math.min(...held.map(({ claimedAt }) => claimedAt)));
+  expect(isAborted()).toEqual([false, false]);
+
+  await worker.engine.reconcile([], Date.now() + 1);
+  expect(isAborted()).toEqual([true, true]);
+});
+
+test('a worker that has lost its lease drops all of its runs at once', async () => {
+  await using silent = await startHTTP(() => undefined);
+  const call = { type: 'http', method: 'GET', url: silent.origin };
+  const calling = await deployment.saveVersion(graph({ start: { type: 'start' }, call }, ['start>call']));
+  const ids = await deployment.runs.acceptMany([deployment.newRun(calling), deployment.newRun(calling)]);
+  await worker.engine.advance({ runs: ids.map((instanceID) => ({ instanceID, epoch: 1 })) });
+  await eventually(() => expect(silent.seen).toHaveLength(2));
+  const held = ids.flatMap((id) => worker.engine.held.get(id) ?? []);
+
+  worker.engine.abandon();
+
+  expect(worker.engine.held.size).toBe(0);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+});
+
+test.each([
+  { last: 'RUNNING', losses: 1 },
+  { last: 'SUSPENDED', losses: 0 },
+])(
+  'losing the worker while the only open node of a run is $last counts as $losses losses',
+  async ({ last, losses }) => {
+    const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+    await deployment.pool.query(
+      `insert into run_event (instance_id, seq, node_id, status) values ($1, 1, 'start', 'RUNNING'), ($1, 2, 'start', $2)`,
+      [id, last],
+    );
+
+    await deployment.pool.query(
+      `update workflow_instance set status = 'RUNNING', epoch = 1, seq = 2, held_by = $2, ready_at = null where id = $1`,
+      [id, newID()],
+    );
+
+    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ held_by: null, losses }));
+  },
+);
+
+test('a notice that concerns a run which has ended is removed', async () => {
+  const id = await run(`status = 'CANCELLED', completed_at = now(), ready_at = null`);
+  await deployment.pool.query(
+    `insert into run_notice (instance_id, kind, created_at)
+     select $1, kind, now() - interval '1 minute' from unnest(array['wake', 'cancel']) as kind`,
+    [id],
+  );
+
+  await eventually(async () => {
+    const { rowCount } = await deployment.pool.query('select from run_notice where instance_id = $1', [id]);
+    expect(rowCount).toBe(0);
+  });
 });

@@ -68,3 +68,21 @@ test('a worker whose lease was ended by another drops its runs, and begins anoth
   expect(lease.stats.lost).toBe(1);
   await lease.untilValid();
 });
+
+test('the runs of a lease are compared as of a time before they were read', async () => {
+  let readAt = Number.POSITIVE_INFINITY;
+  const query = (text: string, ...values: unknown[]) => {
+    if (text.startsWith('select id, epoch')) readAt = Math.min(readAt, Date.now());
+    return Reflect.apply(deployment.pool.query, deployment.pool, [text, ...values]);
+  };
+  const pool = new Proxy(deployment.pool, {
+    get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)),
+  });
+  const compared = Promise.withResolvers<number>();
+  const onRenewed = async (_: unknown, asOf: number) => compared.resolve(asOf);
+  await using lease = createLease({ pool, slots: 1, leaseMs: 300, logger: testLogger, onLost: () => {}, onRenewed });
+  await lease.open();
+
+  // A run that is claimed meanwhile is not among them, and must not look lost.
+  expect(await compared.promise).toBeLessThanOrEqual(readAt);
+});

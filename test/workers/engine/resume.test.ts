@@ -83,6 +83,19 @@ describe('a run that was parked continues', () => {
     expect(messages[0]?.payload).toMatchObject({ waiting: { reason: 'delay', until: expect.any(String) } });
   });
 
+  test('with the time at which it first began', async () => {
+    const id = await parked(graph({ start: { type: 'start' }, pause }, ['start>pause']));
+    const began = async () => {
+      const { rows } = await deployment.pool.query('select started_at from workflow_instance where id = $1', [id]);
+      return rows[0];
+    };
+    const first = await began();
+    await endWaits(id);
+
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED', epoch: 2 });
+    expect(await began()).toEqual(first);
+  });
+
   test('with the outputs of the ends that it reached before, and with the values of its nodes', async () => {
     const end = (name: string, sourceVariable: unknown) => ({
       type: 'end',

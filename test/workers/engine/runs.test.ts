@@ -347,6 +347,23 @@ describe('a run, from acceptance to its end', () => {
     }
   });
 
+  test('a run goes on at once when its sub-workflow ends, without the sweep', async () => {
+    const slow = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMs: 300 } }, ['start>wait']);
+    const { workflowID } = await deployment.saveWorkflow(slow);
+    const versionID = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, call: { type: 'subWorkflow', childWorkflowID: workflowID } }, ['start>call']),
+    );
+    // By its notice the sweep would find the end of the child.
+    await deployment.pool.query('alter table workflow_instance disable trigger ended_child');
+    try {
+      const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+
+      await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' }));
+    } finally {
+      await deployment.pool.query('alter table workflow_instance enable trigger ended_child');
+    }
+  });
+
   test('the time limit of code begins when it gets its turn in the sandbox', async () => {
     const busy = code('const end = Date.now() + 400; while (Date.now() < end); return 1;', { timeoutSeconds: 1 });
     const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, busy }, ['start>busy']));

@@ -1,9 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { atOnce } from '#shared/pauses.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { Progress } from '#shared/workflow/progress.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
-import { code, graph, noop } from '#test/support/graphs.ts';
+import { code, graph, noop, noops } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
+import type { WorkerContext } from '#workers/context.ts';
+import { Waits } from '#workers/engine/waits.ts';
 
 let deployment: Deployment;
 beforeAll(async () => {
@@ -112,4 +117,91 @@ test('a wake whose message is lost is noticed by the next commit of a held run, 
 
   await eventually(() => expect(server.seen.map(({ url }) => url).sort()).toEqual(['/answered', '/first', '/second']));
   await deployment.runs.stop(deployment.tenantID, instanceID);
+});
+
+test('a run whose question is answered goes on waiting for its sub-workflow', async () => {
+  await using server = await startHTTP((_request, response) => void response.end('{}'));
+  await using _worker = await deployment.startWorker(longLease);
+  const pause = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']);
+  const { workflowID } = await deployment.saveWorkflow(pause);
+  const call = (path: string) => ({ type: 'http', method: 'GET', url: `${server.origin}${path}` });
+  const nodes = {
+    start: { type: 'start' },
+    sub: { type: 'subWorkflow', childWorkflowID: workflowID },
+    afterwards: call('/afterwards'),
+    question: { type: 'dataCollection', fields: [{ key: 'answer' }] },
+    answered: call('/answered'),
+  };
+  const versionID = await deployment.saveVersion(
+    graph(nodes, ['start>sub', 'sub:success>afterwards', 'start>question', 'question>answered']),
+  );
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+  const parks = (epoch: number) =>
+    eventually(async () =>
+      expect(await deployment.read(instanceID)).toMatchObject({ status: 'WAITING', held_by: null, epoch }),
+    );
+  await parks(1);
+  await answer(instanceID);
+
+  await deployment.runs.wake([instanceID]);
+
+  await parks(2);
+  expect(server.seen.map(({ url }) => url)).toEqual(['/answered']);
+  const { rows } = await deployment.pool.query('select node_id from run_wait where instance_id = $1', [instanceID]);
+  expect(rows).toEqual([{ node_id: 'sub' }]);
+  await deployment.runs.stop(deployment.tenantID, instanceID);
+});
+
+/** Lets a fact come just before the first commit that parks a run. */
+function wakeBeforePark({ pool }: WorkerContext, instanceID: () => string): void {
+  const query = pool.query.bind(pool) as (...all: unknown[]) => Promise<unknown>;
+  let isDone = false;
+  const waking = async (...all: unknown[]) => {
+    if ((all[0] as { name?: string }).name === 'commit_steps_and_waits' && !isDone) {
+      isDone = true;
+      await query('update workflow_instance set wake_seq = wake_seq + 1 where id = $1', [instanceID()]);
+    }
+    return query(...all);
+  };
+  Object.assign(pool, { query: waking });
+}
+
+test('a run that is woken while it parks is handed over at once', async () => {
+  await using worker = await deployment.startWorker(longLease);
+  let id = '';
+  wakeBeforePark(worker, () => id);
+  const handedOver: string[] = [];
+  const { handOver } = worker.runs;
+  const noting = (ids: readonly string[]) => {
+    handedOver.push(...ids);
+    return handOver(ids);
+  };
+  Object.assign(worker.runs, { handOver: noting });
+  const question = { type: 'dataCollection', fields: [{ key: 'answer' }] };
+  const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, question }, ['start>question']));
+  [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+
+  await eventually(async () =>
+    expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null, epoch: 2 }),
+  );
+  expect(handedOver).toEqual([id]);
+  await deployment.runs.stop(deployment.tenantID, id);
+});
+
+test.each([
+  { kind: 'time', ms: 2_000, holds: true },
+  { kind: 'time', ms: 3_000, holds: false },
+  { kind: 'input', ms: 1_000, holds: false },
+  { kind: 'child', ms: null, holds: false },
+] as const)('a wait for $kind of $ms ms keeps the run in its worker: $holds', ({ kind, ms, holds }) => {
+  const { nodes, edges } = noops(1);
+  const compiled = atOnce(compileGraph(WorkflowNode.array().parse(nodes), WorkflowEdge.array().parse(edges)));
+  const [frame] = new Progress(compiled).begin();
+  const waits = new Waits();
+
+  if (frame) waits.begin(frame, { kind, purpose: 'park', ms }, () => undefined);
+
+  expect(waits.size).toBe(1);
+  expect(waits.hasShort).toBe(holds);
+  waits.stopTimers();
 });
