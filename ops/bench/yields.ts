@@ -46,7 +46,9 @@ async function measureYields(environment: BenchEnvironment, durability: 'node' |
       );
       if (how === 'yielding') claims = rows[0]?.epoch ?? 0;
     }
-  await pool.query('update workflow_instance set completed_at = now(), ready_at = null, held_by = null where completed_at is null');
+  await pool.query(
+    'update workflow_instance set completed_at = now(), ready_at = null, held_by = null where completed_at is null',
+  );
   await environment.stopWorkers();
   const [value, floor] = [percentile(times.yielding, 50), percentile(times.alone, 50)];
   return {
