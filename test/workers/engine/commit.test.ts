@@ -38,7 +38,7 @@ async function hold(count: number) {
   const fenced: string[] = [];
   const refused: string[] = [];
   const broken: string[] = [];
-  const breaking: Breaking = { reads: 0, commits: [] };
+  const breaking: Breaking = { reads: 0, commits: [], answers: 0 };
   const poisons = new Set<Run>();
   const committer = createCommitter({
     pool: breakable(deployment.pool, breaking),
@@ -65,6 +65,8 @@ interface Breaking {
   reads: number;
   /** Codes of errors. */
   commits: string[];
+  /** Of commits: the statement takes effect, and its answer is lost. */
+  answers: number;
 }
 
 /** A pool whose next reads of states, or next commits, fail; real otherwise. */
@@ -73,6 +75,11 @@ function breakable(pool: Pool, breaking: Breaking): Pool {
     const { name = '' } = statement as { name?: string };
     const code = name.startsWith('commit_') && breaking.commits.shift();
     if (code) return Promise.reject(Object.assign(new Error('The server cannot now'), { code }));
+    if (name.startsWith('commit_') && breaking.answers > 0) {
+      breaking.answers -= 1;
+      const lost = () => Promise.reject(Object.assign(new Error('Connection terminated'), { code: '08006' }));
+      return Reflect.apply(pool.query, pool, [statement, ...values]).then(lost);
+    }
     if (breaking.reads > 0 && typeof statement === 'string' && statement.includes('held_by, wake_seq, status')) {
       breaking.reads -= 1;
       return Promise.reject(new Error('Connection terminated unexpectedly'));
@@ -239,6 +246,23 @@ test('concurrent parking and waking loses no wake, a thousand times', { retry: 0
   );
   expect(rows[0]?.n).toBe(1000);
   await deployment.pool.query('update worker_session set ended_at = now() where id = $1', [leaseID]);
+});
+
+test('a park whose answer is lost is found committed, and says that the run may have been woken', async () => {
+  const { held, committer, committed, fenced, breaking } = await hold(1);
+  const [run] = held as [Run];
+  const frame = frameOf(run, 'n1');
+  run.record(frame, { status: 'SUSPENDED', exit: null, payload: null });
+  run.wait(frame, { kind: 'child', purpose: 'park', ms: null, ref: run.id }, () => undefined);
+  run.rest();
+  await deployment.pool.query('update workflow_instance set wake_seq = 1 where id = $1', [run.id]);
+  breaking.answers = 1;
+
+  committer.submit(run);
+  await committer.idle();
+
+  expect(fenced).toEqual([]);
+  expect(committed).toMatchObject([{ run, wakeSeq: 1, ready: true }]);
 });
 
 test('an exception in the handling of one commit ends neither the others nor later commits', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph } from '#test/support/graphs.ts';
+import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 
 describe('an end', () => {
@@ -105,5 +106,34 @@ describe('an end', () => {
       'other CANCELLED',
       'null COMPLETED',
     ]);
+  });
+
+  test.each([
+    { how: 'its end', last: { type: 'end', cancelOthers: true } },
+    { how: 'a failure', last: code('throw new Error("no");', { errorHandling: 'fail_workflow' }) },
+  ])('aborts the calls in flight by $how, in loops too', async ({ last }) => {
+    let aborted = 0;
+    await using silent = await startHTTP((_request, response) => {
+      response.on('close', () => {
+        aborted += 1;
+      });
+    });
+    const call = { type: 'http', method: 'GET', url: silent.origin };
+    const loop = { type: 'loop', sourceVariable: [1] };
+    const id = await accepted(
+      graph({ start: { type: 'start' }, call, loop, inner: call, soon: { type: 'delay', delayMs: 500 }, last }, [
+        'start>call',
+        'start>loop',
+        'loop:loop>inner',
+        'start>soon',
+        'soon>last',
+      ]),
+    );
+
+    await eventually(async () => expect((await deployment.read(id)).status).toMatch(/^(COMPLETED|FAILED)$/));
+
+    await eventually(() => expect([silent.seen.length, aborted]).toEqual([2, 2]));
+    const cancelled = (await deployment.events(id)).filter(({ status }) => status === 'CANCELLED');
+    expect(cancelled.map(({ node_id }) => node_id).sort()).toEqual(['call', 'inner', 'loop']);
   });
 });

@@ -152,6 +152,59 @@ test('a run whose question is answered goes on waiting for its sub-workflow', as
   await deployment.runs.stop(deployment.tenantID, instanceID);
 });
 
+test('a run that is about to park and whose question is answered meanwhile goes on', async () => {
+  const answers = new Map<string, ServerResponse>();
+  await using server = await startHTTP(({ url = '' }, response) => void answers.set(url, response));
+  await using worker = await deployment.startWorker(longLease);
+  const call = (path: string) => ({ type: 'http', method: 'GET', url: `${server.origin}${path}` });
+  const question = { type: 'dataCollection', fields: [{ key: 'answer' }] };
+  const nodes = {
+    start: { type: 'start' },
+    question,
+    answered: call('/answered'),
+    one: call('/one'),
+    two: call('/two'),
+  };
+  const versionID = await deployment.saveVersion(
+    graph(nodes, ['start>question', 'question>answered', 'start>one', 'start>two']),
+  );
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+  await eventually(async () => {
+    expect([...answers.keys()].sort()).toEqual(['/one', '/two']);
+    const { rowCount } = await deployment.pool.query('select from run_wait where instance_id = $1', [instanceID]);
+    expect(rowCount).toBe(1);
+  });
+  const run = worker.engine.held.get(instanceID);
+
+  // The outcome of the first call waits for this lock. That of the second leaves only the question, so the next commit parks the run.
+  const blocker = await deployment.pool.connect();
+  try {
+    await blocker.query('begin');
+    await blocker.query('lock table run_event in exclusive mode');
+    const isBlocked = async () => {
+      const { rowCount } = await deployment.pool.query(
+        `select from pg_locks where not granted and relation = 'run_event'::regclass and database = (select oid from pg_database where datname = current_database())`,
+      );
+      return rowCount;
+    };
+    answers.get('/one')?.end('{}');
+    await eventually(async () => expect(await isBlocked()).toBe(1));
+    answers.get('/two')?.end('{}');
+    await eventually(() => expect(run?.isIdle).toBe(true));
+    await answer(instanceID);
+    await deployment.runs.wake([instanceID]);
+    await eventually(() => expect(answers.has('/answered')).toBe(true));
+  } finally {
+    await blocker.query('commit');
+    blocker.release();
+  }
+
+  await eventually(() => expect(run?.hasWork).toBe(false));
+  answers.get('/answered')?.end('{}');
+  await eventually(async () => expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED' }));
+  expect(await deployment.read(instanceID)).toMatchObject({ epoch: 1 });
+});
+
 /** Lets a fact come just before the first commit that parks a run. */
 function wakeBeforePark({ pool }: WorkerContext, instanceID: () => string): void {
   const query = pool.query.bind(pool) as (...all: unknown[]) => Promise<unknown>;
