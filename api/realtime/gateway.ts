@@ -3,11 +3,13 @@ import { Server } from 'socket.io';
 import { toAppError } from '#shared/errors.ts';
 import { INTAKE_CHANNEL, IntakeUpdate } from '#shared/realtime/intake.ts';
 import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
+import { REMINDER_BROADCAST } from '#shared/realtime/reminders.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
 import type { ConnectionLimit } from '../http/connections.ts';
 import { attachClientEvents } from './client-events.ts';
 import { recheck, startRechecks } from './recheck.ts';
+import { sendReminders } from './reminders.ts';
 import { rooms } from './rooms.ts';
 import type { SocketServer } from './socket.ts';
 import type { RunWatch } from './watch.ts';
@@ -51,6 +53,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   });
   io.on('connection', (socket) => attachClientEvents(socket, { ...context, watch }));
   io.on(RUN_BROADCAST, (broadcast) => watch.receive(broadcast));
+  io.on(REMINDER_BROADCAST, (broadcast) => void sendReminders(() => io.of('/').sockets.values(), context, broadcast));
 
   const rechecks = startRechecks(() => io.of('/').sockets.values(), context);
   // The next round would find out too; but a removed user should not see another event.

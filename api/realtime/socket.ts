@@ -1,15 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
-import type { ServerEvent, ServerMessage, ServerPayload } from '#shared/realtime/events.ts';
+import type { ServerEvent, ServerMessage, ServerPayload, TenantEvent, TenantPayload } from '#shared/realtime/events.ts';
 import type { IntakeUpdate } from '#shared/realtime/intake.ts';
 import type { RUN_BROADCAST, RunBroadcast } from '#shared/realtime/publish.ts';
+import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/realtime/reminders.ts';
 import type { Grant } from './join.ts';
 import type { Deliver } from './watched-run.ts';
 
 type ServerToClient = { [E in ServerEvent]: (payload: ServerPayload<E>) => void } & {
+  [E in TenantEvent]: (payload: TenantPayload<E>) => void;
+} & {
   workflow_intake_update: (update: IntakeUpdate) => void;
 };
-type Interserver = { [RUN_BROADCAST]: (broadcast: RunBroadcast) => void };
+type Interserver = {
+  [RUN_BROADCAST]: (broadcast: RunBroadcast) => void;
+  [REMINDER_BROADCAST]: (broadcast: ReminderNotice[]) => void;
+};
 
 interface SocketState {
   userID: string;

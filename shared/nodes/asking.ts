@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { working } from './common.ts';
+import { Reminder } from './reminders.ts';
 
 const Name = z.string().min(1).max(255);
 
@@ -12,6 +13,11 @@ export const asking = {
     .max(10_080)
     .default(60)
     .meta({ title: 'Expires after (min)', description: 'How long the question waits for an answer; 0 for ever' }),
+  reminders: z
+    .array(Reminder)
+    .max(10)
+    .optional()
+    .meta({ title: 'Reminders', description: 'When those who may answer are told again' }),
   /**
    * Who may answer: ids or verified addresses of users, ids or names of roles; as a list, or as a text with commas. Absent: all who
    * may execute the workflow. Empty is refused, because a template that is empty by mistake would let everyone answer.

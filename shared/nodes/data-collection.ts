@@ -3,6 +3,7 @@ import { JsonObject } from '../json.ts';
 import { asking } from './asking.ts';
 import { Identifier, OutputVariable } from './common.ts';
 import { defineNode } from './define-node.ts';
+import { checkReminders } from './reminders.ts';
 
 export const CollectionField = z.object({
   id: z.string().optional().meta({ title: 'ID', description: 'Of the row in the editor; it has no effect' }),
@@ -33,27 +34,29 @@ export type CollectionField = z.infer<typeof CollectionField>;
 export const dataCollection = defineNode({
   kind: 'dataCollection',
   label: 'Data collection',
-  config: z.object({
-    ...asking,
-    collectionType: z.literal('form').default('form').meta({ title: 'Type of question', description: 'A form' }),
-    fields: z
-      .array(CollectionField)
-      .default([])
-      .meta({ title: 'Fields', description: 'What the person is asked for, unless there is a schema' }),
-    formSchema: JsonObject.optional().meta({
-      title: 'Schema',
-      description: 'JSON Schema of the answer, in place of fields',
-    }),
-    formUischema: JsonObject.optional().meta({
-      title: 'Layout',
-      description: 'JSONForms layout of the schema',
-    }),
-    outputVariable: OutputVariable('collectedData'),
-    timeoutHandle: z.string().min(1).optional().meta({
-      title: 'Exit without an answer',
-      description: 'Taken if the question expires; without it, the node fails',
-    }),
-  }),
+  config: z
+    .object({
+      ...asking,
+      collectionType: z.literal('form').default('form').meta({ title: 'Type of question', description: 'A form' }),
+      fields: z
+        .array(CollectionField)
+        .default([])
+        .meta({ title: 'Fields', description: 'What the person is asked for, unless there is a schema' }),
+      formSchema: JsonObject.optional().meta({
+        title: 'Schema',
+        description: 'JSON Schema of the answer, in place of fields',
+      }),
+      formUischema: JsonObject.optional().meta({
+        title: 'Layout',
+        description: 'JSONForms layout of the schema',
+      }),
+      outputVariable: OutputVariable('collectedData'),
+      timeoutHandle: z.string().min(1).optional().meta({
+        title: 'Exit without an answer',
+        description: 'Taken if the question expires; without it, the node fails',
+      }),
+    })
+    .superRefine(checkReminders),
   names: {},
   exits: (config) => ['output', 'error', ...(config.timeoutHandle ? [config.timeoutHandle] : [])],
   usualExit: 'output',

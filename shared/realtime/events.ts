@@ -59,6 +59,24 @@ export const serverEvents = {
   }),
 } as const;
 
+/** Events that the server sends to sockets in the room of a tenant. */
+export const tenantEvents = {
+  /** To those who may answer: a question is still open. */
+  workflow_data_collection_reminder: z.object({
+    instanceID: z.uuid(),
+    nodeID: z.string(),
+    iteration: z.int(),
+    frame: IterationPath,
+    collectionRequestID: z.uuid(),
+    title: z.string().nullable(),
+    number: z.int(),
+    of: z.int(),
+  }),
+} as const;
+
+export type TenantEvent = keyof typeof tenantEvents;
+export type TenantPayload<E extends TenantEvent> = z.input<(typeof tenantEvents)[E]>;
+
 export type ServerEvent = keyof typeof serverEvents;
 export type ServerPayload<E extends ServerEvent> = z.input<(typeof serverEvents)[E]>;
 export type ServerMessage = { [E in ServerEvent]: { event: E; payload: ServerPayload<E> } }[ServerEvent];
@@ -92,6 +110,8 @@ export interface RunEventPayload {
   progress?: MapProgress;
   request?: { collectionRequestID: string; collectionType: string; collectionConfig: JsonObject };
   childInstanceID?: string;
+  /** Those who may answer were reminded, for this time of so many. */
+  reminder?: { collectionRequestID: string; number: number; of: number };
   event?: { name: string; key: string };
   dueAt?: string;
   /** The run that has computed the result, if this one has taken it over. */

@@ -1,6 +1,7 @@
 import { Server } from 'socket.io';
 import type { Backplane } from '../backplane/index.ts';
 import { presentRunEvent, type RunEventRow, type ServerMessage } from './events.ts';
+import { REMINDER_BROADCAST, type ReminderNotice } from './reminders.ts';
 
 /** Message from a worker to all gateways: ids of runs, each with its messages in order of `seq`. */
 export type RunBroadcast = [instanceID: string, messages: ServerMessage[]][];
@@ -10,6 +11,8 @@ export const RUN_BROADCAST = 'run_messages';
 export interface Publisher extends AsyncDisposable {
   /** Sends committed changes to the gateways, which order them and send them to the clients that watch the run. */
   runEvents(rows: readonly RunEventRow[]): void;
+  /** Tells the gateways of reminders, which they pass to the sockets of those who may answer. */
+  reminders(notices: readonly ReminderNotice[]): void;
 }
 
 /** A process without sockets of its own speaks to the gateways through the adapter, so it needs no HTTP server. */
@@ -28,6 +31,9 @@ export function createPublisher(backplane: Backplane): Publisher {
         else byRun.set(row.instanceID, presentRunEvent(row));
       }
       namespace.serverSideEmit(RUN_BROADCAST, [...byRun] satisfies RunBroadcast);
+    },
+    reminders(notices) {
+      if (notices.length > 0) namespace.serverSideEmit(REMINDER_BROADCAST, [...notices]);
     },
     async [Symbol.asyncDispose]() {
       // Closing the server would throw (it has no HTTP engine); the adapter's connections end with the backplane.

@@ -20,6 +20,7 @@ import { readMapResults } from './map-results.ts';
 import type { Maps } from './maps.ts';
 import { variablesOf } from './node-variables.ts';
 import { type OwnPark, parkNode } from './park.ts';
+import { remind } from './reminders.ts';
 import type { Restored } from './restore.ts';
 import type { Run } from './run.ts';
 import { isShortNode, type Slots } from './slots.ts';
@@ -70,13 +71,24 @@ export function startRun(advance: Advance, run: Run): void {
 /** Continues a run that was held before. */
 export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored): void {
   for (const { frame, wait, purpose } of waits)
-    run.resume(frame, { kind: wait.kind, ref: wait.ref ?? undefined, purpose, ms: wait.dueInMs }, () =>
-      onDue(advance, run, frame),
+    run.resume(
+      frame,
+      {
+        kind: wait.kind,
+        ref: wait.ref ?? undefined,
+        purpose,
+        ms: wait.dueInMs,
+        reminded: wait.question?.reminded ?? 0,
+      },
+      () => onDue(advance, run, frame),
     );
   for (const frame of ready)
     if (run.state.repetitionOf(frame)) goOnRepeating(advance, run, frame);
     else launch(advance, run, frame, null);
-  for (const { frame, wait } of waits) if (wait.fact) endWait(advance, run, frame, wait.fact);
+  for (const { frame, wait } of waits) {
+    if (wait.fact) endWait(advance, run, frame, wait.fact);
+    else if (wait.question) remind(run, frame, wait.question, () => onDue(advance, run, frame));
+  }
   run.rest();
   advance.submit(run);
 }
@@ -84,9 +96,10 @@ export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored
 /** Continues the nodes of a held run whose waits are over, after its waits were read again. */
 export function applyWaits(advance: Advance, run: Run, waits: readonly WaitRow[]): void {
   if (run.isOver) return;
-  for (const { nodeID, path, fact } of waits) {
+  for (const { nodeID, path, fact, question } of waits) {
     const frame = run.state.find(nodeID, path);
     if (fact && frame) endWait(advance, run, frame, fact);
+    else if (frame && question) remind(run, frame, question, () => onDue(advance, run, frame));
   }
   run.rest();
   advance.submit(run);

@@ -65,9 +65,9 @@ ${RESULT}`;
 /** Also writes waits, children and questions, deletes waits that are over, and parks. */
 export const COMMIT_AND_WAITS = `${LOCKED},
 w as (
-  select r.instance_id, r.node_id, r.path, r.kind, r.ref, r.event,
+  select r.instance_id, r.node_id, r.path, r.kind, r.ref, r.event, r.reminded,
          now() + make_interval(secs => r.due_ms / 1000.0) as due_at
-  from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, path text, kind text, ref uuid, due_ms double precision, event jsonb)
+  from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, path text, kind text, ref uuid, due_ms double precision, event jsonb, reminded int)
 ),
 over as (select * from jsonb_to_recordset($22::jsonb) as r(instance_id uuid, node_id text, path text)),
 due as (
@@ -84,9 +84,9 @@ gone as (
     and not exists (select from w where w.instance_id = rw.instance_id and w.node_id = rw.node_id and w.path = rw.path)
 ),
 added as (
-  insert into run_wait (instance_id, node_id, path, kind, ref, due_at)
-  select w.instance_id, w.node_id, w.path, w.kind, w.ref, w.due_at from w join u on u.id = w.instance_id
-  on conflict (instance_id, node_id, path) do update set kind = excluded.kind, ref = excluded.ref, due_at = excluded.due_at
+  insert into run_wait (instance_id, node_id, path, kind, ref, due_at, reminded)
+  select w.instance_id, w.node_id, w.path, w.kind, w.ref, w.due_at, w.reminded from w join u on u.id = w.instance_id
+  on conflict (instance_id, node_id, path) do update set kind = excluded.kind, ref = excluded.ref, due_at = excluded.due_at, reminded = excluded.reminded
 ),
 unanswered as (
   update collection_request cr set status = 'CANCELLED', updated_at = now() from l join u on u.id = l.id

@@ -156,6 +156,7 @@ export function waitValues(batch: readonly Entry[]): string[] {
       kind: wait.kind,
       ref: wait.ref,
       due_ms: wait.dueInMs,
+      reminded: wait.reminded,
       ...(wait.awaited && { event: awaitedValue(wait.awaited) }),
     })),
   );

@@ -139,6 +139,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   function onCommitted(committed: Committed): void {
     const { run, step, wakeSeq, ready } = committed;
+    publisher.reminders(step.reminders);
     if (step.end) return onEnded(committed, step.end);
     if (step.children.length > 0) void runs.handOver(step.children.map(({ id }) => id));
     for (const { id } of step.maps) void maps.advance(id);

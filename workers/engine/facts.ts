@@ -3,6 +3,7 @@ import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { ChildError, Fact, MapOutcome, TakenEvent } from '../nodes/executor.ts';
 import type { ReadEventWaits } from './event-waits.ts';
+import type { OpenQuestion } from './reminders.ts';
 
 export interface WaitRow {
   nodeID: string;
@@ -12,6 +13,8 @@ export interface WaitRow {
   /** The child, the question, the wait for an event or the map. */
   ref: string | null;
   dueInMs: number | null;
+  /** Of an open question: where its reminders stand, by the clock of the database. */
+  question?: OpenQuestion;
   /** Null: the wait is not over. */
   fact: Fact | null;
 }
@@ -31,6 +34,10 @@ interface Row {
   submitted_data: JsonObject | null;
   /** The time to answer is over, and the request is still PENDING. */
   is_late: boolean | null;
+  reminded: number;
+  request_config: JsonObject | null;
+  asked_ms: number | null;
+  expires_in_ms: number | null;
 }
 
 /** Reads the waits of a run, each with the fact that ended it, if any. */
@@ -69,8 +76,14 @@ function toWait(row: Row, events: Events): WaitRow {
     kind: row.kind,
     ref: row.ref,
     dueInMs: row.due_in_ms,
+    ...questionOf(row),
     fact: row.kind === 'event' ? eventFact(events.get(row.ref ?? '')) : factOf(row),
   };
+}
+
+function questionOf(row: Row): { question?: OpenQuestion } {
+  const { request_config: config, asked_ms: askedMs, expires_in_ms: expiresInMs, reminded } = row;
+  return config === null || askedMs === null ? {} : { question: { config, askedMs, expiresInMs, reminded } };
 }
 
 function eventFact(event: TakenEvent | null | undefined): Fact | null {
@@ -109,7 +122,10 @@ const WAITS = `
 select w.instance_id, w.node_id, w.path, w.kind, w.ref, extract(epoch from w.due_at - clock_timestamp())::float8 * 1000 as due_in_ms,
        case when child.completed_at is not null then child.status end as child_status,
        child.output as child_output, child.error as child_error, map.outcome as map_outcome,
-       request.status as request_status, request.submitted_data, request.status = 'PENDING' and request.expires_at <= now() as is_late
+       request.status as request_status, request.submitted_data, request.status = 'PENDING' and request.expires_at <= now() as is_late,
+       w.reminded, case when jsonb_exists(request.collection_config, 'reminders') then request.collection_config end as request_config,
+       extract(epoch from clock_timestamp() - request.created_at)::float8 * 1000 as asked_ms,
+       extract(epoch from request.expires_at - clock_timestamp())::float8 * 1000 as expires_in_ms
 from unnest((select $1::uuid[])) as r(id)
 join run_wait w on w.instance_id = r.id
 left join workflow_instance child on w.kind = 'child' and child.id = w.ref

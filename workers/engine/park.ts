@@ -7,6 +7,7 @@ import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Park } from '../nodes/executor.ts';
 import { noSuchAsset } from './asset-rights.ts';
+import { nextMoment } from './reminders.ts';
 import type { Outcome, Run } from './run.ts';
 import type { PendingChild } from './step.ts';
 import type { Wait } from './waits.ts';
@@ -39,7 +40,7 @@ export async function parkNode(pool: Pool, run: Run, frame: Frame, park: OwnPark
     const request = { id: ref, frame, config, expiresInMs };
     return {
       event: suspended({ wait: 'input', request: question }),
-      wait: { kind: 'input', purpose: 'park', ms: expiresInMs, ref, request },
+      wait: { kind: 'input', purpose: 'park', ms: nextMoment({ config, askedMs: 0, expiresInMs }).inMs, ref, request },
     };
   }
   const child = await prepareChild(pool, run, frame, { ...park, id: ref });

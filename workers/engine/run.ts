@@ -1,6 +1,7 @@
 import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
+import type { ReminderNotice } from '#shared/realtime/reminders.ts';
 import type { Turn } from '#shared/turns.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
@@ -156,7 +157,7 @@ export class Run {
     return this.state.attemptsOf(frame) || 1;
   }
 
-  waitOf(frame: Frame): Pick<Wait, 'kind' | 'purpose'> | undefined {
+  waitOf(frame: Frame): ReturnType<Waits['of']> {
     return this.#waits.of(frame);
   }
 
@@ -201,12 +202,26 @@ export class Run {
 
   /** Begins a wait with the next step; `onDue` is called when its time comes, if the run is still held. */
   wait(frame: Frame, wait: Wait, onDue: () => void): void {
-    const { kind, ref = null, ms, child, request, map, awaited = null } = wait;
+    const { kind, ref = null, ms, child, request, map, awaited = null, reminded = 0 } = wait;
     if (child) this.#step.children.push(child);
     if (request) this.#step.requests.push(request);
     if (map) this.#step.maps.push(map);
-    this.#step.waits.push({ frame, kind, ref, dueInMs: ms, awaited });
+    this.#step.waits.push({ frame, kind, ref, dueInMs: ms, awaited, reminded });
     this.resume(frame, wait, onDue);
+  }
+
+  /** Records reminders of a question, whose wait goes on until the next moment. */
+  remind(frame: Frame, notices: readonly ReminderNotice[], wait: Wait, onDue: () => void): void {
+    for (const notice of notices) {
+      const { collectionRequestID, number, of } = notice;
+      const payload = JSON.stringify({ wait: 'input', reminder: { collectionRequestID, number, of } });
+      this.#step.events.push({ ...eventAt(frame, this.attemptOf(frame)), payload });
+      this.#step.reminders.push(notice);
+    }
+    this.#step.release = 'hold';
+    // In place of the earlier row, whose time is over.
+    this.#step.resolved.push(frame);
+    this.wait(frame, wait, onDue);
   }
 
   /** Continues a wait that stands in the database. */
@@ -365,7 +380,15 @@ export class Run {
     // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
     this.#step.resolved.push(...waiting, ...this.#ended);
     // Not written yet and never needed: the commit cancels only questions that an earlier one has stored.
-    Object.assign(this.#step, { waits: [], requests: [], maps: [], children: [], release: 'hold', next: [] });
+    Object.assign(this.#step, {
+      waits: [],
+      requests: [],
+      reminders: [],
+      maps: [],
+      children: [],
+      release: 'hold',
+      next: [],
+    });
   }
 
   #announce(frame: Frame, status: 'RUNNING' | 'CANCELLED', payload: string | null = null): void {
@@ -378,4 +401,8 @@ export class Run {
     this.#step.waits = this.#step.waits.filter((wait) => wait.frame !== frame);
     this.#step.resolved.push(frame);
   }
+}
+
+function eventAt(frame: Frame, attempt: number) {
+  return { frame, attempt, status: 'SUSPENDED', exit: null, started: [] } satisfies Partial<PendingEvent>;
 }

@@ -1,6 +1,7 @@
 import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
+import type { ReminderNotice } from '#shared/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
@@ -15,6 +16,8 @@ export interface Step {
   children: PendingChild[];
   requests: PendingRequest[];
   maps: PendingMap[];
+  /** To be told to those who may answer, when the step is durable. */
+  reminders: ReminderNotice[];
   release: 'hold' | 'park' | 'yield';
   /** Set by the terminal commit. */
   end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
@@ -45,6 +48,7 @@ export interface PendingWait {
   /** Milliseconds from now, by the database's clock. Null: no end. */
   dueInMs: number | null;
   awaited: AwaitedEvent | null;
+  reminded: number;
 }
 
 /** The event that a node waits for. */
@@ -96,6 +100,7 @@ export function emptyStep(): Step {
     children: [],
     requests: [],
     maps: [],
+    reminders: [],
     release: 'hold',
     end: null,
     checkpoint: null,

@@ -14,10 +14,13 @@ export interface Wait {
   request?: PendingRequest;
   awaited?: AwaitedEvent;
   map?: PendingMap;
+  /** Of a question: how many reminders the timeline has. */
+  reminded?: number;
 }
 
 interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
   dueAt: number | null;
+  reminded: number;
   timer: NodeJS.Timeout | null;
 }
 
@@ -45,7 +48,7 @@ export class Waits {
     return [...this.#waiting.keys()];
   }
 
-  of(frame: Frame): Pick<Wait, 'kind' | 'purpose'> | undefined {
+  of(frame: Frame): Pick<Waiting, 'kind' | 'purpose' | 'ref' | 'reminded'> | undefined {
     return this.#waiting.get(frame);
   }
 
@@ -78,10 +81,11 @@ export class Waits {
   }
 
   /** `onDue` is called when the time comes. */
-  begin(frame: Frame, { kind, purpose, ms, ref }: Wait, onDue: () => void): void {
+  begin(frame: Frame, { kind, purpose, ms, ref, reminded = 0 }: Wait, onDue: () => void): void {
+    clearTimeout(this.#waiting.get(frame)?.timer ?? undefined);
     const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
     const dueAt = ms === null ? null : Date.now() + ms;
-    this.#waiting.set(frame, { kind, purpose, ...(ref !== undefined && { ref }), dueAt, timer });
+    this.#waiting.set(frame, { kind, purpose, ...(ref !== undefined && { ref }), dueAt, reminded, timer });
   }
 
   /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */

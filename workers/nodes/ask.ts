@@ -1,4 +1,5 @@
 import type { JsonObject } from '#shared/json.ts';
+import { reminderTimes } from '#shared/nodes/reminders.ts';
 import type { Park } from './executor.ts';
 
 interface Asking {
@@ -6,11 +7,22 @@ interface Asking {
   description?: string | undefined;
   approvers?: string | readonly string[] | undefined;
   expiryMinutes: number;
+  reminders?: Parameters<typeof reminderTimes>[0]['reminders'];
 }
 
 /** Parks until a person answers. The request holds what the person is shown, and who may answer. */
-export function ask({ title, description, approvers, expiryMinutes }: Asking, request: object): Park {
-  const shown = { title, description, ...request, expiryMinutes, approvers: approvers && namesIn(approvers) };
+export function ask(asking: Asking, request: object): Park {
+  const { title, description, approvers, expiryMinutes } = asking;
+  const reminders = reminderTimes(asking);
+  const shown = {
+    title,
+    description,
+    ...request,
+    expiryMinutes,
+    approvers: approvers && namesIn(approvers),
+    // Minutes after it was asked.
+    reminders: reminders.length > 0 ? reminders : undefined,
+  };
   return {
     park: 'input',
     // Zero means for ever.

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
+import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
-import type { NodeStatus } from '#shared/workflow/status.ts';
+import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { findMaps } from './find-maps.ts';
 import { findNames } from './find-names.ts';
@@ -30,7 +31,7 @@ export const readInstance = tenantRoute({
   async handle({ params, query, em, require, caller }, { pool }) {
     const run = await findReadableRun({ em, require, caller }, params.instanceID);
     const names = await findNames(em, pool, [run]);
-    const { timeline, nextSeq } = await findTimeline(pool, run.id, query);
+    const { timeline, nextSeq } = await findTimeline(pool, run, query);
     const latest = await findLatest(pool, run.id);
     const waiting = await findWaiting({ em, pool }, run, latest);
     const isWaiting = !run.completedAt && !run.heldBy;
@@ -65,12 +66,20 @@ interface TimelineRow {
 }
 
 /** Large outputs are left out unless requested, since nodes pass the same value on. */
-async function findTimeline(pool: Pool, instanceID: string, query: z.output<typeof InstanceQuery>) {
+async function findTimeline(
+  pool: Pool,
+  run: Pick<WorkflowInstance, 'id' | 'tenantID'>,
+  query: z.output<typeof InstanceQuery>,
+) {
   const { afterSeq, timelineLimit: maxEvents, outputs } = query;
-  const { rows } = await pool.query<TimelineRow>(TIMELINE, [instanceID, afterSeq, maxEvents + 1, outputs === 'full']);
+  const { rows } = await pool.query<TimelineRow>(TIMELINE, [run.id, afterSeq, maxEvents + 1, outputs === 'full']);
   const events = rows.flatMap(eventsOf).filter(({ seq }) => seq > afterSeq);
   const shown = events.slice(0, maxEvents);
-  return { timeline: shown.map(presentEvent), nextSeq: events.length > maxEvents ? (shown.at(-1)?.seq ?? null) : null };
+  const children = await findChildren(pool, run.tenantID, shown);
+  return {
+    timeline: shown.map((event) => presentEvent(event, children)),
+    nextSeq: events.length > maxEvents ? (shown.at(-1)?.seq ?? null) : null,
+  };
 }
 
 // The stored size, after compression.
@@ -80,7 +89,29 @@ select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, starte
 from (select *, not $4 and coalesce(pg_column_size(payload), 0) > 16384 as large from run_event) e
 where instance_id = $1 and seq > $2 and node_id is not null order by seq limit $3`;
 
-function presentEvent({ payload, isOmitted, at, frame, started: _, ...event }: TimelineRow) {
+async function findChildren(pool: Pool, tenantID: string, events: readonly TimelineRow[]) {
+  const ids = events.flatMap(({ payload }) => payload?.childInstanceID ?? []);
+  if (ids.length === 0) return new Map<string, Child>();
+  const { rows } = await pool.query<Child>(CHILDREN, [ids, tenantID]);
+  return new Map(rows.map((child) => [child.instanceID, child]));
+}
+
+interface Child {
+  instanceID: string;
+  status: RunStatus;
+  workflowID: string | null;
+  workflowTitle: string | null;
+}
+
+const CHILDREN = `
+select i.id as "instanceID", i.status, i.workflow_id as "workflowID", w.title as "workflowTitle"
+from workflow_instance i left join workflow w on w.id = i.workflow_id where i.id = any($1::uuid[]) and i.tenant_id = $2`;
+
+function presentEvent(
+  { payload, isOmitted, at, frame, started: _, ...event }: TimelineRow,
+  children: ReadonlyMap<string, Child>,
+) {
+  const child = children.get(payload?.childInstanceID ?? '');
   return {
     ...event,
     frame: frame ?? [],
@@ -90,6 +121,8 @@ function presentEvent({ payload, isOmitted, at, frame, started: _, ...event }: T
     ...(payload?.reusedFrom && { reusedFrom: payload.reusedFrom }),
     ...(payload?.mapID && { mapID: payload.mapID }),
     ...(payload?.progress && { progress: payload.progress }),
+    ...(child && { child }),
+    ...(payload?.reminder && { reminder: payload.reminder }),
     at: at.toISOString(),
   };
 }

@@ -195,6 +195,19 @@ export const WaitReason = z
   })
   .meta({ id: 'WaitReason', description: 'Why a run is not running', examples: [exampleWaitReason] });
 
+const ChildRun = z
+  .object({
+    instanceID: z.uuid(),
+    status: Status,
+    workflowID: z.uuid().nullable(),
+    workflowTitle: z.string().nullable().describe('Null if the workflow was deleted'),
+  })
+  .meta({ id: 'ChildRun' });
+
+const ReminderShown = z
+  .object({ collectionRequestID: z.uuid(), number: z.int(), of: z.int() })
+  .meta({ id: 'QuestionReminder' });
+
 const TimelineEvent = z
   .object({
     seq: z.int(),
@@ -210,6 +223,8 @@ const TimelineEvent = z
     reusedFrom: z.uuid().optional().describe('The run that computed the result, if this one has taken it over'),
     mapID: z.uuid().optional().describe('While the node works off items in chunks'),
     progress: MapProgress.optional(),
+    child: ChildRun.optional().describe('The run that the node waits for, as it is now'),
+    reminder: ReminderShown.optional().describe('Those who may answer were reminded of the question'),
     at: z.iso.datetime(),
   })
   .meta({ id: 'WorkflowInstanceEvent' });

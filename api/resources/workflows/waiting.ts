@@ -33,7 +33,7 @@ function reasonOf(stored: RunEvent['payload']): Reason[] {
   // The engine writes these payloads.
   const payload = stored as RunEventPayload | null | undefined;
   if (payload?.wait === 'input')
-    return [{ reason: 'input', collectionRequestID: payload.request?.collectionRequestID }];
+    return [{ reason: 'input', collectionRequestID: (payload.request ?? payload.reminder)?.collectionRequestID }];
   if (payload?.wait === 'child' || payload?.wait === 'chunks') return [{ reason: 'child' }];
   if (payload?.wait === 'event') return [{ reason: 'event', ...(payload.dueAt && { until: payload.dueAt }) }];
   return payload?.dueAt ? [{ reason: 'delay', until: payload.dueAt }] : [];

@@ -39,6 +39,7 @@ import { Migration20261122183500_ForgottenRuns } from './Migration20261122183500
 import { Migration20261122194500_WorkflowEvents } from './Migration20261122194500_WorkflowEvents.ts';
 import { Migration20261122195500_Pauses } from './Migration20261122195500_Pauses.ts';
 import { Migration20261122202500_Maps } from './Migration20261122202500_Maps.ts';
+import { Migration20261122203700_Reminders } from './Migration20261122203700_Reminders.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -83,6 +84,7 @@ const classes = {
   Migration20261122194500_WorkflowEvents,
   Migration20261122195500_Pauses,
   Migration20261122202500_Maps,
+  Migration20261122203700_Reminders,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -43,4 +43,5 @@ export const migrationNames = [
   'Migration20261122194500_WorkflowEvents',
   'Migration20261122195500_Pauses',
   'Migration20261122202500_Maps',
+  'Migration20261122203700_Reminders',
 ] as const;

@@ -278,7 +278,7 @@ test('a map shows how far it is, and its chunks are runs that only their parent 
     expect(status).toMatch(/^(COMPLETED|CANCELLED)$/);
 });
 
-test('child runs are listed by their parent, and end with it', async () => {
+test('child runs are listed by their parent, stand in its timeline, and end with it', async () => {
   const child = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 3 } }) });
   const parent = await aWorkflow(cluster, {
     tenant,
@@ -293,6 +293,11 @@ test('child runs are listed by their parent, and end with it', async () => {
   await api().delete(`T/workflows/instances/${instanceID}/stop`);
 
   expect(await children()).toMatchObject([{ status: 'CANCELLED', parentInstanceID: instanceID }]);
+  const [{ instanceID: childID, workflowTitle }] = await children();
+  const { timeline } = (await api().get(`T/workflows/instances/${instanceID}`)).body;
+  expect(timeline.flatMap((event: { child?: object }) => event.child ?? [])).toEqual([
+    { instanceID: childID, status: 'CANCELLED', workflowID: child.id, workflowTitle },
+  ]);
 });
 
 test('deleting a workflow ends its runs, also those of sub-workflow nodes', async () => {

@@ -61,11 +61,15 @@ const wrong: Readonly<Record<string, [JsonObject, string][]>> = {
     [{ fields: [{ key: 'a b' }] }, 'fields.0.key'],
     [{ expiryMinutes: 20_000 }, 'expiryMinutes'],
     [{ approvers: '' }, 'approvers'],
+    [{ reminders: [{ minutes: 10 }, { minutes: 60 }] }, 'reminders.1.minutes'],
+    [{ reminders: [{ minutes: 60, from: 'expiry' }] }, 'reminders.0.minutes'],
+    [{ reminders: [{ minutes: 0 }] }, 'reminders.0.minutes'],
   ],
   approval: [
     [{ onTimeout: 'wait' }, 'onTimeout'],
     [{ expiryMinutes: -1 }, 'expiryMinutes'],
     [{ approvers: [] }, 'approvers'],
+    [{ expiryMinutes: 0, reminders: [{ minutes: 1, from: 'expiry' }] }, 'reminders.0.minutes'],
   ],
   subWorkflow: [
     [{ childWorkflowID: 'none' }, 'childWorkflowID'],

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/** When the persons who may answer a question are reminded of it. */
+export const Reminder = z.object({
+  minutes: z
+    .number()
+    .gt(0)
+    .max(10_080)
+    .meta({ title: 'Minutes', description: 'After the question was asked, or before it expires' }),
+  from: z.enum(['asked', 'expiry']).default('asked').meta({
+    title: 'Counted from',
+    description: 'After `asked`, or before `expiry`',
+  }),
+});
+
+interface Reminding {
+  expiryMinutes: number;
+  reminders?: readonly z.output<typeof Reminder>[] | undefined;
+}
+
+/** Minutes after the question was asked, in order, each once. */
+export function reminderTimes({ expiryMinutes, reminders = [] }: Reminding): number[] {
+  const times = reminders.map(({ minutes, from }) => (from === 'asked' ? minutes : expiryMinutes - minutes));
+  return [...new Set(times)].sort((one, other) => one - other);
+}
+
+/** Refuses reminders that would come when nothing is asked any more, or not yet. */
+export function checkReminders({ expiryMinutes, reminders = [] }: Reminding, check: z.RefinementCtx): void {
+  for (const [at, { minutes, from }] of reminders.entries()) {
+    const path = ['reminders', at, 'minutes'];
+    if (from === 'expiry' && expiryMinutes === 0)
+      check.addIssue({ code: 'custom', path, message: 'the question never expires: count from "asked"' });
+    else if (expiryMinutes > 0 && minutes >= expiryMinutes)
+      check.addIssue({
+        code: 'custom',
+        path,
+        message: `must be less than the ${expiryMinutes} minutes of the question`,
+      });
+  }
+}
