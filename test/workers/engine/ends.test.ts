@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph } from '#test/support/graphs.ts';
@@ -112,27 +113,29 @@ describe('an end', () => {
     { how: 'its end', last: { type: 'end', cancelOthers: true } },
     { how: 'a failure', last: code('throw new Error("no");', { errorHandling: 'fail_workflow' }) },
   ])('aborts the calls in flight by $how, in loops too', async ({ last }) => {
-    let aborted = 0;
-    await using silent = await startHTTP((_request, response) => {
-      response.on('close', () => {
-        aborted += 1;
-      });
+    const aborted: (string | undefined)[] = [];
+    let go: ServerResponse | undefined;
+    await using server = await startHTTP(({ url }, response) => {
+      if (url === '/go') go = response;
+      else response.on('close', () => aborted.push(url));
     });
-    const call = { type: 'http', method: 'GET', url: silent.origin };
+    const call = (path: string) => ({ type: 'http', method: 'GET', url: `${server.origin}${path}` });
     const loop = { type: 'loop', sourceVariable: [1] };
     const id = await accepted(
-      graph({ start: { type: 'start' }, call, loop, inner: call, soon: { type: 'delay', delayMs: 500 }, last }, [
+      graph({ start: { type: 'start' }, call: call('/call'), loop, inner: call('/inner'), go: call('/go'), last }, [
         'start>call',
         'start>loop',
         'loop:loop>inner',
-        'start>soon',
-        'soon>last',
+        'start>go',
+        'go:success>last',
       ]),
     );
+    await eventually(() => expect(server.seen).toHaveLength(3));
+
+    go?.end('{}');
 
     await eventually(async () => expect((await deployment.read(id)).status).toMatch(/^(COMPLETED|FAILED)$/));
-
-    await eventually(() => expect([silent.seen.length, aborted]).toEqual([2, 2]));
+    await eventually(() => expect(aborted.toSorted()).toEqual(['/call', '/inner']));
     const cancelled = (await deployment.events(id)).filter(({ status }) => status === 'CANCELLED');
     expect(cancelled.map(({ node_id }) => node_id).sort()).toEqual(['call', 'inner', 'loop']);
   });
