@@ -154,6 +154,8 @@ export async function aWorkflow(api: ApiHolder, settings: WorkflowSettings = {})
 
 export interface TestDatasource {
   id: string;
+  /** Default: postgresql. */
+  type?: string;
 }
 
 type SealingApiHolder = ApiHolder & { context: Pick<ApiContext, 'secrets'> };
@@ -180,7 +182,7 @@ export async function aDatasource(
     datasourceOptions: sealSecrets(definition.options, options, seal),
     datasourceTags: [],
   });
-  return { id };
+  return { id, type };
 }
 
 interface DataQuerySettings {
@@ -202,7 +204,7 @@ export async function aDataQuery(api: SealingApiHolder, settings: DataQuerySetti
     dataQueryTitle: title,
     dataQueryOptions: typeof query === 'string' ? { query } : query,
     datasourceID: datasource.id,
-    datasourceType: 'postgresql',
+    datasourceType: datasource.type ?? 'postgresql',
     isDisabled,
   });
   return { id };
