@@ -199,7 +199,7 @@ async function factFor(advance: Advance, run: Run, frame: Frame, fact: Fact | un
 }
 
 async function park(advance: Advance, run: Run, frame: Frame, request: OwnPark): Promise<void> {
-  const parked = await parkNode(advance.pool, run, frame, request);
+  const parked = await parkNode(advance, run, frame, request);
   if (run.isOver) return;
   run.record(frame, parked.event);
   proceed(advance, run, frame, { wait: parked.wait });

@@ -1,3 +1,4 @@
+import type { WorkerConfig } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
@@ -12,6 +13,11 @@ import type { Outcome, Run } from './run.ts';
 import type { PendingChild } from './step.ts';
 import type { Wait } from './waits.ts';
 
+interface Parking {
+  pool: Pool;
+  config: Pick<WorkerConfig, 'nodeOutputMaxBytes'>;
+}
+
 /** All parks but those of nodes that repeat their body, here or in chunks. */
 export type OwnPark = Exclude<Park, { park: 'iterations' | 'chunks' }>;
 
@@ -21,7 +27,7 @@ export interface Parked {
   wait: Wait;
 }
 
-export async function parkNode(pool: Pool, run: Run, frame: Frame, park: OwnPark): Promise<Parked> {
+export async function parkNode({ pool, config }: Parking, run: Run, frame: Frame, park: OwnPark): Promise<Parked> {
   if (park.park === 'time') {
     const dueAt = new Date(Date.now() + park.ms).toISOString();
     return { event: suspended({ wait: 'time', dueAt }), wait: { kind: 'time', purpose: 'park', ms: park.ms } };
@@ -44,6 +50,7 @@ export async function parkNode(pool: Pool, run: Run, frame: Frame, park: OwnPark
     };
   }
   const child = await prepareChild(pool, run, frame, { ...park, id: ref });
+  refuseLarge(child.input, config.nodeOutputMaxBytes);
   return {
     event: suspended({ wait: 'child', childInstanceID: ref }),
     wait: { kind: 'child', purpose: 'park', ms: null, ref, child },
@@ -70,6 +77,7 @@ async function prepareChild(
   { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
 ): Promise<PendingChild> {
   if (workflowID === run.workflowID) throw subWorkflowError('A workflow cannot call itself');
+  await refuseCycle(pool, run, workflowID);
   if (run.depth + 1 > maxDepth) throw subWorkflowError(`Sub-workflows are nested deeper than ${maxDepth} levels`);
   const { rows } = await pool.query<{ version_id: string | null; workflow_options: unknown }>(
     'select version_id, workflow_options from workflow where id = $1 and tenant_id = $2',
@@ -89,6 +97,31 @@ async function prepareChild(
     governance: options,
     timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),
   };
+}
+
+/** A cycle would only end at the limit of levels, after work that each level repeats. */
+async function refuseCycle(pool: Pool, { id, parentID }: Run, workflowID: string): Promise<void> {
+  if (parentID === null) return;
+  const { rows } = await pool.query<{ id: string; title: string | null }>(CALLING, [id]);
+  const first = rows.findIndex((calling) => calling.id === workflowID);
+  if (first === -1) return;
+  const titles = [...rows.slice(first), ...rows.slice(first, first + 1)].map(({ title }) => `"${title ?? ''}"`);
+  throw subWorkflowError(`The workflows call each other in a cycle: ${titles.join(' → ')}`);
+}
+
+// From the outermost run inwards. Chunks of a map are runs of the same workflow as their parent.
+const CALLING = `
+with recursive line as (
+  select id, parent_id, workflow_id, 0 as n from workflow_instance where id = $1
+  union all
+  select p.id, p.parent_id, p.workflow_id, line.n + 1 from line join workflow_instance p on p.id = line.parent_id
+)
+select line.workflow_id as id, w.title, max(line.n) as n from line join workflow w on w.id = line.workflow_id
+group by line.workflow_id, w.title order by n desc`;
+
+function refuseLarge(input: JsonObject, maxBytes: number): void {
+  if (Buffer.byteLength(JSON.stringify(input)) > maxBytes)
+    throw subWorkflowError(`inputMapping: the inputs are larger than the limit of ${maxBytes} bytes`);
 }
 
 function subWorkflowError(message: string): AppError {

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { graph } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
+
+let deployment: Deployment;
+beforeAll(async () => {
+  deployment = await startDeployment({ NODE_OUTPUT_MAX_BYTES: '20000' });
+  await deployment.startWorker();
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+
+const calling = (childWorkflowID: string, inputMapping: object = {}) =>
+  graph(
+    {
+      start: { type: 'start' },
+      call: { type: 'subWorkflow', childWorkflowID, inputMapping },
+      end: { type: 'end', outputParameters: [{ name: 'data', sourceVariable: '{{ctx.subResult}}' }] },
+    },
+    ['start>call', 'call:success>end'],
+  );
+
+async function ended(of: { workflowID: string; versionID: string }) {
+  const { workflowID, versionID } = of;
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { workflowID }));
+  await eventually(async () => expect((await deployment.read(instanceID)).status).toMatch(/COMPLETED|FAILED/), 20_000);
+  return { instanceID, ...(await deployment.read(instanceID)) };
+}
+
+/** Publishes another graph. */
+async function publish(workflowID: string, shape: { nodes: object[]; edges: object[] }): Promise<void> {
+  const versionID = await deployment.saveVersion(shape, {}, workflowID);
+  await deployment.pool.query('update workflow set version_id = $2 where id = $1', [workflowID, versionID]);
+}
+
+test('workflows that call each other in a cycle are refused at the call that closes it, which names them', async () => {
+  const outer = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
+  const first = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
+  const second = await deployment.saveWorkflow(calling(first.workflowID));
+  await publish(first.workflowID, calling(second.workflowID));
+  for (const [{ workflowID }, title] of [
+    [first, 'First'],
+    [second, 'Second'],
+  ] as const)
+    await deployment.pool.query('update workflow set title = $2 where id = $1', [workflowID, title]);
+  const versionID = await deployment.saveVersion(calling(first.workflowID), {}, outer.workflowID);
+
+  const { error, instanceID } = await ended({ workflowID: outer.workflowID, versionID });
+
+  expect(error?.message).toContain('in a cycle: "First" → "Second" → "First"');
+  const { rows } = await deployment.pool.query(
+    `with recursive line as (
+       select id from workflow_instance where id = $1
+       union all select child.id from workflow_instance child join line on child.parent_id = line.id)
+     select id from line`,
+    [instanceID],
+  );
+  expect(rows).toHaveLength(3);
+});
+
+test('inputs of a sub-workflow have the limit of outputs', async () => {
+  const child = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []));
+  const large = 'x'.repeat(21_000);
+  const failing = await deployment.saveWorkflow(calling(child.workflowID, { large }));
+  const fitting = await deployment.saveWorkflow(calling(child.workflowID, { large: large.slice(2_000) }));
+
+  expect(await ended(failing)).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'NODE_FAILED', nodeID: 'call', message: expect.stringMatching(/^inputMapping: .*20000 bytes/) },
+  });
+  expect(await ended(fitting)).toMatchObject({ status: 'COMPLETED' });
+});
+
+test('a child that waits keeps its version while another one is published', async () => {
+  const asking = (answer: string) =>
+    graph(
+      {
+        start: { type: 'start' },
+        ask: { type: 'approval' },
+        end: { type: 'end', outputParameters: [{ name: 'answer', sourceVariable: answer }] },
+      },
+      ['start>ask', 'ask:approved>end'],
+    );
+  const child = await deployment.saveWorkflow(asking('old'));
+  const parent = await deployment.saveWorkflow(calling(child.workflowID));
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(parent.versionID));
+  const children = async () =>
+    (
+      await deployment.pool.query<{ id: string; status: string }>(
+        'select id, status from workflow_instance where parent_id = $1 and held_by is null',
+        [instanceID],
+      )
+    ).rows;
+  await eventually(async () => expect(await children()).toMatchObject([{ status: 'WAITING' }]));
+  await publish(child.workflowID, asking('new'));
+  const [{ id = '' } = {}] = await children();
+  await deployment.pool.query(
+    `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = $1`,
+    [id],
+  );
+  await deployment.runs.wake([id]);
+
+  await eventually(async () =>
+    expect(await deployment.read(instanceID)).toMatchObject({
+      status: 'COMPLETED',
+      output: { data: { answer: 'old' } },
+    }),
+  );
+  const next = await deployment.runs.accept(deployment.newRun(parent.versionID));
+  await eventually(async () => {
+    const { rows } = await deployment.pool.query<{ version_id: string }>(
+      'select version_id from workflow_instance where parent_id = $1',
+      [next.instanceID],
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows).not.toEqual([{ version_id: child.versionID }]);
+  });
+});
