@@ -36,9 +36,13 @@ export async function findMoved(pool: Pool, ids: readonly string[], heads: reado
   return rows;
 }
 
-const READ = `
-select instance_id as "instanceID", seq, node_id as "nodeID", iteration, frame, attempt, status, exit, created_at as at, payload, started
-from run_event where instance_id = $1 and seq > $2 order by seq limit $3`;
+export const READ = `
+select e.instance_id as "instanceID", e.seq, e.node_id as "nodeID", e.iteration, e.frame, e.attempt, e.status, e.exit,
+       e.created_at as at, e.payload, e.started,
+       case when l.seq is not null
+         then jsonb_build_object('lines', l.lines, 'cut', jsonb_build_object('lines', l.cut_lines, 'bytes', l.cut_bytes)) end as log
+from run_event e left join run_log l on l.instance_id = e.instance_id and l.seq = e.seq
+where e.instance_id = $1 and e.seq > $2 order by e.seq limit $3`;
 
 const BEGIN = `
 update workflow_instance set watched_until = now() + interval '60 seconds' where id = $1 and completed_at is null`;

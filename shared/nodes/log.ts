@@ -3,16 +3,19 @@ import { Json } from '../json.ts';
 import { working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
-/** Writes a line into the run's timeline: its output, which later nodes do not see. */
+export const LogLevel = z.enum(['debug', 'info', 'warn', 'error']);
+export type LogLevel = z.infer<typeof LogLevel>;
+
+/** Writes a line into the run's log, which is also its output; later nodes do not see it. */
 export const log = defineNode({
   kind: 'log',
   label: 'Log',
   config: z.object({
     ...working,
-    level: z
-      .enum(['debug', 'info', 'warn', 'error'])
-      .default('info')
-      .meta({ title: 'Level', description: 'How important the line is; the log can be filtered by it' }),
+    level: LogLevel.default('info').meta({
+      title: 'Level',
+      description: 'How important the line is; the log can be filtered by it',
+    }),
     message: Json.meta({ title: 'Message', description: 'Text of the line; other values are written as JSON' }),
     data: Json.optional().meta({ title: 'Data', description: 'Values that belong to the line' }),
   }),

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../json.ts';
 import { MapProgress } from '../map-plan.ts';
+import { LogLevel } from '../nodes/log.ts';
+import { type LogSize, type Printed, wordCut } from '../run-logs.ts';
 import { IterationPath, innermost } from '../workflow/frame.ts';
 import { NodeStatus, RunStatus } from '../workflow/status.ts';
 
@@ -57,6 +59,19 @@ export const serverEvents = {
     collectionType: z.string(),
     collectionConfig: JsonObject,
   }),
+  /** A line that a node has written; sent with the outcome of its attempt, and before it. */
+  workflow_log: z.object({
+    instanceID: z.uuid(),
+    seq: z.int(),
+    nodeID: z.string(),
+    iteration: z.int(),
+    frame: IterationPath,
+    attempt: z.int(),
+    level: LogLevel,
+    message: z.string(),
+    data: Json.optional(),
+    at: z.iso.datetime(),
+  }),
 } as const;
 
 /** Events that the server sends to sockets in the room of a tenant. */
@@ -96,6 +111,8 @@ export interface RunEventRow {
   exit: string | null;
   at: Date;
   payload: RunEventPayload | null;
+  /** What the attempt has written. Null or absent: nothing. */
+  log?: Printed | null;
   /** The row covers their starts, and is stored under the number of the last. Null in rows without, and in all of older versions. */
   started: Started[] | null;
 }
@@ -120,6 +137,8 @@ export interface RunEventPayload {
   repeat?: Repeat;
   /** Set on FAILED: the node is left without an exit, and its item has failed. A node around it handles that. */
   failsItem?: boolean;
+  /** How much the attempt has written into the log. */
+  log?: LogSize;
   /** The run was WAITING before this event. */
   goesOn?: true;
   /** The run is WAITING after this event. */
@@ -161,6 +180,7 @@ export function eventsOf<R extends Covering & { payload?: unknown; exit?: string
       status: 'RUNNING',
       started: null,
       ...('payload' in row && { payload: null }),
+      ...('log' in row && { log: null }),
       ...('exit' in row && { exit: null }),
     };
   });
@@ -199,6 +219,7 @@ function presentEvent(row: RunEventRow): ServerMessage[] {
   }
   const error = payload?.error ? { code: payload.error.code, message: payload.error.message } : null;
   const messages: ServerMessage[] = [
+    ...presentLog(row, nodeID),
     {
       event: 'workflow_node_update',
       payload: {
@@ -227,6 +248,16 @@ function presentEvent(row: RunEventRow): ServerMessage[] {
   if (payload?.goesOn) messages.unshift(statusIs('RUNNING'));
   if (payload?.waits) messages.push(statusIs('WAITING', { waiting: payload.waits }));
   return messages;
+}
+
+function presentLog({ instanceID, seq, iteration, frame, attempt, at, log }: RunEventRow, nodeID: string) {
+  if (!log) return [];
+  const cut = { level: 'warn' as const, message: wordCut(log.cut), at: at.toISOString() };
+  const lines = log.cut.lines > 0 ? [...log.lines, cut] : log.lines;
+  return lines.map((line): ServerMessage => {
+    const place = { instanceID, seq, nodeID, iteration, frame: frame ?? [], attempt };
+    return { event: 'workflow_log', payload: { ...place, ...line } };
+  });
 }
 
 function inlineOutput(output: Json): { output: Json; outputOmitted?: boolean } {

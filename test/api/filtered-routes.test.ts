@@ -62,6 +62,7 @@ const lists: Record<string, List> = {
 const singles: Record<string, Single> = {
   'get T/workflows/instances/:instanceID': { made: 'instanceID', permission: 'workflow.read' },
   'get T/workflows/instances/:instanceID/stream': { made: 'instanceID', permission: 'workflow.read' },
+  'get T/workflows/instances/:instanceID/logs': { made: 'instanceID', permission: 'workflow.read' },
   'delete T/workflows/instances/:instanceID/stop': { made: 'instanceID', permission: 'workflow.execute' },
   'post T/workflows/instances/:instanceID/rerun': {
     made: 'instanceID',

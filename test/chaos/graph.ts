@@ -35,7 +35,7 @@ export function graphOf(shape: Shape, { serviceURL, dataQueryID, childID }: Surr
         return then(`${id}a`, 'http', callOf({ ...step.first, failures: 0 }), 'success');
       }
       case 'compute': {
-        const code = `return (ctx.value ?? ctx.input.n) * ${step.factor} + ${step.plus};`;
+        const code = `console.log('computed'); return (ctx.value ?? ctx.input.n) * ${step.factor} + ${step.plus};`;
         return then(id, 'javascript', { code, outputVariable: 'value' }, 'success');
       }
       case 'wait':

@@ -66,6 +66,10 @@ export async function judge(
 const LEFT = `
 select 'nodes with two outcomes' as what, count(*) as n from (
   select from run_event where status = 'SUCCESS' group by instance_id, node_id, frame having count(*) > 1) twice
+union all select 'outcomes without their log, or logs without an outcome', count(*) from (
+  select from run_event e full join run_log l using (instance_id, seq)
+  where (l.seq is null) <> (e.payload -> 'log' is null) or e.seq is null
+    or e.node_id like 'compute%' and e.status = 'SUCCESS' and coalesce(jsonb_array_length(l.lines), 0) <> 1) apart
 union all select 'waits left', count(*) from run_wait
 union all select 'questions left', count(*) from collection_request where status <> 'COMPLETED'
 union all select 'checkpoints left', count(*) from run_checkpoint

@@ -17,6 +17,7 @@ export function aNodeRun(given: Partial<NodeRun> = {}): NodeRun {
     idempotencyKey: 'instance.node.0',
     timeoutMs: 60_000,
     log: createLogger({ level: 'silent' }),
+    print: () => undefined,
     ...given,
   };
 }

@@ -17,6 +17,8 @@ export interface Checkpoint {
   retrying: [nodeID: string, path: string][];
   /** The run waits. */
   isPaused?: true;
+  /** How much nodes have written into the log. */
+  logs?: [nodeID: string, lines: number, bytes: number][];
   /** Of open iterations, each after the one around it; absent in those of older versions, which know none. */
   scopes?: ScopeSnapshot[];
   /** Of frames that repeat their body, each after the one around it. */

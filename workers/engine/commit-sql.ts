@@ -140,6 +140,12 @@ checkpoints as (
   join u on u.id = r.instance_id
   on conflict (instance_id) do update set seq = excluded.seq, state = excluded.state
 ),
+logged as (
+  insert into run_log (instance_id, seq, node_id, lines, cut_lines, cut_bytes)
+  select r.instance_id, r.seq, r.node_id, r.lines, r.cut_lines, r.cut_bytes
+  from jsonb_to_recordset($28::jsonb) as r(instance_id uuid, seq bigint, node_id text, lines jsonb, cut_lines int, cut_bytes int)
+  join u on u.id = r.instance_id
+),
 useless as (
   delete from run_checkpoint rc using u join l on l.id = u.id
   where rc.instance_id = u.id and l.status in ('COMPLETED', 'FAILED', 'CANCELLED')

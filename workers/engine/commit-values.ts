@@ -31,7 +31,7 @@ export function takeEntry(run: Run): Entry {
 /** Length of the texts that a statement carries for the step. */
 function sizeOf({ events, children, requests, maps, checkpoint }: Step): number {
   let size = checkpoint?.length ?? 0;
-  for (const { payload } of events) size += payload?.length ?? 0;
+  for (const { payload, log } of events) size += (payload?.length ?? 0) + (log?.size.bytes ?? 0);
   for (const { input } of children) size += JSON.stringify(input).length;
   for (const { scope, items } of maps) size += JSON.stringify(scope).length + JSON.stringify(items).length;
   for (const { config } of requests) size += JSON.stringify(config).length;
@@ -46,6 +46,7 @@ export function isPlain({ run, step }: Pick<Entry, 'run' | 'step'>): boolean {
     step.resolved.length === 0 &&
     step.children.length === 0 &&
     step.requests.length === 0 &&
+    step.events.every(({ log }) => log === undefined) &&
     step.release !== 'park'
   );
 }
@@ -147,7 +148,7 @@ function awaitedValue({ name, key, lookbackMs }: AwaitedEvent) {
   return { name, key, lookback_s: lookbackMs / 1000 };
 }
 
-/** $21 to $27: waits, ended waits, children, requests, checkpoints, maps and their chunks, as JSON because they are few and have many shapes. */
+/** $21 to $28: waits, ended waits, children, requests, checkpoints, maps, their chunks, and logs, as JSON because they are few and have many shapes. */
 export function waitValues(batch: readonly Entry[]): string[] {
   const waits = batch.flatMap(({ run, step }) =>
     step.waits.map((wait) => ({
@@ -195,7 +196,27 @@ export function waitValues(batch: readonly Entry[]): string[] {
   const texts = [waits, resolved, children, requests].map((rows) => JSON.stringify(rows));
   const maps = batch.flatMap(({ run, step }) => step.maps.map((map) => mapRow(run, map)));
   const chunks = batch.flatMap(({ run, step }) => step.maps.flatMap((map) => chunkRows(run, map)));
-  return [...texts, `[${checkpoints.join(',')}]`, JSON.stringify(maps), JSON.stringify(chunks)].map(storableJSON);
+  const others = [maps, chunks, batch.flatMap(logRows)].map((rows) => JSON.stringify(rows));
+  return [...texts, `[${checkpoints.join(',')}]`, ...others].map(storableJSON);
+}
+
+/** Under the numbers of the rows of their events. */
+function logRows({ run, step, fromSeq }: Entry) {
+  let seq = fromSeq;
+  return step.events.flatMap(({ started, log, frame }) => {
+    seq += 1 + started.length;
+    if (!log) return [];
+    return [
+      {
+        instance_id: run.id,
+        seq,
+        node_id: frame?.node.id,
+        lines: log.lines,
+        cut_lines: log.cut.lines,
+        cut_bytes: log.cut.bytes,
+      },
+    ];
+  });
 }
 
 function mapRow(run: Run, { id, frame, attempt, plan, scope, items, size, maxResultSize }: PendingMap) {
@@ -239,6 +260,7 @@ export function toRows({ run, step, fromSeq }: Entry, at: Date): RunEventRow[] {
       at,
       payload: event.payload === null ? null : (JSON.parse(event.payload) as RunEventPayload),
       started: startedBy(event),
+      log: event.log ?? null,
     };
   });
 }

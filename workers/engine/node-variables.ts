@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
+import type { LogLine } from '#shared/run-logs.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { invalid } from '#shared/workflow/issues.ts';
 import { maskIn } from '../http/status.ts';
@@ -46,4 +47,10 @@ export function maskError(error: AppError, secrets: readonly string[]): AppError
     ...(retryAfter !== undefined && { retryAfter }),
     ...(isJsonObject(details) && { details: maskOutput(details, secrets) }),
   });
+}
+
+/** Masks secrets in a line of the run's log. */
+export function maskLine({ level, at, message, data }: LogLine, secrets: readonly string[]): LogLine {
+  const masked = data === undefined ? undefined : maskOutput({ data }, secrets).data;
+  return { level, at, message: maskIn(message, secrets), ...(masked !== undefined && { data: masked }) };
 }

@@ -59,6 +59,7 @@ export function replayAll(
       continue;
     }
     if (row.frame) beginAgain(run, row.frame, open);
+    countLog(run, row);
     const frame = run.state.find(row.node_id, pathKey(row.frame ?? []));
     if (!frame) continue;
     if (row.status === 'FAILED') retrying.add(frame);
@@ -66,6 +67,11 @@ export function replayAll(
     replay(run, frame, { row, open });
   }
   return { open, retrying };
+}
+
+/** A result that was taken over has its log with the run that computed it. */
+function countLog({ state }: Run, { node_id: nodeID, payload }: EventRow): void {
+  if (payload?.log && !payload.reusedFrom) state.logs.count(nodeID, payload.log);
 }
 
 /** The first event of an iteration that began after a pause says that it has begun. */

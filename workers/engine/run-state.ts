@@ -8,6 +8,7 @@ import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
 import type { Chunk } from './chunk.ts';
 import { addFailure, endIteration, type Repetition, snapshotOf, valuesOf } from './repetitions.ts';
 import { addEnd, emptyResult, endOf } from './result.ts';
+import { RunLogs } from './run-logs.ts';
 import { Scopes } from './scopes.ts';
 import type { Source } from './source.ts';
 import type { Step } from './step.ts';
@@ -37,6 +38,8 @@ export class RunState {
   readonly #result = emptyResult();
   readonly #repetitions = new Map<Frame, Repetition>();
   readonly #chunk: Pick<Chunk, 'items' | 'first'> | null;
+  /** What its nodes have printed. */
+  readonly logs = new RunLogs();
   #outputLength = 0;
 
   /** `chunk`: what is around the map, and its items, of which this run works off a part. */
@@ -224,6 +227,7 @@ export class RunState {
     const ends = [...outputs.values(), ...(statusSource ? [statusSource] : [])];
     const sources = new Set([...this.#scopes.sources(), ...ends, ...lists]);
     const scopes = this.#scopes.snapshot();
+    const logs = this.logs.snapshot();
     return {
       version: CHECKPOINT_VERSION,
       passes: this.#progress.snapshot(),
@@ -238,12 +242,14 @@ export class RunState {
       retrying: retrying.map(({ node, path }) => [node.id, pathKey(path)]),
       ...(isPaused && { isPaused }),
       ...(scopes.length > 0 && { scopes }),
+      ...(logs.length > 0 && { logs }),
       ...(repetitions.length > 0 && { repetitions: repetitions.map(snapshotOf) }),
     };
   }
 
   /** Goes on from a checkpoint, in place of `begin`, before its outputs are kept again. Returns the frames that are ready. */
-  load({ passes, attempts, outputLength, scopes = [], repetitions = [] }: Checkpoint): readonly Frame[] {
+  load({ passes, attempts, outputLength, scopes = [], repetitions = [], logs = [] }: Checkpoint): readonly Frame[] {
+    for (const [nodeID, lines, bytes] of logs) this.logs.count(nodeID, { lines, bytes });
     const ready = this.#progress.load(passes);
     for (const { path, ...scope } of scopes) this.#scopes.load(this.#progress.enterAll(path), scope);
     for (const [nodeID, path, attempt, failures] of attempts) {

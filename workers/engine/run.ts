@@ -190,7 +190,10 @@ export class Run {
   record(frame: Frame, outcome: Outcome): PendingEvent {
     this.#deleteEndedWait(frame);
     this.#running.delete(frame);
-    const event = { frame, attempt: this.attemptOf(frame), started: [], ...outcome };
+    const log = this.state.logs.take(frame);
+    const event = { frame, attempt: this.attemptOf(frame), started: [], ...outcome, log };
+    // So that the next holder knows how much is stored.
+    if (log) event.payload = withField(event.payload, 'log', log.size);
     this.#step.events.push(event);
     return event;
   }

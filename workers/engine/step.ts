@@ -5,6 +5,7 @@ import type { ReminderNotice } from '#shared/realtime/reminders.ts';
 import type { Governance } from '#shared/workflow/limits.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
+import type { EventLog } from './run-logs.ts';
 import type { Source } from './source.ts';
 
 /** Changes that the next commit of a run writes. */
@@ -35,6 +36,8 @@ export interface PendingEvent {
   exit: string | null;
   /** JSON text of a RunEventPayload, or null. */
   payload: string | null;
+  /** What the attempt has printed. */
+  log?: EventLog | undefined;
   /** First attempts that this outcome starts. Their events have no rows of their own. */
   started: Frame[];
   /** Of the output in the payload, if that is kept in `ctx` or in the result. */

@@ -2,11 +2,12 @@ import type { Caller } from '#shared/caller.ts';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { Printed } from '#shared/run-logs.ts';
 import type { Waiting } from '#shared/until-reachable.ts';
 import { type IterationPath, idempotencyKey, innermost } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact, NodeRun, NodeVariables } from '../nodes/executor.ts';
-import { maskError, noVariables } from './node-variables.ts';
+import { maskError, maskLine, noVariables } from './node-variables.ts';
 import type { Run } from './run.ts';
 
 /** The input of an executor. Created for every attempt, so its values are computed only on access. */
@@ -71,6 +72,12 @@ export class AttemptTask implements NodeRun {
   }
   get log(): Logger {
     return this.#logger.child({ tenantID: this.tenantID, instanceID: this.instanceID, nodeID: this.nodeID });
+  }
+
+  print({ lines, cut }: Printed): void {
+    const { secrets } = this.variables;
+    const masked = secrets.length === 0 ? lines : lines.map((line) => maskLine(line, secrets));
+    this.#run.state.logs.print(this.#frame, { lines: masked, cut });
   }
 
   /** Aborted when the run is cancelled or taken away, and when the node's time is up. */

@@ -6,6 +6,7 @@ import type { MapPlan } from '#shared/map-plan.ts';
 import type { EndStatus } from '#shared/nodes/end.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { Repeat } from '#shared/realtime/events.ts';
+import type { Printed } from '#shared/run-logs.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Reach } from '../connectors/reach.ts';
 import type { Queries } from '../queries/queries.ts';
@@ -30,6 +31,8 @@ export interface NodeRun {
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
   readonly log: Logger;
+  /** Adds lines to the log of the run, which is written with the outcome of the attempt. */
+  print(printed: Printed): void;
 }
 
 /** The tenant's variables at the moment of the node. */

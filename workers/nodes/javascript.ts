@@ -8,6 +8,7 @@ export const runJavascript: Executor<typeof javascript> = async ({ config, run, 
   // Loaded by the first node with code, because many workers never run one.
   const { contextFor } = await import('./context-keys.ts');
   const args = { ctx: contextFor(config.code, scope), ...(variables.inCode && { vars: variables.values }) };
-  const value = await sandbox.run({ tenantID, code, args, timeoutMs }, signal);
+  const onPrinted = run.print.bind(run);
+  const value = await sandbox.run({ tenantID, code, args, timeoutMs, onPrinted }, signal);
   return { output: { [config.outputVariable]: value, success: true }, exit: 'success' };
 };

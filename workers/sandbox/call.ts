@@ -1,11 +1,20 @@
 import type { Json } from '#shared/json.ts';
+import type { Printed } from '#shared/run-logs.ts';
 import type { Turn } from '#shared/turns.ts';
 import type { Job } from './protocol.ts';
+
+interface Asked {
+  job: Job;
+  turn: Turn;
+  onPrinted: ((printed: Printed) => void) | undefined;
+}
 
 /** One `run` of the pool, from the queue to its answer. */
 export class Call {
   readonly job: Job;
   readonly turn: Turn;
+  /** Takes what the code prints, before the answer. */
+  readonly onPrinted: ((printed: Printed) => void) | undefined;
   /** Whether it must run alone in a host, because it was in a host that died. */
   isAlone = false;
   /** In line for a host. */
@@ -20,9 +29,10 @@ export class Call {
   readonly #answer = Promise.withResolvers<Json>();
   readonly #begin = Promise.withResolvers<boolean>();
 
-  constructor({ job, turn }: { job: Job; turn: Turn }, signal: AbortSignal, onAbort: (call: Call) => void) {
+  constructor({ job, turn, onPrinted }: Asked, signal: AbortSignal, onAbort: (call: Call) => void) {
     this.job = job;
     this.turn = turn;
+    this.onPrinted = onPrinted;
     this.#signal = signal;
     this.#onAbort = () => {
       this.reject(signal.reason);

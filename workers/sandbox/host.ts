@@ -4,7 +4,7 @@
  */
 import { getPriority, setPriority } from 'node:os';
 import { createIsolates, type TenantIsolate } from './isolates.ts';
-import type { CallOutcome, HostReply, HostRequest, Job } from './protocol.ts';
+import type { CallOutcome, HostReply, HostRequest, Job, PrintedText } from './protocol.ts';
 
 interface Running {
   isolate: TenantIsolate;
@@ -47,14 +47,18 @@ async function run(job: Job): Promise<void> {
   guard ??= setInterval(checkRunning, guardMs);
 
   let outcome: CallOutcome;
+  let printed: PrintedText | undefined;
+  const onPrinted = (text: PrintedText) => {
+    printed = text;
+  };
   try {
-    outcome = await isolate.run(job, () => Math.max(1, Math.ceil(deadline - performance.now())));
+    outcome = await isolate.run(job, () => Math.max(1, Math.ceil(deadline - performance.now())), onPrinted);
   } catch (error) {
     outcome = explain(error, call);
     isolate.dispose();
   }
   running.delete(job.id);
-  sendReply({ kind: 'done', id: job.id, outcome });
+  sendReply({ kind: 'done', id: job.id, outcome, printed });
   if (outcome.kind === 'pending') isolate.dispose();
   else isolates.give(isolate);
   if (running.size === 0) measureAtRest();

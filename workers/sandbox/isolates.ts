@@ -1,7 +1,7 @@
 import ivm from 'isolated-vm';
 import { LRUCache } from 'lru-cache';
-import { type Ending, type Prelude, preludeSource } from './prelude.ts';
-import type { CallOutcome, Job } from './protocol.ts';
+import { type Ending, type Prelude, preludeSource, type Reading } from './prelude.ts';
+import type { CallOutcome, Job, PrintedText } from './protocol.ts';
 
 const maxIdle = 32;
 const maxIdleMs = 60_000;
@@ -105,9 +105,10 @@ export class TenantIsolate {
   }
 
   /** Runs a job. Code that does not compile is an outcome; errors of isolated-vm (time, memory) are thrown. */
-  async run(job: Job, remainingMs: () => number): Promise<CallOutcome> {
+  async run(job: Job, remainingMs: () => number, onPrinted: (printed: PrintedText) => void): Promise<CallOutcome> {
     const fresh = this.#fresh ?? this.#createContext();
     this.#fresh = undefined;
+    let isRead = false;
     try {
       const script = this.#scripts.get(scriptKey(job)) ?? (await this.#compile(job, fresh));
       if (!(script instanceof ivm.Script)) return script;
@@ -117,13 +118,30 @@ export class TenantIsolate {
       const into = [code.derefInto({ release: true }), job.args, job.maxOutputBytes];
       await fresh.start.apply(undefined, into, { timeout: remainingMs() }).catch(ignoreOwnRejection);
       // No code is left to run in the context, so this cannot block.
-      const ending = fresh.read.applySync(undefined, [], { result: { copy: true } });
       // Safe: `read` is our own code, and user code cannot replace it.
-      return toOutcome(ending as Ending | undefined, job);
+      const { ending, printed } = fresh.read.applySync(undefined, [], { result: { copy: true } }) as Reading;
+      isRead = true;
+      if (printed) onPrinted(printed);
+      return toOutcome(ending, job);
     } finally {
+      if (!isRead) this.#readPrinted(fresh, onPrinted);
       // Unreleased, a reference holds its whole context until the host's own heap is collected: 190 kB a call.
       for (const held of [fresh.entries, fresh.start, fresh.read, fresh.context]) held.release();
     }
+  }
+
+  /** Of code that was stopped: callbacks of its promises may still be waiting, so the time is limited. */
+  #readPrinted({ read }: FreshContext, onPrinted: (printed: PrintedText) => void): void {
+    // The first call may report the rejection that `start` has left.
+    for (let attempt = 0; attempt < 2 && !this.isDisposed; attempt += 1)
+      try {
+        // Safe as in `run`.
+        const { printed } = read.applySync(undefined, [], { result: { copy: true }, timeout: READ_MS }) as Reading;
+        if (printed) onPrinted(printed);
+        return;
+      } catch {
+        // Without its lines; the isolate is disposed of next.
+      }
   }
 
   measure(): number {
@@ -165,6 +183,7 @@ export class TenantIsolate {
   }
 }
 
+const READ_MS = 20;
 const codeFile = 'code.js';
 
 function scriptKey({ names, code }: Job): string {

@@ -2,12 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
+import type { LogLevel } from '#shared/nodes/log.ts';
+import type { Printed } from '#shared/run-logs.ts';
 import { createShares } from '#shared/shares.ts';
-import { createTurns, type Turn } from '#shared/turns.ts';
+import { createTurns } from '#shared/turns.ts';
 import { bytesOfWork, placeOfWork, turnOf } from '#shared/work.ts';
 import { Call } from './call.ts';
 import { HostProcess } from './host-process.ts';
-import type { CallOutcome, HostReply, Job } from './protocol.ts';
+import type { CallOutcome, HostReply, Job, PrintedText } from './protocol.ts';
 import { readOutcome } from './read-outcome.ts';
 import { chooseHost } from './tenant-hosts.ts';
 
@@ -21,6 +23,8 @@ export interface SandboxRequest {
   memoryMB?: number;
   /** Default: the configured limit. */
   maxOutputBytes?: number;
+  /** Takes what the code prints, once it has ended, before the answer. Without it, that is dropped. */
+  onPrinted?: (printed: Printed) => void;
 }
 
 /** Runs user code in isolates of child processes. */
@@ -91,15 +95,16 @@ class Pool implements Sandbox {
     const bytes = job.args.length > LARGE ? job.args.length : 0;
     await held?.draw(bytes);
     try {
-      return await this.#answer(job, turnOf(request.tenantID), signal);
+      const { tenantID, onPrinted } = request;
+      return await this.#answer({ job, turn: turnOf(tenantID), onPrinted }, signal);
     } finally {
       held?.give(bytes);
     }
   }
 
-  async #answer(job: Job, turn: Turn, signal: AbortSignal): Promise<Json> {
+  async #answer(asked: ConstructorParameters<typeof Call>[0], signal: AbortSignal): Promise<Json> {
     signal.throwIfAborted();
-    const call = new Call({ job, turn }, signal, (aborted) => this.#abandon(aborted));
+    const call = new Call(asked, signal, (aborted) => this.#abandon(aborted));
     this.#enqueue(call);
     this.#dispatch();
     // In line, it needs no place of the engine or of the questions.
@@ -242,6 +247,7 @@ class Pool implements Sandbox {
       this.#destroy(host, call, reply.outcome);
     } else if (call) {
       this.#release(host, call);
+      tellPrinted(call, reply.printed);
       settle(call, reply.outcome);
       this.#dispatch();
       this.#retire(host);
@@ -328,6 +334,14 @@ const retirementMs = 10_000;
 /** A host that has an isolate of the tenant saves 3 ms. */
 function costOf(host: HostProcess, { tenantID }: Call): number {
   return host.calls.size + (host.knows(tenantID) ? 0 : callsPerHost);
+}
+
+/** The host has composed the text of our own making, around texts of the user's. */
+function tellPrinted(call: Call, printed: PrintedText | undefined): void {
+  if (!printed || call.isSettled || !call.onPrinted) return;
+  const lines = JSON.parse(printed.lines) as { level: LogLevel; at: number; message: string }[];
+  const dated = lines.map((line) => ({ ...line, at: new Date(line.at).toISOString() }));
+  call.onPrinted({ lines: dated, cut: printed.cut });
 }
 
 function settle(call: Call, outcome: CallOutcome): void {

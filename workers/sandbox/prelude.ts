@@ -1,8 +1,16 @@
+import { MAX_PRINTED, type PrintedText } from './protocol.ts';
+
 /** The three entry points of a context, which `prelude` gives to the host. */
 export interface Prelude {
   check(names: string[], code: string): string | undefined;
   start(code: (...args: unknown[]) => unknown, args: string, maxOutputBytes: number): void;
-  read(): Ending | undefined;
+  read(): Reading;
+}
+
+/** How the code has ended, if it has, and what it has printed, if anything. */
+export interface Reading {
+  ending: Ending | undefined;
+  printed: PrintedText | undefined;
 }
 
 export type Ending =
@@ -13,7 +21,7 @@ export type Ending =
 
 /** Source of a script whose value is the context's `Prelude`. */
 export function preludeSource(): string {
-  return `'use strict'; (${prelude})(${JSON.stringify(standardGlobals)}, ${maxDepth})`;
+  return `'use strict'; (${prelude})(${JSON.stringify(standardGlobals)}, ${maxDepth}, ${JSON.stringify(MAX_PRINTED)})`;
 }
 
 /** Deeper results would overflow the stack of recursive code that reads them. */
@@ -22,7 +30,7 @@ const maxDepth = 500;
 /**
  * The standard globals that user code sees; all others of V8 are removed. Left out on purpose: `WebAssembly`,
  * `SharedArrayBuffer` and `Atomics` (memory outside the isolate's limit, threads that sleep), `FinalizationRegistry` (its
- * callbacks run after the call, under no time limit), `console`.
+ * callbacks run after the call, under no time limit). The console is ours.
  */
 const standardGlobals = (
   'globalThis undefined NaN Infinity Object Function Array Number Boolean String Symbol BigInt Date Promise RegExp JSON Math Intl ' +
@@ -36,16 +44,23 @@ const standardGlobals = (
  * Runs inside a fresh context, as text, before any user code: it can use its parameters but nothing else of this module, and
  * reads every built-in that it needs later at once, because user code may replace them all.
  */
-function prelude(allowed: string[], maxLevels: number): Prelude {
+function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PRINTED): Prelude {
   const { parse, stringify } = JSON;
   const { apply, construct, ownKeys } = Reflect;
   const { defineProperty } = Object;
   const toText = String;
   const sliceText = String.prototype.slice;
   const AsyncFunction = (async () => undefined).constructor;
-  const cut = (text: string, from: number): string => apply(sliceText, text, [from, from + 2000]);
+  const cutText = (text: string, from: number): string => apply(sliceText, text, [from, from + 2000]);
+
+  const NativeError = Error;
+  const { now } = Date;
 
   let ending: Ending | undefined;
+  let printedLines = '';
+  let printedCount = 0;
+  let printedLength = 0;
+  const cut = { lines: 0, bytes: 0 };
   let problem: Ending | undefined;
   let maxBytes = 0;
   // A lower bound, so that a huge result is refused before it is built a second time as text.
@@ -60,6 +75,7 @@ function prelude(allowed: string[], maxLevels: number): Prelude {
     if (typeof name !== 'string' || !allowed.includes(name)) Reflect.deleteProperty(globalThis, name);
   }
   fixBufferLength();
+  addConsole();
 
   return {
     /** Returns the compiler's error for this body alone, e.g. for `}); (() => {`. */
@@ -80,8 +96,60 @@ function prelude(allowed: string[], maxLevels: number): Prelude {
       void settle(code, parse(args));
     },
 
-    read: () => ending,
+    read: () => ({ ending, printed: isSilent() ? undefined : { lines: `[${printedLines}]`, cut } }),
   };
+
+  function isSilent(): boolean {
+    return printedCount === 0 && cut.lines === 0;
+  }
+
+  /** One text grows: storing lines in a list would run a setter that user code has put on the prototype. */
+  function print(level: string, values: unknown[]): void {
+    let text = '';
+    for (let at = 0; at < values.length; at += 1) text += (at === 0 ? '' : ' ') + show(values[at]);
+    const { length } = text;
+    if (printedCount >= maxPrinted.lines || printedLength + length > maxPrinted.bytes) {
+      cut.lines += 1;
+      cut.bytes += length;
+      return;
+    }
+    if (length > maxPrinted.length) text = `${apply(sliceText, text, [0, maxPrinted.length])}…`;
+    printedLines += `${printedCount === 0 ? '' : ','}{"level":"${level}","at":${now()},"message":${stringify(text)}}`;
+    printedCount += 1;
+    printedLength += length;
+  }
+
+  function show(value: unknown): string {
+    if (typeof value === 'string') return value;
+    try {
+      if (value instanceof NativeError) return toText(value.stack ?? value);
+      return stringify(value) ?? toText(value);
+    } catch {
+      return '[a value that cannot be shown]';
+    }
+  }
+
+  function addConsole(): void {
+    const levels: Record<string, string> = {
+      log: 'info',
+      info: 'info',
+      dir: 'info',
+      table: 'info',
+      debug: 'debug',
+      trace: 'debug',
+      warn: 'warn',
+      error: 'error',
+    };
+    const console = {};
+    for (const name of ownKeys(levels) as string[])
+      defineProperty(console, name, {
+        value: (...values: unknown[]) => print(levels[name] ?? 'info', values),
+        writable: true,
+        configurable: true,
+        enumerable: true,
+      });
+    defineProperty(globalThis, 'console', { value: console, writable: true, configurable: true });
+  }
 
   async function settle(code: (...args: unknown[]) => unknown, args: unknown[]): Promise<void> {
     let value: unknown;
@@ -126,7 +194,7 @@ function prelude(allowed: string[], maxLevels: number): Prelude {
   }
 
   function refuseType(key: string, item: unknown): never {
-    const what = key === '' ? 'it' : `"${cut(key, 0)}"`;
+    const what = key === '' ? 'it' : `"${cutText(key, 0)}"`;
     return refuse({ kind: 'invalid', message: `${what} is a ${typeof item}` });
   }
 
@@ -138,15 +206,15 @@ function prelude(allowed: string[], maxLevels: number): Prelude {
   function describe(thrown: unknown): Ending {
     try {
       if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) {
-        return { kind: 'thrown', name: 'Error', message: cut(toText(thrown), 0), stack: '' };
+        return { kind: 'thrown', name: 'Error', message: cutText(toText(thrown), 0), stack: '' };
       }
       const error = thrown as { name?: unknown; message?: unknown; stack?: unknown };
       const name = toText(error.name ?? 'Error');
       const message = toText(error.message ?? stringify(thrown));
       const { stack } = error;
       // The message is skipped: a line number in it could be forged.
-      const frames = typeof stack === 'string' ? cut(stack, name.length + message.length) : '';
-      return { kind: 'thrown', name: cut(name, 0), message: cut(message, 0), stack: frames };
+      const frames = typeof stack === 'string' ? cutText(stack, name.length + message.length) : '';
+      return { kind: 'thrown', name: cutText(name, 0), message: cutText(message, 0), stack: frames };
     } catch {
       return { kind: 'thrown', name: 'Error', message: 'the thrown value cannot be described', stack: '' };
     }

@@ -20,7 +20,7 @@ export interface Job {
  */
 export type HostReply =
   | { kind: 'ready' }
-  | { kind: 'done'; id: number; outcome: CallOutcome }
+  | { kind: 'done'; id: number; outcome: CallOutcome; printed?: PrintedText | undefined }
   | { kind: 'unsound'; id: number | null; outcome: CallOutcome };
 
 /** Outcome of a call. Only text leaves an isolate, never an object. */
@@ -35,3 +35,12 @@ export type CallOutcome =
   | { kind: 'pending' }
   /** The host failed, not the code. */
   | { kind: 'lost'; message: string };
+
+/** What code has printed, the lines as a JSON array. */
+export interface PrintedText {
+  lines: string;
+  cut: { lines: number; bytes: number };
+}
+
+/** What a call may print; a longer line ends with a mark. Counted in characters. */
+export const MAX_PRINTED = { lines: 1_000, bytes: 128 * 1024, length: 8_000 };

@@ -272,3 +272,15 @@ export const exampleWaitReason = {
   position: 13,
   estimateSeconds: 90,
 };
+
+export const exampleLogLine = {
+  seq: 4,
+  at: exampleTimes.updatedAt,
+  source: 'node',
+  level: 'info',
+  nodeID: 'order',
+  iteration: 0,
+  frame: [],
+  attempt: 1,
+  message: 'Order 4711 has 3 items',
+};

@@ -17,6 +17,7 @@ import { listCollectionRequests } from './list-requests.ts';
 import { pauseRoutes } from './pause.ts';
 import { presentCollectionRequest, presentWorkflow } from './present.ts';
 import { readInstance } from './read-instance.ts';
+import { readLogs } from './read-logs.ts';
 import { CollectionRequest, CollectionRequestID } from './request-schemas.ts';
 import { rerunInstance } from './rerun.ts';
 import { InstanceID } from './run-schemas.ts';
@@ -36,6 +37,7 @@ export const workflowRoutes = [
   readInstance,
   rerunInstance,
   streamInstance,
+  readLogs,
 
   tenantRoute({
     name: 'stopWorkflowInstance',

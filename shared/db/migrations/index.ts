@@ -40,6 +40,7 @@ import { Migration20261122194500_WorkflowEvents } from './Migration2026112219450
 import { Migration20261122195500_Pauses } from './Migration20261122195500_Pauses.ts';
 import { Migration20261122202500_Maps } from './Migration20261122202500_Maps.ts';
 import { Migration20261122203700_Reminders } from './Migration20261122203700_Reminders.ts';
+import { Migration20261122204500_RunLogs } from './Migration20261122204500_RunLogs.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -85,6 +86,7 @@ const classes = {
   Migration20261122195500_Pauses,
   Migration20261122202500_Maps,
   Migration20261122203700_Reminders,
+  Migration20261122204500_RunLogs,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

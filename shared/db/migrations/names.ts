@@ -44,4 +44,5 @@ export const migrationNames = [
   'Migration20261122195500_Pauses',
   'Migration20261122202500_Maps',
   'Migration20261122203700_Reminders',
+  'Migration20261122204500_RunLogs',
 ] as const;

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { MAX_NODE_LOG, MAX_RUN_LOG } from '#shared/run-logs.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
+import { maskLine } from '#workers/engine/node-variables.ts';
+import { RunLogs } from '#workers/engine/run-logs.ts';
+
+const frameOf = (id: string) => ({ node: { id }, path: [] }) as unknown as Frame;
+const none = { lines: 0, bytes: 0 };
+const lines = (count: number, message = 'm') => ({
+  lines: Array.from({ length: count }, () => ({ level: 'info' as const, at: '', message })),
+  cut: none,
+});
+
+test('what an attempt prints is taken once, with what its process has cut', () => {
+  const logs = new RunLogs();
+  const frame = frameOf('a');
+  logs.print(frame, { ...lines(1), cut: { lines: 2, bytes: 9 } });
+  logs.print(frame, { ...lines(2), cut: { lines: 1, bytes: 1 } });
+
+  expect(logs.take(frame)).toMatchObject({ size: { lines: 3, bytes: 3 }, cut: { lines: 3, bytes: 10 } });
+  expect(logs.take(frame)).toBeUndefined();
+});
+
+test('a node has a limit of its own, so that it cannot take the room of the others', () => {
+  const logs = new RunLogs();
+  const [a, b] = [frameOf('a'), frameOf('b')];
+  logs.print(a, lines(MAX_NODE_LOG.lines + 3));
+  logs.print(b, lines(1));
+  expect(logs.take(a)).toMatchObject({ size: { lines: MAX_NODE_LOG.lines }, cut: { lines: 3, bytes: 3 } });
+  expect(logs.take(b)).toMatchObject({ size: { lines: 1 }, cut: none });
+});
+
+test('lines and bytes of a run are counted over all nodes, also those of earlier holders', () => {
+  const before = new RunLogs();
+  const each = { lines: MAX_NODE_LOG.lines, bytes: MAX_RUN_LOG.bytes / 4 };
+  for (const id of ['a', 'b', 'c']) before.count(id, each);
+  const logs = new RunLogs();
+  for (const [id, count, bytes] of before.snapshot()) logs.count(id, { lines: count, bytes });
+  const frame = frameOf('d');
+
+  logs.print(frame, lines(1, 'ü'.repeat(MAX_RUN_LOG.bytes / 8 + 1)));
+  expect(logs.take(frame)).toMatchObject({ size: none, cut: { lines: 1, bytes: MAX_RUN_LOG.bytes / 4 + 2 } });
+  logs.print(frame, lines(MAX_RUN_LOG.lines - 3 * MAX_NODE_LOG.lines + 1, 'm'));
+  expect(logs.take(frame)).toMatchObject({ cut: { lines: 1, bytes: 1 } });
+});
+
+test('the secrets of a node are masked in its lines, in the message and in the data', () => {
+  const line = { level: 'info' as const, at: '', message: 'sent s3cret-key', data: { headers: ['Bearer s3cret-key'] } };
+
+  const masked = maskLine(line, ['s3cret-key']);
+
+  expect(JSON.stringify(masked)).not.toContain('s3cret-key');
+  expect(masked).toMatchObject({
+    message: expect.stringMatching(/^sent /),
+    data: { headers: [expect.stringMatching(/^Bearer /)] },
+  });
+});

@@ -1,0 +1,72 @@
+import { type LogLine, type LogSize, MAX_NODE_LOG, MAX_RUN_LOG, type Printed, sizeOfLine } from '#shared/run-logs.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
+
+/** The log of an attempt, as the commit of its outcome writes it. */
+export interface EventLog extends Printed {
+  /** Of the lines that are kept. */
+  size: LogSize;
+}
+
+/** What the nodes of a run print, until the commits of their outcomes write it, and how much of it is stored already. */
+export class RunLogs {
+  readonly #printed = new Map<Frame, Printed>();
+  readonly #byNode = new Map<string, LogSize>();
+  readonly #total: LogSize = { lines: 0, bytes: 0 };
+
+  /** Takes what the present attempt of a frame prints. */
+  print(frame: Frame, { lines, cut }: Printed): void {
+    const known = this.#printed.get(frame);
+    if (!known) {
+      this.#printed.set(frame, { lines: [...lines], cut: { ...cut } });
+      return;
+    }
+    for (const line of lines) known.lines.push(line);
+    add(known.cut, cut);
+  }
+
+  /** What is to be written with the outcome of a frame; undefined if it has printed nothing. */
+  take(frame: Frame): EventLog | undefined {
+    const printed = this.#printed.get(frame);
+    if (!printed) return undefined;
+    this.#printed.delete(frame);
+    const { id } = frame.node;
+    const lines: LogLine[] = [];
+    const size = { lines: 0, bytes: 0 };
+    const cut = { ...printed.cut };
+    for (const line of printed.lines) {
+      const bytes = sizeOfLine(line);
+      const has = this.#hasRoom(id, { lines: size.lines + 1, bytes: size.bytes + bytes });
+      add(has ? size : cut, { lines: 1, bytes });
+      if (has) lines.push(line);
+    }
+    this.count(id, size);
+    return { lines, cut, size };
+  }
+
+  /** Counts lines of a node that are stored. */
+  count(nodeID: string, size: LogSize): void {
+    const known = this.#byNode.get(nodeID) ?? { lines: 0, bytes: 0 };
+    this.#byNode.set(nodeID, known);
+    add(known, size);
+    add(this.#total, size);
+  }
+
+  /** How much each node has written, for a checkpoint. */
+  snapshot(): [nodeID: string, lines: number, bytes: number][] {
+    return [...this.#byNode].map(([nodeID, { lines, bytes }]) => [nodeID, lines, bytes]);
+  }
+
+  #hasRoom(nodeID: string, more: LogSize): boolean {
+    const own = this.#byNode.get(nodeID) ?? { lines: 0, bytes: 0 };
+    return fits(own, more, MAX_NODE_LOG) && fits(this.#total, more, MAX_RUN_LOG);
+  }
+}
+
+function add(to: LogSize, { lines, bytes }: LogSize): void {
+  to.lines += lines;
+  to.bytes += bytes;
+}
+
+function fits(one: LogSize, other: LogSize, max: LogSize): boolean {
+  return one.lines + other.lines <= max.lines && one.bytes + other.bytes <= max.bytes;
+}
