@@ -54,18 +54,32 @@ export function graphOf(shape: Shape, { serviceURL, dataQueryID, childID }: Surr
         return then(id, 'subWorkflow', { childWorkflowID: childID, inputMapping: { n: '{{ctx.input.n}}' } }, 'success');
       case 'loop':
         return thenLoop(id, step);
+      case 'map':
+        return thenMap(id, step);
     }
   }
 
   /** A loop whose body adds to a counter; what its items give is added to the value. */
   function thenLoop(id: string, step: Extract<Step, { kind: 'loop' }>): void {
-    const { items: sourceVariable, pauseMs: delayBetweenItems, waitMs } = step;
+    const { items: sourceVariable, pauseMs: delayBetweenItems } = step;
     then(id, 'loop', { sourceVariable, delayBetweenItems }, 'loop');
+    thenBody(id, step, 'ctx.loopResults');
+  }
+
+  /** The same in chunks. */
+  function thenMap(id: string, step: Extract<Step, { kind: 'map' }>): void {
+    const { items: sourceVariable, concurrency, chunkSize } = step;
+    then(id, 'map', { sourceVariable, concurrency, chunkSize }, 'map');
+    thenBody(id, step, 'ctx.mapResults');
+  }
+
+  function thenBody(id: string, step: Extract<Step, { kind: 'loop' | 'map' }>, results: string): void {
+    const { waitMs } = step;
     then(`${id}add`, 'http', callOf({ ...step, failures: 0 }), 'success');
     if (waitMs > 0) then(`${id}wait`, 'delay', durationOf(waitMs), 'output');
     then(`${id}each`, 'javascript', { code: 'return ctx.item * ctx.index + 1;' }, 'success');
     from = { id, exit: 'completed' };
-    const sum = 'return ctx.loopResults.reduce((sum, one) => sum + one, ctx.value ?? ctx.input.n);';
+    const sum = `return ${results}.reduce((sum, one) => sum + one, ctx.value ?? ctx.input.n);`;
     then(`${id}sum`, 'javascript', { code: sum, outputVariable: 'value' }, 'success');
   }
 

@@ -33,10 +33,11 @@ export async function judge(
   const { rows } = await pool.query<{
     id: string;
     parent_id: string | null;
+    map_id: string | null;
     status: string;
     output: { value?: unknown } | null;
     error: unknown;
-  }>('select id, parent_id, status, output, error from workflow_instance');
+  }>('select id, parent_id, map_id, status, output, error from workflow_instance');
   const byID = new Map(rows.map((row) => [row.id, row]));
   const wanted = Array.from({ length: COUNTERS }, () => 0);
   let children = 0;
@@ -53,7 +54,7 @@ export async function judge(
   if (new Set(acknowledged.map(({ id }) => id)).size !== acknowledged.length)
     differences.push('two requests got one run');
   compare('runs', rows.filter(({ parent_id }) => parent_id === null).length, acknowledged.length);
-  compare('children', rows.filter(({ parent_id }) => parent_id !== null).length, children);
+  compare('children', rows.filter(({ parent_id, map_id }) => parent_id !== null && map_id === null).length, children);
   for (const [index, value] of counters.entries()) compare(`counter ${index}`, value, wanted[index] ?? 0);
   for (const { what, n } of (await pool.query<{ what: string; n: number }>(LEFT)).rows) compare(what, n, 0);
   return differences;
@@ -73,5 +74,7 @@ union all select 'outcomes without their log, or logs without an outcome', count
 union all select 'waits left', count(*) from run_wait
 union all select 'questions left', count(*) from collection_request where status <> 'COMPLETED'
 union all select 'checkpoints left', count(*) from run_checkpoint
+union all select 'chunks not counted', count(*) from map_chunk where due is not null
+union all select 'maps not over', count(*) from run_map where outcome is distinct from 'done'
 union all select 'runs held', count(*) from workflow_instance where held_by is not null
 union all select 'runs ready', count(*) from workflow_instance where ready_at is not null`;

@@ -9,6 +9,15 @@ export type Step =
   | { kind: 'ask' }
   | { kind: 'query'; counter: number; amount: number }
   | { kind: 'loop'; items: readonly number[]; counter: number; amount: number; waitMs: number; pauseMs: number }
+  | {
+      kind: 'map';
+      items: readonly number[];
+      counter: number;
+      amount: number;
+      waitMs: number;
+      concurrency: number;
+      chunkSize: number;
+    }
   | { kind: 'child' };
 
 /** The steps of a workflow. The first workflow is the child of the others. */
@@ -102,7 +111,21 @@ function planShape(random: Random, { isChild }: { isChild: boolean }): Shape {
 function planStep(random: Random): Step {
   const add = () => ({ counter: random.between(0, COUNTERS - 1), amount: random.between(1, 9) });
   switch (
-    random.pick(['add', 'add', 'add', 'both', 'compute', 'compute', 'wait', 'child', 'ask', 'query', 'query', 'loop'])
+    random.pick([
+      'add',
+      'add',
+      'add',
+      'both',
+      'compute',
+      'compute',
+      'wait',
+      'child',
+      'ask',
+      'query',
+      'query',
+      'loop',
+      'map',
+    ])
   ) {
     case 'both':
       return { kind: 'both', first: add(), second: add() };
@@ -118,6 +141,15 @@ function planStep(random: Random): Step {
         ...add(),
         waitMs: random.pick([0, 10, 2_100]),
         pauseMs: random.pick([0, 0, 50, 2_100]),
+      };
+    case 'map':
+      return {
+        kind: 'map',
+        items: Array.from({ length: random.between(0, 8) }, () => random.between(1, 9)),
+        ...add(),
+        waitMs: random.pick([0, 0, 10, 2_100]),
+        concurrency: random.between(1, 4),
+        chunkSize: random.between(1, 3),
       };
     case 'child':
       return { kind: 'child' };
@@ -153,7 +185,8 @@ export function expected(shapes: readonly Shape[], { shape, n }: Pick<PlannedRun
     for (const one of addedBy(step)) add(one);
     if (step.kind === 'compute') value = value * step.factor + step.plus;
     if (step.kind === 'ask') value += ANSWER;
-    if (step.kind === 'loop') value = step.items.reduce((sum, item, index) => sum + item * index + 1, value);
+    if (step.kind === 'loop' || step.kind === 'map')
+      value = step.items.reduce((sum, item, index) => sum + item * index + 1, value);
     if (step.kind !== 'child') continue;
     children += 1;
     for (const [counter, amount] of expected(shapes, { shape: 0, n }).added.entries()) add({ counter, amount });
@@ -163,7 +196,7 @@ export function expected(shapes: readonly Shape[], { shape, n }: Pick<PlannedRun
 
 function addedBy(step: Step): readonly { counter: number; amount: number }[] {
   if (step.kind === 'both') return [step.first, step.second];
-  if (step.kind === 'loop') return step.items.map(() => step);
+  if (step.kind === 'loop' || step.kind === 'map') return step.items.map(() => step);
   return step.kind === 'add' || step.kind === 'query' ? [step] : [];
 }
 
