@@ -14,6 +14,7 @@ import { p14 } from './p14-bystanders.ts';
 import { p15 } from './p15-sweep.ts';
 import { p16 } from './p16-retention.ts';
 import { p17 } from './p17-many-tenants.ts';
+import { p18 } from './p18-map.ts';
 import { quotas } from './quotas.ts';
 import type { Row } from './row.ts';
 import { yields } from './yields.ts';
@@ -33,6 +34,7 @@ const rows: Record<string, Row | readonly Row[]> = {
   P15: p15,
   P16: p16,
   P17: p17,
+  P18: p18,
   QUOTAS: quotas,
   ASK: ask,
   CROWD: crowd,
