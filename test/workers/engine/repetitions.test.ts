@@ -127,8 +127,12 @@ test('a map in chunks of any size, each in any order and restored at will, gives
       const list = Array.from({ length: times }, (_, index) => `n1.${index}`);
       const outputs: { results: Json[]; failed: number }[] = [];
       for (let first = 0; first < times; first += size) {
-        const run = await execute(drawing, order, lost, aChunk(list.slice(first, first + size), first));
-        outputs.push(run.output as unknown as { results: Json[]; failed: number });
+        const own = list.slice(first, first + size);
+        const run = await execute(drawing, order, lost, aChunk(own, first));
+        const output = run.output as unknown as { results: Json[]; failed: number };
+        outputs.push(output);
+        const tolerant = await execute(drawing, order, lost, aChunk(own, first, { tolerated: 1 }));
+        expect(tolerant.output).toEqual(output.failed > 1 ? null : output);
       }
 
       expect(outputs.flatMap((output) => output.results)).toEqual(results.n1);
@@ -139,8 +143,8 @@ test('a map in chunks of any size, each in any order and restored at will, gives
   expect(failed).toBeGreaterThan(20);
 });
 
-function aChunk(own: Json[], first: number): Chunk {
+function aChunk(own: Json[], first: number, { tolerated = null as number | null } = {}): Chunk {
   const plan = { itemVariable: 'item', indexVariable: 'index', concurrency: 1, collectResults: true };
   const around = { mapID: 'm', nodeID: 'n1', scope: { input: {} } };
-  return { ...around, first, items: own, plan: { ...plan, failsFast: false, tolerated: null } };
+  return { ...around, first, items: own, plan: { ...plan, failsFast: false, tolerated } };
 }
