@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { expectationOf } from './expectation.ts';
-import { isJsonObject } from './json.ts';
+import { hasMoreParts, isJsonObject } from './json.ts';
 import { quote } from './quote.ts';
 import { isSecretAt } from './secret.ts';
 import { type Issue, invalid, type Path, within } from './workflow/issues.ts';
@@ -14,7 +14,7 @@ export type ParsedValue<T> = { success: true; data: T } | { success: false; issu
  * value with very many parts only the first issue is looked for: a list of a million wrong elements has as many.
  */
 export function parseValue<S extends z.ZodType>(schema: S, value: unknown): ParsedValue<z.output<S>> {
-  const parsed = schema._zod.run({ value, issues: [] }, isLarge(value) ? HASTY_CONTEXT : CONTEXT);
+  const parsed = schema._zod.run({ value, issues: [] }, hasMoreParts(value, LARGE) ? HASTY_CONTEXT : CONTEXT);
   if (parsed instanceof Promise) throw new Error('The schema has a check that is asynchronous');
   const { issues, value: data } = parsed;
   // Safe: without issues it is the schema's output.
@@ -36,28 +36,6 @@ const CONTEXT: z.core.ParseContextInternal<z.core.$ZodIssue> = {
 const HASTY_CONTEXT = { ...CONTEXT, abortEarly: true };
 
 const LARGE = 20_000;
-
-/** Whether lists and objects in a value have very many parts together. Ends as soon as that is known. */
-function isLarge(value: unknown): boolean {
-  let count = 0;
-  const left: object[] = isObject(value) ? [value] : [];
-  for (let at = left.pop(); at !== undefined && count <= LARGE; at = left.pop()) {
-    if (Array.isArray(at) && at.length > LARGE) return true;
-    // The keys of a large object take a third of the time of its values.
-    const keys = Object.keys(at);
-    count += keys.length;
-    if (count <= LARGE) for (const key of keys) pushObject(left, Reflect.get(at, key));
-  }
-  return count > LARGE;
-}
-
-function pushObject(list: object[], value: unknown): void {
-  if (isObject(value)) list.push(value);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
 
 /** Parses a value as `parseValue` does, or throws VALIDATION_ERROR; `at` is the path of the value. */
 export function requireValue<S extends z.ZodType>(schema: S, value: unknown, at: Path = []): z.output<S> {

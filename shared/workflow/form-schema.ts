@@ -14,16 +14,28 @@ const refused: ReadonlySet<string> = new Set([
   'contentMediaType',
 ]);
 
-type Read = { schema: z.ZodType } | { path: string[]; message: string };
+/** `maxParts`: the parts of an answer that are checked. */
+type Read = { schema: z.ZodType; maxParts: number } | { path: string[]; message: string };
+
+/** Keywords of which each schema is tried with the same value. */
+const tried: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'if', 'contains', 'propertyNames']);
+
+/** Every part of an answer may be tried with every such schema: 4,000 of them and a list of 100,000 numbers took minutes. */
+const MAX_TRIES = 200_000;
 
 /** Reads the JSON Schema of a form, or says what of it cannot be checked. */
 export function readFormSchema(json: JsonObject): Read {
   if (JSON.stringify(json).length > MAX_LENGTH)
     return { path: [], message: `a form has at most ${MAX_LENGTH} characters` };
-  for (const path of keywordsIn(json))
-    if (refused.has(path.at(-1) ?? '')) return { path, message: 'this keyword is not supported in forms' };
+  let choices = 1;
+  for (const { path, value } of keywordsIn(json)) {
+    const keyword = path.at(-1) ?? '';
+    if (refused.has(keyword)) return { path, message: 'this keyword is not supported in forms' };
+    if (tried.has(keyword)) choices += Array.isArray(value) ? value.length : 1;
+  }
   try {
-    return { schema: z.fromJSONSchema(json as Parameters<typeof z.fromJSONSchema>[0]) };
+    const schema = z.fromJSONSchema(json as Parameters<typeof z.fromJSONSchema>[0]);
+    return { schema, maxParts: Math.floor(MAX_TRIES / choices) };
   } catch (error) {
     return { path: [], message: error instanceof Error ? error.message : 'is not a JSON Schema' };
   }
@@ -34,13 +46,13 @@ const named: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'
 /** Keywords whose values are no schemas. */
 const literal: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
 
-/** Paths of the keywords of a schema and those in it. */
-function* keywordsIn(schema: Json, path: string[] = []): Generator<string[]> {
+/** The keywords of a schema and those in it, with their paths. */
+function* keywordsIn(schema: Json, path: string[] = []): Generator<{ path: string[]; value: Json }> {
   if (Array.isArray(schema)) for (const [at, item] of schema.entries()) yield* keywordsIn(item, [...path, String(at)]);
   if (!isJsonObject(schema)) return;
   for (const [keyword, value = null] of Object.entries(schema)) {
     const own = [...path, keyword];
-    yield own;
+    yield { path: own, value };
     if (literal.has(keyword)) continue;
     if (!named.has(keyword)) yield* keywordsIn(value, own);
     else if (isJsonObject(value))

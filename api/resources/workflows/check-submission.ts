@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import { AppError } from '#shared/errors.ts';
+import { hasMoreParts, isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import { CollectionField } from '#shared/nodes/data-collection.ts';
 import { mismatch, parseValue } from '#shared/parse-value.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
@@ -22,6 +23,8 @@ export function checkSubmission(collectionConfig: JsonObject, submitted: JsonObj
 function checkForm(form: Json, submitted: JsonObject): JsonObject {
   const read = isJsonObject(form) ? readFormSchema(form) : undefined;
   if (!read || 'message' in read) return submitted;
+  if (hasMoreParts(submitted, read.maxParts))
+    throw new AppError('PAYLOAD_TOO_LARGE', `An answer to this form has at most ${read.maxParts} values`);
   const parsed = parseValue(read.schema, submitted);
   if (!parsed.success) throw invalid([...within(['submittedData'], parsed.issues)]);
   return isJsonObject(parsed.data) ? parsed.data : submitted;

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { checkSubmission } from '#api/resources/workflows/check-submission.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import { costOf } from '../../support/event-loop.ts';
+
+const listOf = (items: JsonObject): JsonObject => ({
+  fields: [],
+  formSchema: { type: 'object', properties: { a: { type: 'array', items } } },
+});
+
+function treeOf(keyword: 'anyOf' | 'allOf', leaf: JsonObject, levels: number): JsonObject {
+  return levels === 0 ? leaf : { [keyword]: Array(2).fill(treeOf(keyword, leaf, levels - 1)) };
+}
+
+describe('an answer that would be checked against very many schemas', () => {
+  test.each<[what: string, items: JsonObject, value: Json]>([
+    ['of a list of choices', { anyOf: [...Array(4_000).fill({ type: 'string' }), { type: 'number' }] }, 1],
+    ['of nested choices', treeOf('anyOf', { type: 'number' }, 10), 1],
+    ['that all apply', treeOf('allOf', { type: 'object', properties: { x: { type: 'number' } } }, 10), { x: 1 }],
+  ])('%s is refused at once', (_what, items, value) => {
+    const form = listOf(items);
+    const answer: JsonObject = { a: Array(50_000).fill(value) };
+    const text = JSON.stringify([form, answer]);
+    const baseline = Math.min(...[1, 2, 3].map(() => costOf(() => JSON.stringify(JSON.parse(text)))));
+
+    const cost = costOf(() => expect(() => checkSubmission(form, answer)).toThrow(/has at most \d+ values/));
+
+    expect(cost).toBeLessThan(50 + 5 * baseline);
+    expect(checkSubmission(form, { a: [value] })).toEqual({ a: [value] });
+  });
+
+  test('is checked if the schemas are few', () => {
+    const items = { anyOf: [{ type: 'string' }, { type: 'number' }] };
+    const a = Array.from({ length: 10_000 }, (_, n) => (n % 2 === 0 ? n : String(n)));
+
+    expect(checkSubmission(listOf(items), { a })).toEqual({ a });
+  });
+});
