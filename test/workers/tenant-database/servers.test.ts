@@ -30,6 +30,13 @@ async function serverOf(place: TestDatabases, tenantID: string): Promise<{ name:
 
 const portOf = (url: string) => new URL(url).port;
 
+test('a server takes 500 databases unless the setting says otherwise', () => {
+  const env = { DATABASE_URL: 'postgres://x/y' };
+
+  expect(readConfig(env).tenantDatabases.maxPerServer).toBe(500);
+  expect(readConfig({ ...env, TENANT_DATABASES_PER_SERVER: '7' }).tenantDatabases.maxPerServer).toBe(7);
+});
+
 describe('a new database', () => {
   test('goes to the emptiest server, and its server is remembered', async () => {
     await using place = await aTenantDatabases({ TENANT_DATABASES_URL: `${a},${b}` });
