@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { createPool, inTransaction, type PoolClient } from '#shared/db/pool.ts';
+import { isConnectionError } from '#shared/errors.ts';
 import { freshDatabase } from '#test/support/database.ts';
-import { testLogger } from '#test/support/environment.ts';
+import { testLogger, testServers } from '#test/support/environment.ts';
 
 /** An uncaught exception fails the run of the tests, too. */
 test('a connection that breaks between two statements fails its transaction and nothing else', async () => {
@@ -30,4 +31,14 @@ test('a connection that breaks between two statements fails its transaction and 
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
   }
+});
+
+test('an answer that does not come in time counts as a lost connection, so that a process that starts tries again', async () => {
+  const pool = createPool({ url: testServers.databaseURL, poolSize: 1 }, testLogger, { answerMs: 50 });
+
+  const error = await pool.query('select pg_sleep(2)').catch((reason: unknown) => reason);
+
+  expect(error).toBeInstanceOf(Error);
+  expect(isConnectionError(error)).toBe(true);
+  await pool.end();
 });
