@@ -15,7 +15,7 @@ l as (
 
 /** What the rows of children and of waits for events take over from their parent. */
 const FOR_CHILDREN =
-  'i.tenant_id, i.workflow_id, i.caller, i.deadline_at, i.depth, i.class, i.creator_id, i.head_start, i.held_keys, ';
+  'i.tenant_id, i.workflow_id, i.is_test, i.caller, i.deadline_at, i.depth, i.class, i.creator_id, i.head_start, i.held_keys, ';
 
 const UPDATED = (wakeAt: string, more = '') => `
 u as (
@@ -95,9 +95,9 @@ unanswered as (
 -- A child under a key that a run above it holds shares its place, and has none of its own to wait for.
 children as (
   insert into workflow_instance (
-    id, tenant_id, creator_id, workflow_id, version_id, class, ready_at, deadline_at, parent_id, parent_node_id, depth, caller, input,
+    id, tenant_id, creator_id, workflow_id, version_id, is_test, class, ready_at, deadline_at, parent_id, parent_node_id, depth, caller, input,
     head_start, limits, concurrency_key, held_keys)
-  select r.id, u.tenant_id, u.creator_id, r.workflow_id, r.version_id, coalesce(r.class, u.class), now(),
+  select r.id, u.tenant_id, u.creator_id, r.workflow_id, r.version_id, u.is_test, coalesce(r.class, u.class), now(),
          least(u.deadline_at, now() + make_interval(secs => r.timeout_s)),
          u.id, r.node_id, u.depth + 1, u.caller || jsonb_build_object('origin', 'workflow', 'originID', u.id), r.input,
          coalesce(r.head_start, u.head_start), r.limits,

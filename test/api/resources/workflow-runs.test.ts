@@ -278,6 +278,19 @@ test('a map shows how far it is, and its chunks are runs that only their parent 
     expect(status).toMatch(/^(COMPLETED|CANCELLED)$/);
 });
 
+test('what a test run starts is a test run too, and not listed among the others', async () => {
+  const child = await aWorkflow(cluster, { tenant, ...chain() });
+  const calling = chain({ child: { type: 'subWorkflow', childWorkflowID: child.id } });
+  const { instanceID } = (await api().post('T/workflows/test', calling)).body;
+  const listed = async (query: string) =>
+    (await api().get(`T/workflows/instances?workflowID=${child.id}${query}`)).body.instances;
+
+  await eventually(async () =>
+    expect(await listed('&isTest=true')).toMatchObject([{ parentInstanceID: instanceID, isTest: true }]),
+  );
+  expect(await listed('&isTest=false')).toEqual([]);
+});
+
 test('child runs are listed by their parent, stand in its timeline, and end with it', async () => {
   const child = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 3 } }) });
   const parent = await aWorkflow(cluster, {
