@@ -25,6 +25,8 @@ export interface NewRun {
   priority?: number;
   /** Absent: none, and the run may be handed over without an admission. */
   limits?: RunLimits | undefined;
+  /** The workflow that is started if the run fails; none after a test. */
+  onFailure?: string;
   /** The channel of the process that waits for the end of the run. */
   awaitedBy?: string;
   /** Lists of runs can be filtered by them. */
@@ -116,6 +118,7 @@ function toRows(runs: readonly NewRun[]) {
     timeout_s: run.timeoutMs / 1000,
     caller: run.caller,
     input: run.input,
+    on_failure: run.isTest ? null : (run.onFailure ?? null),
     awaited_by: run.awaitedBy ?? null,
     tags: run.tags ?? [],
     start_at: run.startAt ?? null,
@@ -142,18 +145,18 @@ const ASKED = `
 r as materialized (
   select *, not ${isLater} and ${isKept('r.tenant_id', 'coalesce(r.workflow_id, r.tenant_id)')} as is_kept from jsonb_to_recordset($1::jsonb) as r(
     n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
-    awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, head_start int, limits jsonb, concurrency_key text)
+    on_failure uuid, awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, head_start int, limits jsonb, concurrency_key text)
 )`;
 
 // The alarm of the sweep wakes a run that begins later, as it wakes one whose wait is over.
 const insert = (skips: string, dispatchedAt: string) => `
 insert into workflow_instance (
-  id, tenant_id, creator_id, workflow_id, version_id, is_test, class, ready_at, kept_since, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by,
+  id, tenant_id, creator_id, workflow_id, version_id, is_test, class, ready_at, kept_since, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by, on_failure,
   batch_id, rerun_of, head_start, limits, concurrency_key, held_keys)
 select r.id, r.tenant_id, (select creator_id from tenant t where t.id = r.tenant_id), r.workflow_id, r.version_id, r.is_test, r.class,
   case when not ${isLater} and not r.is_kept then now() end, case when r.is_kept then now() end, ${dispatchedAt},
   case when ${isLater} then r.start_at end, r.start_at,
-  greatest(r.start_at, now()) + make_interval(secs => r.timeout_s) + case when r.is_kept then ${WHILE_KEPT} else '0' end, r.caller, r.input, r.awaited_by,
+  greatest(r.start_at, now()) + make_interval(secs => r.timeout_s) + case when r.is_kept then ${WHILE_KEPT} else '0' end, r.caller, r.input, r.awaited_by, r.on_failure,
   r.batch_id, r.rerun_of, r.head_start, r.limits, r.concurrency_key, case when r.concurrency_key is not null then array[r.concurrency_key] end
 from r ${skips}order by r.n`;
 

@@ -119,6 +119,7 @@ wait as (delete from run_wait where instance_id in (select id from run)),
 checkpoint as (delete from run_checkpoint where instance_id in (select id from run)),
 map as (delete from run_map where instance_id in (select id from run)),
 tag as (delete from run_tag where instance_id in (select id from run)),
+failure as (delete from run_failure where instance_id in (select id from run)),
 request as (delete from collection_request where instance_id in (select id from run)),
 awaited as (delete from event_wait where instance_id in (select id from run))
 delete from workflow_instance where id in (select id from run)`,

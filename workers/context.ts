@@ -16,6 +16,7 @@ import type { Engine } from './engine/engine.ts';
 import { consumersFor } from './engine/places.ts';
 import { createSuspects } from './engine/suspects.ts';
 import { createSweep, type Sweep } from './engine/sweep.ts';
+import { createFailureKeeper } from './failure-handlers.ts';
 import { addEngineMetrics, addWorkerMetrics } from './metrics.ts';
 import { openEngine } from './open-engine.ts';
 import { createCancels } from './processors/cancels.ts';
@@ -120,6 +121,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   sweep.start();
   resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
   resources.use(createBatchKeeper({ pool, runs, rights: opened.rights, logger }));
+  resources.use(createFailureKeeper({ pool, runs, rights: opened.rights, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
   const metrics = createMetrics(logger);

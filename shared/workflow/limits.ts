@@ -41,7 +41,11 @@ const RateLimit = z
   })
   .meta({ id: 'RateLimit', description: 'At most `limit` runs of the workflow begin in any such time' });
 
-/** Options that say when runs of a workflow may begin. */
+const OnFailure = z
+  .object({ workflowID: z.uuid().toLowerCase() })
+  .meta({ id: 'OnFailure', description: 'The workflow that is started with the error of a failed run' });
+
+/** Options that say when runs of a workflow may begin, and what follows them. */
 export const governance = {
   /** At most `limit` runs whose `key` has the same value, from their beginning to their end, waits included. */
   concurrency: ConcurrencyLimit.optional(),
@@ -50,14 +54,16 @@ export const governance = {
   rate: RateLimit.optional(),
   priority: Priority.optional(),
   class: RunClass.optional(),
+  onFailure: OnFailure.optional(),
 };
 
 const Governance = z.object(governance);
 export type Governance = z.infer<typeof Governance>;
 
-/** The part of the options that says when a run may begin. */
-export function governanceOf({ concurrency, maxRunsAtOnce, rate, priority, class: kind }: Governance): Governance {
-  return { concurrency, maxRunsAtOnce, rate, priority, class: kind };
+/** The part of the options that says when a run may begin, and what follows it. */
+export function governanceOf(options: Governance): Governance {
+  const { concurrency, maxRunsAtOnce, rate, priority, class: kind, onFailure } = options;
+  return { concurrency, maxRunsAtOnce, rate, priority, class: kind, onFailure };
 }
 
 /** What a request may say in place of the options. */
@@ -77,6 +83,7 @@ export function governRun(options: Governance, { workflowID, caller, input, aske
   return {
     class: asked.class ?? options.class ?? classOf(caller),
     ...(priority !== undefined && { priority }),
+    ...(options.onFailure && { onFailure: options.onFailure.workflowID }),
     limits: limitsOf(options, { workflowID, input }),
   };
 }

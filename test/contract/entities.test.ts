@@ -111,6 +111,7 @@ test('every table either has a retention or is kept', async () => {
     'run_wait',
     'run_checkpoint',
     'run_tag',
+    'run_failure',
     'collection_request',
     'event_wait',
     'run_map',

@@ -39,6 +39,7 @@ const rows: Record<Table, string> = {
   workflow_instance: `
     with events as (insert into run_event (instance_id, seq, status) values ($1, 1, 'COMPLETED')),
     logs as (insert into run_log (instance_id, seq, node_id, lines, cut_lines, cut_bytes) values ($1, 1, 'a', '[]', 0, 0)),
+    failures as (insert into run_failure (instance_id, tenant_id, handler_id) values ($1, $3, $1)),
     tags as (insert into run_tag (instance_id, tag, tenant_id) values ($1, 'a', $3)),
     checkpoints as (insert into run_checkpoint (instance_id, seq, state) values ($1, 1, '{}')),
     maps as (insert into run_map (id, instance_id, node_id, path, attempt, plan, scope, items, chunks, concurrency, max_result_size)

@@ -35,7 +35,16 @@ export const retentions = {
     // A chunk of a map is kept for as long as its run goes on, which reads its results.
     old: `${since('completed_at')} and case when map_id is null then true else
       (select case when p.completed_at is null then true end from workflow_instance p where p.id = workflow_instance.parent_id) is null end`,
-    with: ['run_event', 'run_log', 'run_checkpoint', 'run_tag', 'collection_request', 'event_wait', 'run_map'],
+    with: [
+      'run_event',
+      'run_log',
+      'run_failure',
+      'run_checkpoint',
+      'run_tag',
+      'collection_request',
+      'event_wait',
+      'run_map',
+    ],
   },
   workflow_event: {
     for: 0,

@@ -4,7 +4,16 @@ import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { authorAccess, checkGraph, findLatest, graphOf, isEmpty, publish, writeVersion } from './graph.ts';
+import {
+  authorAccess,
+  checkFailureHandler,
+  checkGraph,
+  findLatest,
+  graphOf,
+  isEmpty,
+  publish,
+  writeVersion,
+} from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { Workflow, WorkflowID } from './schemas.ts';
 
@@ -29,8 +38,9 @@ export const cloneWorkflow = tenantRoute({
     const latest = await findLatest(em, original.id);
     const graph = graphOf(latest);
     const isDraft = original.versionID !== latest.id;
-    await require(authorAccess(graph.nodes));
+    await require(authorAccess(graph.nodes, graph.options));
     if (!isDraft && !isEmpty(graph)) await checkGraph(em, graph);
+    if (!isDraft) await checkFailureHandler(em, graph.options);
 
     const id = newID();
     const version = writeVersion(em, { tenantID, workflowID: id, number: 1, caller }, graph);

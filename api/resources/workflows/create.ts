@@ -4,7 +4,7 @@ import { newID } from '#shared/ids.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { createAsset } from '../../db/assets.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { asStored, authorAccess, checkGraph, isEmpty, publish, writeVersion } from './graph.ts';
+import { asStored, authorAccess, checkFailureHandler, checkGraph, isEmpty, publish, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowCreate } from './schemas.ts';
 
@@ -16,7 +16,10 @@ export const createWorkflow = tenantRoute({
   description:
     'Stores a graph of nodes and edges and publishes it. With `draft: true` it is not published and need not be complete.',
   status: 201,
-  access: ({ body }) => [{ permission: 'workflow.create', object: 'workflow:*' }, ...authorAccess(body.nodes)],
+  access: ({ body }) => [
+    { permission: 'workflow.create', object: 'workflow:*' },
+    ...authorAccess(body.nodes, body.options),
+  ],
   body: WorkflowCreate,
   spellings: graphSpellings,
   response: z.object({ workflow: Workflow }),
@@ -29,6 +32,7 @@ export const createWorkflow = tenantRoute({
       options: body.options ?? WorkflowOptions.parse({}),
     };
     if (!body.draft && !isEmpty(graph)) await checkGraph(em, graph);
+    if (!body.draft) await checkFailureHandler(em, graph.options);
 
     const id = newID();
     const version = writeVersion(em, { tenantID, workflowID: id, number: 1, caller }, graph);

@@ -99,6 +99,8 @@ export const exampleInstanceSummary = {
 
 const order = { id: 4711, total: '249.00' };
 
+export const exampleFailureHandling = { workflowID, instanceID, error: null };
+
 export const exampleInstance = {
   ...exampleInstanceSummary,
   seq: 4,

@@ -25,10 +25,15 @@ export interface Graph {
 }
 
 /** The permissions that saving or testing a graph needs beside the route's own. Ids that come from a template are checked when it runs. */
-export function authorAccess(nodes: readonly WorkflowNode[] = []): Access[] {
+export function authorAccess(
+  nodes: readonly WorkflowNode[] = [],
+  options: Partial<WorkflowOptions> | null = {},
+): Access[] {
   const usesVars = usesVariables(nodes);
+  const handlerID = options?.onFailure?.workflowID;
   return [
     ...accessTo(assetsIn(nodes)),
+    ...(handlerID ? [{ permission: 'workflow.execute', object: `workflow:${handlerID}` } as const] : []),
     ...(usesVars ? [{ permission: 'variable.use', object: 'variable:*' } as const] : []),
   ];
 }
@@ -60,6 +65,16 @@ export async function checkGraph(
     return found.has(id) ? [] : [{ path, message: `there is no such ${assetWords[type]}` }];
   });
   if (issues.length > 0) throw invalid(issues);
+}
+
+/** Rejects options whose failure handler could not be started. `self` is the workflow that they belong to. */
+export async function checkFailureHandler(em: EntityManager, options: WorkflowOptions, self?: string): Promise<void> {
+  const id = options.onFailure?.workflowID;
+  if (id === undefined) return;
+  const path = ['workflowOptions', 'onFailure', 'workflowID'];
+  if (id === self) throw invalid([{ path, message: 'a workflow cannot handle its own failures' }]);
+  if (!(await em.findOne(Workflow, { id }, { fields: ['id'] })))
+    throw invalid([{ path, message: 'there is no such workflow' }]);
 }
 
 const finders: Record<NamedResource, (em: EntityManager, ids: string[]) => Promise<{ id: string }[]>> = {

@@ -5,6 +5,7 @@ import { AppError } from '#shared/errors.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {
   authorAccess,
+  checkFailureHandler,
   checkGraph,
   findLatest,
   type Graph,
@@ -37,7 +38,7 @@ export const publishVersion = tenantRoute({
       const workflow = await lockWorkflow(tx, params.workflowID);
       const version = await getVersion(tx, params);
       const graph = graphOf(version);
-      await require(authorAccess(graph.nodes));
+      await require(authorAccess(graph.nodes, graph.options));
       await requireComplete(tx, graph, workflow.id);
       publish(workflow, version, caller);
       await tx.flush();
@@ -65,7 +66,7 @@ export const restoreVersion = tenantRoute({
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const graph = graphOf(await getVersion(tx, params));
-      await require(authorAccess(graph.nodes));
+      await require(authorAccess(graph.nodes, graph.options));
       if (!body.draft) await requireComplete(tx, graph, workflow.id);
       const latest = await findLatest(tx, workflow.id);
       const version = saveGraph(tx, { workflow, latest, caller, publishes: !body.draft }, graph);
@@ -83,4 +84,5 @@ async function getVersion(em: EntityManager, params: z.output<typeof VersionID>)
 
 async function requireComplete(em: EntityManager, graph: Graph, workflowID: string): Promise<void> {
   if (!isEmpty(graph)) await checkGraph(em, graph, workflowID);
+  await checkFailureHandler(em, graph.options, workflowID);
 }

@@ -6,6 +6,7 @@ import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/e
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { findFailureHandling } from './failure-handling.ts';
 import { findMaps } from './find-maps.ts';
 import { findNames } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
@@ -41,6 +42,7 @@ export const readInstance = tenantRoute({
       input: run.input,
       output: run.output ?? null,
       error: run.error ?? null,
+      onFailure: run.status === 'FAILED' ? await findFailureHandling(pool, run.id) : undefined,
       waiting,
       waitReason: isWaiting ? await findWaitReason(pool, run, waiting) : undefined,
       timeline,

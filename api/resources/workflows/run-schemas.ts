@@ -10,6 +10,7 @@ import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import type { Spellings } from '../../http/spelling.ts';
 import {
   exampleExecution,
+  exampleFailureHandling,
   exampleFilter,
   exampleInstance,
   exampleInstanceSummary,
@@ -255,11 +256,20 @@ const MapOfRun = MapProgress.extend({
   createdAt: z.iso.datetime(),
 }).meta({ id: 'WorkflowInstanceMap', description: 'How far a map of a run is' });
 
+export const FailureHandling = z
+  .object({
+    workflowID: z.uuid(),
+    instanceID: z.uuid().nullable().describe('The run that was started; null if none was'),
+    error: z.string().nullable().describe('Why none was started; null also while none has been'),
+  })
+  .meta({ id: 'FailureHandling', examples: [exampleFailureHandling] });
+
 export const Instance = InstanceSummary.extend({
   seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
   input: Stored,
   output: z.unknown(),
   error: RunError.nullable(),
+  onFailure: FailureHandling.optional().describe('If the run has failed and its workflow has an `onFailure`'),
   waiting: Waiting.optional(),
   waitReason: WaitReason.optional().describe('If no worker has the run and it has not ended'),
   timeline: z.array(TimelineEvent),

@@ -3,6 +3,7 @@ import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {
   authorAccess,
+  checkFailureHandler,
   checkGraph,
   findLatest,
   type Graph,
@@ -23,7 +24,7 @@ export const updateWorkflow = tenantRoute({
     'Fields that are left out stay as they are. A change of the graph or of the options is saved as the next version and published, with `draft: true` only saved. Runs in flight continue with the graph they began with.',
   access: ({ params, body }) => [
     { permission: 'workflow.update', object: `workflow:${params.workflowID}` },
-    ...authorAccess(body.nodes),
+    ...authorAccess(body.nodes, body.options),
   ],
   params: WorkflowID,
   body: WorkflowUpdate,
@@ -39,9 +40,10 @@ export const updateWorkflow = tenantRoute({
       const publishes = !body.draft && (body.nodes ?? body.edges ?? body.options) !== undefined;
       // Another author may have saved nodes that only this update publishes.
       const isUnchecked = workflow.versionID !== latest.id;
-      if (publishes && isUnchecked && !body.nodes) await require(authorAccess(after.nodes));
+      if (publishes && isUnchecked && !body.nodes) await require(authorAccess(after.nodes, after.options));
       if (publishes && (body.nodes || body.edges || isUnchecked) && !isEmpty(after))
         await checkGraph(tx, after, workflow.id);
+      if (publishes && (body.options || isUnchecked)) await checkFailureHandler(tx, after.options, workflow.id);
 
       const version = saveGraph(tx, { workflow, latest, caller, publishes }, after);
       const { title, description: workflowDescription, folderID, isDisabled } = body;

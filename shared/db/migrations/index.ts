@@ -41,6 +41,7 @@ import { Migration20261122195500_Pauses } from './Migration20261122195500_Pauses
 import { Migration20261122202500_Maps } from './Migration20261122202500_Maps.ts';
 import { Migration20261122203700_Reminders } from './Migration20261122203700_Reminders.ts';
 import { Migration20261122204500_RunLogs } from './Migration20261122204500_RunLogs.ts';
+import { Migration20261122205800_FailureHandlers } from './Migration20261122205800_FailureHandlers.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -87,6 +88,7 @@ const classes = {
   Migration20261122202500_Maps,
   Migration20261122203700_Reminders,
   Migration20261122204500_RunLogs,
+  Migration20261122205800_FailureHandlers,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -45,4 +45,5 @@ export const migrationNames = [
   'Migration20261122202500_Maps',
   'Migration20261122203700_Reminders',
   'Migration20261122204500_RunLogs',
+  'Migration20261122205800_FailureHandlers',
 ] as const;

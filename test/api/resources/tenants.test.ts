@@ -217,6 +217,11 @@ async function aFullTenant(): Promise<TestTenant> {
     `insert into event_wait (id, tenant_id, instance_id, workflow_id, name, key, since) values ($1, $2, $3, $4, 'a', 'b', now())`,
     [newID(), tenant.id, body.instanceID, workflow.id],
   );
+  await pool.query(`insert into run_failure (instance_id, tenant_id, handler_id) values ($1, $2, $3)`, [
+    body.instanceID,
+    tenant.id,
+    workflow.id,
+  ]);
   await anOAuthConnection(cluster, { tenant });
   await api.get(`/api/v1/oauth/acme/${tenant.id}/url`);
   await pool.query(
