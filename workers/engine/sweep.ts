@@ -34,7 +34,7 @@ export interface Sweep extends AsyncDisposable {
   once(): Promise<void>;
   /** Fills the window again after a slot has become free; many calls are combined. */
   refillSoon(): void;
-  /** Totals so far, for metrics. */
+  /** Totals so far, for metrics: always the same object, whose values go on. */
   readonly stats: { leads: boolean; forgotten: number; steps: ReadonlyMap<string, StepStats>; repairs: Tally<'kind'> };
 }
 
@@ -68,7 +68,14 @@ export function createSweep(options: SweepOptions): Sweep {
   let running: Promise<void> = Promise.resolve();
   let refilling = false;
   let again = false;
-  const stats = { leads: false, steps: new Map<string, StepStats>() };
+  const stats = {
+    leads: false,
+    steps: new Map<string, StepStats>(),
+    repairs: repairs.stats.repairs,
+    get forgotten() {
+      return repairs.stats.forgotten;
+    },
+  };
 
   function start(): void {
     started = true;
@@ -158,9 +165,7 @@ export function createSweep(options: SweepOptions): Sweep {
     start,
     once,
     refillSoon,
-    get stats() {
-      return { ...stats, ...repairs.stats };
-    },
+    stats,
     async [Symbol.asyncDispose]() {
       stopped = true;
       clearTimeout(timer);
