@@ -78,6 +78,35 @@ test('the parents of runs that are overdue, or that lost their workers, are woke
     expect(await deployment.read(parent)).toMatchObject({ wake_seq: 1, ready_at: expect.any(Date) });
 });
 
+test('totals that were taken before the first round go on with the rounds', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs, producer, backplane, config, tenantID } = deployment;
+  const id = newID();
+  await pool.query(
+    `insert into workflow_instance (id, tenant_id, version_id, deadline_at, caller) values ($1, $2, $3, now() + interval '1 hour', '{}')`,
+    [id, tenantID, await deployment.saveVersion(noops(1))],
+  );
+  await pool.query(`update workflow_instance set status = 'RUNNING', ready_at = null where id = $1`, [id]);
+  await using sweep = createSweep({
+    pool,
+    leasePool: pool,
+    runs,
+    producer,
+    backplane,
+    logger: testLogger,
+    leaseMs: config.worker.leaseMs,
+    events: createEvents({ pool, runs, rights: { may: async () => true } }),
+    onPressure: () => undefined,
+  });
+  const { stats } = sweep;
+  expect(stats).toMatchObject({ leads: false, forgotten: 0 });
+
+  for (let round = 0; round < 5; round += 1) await sweep.once();
+
+  expect(stats).toMatchObject({ leads: true, forgotten: 1 });
+  expect(stats.steps.get('refill')).toMatchObject({ times: 5, failures: 0 });
+});
+
 test('no lease expires before Postgres has been up for the length of a lease', async () => {
   await using deployment = await startDeployment();
   const { pool, runs, producer, backplane } = deployment;
