@@ -75,6 +75,16 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     return queue;
   }
 
+  function socketAdapter() {
+    const pool = open(2);
+    adapterPools.push(pool);
+    return createAdapter(pool, {
+      channelPrefix: `${prefix}.io`,
+      tableName: 'socket_io_attachments',
+      errorHandler: (error) => warn(error, 'the socket adapter does not work'),
+    });
+  }
+
   return {
     kind: 'postgres',
     queue: openQueue,
@@ -108,15 +118,9 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
         return worker;
       });
     },
-    adapter() {
-      const pool = open(2);
-      adapterPools.push(pool);
-      return createAdapter(pool, {
-        channelPrefix: `${prefix}.io`,
-        tableName: 'socket_io_attachments',
-        errorHandler: (error) => warn(error, 'the socket adapter does not work'),
-      });
-    },
+    adapter: socketAdapter,
+    // Its adapters find each other by heartbeats, so one that only sends would be asked and never answer.
+    sendingAdapter: socketAdapter,
     messages,
     limiter(limit) {
       const { name, points, seconds: duration } = limit;

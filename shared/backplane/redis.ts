@@ -2,6 +2,7 @@ import { createAdapter } from '@socket.io/redis-adapter';
 import { Queue, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
+import type { Namespace } from 'socket.io';
 import type { BackplaneConfig, RedisConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import { createRareWarning } from '../rare-warning.ts';
@@ -85,6 +86,10 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     return worker;
   }
 
+  function socketAdapter() {
+    return createAdapter(connectAdapter(), connectAdapter(), { key: `${prefix}.io`, requestsTimeout: 5000 });
+  }
+
   return {
     kind: 'redis',
     queue: openQueue,
@@ -104,11 +109,16 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
         close: async (force) => void (await Promise.all(workers.map((worker) => worker.close(force)))),
       };
     },
-    adapter() {
-      return createAdapter(connectAdapter(), connectAdapter(), {
-        key: `${prefix}.io`,
-        requestsTimeout: 5000,
-      });
+    adapter: socketAdapter,
+    sendingAdapter() {
+      const create = socketAdapter();
+      // No arrow function: a server calls it with `new`.
+      return function sendingAdapter(namespace: Namespace) {
+        const adapter = create(namespace);
+        // This ends the subscriptions, and no more: sending needs only the other connection.
+        void adapter.close();
+        return adapter;
+      };
     },
     messages: {
       async publish(channel, message) {

@@ -91,6 +91,8 @@ export interface Backplane extends AsyncDisposable {
   worker(name: string, process: ProcessJob, options: WorkerOptions): JobWorker;
   /** For `new Server({ adapter })`. */
   adapter(): NonNullable<ServerOptions['adapter']>;
+  /** The same for a process that has no sockets and only sends: on Redis it receives nothing of what others send. */
+  sendingAdapter(): NonNullable<ServerOptions['adapter']>;
   readonly messages: Messages;
   /** Creates a limiter, to be kept by the caller. Requests of all processes count together. */
   limiter(limit: Limit): Limiter;

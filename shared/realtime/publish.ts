@@ -17,7 +17,7 @@ export interface Publisher extends AsyncDisposable {
 
 /** A process without sockets of its own speaks to the gateways through the adapter, so it needs no HTTP server. */
 export function createPublisher(backplane: Backplane): Publisher {
-  const io = new Server({ adapter: backplane.adapter() });
+  const io = new Server({ adapter: backplane.sendingAdapter() });
   // The adapter is created with the namespace, and the namespace on first access.
   const namespace = io.of('/');
 

@@ -3,15 +3,21 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { Redis } from 'ioredis';
+import { Server } from 'socket.io';
 import { expect, test } from 'vitest';
+import { createBackplane } from '#shared/backplane/index.ts';
+import { newID } from '#shared/ids.ts';
 import { redisURL as url } from '#test/support/backplane.ts';
-import { testServers } from '#test/support/environment.ts';
+import { testLogger, testServers } from '#test/support/environment.ts';
+import { eventually } from '#test/support/settle.ts';
 
 test('a process that stops while the adapter connects exits', async () => {
   const { databaseURL } = testServers;
   const config = { prefix: 'sockets_test', databaseURL, ...(url && { redis: { url, sentinels: [] } }) };
   const script = `
-    import { Server } from 'socket.io';
+    import { Redis } from 'ioredis';
+import { Server } from 'socket.io';
     import { createBackplane } from '#shared/backplane/index.ts';
     import { createLogger } from '#shared/logger.ts';
     const backplane = await createBackplane(${JSON.stringify(config)}, createLogger({ level: 'silent' }));
@@ -28,4 +34,34 @@ test('a process that stops while the adapter connects exits', async () => {
   const [out, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
 
   expect({ out, code }).toEqual({ out: 'disposed\n', code: 0 });
+});
+
+test('a process that only sends reaches the gateways, and on Redis does not subscribe to what others send', async () => {
+  const config = {
+    prefix: newID(),
+    databaseURL: testServers.databaseURL,
+    ...(url && { redis: { url, sentinels: [] } }),
+  };
+  await using gateway = await createBackplane(config, testLogger);
+  await using first = await createBackplane(config, testLogger);
+  await using second = await createBackplane(config, testLogger);
+  const received: string[] = [];
+  const listening = new Server({ adapter: gateway.adapter() }).of('/');
+  listening.on('news', (text: string) => received.push(text));
+  const [one, two] = [first, second].map((backplane) => new Server({ adapter: backplane.sendingAdapter() }).of('/'));
+
+  await eventually(() => {
+    one?.serverSideEmit('news', 'of the first');
+    two?.serverSideEmit('news', 'of the second');
+    expect(new Set(received)).toEqual(new Set(['of the first', 'of the second']));
+  });
+
+  if (url) {
+    const redis = new Redis(url);
+    const subscribers = () => redis.pubsub('NUMSUB', `${config.prefix}.io-request#/#`);
+    await eventually(async () => expect(await subscribers()).toEqual([expect.any(String), 1])).finally(() =>
+      redis.disconnect(),
+    );
+  }
+  for (const namespace of [listening, one, two]) await namespace?.adapter.close();
 });

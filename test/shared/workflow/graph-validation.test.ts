@@ -303,9 +303,9 @@ describe('configs', () => {
       'retryLimit',
       'code',
     ]);
-    expect(issuesIn('condition', { branches: [yes, { ...no, conditions: [{ operator: 'is' }] }] })[0]).toMatch(
-      /^branches\.1\.conditions\.0\.operator: /,
-    );
+    expect(
+      issuesIn('condition', { branches: [yes, { ...no, conditions: [{ leftValue: 1, operator: 'is' }] }] })[0],
+    ).toMatch(/^branches\.1\.conditions\.0\.operator: /);
     expect(issuesIn('subWorkflow', { childWorkflowID: 'x' })).toEqual([
       'childWorkflowID: expected an id (UUID), received "x"',
     ]);

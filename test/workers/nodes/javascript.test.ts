@@ -61,11 +61,11 @@ test('code is sent only the keys of ctx that it names', async () => {
   expect(sent).toEqual([{ ctx: { input: { a: 1 } } }]);
 });
 
-test('only ctx and the globals of the language are in scope', async () => {
+test('only ctx, console and the globals of the language are in scope', async () => {
   const code = 'return [typeof ctx, typeof process, typeof require, typeof fetch, typeof setTimeout, typeof console]';
 
   expect(await run({ code })).toMatchObject({
-    output: { scriptResult: ['object', ...new Array(5).fill('undefined')] },
+    output: { scriptResult: ['object', ...new Array(4).fill('undefined'), 'object'] },
   });
 });
 
