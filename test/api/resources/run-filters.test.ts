@@ -82,7 +82,7 @@ test('a version that was executed by name after another was published is found w
   const { id } = await aWorkflow(cluster, { tenant, ...chain() });
   await api().patch(`T/workflows/${id}`, chain({}, { next: 'yes' }));
   await cluster.context.pool.query(
-    `update workflow_version set created_at = created_at - interval '1 year', superseded_at = superseded_at - interval '1 year'
+    `update workflow_version set created_at = created_at - interval '1 year', superseded_at = superseded_at - interval '1 hour'
      where workflow_id = $1`,
     [id],
   );

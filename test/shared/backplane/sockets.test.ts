@@ -40,7 +40,7 @@ test('a process that only sends reaches the gateways, and on Redis does not subs
   const config = {
     prefix: newID(),
     databaseURL: testServers.databaseURL,
-    ...(url && { redis: { url, sentinels: [] } }),
+    ...(url && { redis: { url, sentinels: [], sentinelMaster: '' } }),
   };
   await using gateway = await createBackplane(config, testLogger);
   await using first = await createBackplane(config, testLogger);
