@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
@@ -10,23 +11,31 @@ beforeEach(async () => {
 });
 afterEach(() => deployment[Symbol.asyncDispose]());
 
-/** A transaction that keeps others from the table while `work` goes on. */
+const LOCKED_MS = 20_000;
+const PREPARE_CHILD = 'select version_id, workflow_options from workflow';
+
+/** A transaction that keeps others from the table while `work` goes on. Throws if that needs the table itself, and so never ends. */
 async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
   const client = await deployment.pool.connect();
   try {
     await client.query('begin');
     await client.query(`lock table ${table} in access exclusive mode`);
-    await work();
+    const late = sleep(LOCKED_MS, undefined, { ref: false }).then(() => {
+      throw new Error(`${table} was locked for too long`);
+    });
+    await Promise.race([work(), late]);
   } finally {
     await client.query('commit');
     client.release();
   }
 }
 
-async function waitingFor(table: string): Promise<boolean> {
+/** Whether a statement, of which a part may be named, waits for the table. */
+async function waitingFor(table: string, statement = ''): Promise<boolean> {
   const { rows } = await deployment.pool.query(
-    `select from pg_locks where relation = $1::regclass and not granted and database = (select oid from pg_database where datname = current_database())`,
-    [table],
+    `select from pg_locks l join pg_stat_activity a using (pid)
+     where l.relation = $1::regclass and not l.granted and a.datname = current_database() and strpos(a.query, $2) > 0`,
+    [table, statement],
   );
   return rows.length > 0;
 }
@@ -97,12 +106,13 @@ test('a child that is prepared while its run fails is not started', async () => 
       'call:success>after',
     ]),
   );
-  await using _worker = await deployment.startWorker();
-  let id = '';
+  const worker = await deployment.startWorker({}, ['query.runs']);
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
 
+  // Locked after the run was accepted, which reads whether its workflow is paused.
   await whileLocked('workflow', async () => {
-    [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
-    await eventually(async () => expect(await waitingFor('workflow')).toBe(true));
+    await worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
+    await eventually(async () => expect(await waitingFor('workflow', PREPARE_CHILD)).toBe(true));
     await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'FAILED' }));
   });
 
