@@ -211,6 +211,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   /** Reads `wake_seq` before the waits: a wake between the two is noticed by the next commit. Only the row has the number. */
   async function readWaitsAgain(run: Run): Promise<WaitRow[]> {
+    // A wake may come while the run is still restored. What it tells of is applied to the restored waits.
+    await run.begun;
     const { rows } = await pool.query<{ wake_seq: number }>('select wake_seq from workflow_instance where id = $1', [
       run.id,
     ]);
@@ -261,6 +263,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
       else resumeRun(advance, run, await restore(run));
+      run.begin();
     } catch (error) {
       if (run) leave(run, 'fenced');
       await handBack(row, error);

@@ -70,6 +70,7 @@ export class Run {
   readonly isSuspect: boolean;
   readonly claimedAt = Date.now();
   readonly #abort = new AbortController();
+  readonly #begun = Promise.withResolvers<void>();
   readonly #released = Promise.withResolvers<void>();
   readonly #running = new Set<Frame>();
   readonly #waits = new Waits();
@@ -121,6 +122,11 @@ export class Run {
   /** Aborted when the run is cancelled, fails or is taken away. */
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** Resolves when the run has begun in this process, its earlier events and waits included, or has left. Until then it looks finished. */
+  get begun(): Promise<void> {
+    return this.#begun.promise;
   }
 
   /** Resolves when the run has left this process. */
@@ -336,6 +342,11 @@ export class Run {
     else this.#tell(step, 'WAITING', withField(null, 'waits', waits));
   }
 
+  /** Takes note that the run has begun, or goes on from what it did before. */
+  begin(): void {
+    this.#begun.resolve();
+  }
+
   /** Takes note of the checkpoint that the run was restored from. */
   continueFrom(seq: number): void {
     this.#checkpointSeq = seq;
@@ -360,6 +371,7 @@ export class Run {
     if (this.#left) return false;
     this.#left = how;
     this.#waits.stopTimers();
+    this.#begun.resolve();
     this.#released.resolve();
     return true;
   }

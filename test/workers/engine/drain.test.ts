@@ -121,6 +121,29 @@ test('a child that is prepared while its run fails is not started', async () => 
   expect(rows).toEqual([]);
 });
 
+test('a run that is woken while it is restored is not taken for finished', async () => {
+  const ask = { type: 'dataCollection', fields: [{ key: 'answer', fieldType: 'number' }] };
+  const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, ask }, ['start>ask']));
+  const worker = await deployment.startWorker({}, ['query.runs']);
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+  await worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null }));
+  await deployment.runs.wake([id]);
+
+  await whileLocked('run_event', async () => {
+    await worker.engine.advance({ runs: [{ instanceID: id, epoch: 2 }] });
+    await eventually(async () => expect(await waitingFor('run_event')).toBe(true));
+    worker.engine.onSignal({ kind: 'woken', instanceID: id });
+    // More statements than a read of the waits takes.
+    for (let i = 0; i < 20; i++) await worker.pool.query('select');
+  });
+
+  await eventually(() => expect(worker.engine.held.size).toBe(0));
+  expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', epoch: 2, held_by: null, output: null });
+  const { rows } = await deployment.pool.query('select node_id from run_wait where instance_id = $1', [id]);
+  expect(rows).toEqual([{ node_id: 'ask' }]);
+});
+
 test('an output that is refused takes no room from the outputs after it', async () => {
   const large = { type: 'javascript', code: 'return "x".repeat(600);' };
   const tooLarge = { type: 'javascript', code: 'return "x".repeat(1500);', retryLimit: 0, errorHandling: 'continue' };
