@@ -27,8 +27,8 @@ export const backplaneFree: readonly string[] = testFiles.filter(
 );
 
 /**
- * The memory of a process that has run other files says little: the next file takes again what they have freed. So do the times for
- * which one holds its event loop: there the same request took 55 ms instead of 16.
+ * The memory of a process that has run other files says little: the next file takes again what they have freed. Files that measure the
+ * event loop have a process of their own too: after other files one request held it for 55 ms instead of 16, and the cause is not known.
  */
 export const measuring: readonly string[] = testFiles.filter((file) =>
   /process\.memoryUsage|\blongestHold\(/.test(textOf(file)),

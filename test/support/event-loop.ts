@@ -1,4 +1,4 @@
-const TRIES = 5;
+const TRIES = 3;
 
 /**
  * Longest time in ms for which work holds the event loop: processor time of the main thread, so that other processes on the machine

@@ -132,15 +132,15 @@ test('an event is sent, and a wait looks for events, without reading the other w
   const { rows } = await pool.query<{ id: string }>(FILL, [tenantID, eventID]);
   const [wait] = rows;
   const values = [tenantID, 'paid', 'key-77'];
-  const nobody = '00000000-0000-0000-0000-000000000000';
+  const stranger = '00000000-0000-0000-0000-000000000000';
   const statements: [string, string, unknown[]][] = [
     ['workflows', FIND_WAITING_WORKFLOWS, values],
-    ['give', GIVE_EVENT, [...values, [nobody], eventID, 500]],
-    ['left', HAS_LEFT, [...values, [nobody], eventID]],
+    ['give', GIVE_EVENT, [...values, [stranger], eventID, 500]],
+    ['left', HAS_LEFT, [...values, [stranger], eventID]],
     ['reached', FIND_REACHED, [eventID, 1000]],
     ['untold', FIND_UNTOLD, [500]],
     ['read', READ_EVENT_WAITS, [[wait?.id]]],
-    ['remembered', FIND_REMEMBERED, [wait?.id, '-infinity', nobody, 100]],
+    ['remembered', FIND_REMEMBERED, [wait?.id, '-infinity', stranger, 100]],
   ];
   const client = await pool.connect();
   try {
