@@ -8,6 +8,8 @@ import { lendInTurns } from '#shared/db/lend-in-turns.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
+import { createFormLinks, type FormLinks } from '#shared/form-links.ts';
+import { createIntake, type Intake } from '#shared/listeners/intake.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { PoolState } from '#shared/metrics.ts';
 import { createPolicy, type Policy } from '#shared/policy/enforcer.ts';
@@ -22,6 +24,7 @@ import { type Authenticator, createAuthenticator } from './auth/identify.ts';
 import { createOperators, type Operators } from './auth/operator-session.ts';
 import { warnOfBypass } from './auth/test-bypass.ts';
 import { createExecutableVersions, type ReadExecutableVersion } from './db/executable-versions.ts';
+import { createFormLimits, type FormLimits } from './http/form-limits.ts';
 import { createRequestCount, type RequestCount } from './http/rate-limit.ts';
 import { createRefusals, type Refusals } from './http/refusals.ts';
 import { type AwaitedRuns, createAwaitedRuns } from './realtime/awaited-runs.ts';
@@ -40,7 +43,10 @@ export interface ApiContext {
   executableVersion: ReadExecutableVersion;
   runs: Runs;
   events: Events;
+  intake: Intake;
   secrets: KeyRing;
+  formLinks: FormLinks;
+  formLimits: FormLimits;
   authenticator: Authenticator;
   operators: Operators;
   requestCount: RequestCount;
@@ -108,6 +114,8 @@ export async function createApiContext(
   const drain = new AbortController();
   const streams = resources.use(createEventStreams({ pool, watch, logger, draining: drain.signal }));
 
+  const intake = resources.use(createIntake({ pool, secrets, producer: jobs, logger }));
+
   const owned = resources.move();
   return {
     config,
@@ -124,8 +132,11 @@ export async function createApiContext(
     producer,
     executableVersion: createExecutableVersions(pool),
     runs,
+    intake,
     events: createEvents({ pool, runs, rights: createRights({ pool, policy }) }),
     secrets,
+    formLinks: createFormLinks(secrets, config.oauth.publicURL),
+    formLimits: createFormLimits(backplane),
     authenticator,
     operators,
     devIssuer,

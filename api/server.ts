@@ -13,6 +13,7 @@ import type { OpenAPI } from './http/openapi/types.ts';
 import { reference } from './http/reference/reference.ts';
 import { requestID } from './http/request-id.ts';
 import type { RouteGroup } from './http/route.ts';
+import { otherMethods } from './resources/webhooks/other-methods.ts';
 
 const timeouts = {
   /** Longer than a load balancer keeps an idle connection, so that it never sends a request into a closed one. */
@@ -55,6 +56,7 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
     served.flatMap(({ routes }) => routes),
     { context, readBody: bodyReader({ maxBytes: http.maxBodyBytes }) },
   );
+  app.use(otherMethods(context));
   app.use(unknownPath);
   app.use(answerErrors(context));
   return app;

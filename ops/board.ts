@@ -51,10 +51,14 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
   const serverAdapter = new ExpressAdapter();
   serverAdapter.setBasePath('/');
   createBullBoard({
-    queues: queues.map(
-      ({ name }) =>
-        new BullMQAdapter(backplane.queue(name), { description: 'Jobs carry ids only; the rows are in Postgres' }),
-    ),
+    queues: queues.flatMap(({ name, deadLetters }) => {
+      const description = 'Jobs carry ids only; the rows are in Postgres';
+      const own = new BullMQAdapter(backplane.queue(name), { description });
+      if (deadLetters === null) return [own];
+      // Workers make its jobs from the rows, so that a change here would not last.
+      const dead = { readOnlyMode: true, description: 'The newest dead letters, with reason and stack' };
+      return [own, new BullMQAdapter(backplane.queue(deadLetters), dead)];
+    }),
     serverAdapter,
     options: {
       uiConfig: { boardTitle: 'Gantry', ...(!openOnLoopback && { miscLinks: [{ text: 'Sign out', url: '/logout' }] }) },

@@ -1,135 +1,95 @@
-import { io } from 'socket.io-client';
+/**
+ * `npm run sample -- <name>`: installs a sample of ops/samples into a running Gantry through its public API, and prints the commands
+ * that run it. Without a name it lists the samples.
+ */
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import type { Json } from '#shared/json.ts';
+import { createCall, developmentToken, sampleTenant } from './samples/call.ts';
+import { commandsOf } from './samples/commands.ts';
+import { installSample } from './samples/install.ts';
+import { readSample, type Sample, sampleNames } from './samples/read.ts';
 
-const EMAIL = 'you@example.com';
-const TENANT = 'Sample';
-const WORKFLOW = 'Greet';
+const usage = `usage: npm run sample -- <name> [--url <URL>] [--tenant <id>] [--set <variable>=<value>] …
+  --url     of the Gantry; default: http://127.0.0.1:8080, or the port in PORT
+  --tenant  default: the tenant "Sample", which is created
+  --set     the value of a variable of the sample; that of a secret is read from the environment: <variable>=… npm run sample
+TOKEN=… is the access token; without it, the development issuer of npm start signs one.`;
 
-/** The sample workflow: greets by name, after half a second when the name contains "world". */
-const sampleGraph = {
-  workflowNodes: [
-    { id: 'start', type: 'start', data: { title: 'Start' }, position: { x: 0, y: 0 } },
-    {
-      id: 'greet',
-      type: 'javascript',
-      data: { title: 'Greet', code: 'return "Hello, " + ctx.input.name + "!";', outputVariable: 'greeting' },
-      position: { x: 240, y: 0 },
-    },
-    {
-      id: 'whole',
-      type: 'condition',
-      data: {
-        title: 'The whole world?',
-        branches: [
-          { id: 'yes', conditions: [{ operator: 'contains', leftValue: '{{ctx.input.name}}', rightValue: 'world' }] },
-        ],
-      },
-      position: { x: 480, y: 0 },
-    },
-    { id: 'breathe', type: 'delay', data: { title: 'Take a breath', delayMs: 500 }, position: { x: 720, y: -80 } },
-    {
-      id: 'end',
-      type: 'end',
-      data: { title: 'End', outputParameters: [{ name: 'greeting', sourceVariable: '{{ctx.greeting}}' }] },
-      position: { x: 960, y: 0 },
-    },
-  ],
-  workflowEdges: [
-    { id: 'e1', source: 'start', target: 'greet', sourceHandle: 'output' },
-    { id: 'e2', source: 'greet', target: 'whole', sourceHandle: 'success' },
-    { id: 'e3', source: 'whole', target: 'breathe', sourceHandle: 'yes' },
-    { id: 'e4', source: 'whole', target: 'end', sourceHandle: 'default' },
-    { id: 'e5', source: 'breathe', target: 'end', sourceHandle: 'output' },
-  ],
-  workflowOptions: { inputDefinitions: [{ key: 'name', type: 'string', required: true }] },
-};
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
 
-/** Runs the sample through the public API as a client would, saying each step as its event arrives. */
-export async function runSample(baseURL: string, say: (line: string) => void): Promise<{ tryNext: string[] }> {
-  let token: string | undefined;
-  ({ token } = await call<{ token: string }>('POST', '/dev/token', { email: EMAIL }));
-  const tenantID = await findOrCreateTenant();
-  const base = `/api/v1/tenants/${tenantID}/workflows`;
-  const workflowID = await findOrCreateWorkflow();
-
-  say('');
-  say(`Running the sample workflow "${WORKFLOW}":`);
-  const { instanceID } = await call<{ instanceID: string }>('POST', `${base}/${workflowID}/execute`, {
-    args: { name: 'world' },
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    options: { url: { type: 'string' }, tenant: { type: 'string' }, set: { type: 'string', multiple: true } },
+    allowPositionals: true,
   });
-  await watch(instanceID);
-  return {
-    tryNext: [
-      `TOKEN=$(curl -s ${baseURL}/dev/token -H 'content-type: application/json' -d '{"email":"${EMAIL}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`,
-      `curl -s "${baseURL}${base}/${workflowID}/execute?wait=30" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"args":{"name":"Ada"}}'`,
-    ],
-  };
+  const [name, ...rest] = positionals;
+  const names = await sampleNames();
+  if (name === undefined) return list(names);
+  if (rest.length > 0) throw new Error(usage);
+  if (!names.includes(name)) throw new Error(`There is no sample "${name}". The samples are ${names.join(', ')}`);
+  if (values.tenant !== undefined && !z.uuid().safeParse(values.tenant).success)
+    throw new Error(`--tenant: expected the id of a tenant, received "${values.tenant}"`);
+  const sample = await readSample(name);
+  const given = valuesOf(sample, values.set ?? []);
+  const baseURL = (values.url ?? `http://127.0.0.1:${process.env.PORT || 8080}`).replace(/\/+$/, '');
+  const token = process.env.TOKEN || (await signedToken(baseURL));
+  const call = createCall(baseURL, token);
+  const tenantID = values.tenant ?? (await sampleTenant(call));
+  const ids = await installSample(call, sample, { tenantID, values: given });
+  const commands = commandsOf(sample, { baseURL, tenantID, ids, signsTokens: !process.env.TOKEN });
+  console.log(
+    `${sample.title} is installed in the tenant ${tenantID}.\n${sample.description}\n\n${commands.join('\n')}`,
+  );
+}
 
-  async function findOrCreateTenant(): Promise<string> {
-    const { tenants } = await call<{ tenants: { id: string; tenantTitle: string }[] }>('GET', '/api/v1/tenants');
-    const known = tenants.find(({ tenantTitle }) => tenantTitle === TENANT);
-    if (known) return known.id;
-    const { tenant } = await call<{ tenant: { id: string } }>('POST', '/api/v1/tenants', { tenantTitle: TENANT });
-    return tenant.id;
-  }
+async function list(names: readonly string[]): Promise<void> {
+  const samples = await Promise.all(names.map((name) => readSample(name)));
+  const width = Math.max(...names.map(({ length }) => length)) + 3;
+  const lines = samples.map(({ name, description }) => `  ${name.padEnd(width)}${description}`);
+  console.log(`${lines.join('\n')}\n\n${usage}`);
+}
 
-  async function findOrCreateWorkflow(): Promise<string> {
-    const { workflows } = await call<{ workflows: { id: string; title: string }[] }>(
-      'GET',
-      `${base}?search=${WORKFLOW}`,
-    );
-    const known = workflows.find(({ title }) => title === WORKFLOW);
-    if (known) return known.id;
-    const { workflow } = await call<{ workflow: { id: string } }>('POST', base, { title: WORKFLOW, ...sampleGraph });
-    return workflow.id;
-  }
+function valuesOf({ variables }: Sample, given: readonly string[]): Record<string, Json> {
+  const secrets = variables.flatMap(({ name, isSecret }): [string, Json][] => {
+    const value = isSecret ? process.env[name] : undefined;
+    return value ? [[name, value]] : [];
+  });
+  const set = given.map((text): [string, Json] => {
+    const [name = '', ...value] = text.split('=');
+    const variable = variables.find((one) => one.name === name);
+    if (!variable || value.length === 0)
+      throw new Error(`--set: expected a variable of the sample, as name=value, received "${name}"`);
+    if (variable.isSecret)
+      throw new Error(`--set: ${name} is a secret; set it in the environment, where other users cannot see it`);
+    return [name, readValue(value.join('='), variable.value)];
+  });
+  return Object.fromEntries([...secrets, ...set]);
+}
 
-  async function watch(instanceID: string): Promise<void> {
-    const titles = new Map(sampleGraph.workflowNodes.map(({ id, data }) => [id, data.title]));
-    const socket = io(baseURL, { auth: { token }, transports: ['websocket'] });
-    try {
-      await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(
-          () => reject(new Error('the sample run did not end within 60 s; see the logs')),
-          60_000,
-        );
-        socket.on(
-          'workflow_node_update',
-          ({ nodeID, status, output }: { nodeID: string; status: string; output: unknown }) => {
-            if (status !== 'RUNNING') say(`  ${status.padEnd(10)} ${titles.get(nodeID) ?? nodeID}   ${brief(output)}`);
-          },
-        );
-        socket.on('workflow_status_update', ({ status, output }: { status: string; output: unknown }) => {
-          if (!['COMPLETED', 'FAILED', 'CANCELLED'].includes(status)) return;
-          clearTimeout(timer);
-          say(`  ${status.padEnd(10)} ${brief(output)}`);
-          if (status === 'COMPLETED') resolve();
-          else reject(new Error(`the sample run ended as ${status}`));
-        });
-        socket.on('connect_error', (error) => reject(new Error(`the socket was refused: ${error.message}`)));
-        socket.on('connect', () => socket.emit('workflow_run_join', { instanceID }));
-      });
-    } finally {
-      socket.disconnect();
-    }
-  }
-
-  async function call<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await fetch(baseURL + path, {
-      method,
-      headers: {
-        prefer: 'handling=strict',
-        ...(body && { 'content-type': 'application/json' }),
-        ...(token && { authorization: `Bearer ${token}` }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const answer = (await response.json()) as T & { error?: { message: string } };
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${answer.error?.message}`);
-    return answer;
+/** A text stays one; other values are JSON. */
+function readValue(text: string, sample: Json): Json {
+  if (typeof sample === 'string') return text;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw new Error(`--set: expected a value like ${JSON.stringify(sample)}, received "${text}"`);
   }
 }
 
-function brief(output: unknown): string {
-  const text = JSON.stringify(output);
-  return text === 'null' || text === undefined ? '' : text.length > 90 ? `${text.slice(0, 90)}…` : text;
+async function signedToken(baseURL: string): Promise<string> {
+  try {
+    return await developmentToken(baseURL);
+  } catch (cause) {
+    const refused = cause instanceof TypeError;
+    const message = refused
+      ? `No Gantry answers at ${baseURL}. Start one with "npm start", or name another with --url`
+      : `The Gantry at ${baseURL} signs no tokens for development: set TOKEN to an access token`;
+    throw new Error(message, { cause });
+  }
 }

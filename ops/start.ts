@@ -21,7 +21,10 @@ import { portProblem } from './embedded/ports.ts';
 import { openServers } from './embedded/servers.ts';
 import { prepareTenantPostgres, startWhenWanted } from './embedded/tenant-postgres.ts';
 import { migrateAll } from './migrate-all.ts';
-import { runSample } from './sample.ts';
+import { FIRST_SAMPLE, runFirstSample } from './samples/first-run.ts';
+import { readSample, sampleNames } from './samples/read.ts';
+
+const DEFAULT_PORT = 8080;
 
 const watch = process.argv.includes('--watch');
 try {
@@ -82,7 +85,7 @@ async function start(): Promise<void> {
 
   const baseURL = `http://127.0.0.1:${port}`;
   const withSample = !watch && config.auth.issuer === undefined;
-  const sample = withSample ? await Promise.race([runSample(baseURL, say), stop.then(() => null)]) : null;
+  const sample = withSample ? await Promise.race([runFirstSample(baseURL, say), stop.then(() => null)]) : null;
   say(`
 Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 
@@ -97,6 +100,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 `);
   if (sample)
     say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
+  if (withSample) say(`${await offeredSamples(port)}\n`);
   if (config.outbound.allow.length > 0)
     say('Datasources may reach servers on this machine (OUTBOUND_ALLOW); in production they may not.');
   if (process.env.HOST && process.env.HOST !== config.http.host)
@@ -104,6 +108,15 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   say('Ctrl-C stops it; the data stays.');
   await Promise.race([stop, servers.lost.then((error) => Promise.reject(error))]);
   say('\nStopping: work in progress is handed back …');
+}
+
+/** The other samples, each with the command that installs it. */
+async function offeredSamples(port: number): Promise<string> {
+  const samples = await Promise.all((await sampleNames()).map((name) => readSample(name)));
+  const setting = port === DEFAULT_PORT ? '' : `PORT=${port} `;
+  const others = samples.filter(({ name }) => name !== FIRST_SAMPLE);
+  const lines = others.map(({ name, title }) => `  ${setting}npm run sample -- ${name.padEnd(20)} # ${title}`);
+  return `Install another sample, and see the commands that run it:\n\n${lines.join('\n')}`;
 }
 
 async function requireFree(port: number, variable: string): Promise<void> {

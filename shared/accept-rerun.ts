@@ -76,8 +76,9 @@ taken as (
     and (e.status in ('SUCCESS', 'SKIPPED') or (e.status = 'FAILED' and e.exit is not null))
 ),
 copied as (
-  insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload)
-  select $1, n, node_id, iteration, attempt, status, exit, jsonb_build_object('reusedFrom', $2::uuid) || coalesce(payload, '{}')
+  insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, brief)
+  select $1, n, node_id, iteration, attempt, status, exit, jsonb_build_object('reusedFrom', $2::uuid) || coalesce(payload, '{}'),
+         jsonb_build_object('reusedFrom', $2::uuid) || brief
   from taken
 ),
 numbered as (update workflow_instance set seq = (select count(*) from taken) where id = $1)

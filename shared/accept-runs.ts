@@ -6,7 +6,8 @@ import type { AppError } from './errors.ts';
 import { claimKey, type IdempotencyClaim, whenKeyIsFree } from './idempotency.ts';
 import { newID } from './ids.ts';
 import type { JsonObject } from './json.ts';
-import type { RunClass, RunLimits } from './workflow/limits.ts';
+import type { CompletionWebhook, RunClass, RunLimits } from './workflow/limits.ts';
+import type { TestMode } from './workflow/test-mode.ts';
 
 export interface NewRun {
   /** Absent: made here. */
@@ -17,9 +18,13 @@ export interface NewRun {
   versionID: string;
   caller: Caller;
   input: JsonObject;
-  /** From acceptance to the end, waits included. */
+  /** From acceptance to the end, waits included; from the beginning if the wait for that is limited. */
   timeoutMs: number;
+  /** From acceptance to the beginning; absent: only the other limit counts. */
+  queueTimeoutMs?: number;
   isTest?: boolean;
+  /** Of a test; absent: it is executed as any other run. */
+  testMode?: TestMode;
   class?: RunClass;
   /** Seconds of head start over other runs of the same workflow and class. */
   priority?: number;
@@ -27,6 +32,8 @@ export interface NewRun {
   limits?: RunLimits | undefined;
   /** The workflow that is started if the run fails; none after a test. */
   onFailure?: string;
+  /** The receiver that is told when the run has ended; none after a test. */
+  completionWebhook?: CompletionWebhook;
   /** The channel of the process that waits for the end of the run. */
   awaitedBy?: string;
   /** Lists of runs can be filtered by them. */
@@ -37,6 +44,8 @@ export interface NewRun {
   batchID?: string;
   /** The run that it repeats. */
   rerunOf?: string;
+  /** The tick of a cron job whose work it is. */
+  cronTickID?: string;
 }
 
 export interface Accepted {
@@ -114,19 +123,37 @@ function toRows(runs: readonly NewRun[]) {
     workflow_id: run.workflowID,
     version_id: run.versionID,
     is_test: run.isTest ?? false,
+    test_mode: run.testMode && Object.keys(run.testMode).length > 0 ? run.testMode : null,
     class: run.class ?? 'interactive',
-    timeout_s: run.timeoutMs / 1000,
+    ...timesOf(run),
     caller: run.caller,
     input: run.input,
-    on_failure: run.isTest ? null : (run.onFailure ?? null),
     awaited_by: run.awaitedBy ?? null,
     tags: run.tags ?? [],
-    start_at: run.startAt ?? null,
-    batch_id: run.batchID ?? null,
-    rerun_of: run.rerunOf ?? null,
+    ...belonging(run),
     head_start: run.priority ?? 0,
+    ...followers(run),
     ...limitColumns(run.limits),
   }));
+}
+
+/** What follows the end of a run. Tests have no effect outside. */
+function followers({ isTest, workflowID, onFailure, completionWebhook }: NewRun) {
+  if (isTest) return { on_failure: null, completion_webhook: null };
+  return { on_failure: onFailure ?? null, completion_webhook: (workflowID !== null && completionWebhook) || null };
+}
+
+/** What the run is a part of. */
+function belonging({ batchID, rerunOf, cronTickID }: NewRun) {
+  return { batch_id: batchID ?? null, rerun_of: rerunOf ?? null, cron_tick_id: cronTickID ?? null };
+}
+
+function timesOf({ timeoutMs, queueTimeoutMs, startAt }: NewRun) {
+  return {
+    timeout_s: timeoutMs / 1000,
+    queue_s: queueTimeoutMs === undefined ? null : queueTimeoutMs / 1000,
+    start_at: startAt ?? null,
+  };
 }
 
 /** The key is a column of its own, by which the holders of its places are found. */
@@ -144,20 +171,21 @@ const isLater = 'coalesce(r.start_at > now(), false)';
 const ASKED = `
 r as materialized (
   select *, not ${isLater} and ${isKept('r.tenant_id', 'coalesce(r.workflow_id, r.tenant_id)')} as is_kept from jsonb_to_recordset($1::jsonb) as r(
-    n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, caller jsonb, input jsonb,
-    on_failure uuid, awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, head_start int, limits jsonb, concurrency_key text)
+    n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, queue_s double precision, caller jsonb, input jsonb,
+    test_mode jsonb, on_failure uuid, completion_webhook jsonb, awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, cron_tick_id uuid, head_start int, limits jsonb, concurrency_key text)
 )`;
 
 // The alarm of the sweep wakes a run that begins later, as it wakes one whose wait is over.
 const insert = (skips: string, dispatchedAt: string) => `
 insert into workflow_instance (
-  id, tenant_id, creator_id, workflow_id, version_id, is_test, class, ready_at, kept_since, dispatched_at, wake_at, start_at, deadline_at, caller, input, awaited_by, on_failure,
-  batch_id, rerun_of, head_start, limits, concurrency_key, held_keys)
-select r.id, r.tenant_id, (select creator_id from tenant t where t.id = r.tenant_id), r.workflow_id, r.version_id, r.is_test, r.class,
+  id, tenant_id, creator_id, workflow_id, version_id, is_test, test_mode, class, ready_at, kept_since, dispatched_at, wake_at, start_at, deadline_at, run_limit, caller, input, awaited_by, on_failure,
+  completion_webhook, batch_id, rerun_of, cron_tick_id, head_start, limits, concurrency_key, held_keys)
+select r.id, r.tenant_id, (select creator_id from tenant t where t.id = r.tenant_id), r.workflow_id, r.version_id, r.is_test, r.test_mode, r.class,
   case when not ${isLater} and not r.is_kept then now() end, case when r.is_kept then now() end, ${dispatchedAt},
   case when ${isLater} then r.start_at end, r.start_at,
-  greatest(r.start_at, now()) + make_interval(secs => r.timeout_s) + case when r.is_kept then ${WHILE_KEPT} else '0' end, r.caller, r.input, r.awaited_by, r.on_failure,
-  r.batch_id, r.rerun_of, r.head_start, r.limits, r.concurrency_key, case when r.concurrency_key is not null then array[r.concurrency_key] end
+  greatest(r.start_at, now()) + make_interval(secs => coalesce(r.queue_s, r.timeout_s)) + case when r.is_kept then ${WHILE_KEPT} else '0' end,
+  case when r.queue_s is not null then make_interval(secs => r.timeout_s) end, r.caller, r.input, r.awaited_by, r.on_failure,
+  r.completion_webhook, r.batch_id, r.rerun_of, r.cron_tick_id, r.head_start, r.limits, r.concurrency_key, case when r.concurrency_key is not null then array[r.concurrency_key] end
 from r ${skips}order by r.n`;
 
 const TAGGED = `tagged as (

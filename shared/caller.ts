@@ -7,7 +7,7 @@ export const Caller = z.object({
   id: z.uuid(),
   /** The acting user: for an API key its creator. */
   userID: z.uuid().optional(),
-  origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']),
+  origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']),
   originID: z.uuid().optional(),
 });
 export type Caller = z.infer<typeof Caller>;

@@ -1,108 +1,22 @@
-import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import type { SecretKey } from './crypto.ts';
 import { OAuthProviders } from './oauth-providers.ts';
 import { parseValue } from './parse-value.ts';
+import {
+  hostAndPort,
+  keyRing,
+  list,
+  networks,
+  networksAndPlaces,
+  OWN_SERVER,
+  port,
+  portsOfTenants,
+  readNetwork,
+  seconds,
+  type TenantServerPlace,
+  tenantServers,
+} from './setting-formats.ts';
 import { describeIssues } from './workflow/issues.ts';
-
-const seconds = (fallback: number) => z.coerce.number().nonnegative().default(fallback);
-const port = (min: number) => z.coerce.number({ error: 'must be a port, 1 to 65535' }).int().min(min).max(65_535);
-const list = z
-  .string()
-  .default('')
-  .transform((text) =>
-    text
-      .split(',')
-      .map((item) => item.trim())
-      .filter(Boolean),
-  );
-
-/** Comma-separated `<keyID>:<32 bytes in base64>`. Error messages give the position of a key, never the key. */
-const keyRing = list.transform((items, check): SecretKey[] => {
-  const keys = items.map((item, index) => {
-    const [, id = '', text = ''] = /^([\w-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(item) ?? [];
-    if (!id) check.addIssue(`key ${index + 1} must be <keyID>:<32 bytes in base64>, the keyID letters, digits, _ or -`);
-    return { id, key: Buffer.from(text, 'base64') };
-  });
-  if (new Set(keys.map(({ id }) => id)).size < keys.length) check.addIssue('every key must have a keyID of its own');
-  return keys;
-});
-
-export interface Network {
-  address: string;
-  prefix: number;
-  family: 'ipv4' | 'ipv6';
-}
-
-/** A host, by name or address, and one port of it. */
-export interface Place {
-  host: string;
-  port: number;
-}
-
-/** An address or a network (`10.1.2.0/24`); undefined when it is neither. */
-function readNetwork(text: string): Network | undefined {
-  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  const maxPrefix = family === 6 ? 128 : 32;
-  const prefix = bits === undefined ? maxPrefix : Number(bits);
-  if (family === 0 || prefix > maxPrefix) return undefined;
-  return { address, prefix, family: family === 6 ? 'ipv6' : 'ipv4' };
-}
-
-/** Comma-separated addresses and networks. */
-const networks = list.transform((items, check) =>
-  items.flatMap((item) => {
-    const network = readNetwork(item);
-    if (!network) check.addIssue(`"${item}" must be an IP address or a network such as 10.1.2.0/24`);
-    return network ?? [];
-  }),
-);
-
-/** Comma-separated `host:port`, addresses and networks. A host alone is refused: whether its other ports count would be unclear. */
-const networksAndPlaces = list.transform((items, check) => {
-  const denied: { networks: Network[]; places: Place[] } = { networks: [], places: [] };
-  for (const item of items) {
-    const network = readNetwork(item);
-    const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(item) ?? [];
-    const [host, port] = [bracketed ?? plain, Number(digits)];
-    if (network) denied.networks.push(network);
-    else if (host && port > 0 && port <= 65_535 && (plain || isIP(host) === 6)) denied.places.push({ host, port });
-    else check.addIssue(`"${item}" must be host:port, an IP address or a network such as 10.1.2.0/24`);
-  }
-  return denied;
-});
-
-/** Name of the deployment's own server in TENANT_DATABASES_URL and in `tenant_database`. */
-export const OWN_SERVER = 'DATABASE_URL';
-
-export interface TenantServerPlace {
-  /** Stored with each tenant's database, so it has to stay when the server's address changes. */
-  name: string;
-  url: string;
-}
-
-/** Comma-separated `postgres://` URLs, each optionally with a name before it (`east=postgres://…`), or the word DATABASE_URL. */
-const tenantServers = list.transform((items, check): TenantServerPlace[] => {
-  const servers = items.map((item, index) => {
-    if (item === OWN_SERVER) return { name: OWN_SERVER, url: '' };
-    const [, name, url = ''] = /^(?:([a-z0-9][a-z0-9_-]{0,62})=)?(postgres(?:ql)?:\/\/.+)$/.exec(item) ?? [];
-    if (!URL.canParse(url)) {
-      check.addIssue(`server ${index + 1} must be a postgres:// URL, <name>=<URL> or the word ${OWN_SERVER}`);
-      return { name: String(index), url };
-    }
-    return { name: name ?? hostAndPort(url), url };
-  });
-  if (new Set(servers.map(({ name }) => name)).size < servers.length)
-    check.addIssue('every server must have a name of its own');
-  return servers;
-});
-
-function hostAndPort(url: string): string {
-  const { hostname, port } = new URL(url);
-  return `${hostname}:${port || 5432}`;
-}
 
 const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 const DAY_MS = 86_400_000;
@@ -195,9 +109,14 @@ export const Environment = z.object({
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */
   STALE_WORKFLOW_WINDOW: seconds(300),
+  CRON_LATE_SECONDS: seconds(60),
   /** Nodes running at once in one worker process. */
   WORKER_SLOTS: z.coerce.number().int().min(1).max(10_000).default(50),
   WORKER_SESSION_SECONDS: z.coerce.number().min(1).max(600).default(30),
+  /** Ports of the workers that listeners of a tenant may bind for syslog. */
+  SYSLOG_PORTS: portsOfTenants,
+  /** How long a listener with a connection stays with a worker that has died. */
+  LISTENER_LEASE_SECONDS: z.coerce.number().min(1).max(600).default(6),
   /** A process for user code serves one tenant, until it has idled for 10 s. */
   SANDBOX_PER_TENANT: z.stringbool().default(false),
   SANDBOX_PROCESSES: z.coerce.number().int().min(1).max(64).default(availableParallelism()),
@@ -207,6 +126,12 @@ export const Environment = z.object({
     .int()
     .min(32 * 1024 ** 2)
     .default(128 * 1024 ** 2),
+  /** Inputs and outputs of the runs that a worker holds, as JSON text. */
+  HELD_RUNS_MAX_BYTES: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(64 * 1024 ** 2),
   NODE_OUTPUT_MAX_BYTES: z.coerce
     .number()
     .int()
@@ -218,6 +143,7 @@ export const Environment = z.object({
     .positive()
     .default(32 * 1024 * 1024),
   RUN_RETENTION_DAYS: z.coerce.number().positive().default(30),
+  RUN_RETENTION_MAX_DAYS: z.coerce.number().positive().optional(),
   QUERY_RUN_RETENTION_DAYS: z.coerce.number().positive().default(7),
   OPERATOR_AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(400),
   SHUTDOWN_SECONDS: seconds(20),
@@ -316,6 +242,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     requestsPerMinute: { apiKey: e.API_KEY_REQUESTS_PER_MINUTE, user: e.USER_REQUESTS_PER_MINUTE },
     secrets: { keys: e.SECRETS_KEYS },
     outbound: { allow: e.OUTBOUND_ALLOW, deny: e.OUTBOUND_DENY },
+    syslogPorts: e.SYSLOG_PORTS,
     oauth: { publicURL: e.PUBLIC_URL ?? '', providers: e.OAUTH_PROVIDERS, uiOrigins: e.CORS_ORIGINS },
     tenantDatabases: {
       provision: e.TENANT_DATABASES,
@@ -330,11 +257,15 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     worker: {
       slots: e.WORKER_SLOTS,
       leaseMs: Math.round(e.WORKER_SESSION_SECONDS * 1000),
+      listenerLeaseMs: Math.round(e.LISTENER_LEASE_SECONDS * 1000),
       staleAfterMs: e.STALE_WORKFLOW_WINDOW * 1000,
+      cronLateMs: e.CRON_LATE_SECONDS * 1000,
       nodeOutputMaxBytes: e.NODE_OUTPUT_MAX_BYTES,
       runOutputMaxBytes: e.RUN_OUTPUT_MAX_BYTES,
+      heldRunsMaxBytes: e.HELD_RUNS_MAX_BYTES,
       retention: {
         runsMs: e.RUN_RETENTION_DAYS * DAY_MS,
+        maxRunsMs: Math.max(e.RUN_RETENTION_DAYS, e.RUN_RETENTION_MAX_DAYS ?? 0) * DAY_MS,
         queryRunsMs: e.QUERY_RUN_RETENTION_DAYS * DAY_MS,
         operatorAuditMs: e.OPERATOR_AUDIT_RETENTION_DAYS * DAY_MS,
       },

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { AppError } from './errors.ts';
 
 /** One key of `SECRETS_KEYS`: 32 bytes and the name that sealed values carry. */
@@ -16,6 +16,10 @@ export interface KeyRing {
   open(sealed: string, context: string): string;
   /** Whether this was sealed with the newest key. */
   isCurrent(sealed: string): boolean;
+  /** Signs a text with the newest key: the same text and context give the same signature. */
+  sign(text: string, context: string): string;
+  /** Whether one of the keys gave this signature. The comparison takes as long for a wrong signature as for a right one. */
+  isSigned(text: string, signature: string, context: string): boolean;
 }
 
 const VERSION = 'gs1';
@@ -62,6 +66,19 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
       }
     },
     isCurrent: (sealed) => newest !== undefined && readSealed(sealed)?.id === newest.id,
+    sign(text, context) {
+      if (!newest) throw noKeys();
+      return signatureOf(newest, text, context);
+    },
+    isSigned(text, signature, context) {
+      const [id = ''] = signature.split('.');
+      const key = known.get(id);
+      if (!key) return false;
+      const right = Buffer.from(signatureOf({ id, key }, text, context));
+      const given = Buffer.from(signature);
+      // As texts: the last character of a text in base64url has bits that its bytes do not have.
+      return given.length === right.length && timingSafeEqual(given, right);
+    },
   };
 }
 
@@ -75,6 +92,12 @@ function readSealed(text: string): { id: string; body: string } | undefined {
   const [start = '', id = ''] = sealedStart.exec(text) ?? [];
   const body = text.slice(start.length);
   return id && body.length >= MIN_BODY_LENGTH && !/[^\w-]/.test(body) ? { id, body } : undefined;
+}
+
+function signatureOf({ id, key }: SecretKey, text: string, context: string): string {
+  // A key of its own: what one algorithm shows of its key must not help against the other.
+  const own = Buffer.from(hkdfSync('sha256', key, '', `signature:${context}`, 32));
+  return `${id}.${createHmac('sha256', own).update(text).digest('base64url')}`;
 }
 
 function authenticated(keyID: string, context: string): Buffer {

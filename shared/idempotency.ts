@@ -1,6 +1,9 @@
+import type { Pool } from './db/pool.ts';
 import type { Query } from './db/query.ts';
 import { AppError } from './errors.ts';
 import type { JsonObject } from './json.ts';
+import type { Warn } from './rare-warning.ts';
+import { createTrim, type Trim, type TrimBounds } from './trim.ts';
 
 /** An `Idempotency-Key` with its principal and route, and a digest of its request. */
 export interface IdempotencyClaim {
@@ -10,6 +13,8 @@ export interface IdempotencyClaim {
   requestHash: string;
   /** Called when the answer is that of an earlier request. */
   onReplay(): void;
+  /** Called with the bytes of the answer that was stored with the key. */
+  onStored(bytes: number): void;
   /** Called while an earlier request with the key is at work: resolves when it is time to ask again, rejects when it took too long. */
   pause(): Promise<void>;
 }
@@ -23,6 +28,13 @@ export interface StoredAnswer {
 
 /** Stands for the answer while the work goes on; visible to other requests only if the work is outside of the transaction. */
 export const notYet: StoredAnswer = { status: 0, response: {} };
+
+/** The status of an answer that is not kept, or kept sealed. */
+export const NOT_KEPT = 413;
+
+export function notKept(): AppError {
+  return new AppError('CONFLICT', 'The earlier request with this Idempotency-Key is done; its answer was not kept');
+}
 
 /** What a claim found: a key that is now its own, a request with the key that is at work, or the answer of an earlier one. */
 export type Claimed = 'claimed' | 'underWay' | StoredAnswer;
@@ -47,7 +59,9 @@ export async function claimKey(
   if (earlier.request_hash !== requestHash)
     throw new AppError('CONFLICT', 'This Idempotency-Key was used with a different request');
   if (earlier.status === notYet.status) return 'underWay';
-  return { status: earlier.status, response: earlier.response, sealed: earlier.sealed ?? null };
+  const { status, response, sealed = null } = earlier;
+  if (status === NOT_KEPT && sealed === null) throw notKept();
+  return { status, response, sealed };
 }
 
 /** Repeats an attempt that ends before its work while an earlier request with the key is at work. */
@@ -63,10 +77,13 @@ export async function whenKeyIsFree<T>(claim: IdempotencyClaim, attempt: () => P
 export async function storeAnswer(
   query: Query,
   tenantID: string,
-  { principal, route, key }: IdempotencyClaim,
+  { principal, route, key, onStored }: IdempotencyClaim,
   { status, response, sealed = null }: StoredAnswer,
 ): Promise<void> {
-  await query(STORE, [tenantID, principal, route, key, status, JSON.stringify(response), sealed]);
+  const text = JSON.stringify(response);
+  const bytes = Buffer.byteLength(text) + (sealed?.length ?? 0);
+  await query(STORE, [tenantID, principal, route, key, status, text, sealed, bytes]);
+  onStored(bytes);
 }
 
 /** Deletes the key of a request that is known to have had no effect. */
@@ -86,7 +103,7 @@ with turn as (select pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', $
 insert into idempotency (tenant_id, principal, route, key, request_hash, status, response, expires_at)
 select $1::uuid, $2::uuid, $3, $4, $5, $6::int, $7::jsonb, now() + interval '24 hours' from turn where mine
 on conflict (tenant_id, principal, route, key) do update
-  set request_hash = excluded.request_hash, status = excluded.status, response = excluded.response, sealed = null,
+  set request_hash = excluded.request_hash, status = excluded.status, response = excluded.response, sealed = null, kept_bytes = null,
     expires_at = excluded.expires_at
   where idempotency.expires_at < now()`;
 
@@ -95,7 +112,26 @@ select request_hash, status, response, sealed from idempotency
 where tenant_id = $1 and principal = $2 and route = $3 and key = $4 and expires_at >= now()`;
 
 const STORE = `
-update idempotency set status = $5, response = $6, sealed = $7 where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
+update idempotency set status = $5, response = $6, sealed = $7, kept_bytes = $8::int
+where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
+
+/** What a tenant's answers may take up; most are a few hundred bytes, one of a large workflow is 5 MB. */
+const BOUNDS: TrimBounds = { maxBytes: 256 * 1024 ** 2, maxRows: 100_000 };
+
+/** Drops the oldest answers of a tenant that has too many. Their keys stay, so that no work is done twice. */
+export function createAnswerTrim(pool: Pool, warn: Warn, bounds = BOUNDS): Trim {
+  return createTrim({ pool, statement: TRIM_ANSWERS, ...bounds, warn });
+}
+
+export const TRIM_ANSWERS = `
+update idempotency set status = ${NOT_KEPT}, response = '{}', sealed = null, kept_bytes = null
+where ctid = any(array(
+  select id from (
+    select ctid as id, sum(kept_bytes) over newest as bytes, row_number() over newest as n
+    from idempotency where tenant_id = $1 and kept_bytes is not null
+    window newest as (order by expires_at desc, ctid rows unbounded preceding)
+  ) kept
+  where bytes > $2::bigint or n > $3::int)) and kept_bytes is not null`;
 
 /** Keys of parts of a request, each of which stands for a run. */
 interface KeyPlace {
@@ -146,7 +182,7 @@ select $1::uuid, $2::uuid, $3, r.key, r."requestHash", 200, jsonb_build_object('
 from jsonb_to_recordset($4::jsonb) as r(key text, "requestHash" text, "instanceID" uuid)
 order by r.key
 on conflict (tenant_id, principal, route, key) do update
-  set request_hash = excluded.request_hash, status = excluded.status, response = excluded.response, sealed = null,
+  set request_hash = excluded.request_hash, status = excluded.status, response = excluded.response, sealed = null, kept_bytes = null,
     expires_at = excluded.expires_at
   where idempotency.expires_at < now()
 returning key`;

@@ -5,10 +5,13 @@ let used = pool.length;
 let lastMs = 0;
 let counter = 0;
 
+/** A clock that was set back by more than this is followed: rows are found by the time in their ids. */
+const SET_BACK_MS = 10_000;
+
 /** A UUIDv7: sorts by time, within one millisecond of one process by order of creation (12-bit counter, RFC 9562 6.2). */
 export function newID(): string {
   const now = Date.now();
-  if (now > lastMs) {
+  if (now > lastMs || now < lastMs - SET_BACK_MS) {
     lastMs = now;
     counter = 0;
   } else if (counter === 0xfff) {

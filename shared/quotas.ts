@@ -35,15 +35,32 @@ const definitions = {
     used: 'select count(*) from tenant where creator_id = $1 and deleting_at is null',
   },
   workflows: assetsIn('workflow', 'workflows'),
+  versionBytes: {
+    owner: 'tenant',
+    max: 2 * GB,
+    what: 'bytes of versions of workflows',
+    remedy: 'remove labels from versions that are not needed, so that they are deleted with the last of their runs',
+    used: 'select coalesce((select version_bytes from tenant_usage where tenant_id = $1), 0)',
+  },
   queries: assetsIn('data_query', 'data queries'),
   datasources: assetsIn('datasource', 'datasources'),
+  listeners: assetsIn('listener', 'listeners'),
+  listenerConnections: {
+    owner: 'tenant',
+    max: 100,
+    what: 'active listeners with a connection of their own',
+    remedy: 'deactivate some',
+    used: 'select count(*) from listener_lease where tenant_id = $1',
+  },
   apiKeys: {
     ...assetsIn('api_key', 'API keys'),
     remedy: 'delete some with permanently=true, since a key that is only disabled can be enabled again',
   },
   oauthConnections: assetsIn('oauth_connection', 'OAuth connections'),
   variables: assetsIn('tenant_variable', 'variables', 200),
+  folders: assetsIn('folder', 'folders'),
   roles: assetsIn('role', 'roles'),
+  cronJobs: assetsIn('cron_job', 'cron jobs'),
   files: assetsIn('tenant_file', 'stored files'),
   fileBytes: {
     owner: 'tenant',
@@ -68,12 +85,43 @@ const definitions = {
     remedy: FORGOTTEN,
     used: 'select coalesce(sum(bytes), 0) from workflow_event where tenant_id = $1',
   },
+  listenerEvents: {
+    owner: 'tenant',
+    max: 100_000,
+    what: 'events of listeners that wait to be processed',
+    remedy: 'wait until they are, or send them more slowly',
+    used: `
+select (select count(*) from listener_event where tenant_id = $1 and dispatched_at is null and finished_at is null)
+  + (select count(*) from listener_event where tenant_id = $1 and dispatched_at is not null and finished_at is null)`,
+  },
+  listenerBufferBytes: {
+    owner: 'tenant',
+    max: GB,
+    what: 'bytes of events in the buffers of listeners',
+    remedy: 'keep fewer, or for a shorter time',
+    used: 'select coalesce(sum(bytes), 0) from listener_buffer where tenant_id = $1',
+  },
+  listenerEventBytes: {
+    owner: 'tenant',
+    max: 5 * GB,
+    what: 'bytes of events of listeners that came in the last seven days',
+    remedy: 'wait, or send less',
+    used: `select coalesce(sum(bytes), 0) from listener_usage where tenant_id = $1 and day > now() - interval '7 days'`,
+  },
   runs: {
     owner: 'tenant',
     max: 100_000,
     what: 'runs in flight',
     remedy: 'wait for some to end, or stop some',
     used: 'select count(*) from workflow_instance where tenant_id = $1 and completed_at is null',
+  },
+  runBytes: {
+    owner: 'tenant',
+    max: 2 * GB,
+    what: 'bytes of inputs of runs in flight',
+    remedy: 'wait for some to end, or stop some',
+    // As they are stored: Postgres knows it without reading them.
+    used: 'select coalesce(sum(pg_column_size(input)), 0) from workflow_instance where tenant_id = $1 and completed_at is null',
   },
 } as const satisfies Record<string, QuotaDefinition>;
 

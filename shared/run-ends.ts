@@ -3,12 +3,19 @@ import type { Messages } from './backplane/index.ts';
 import { storableJSON } from './db/storable.ts';
 import { OwnJson } from './json.ts';
 import type { Logger } from './logger.ts';
+import { moreOfRunError } from './run-errors.ts';
 
 const RunOutcome = z.object({
   status: z.enum(['COMPLETED', 'FAILED', 'CANCELLED']),
   output: OwnJson,
   error: z
-    .object({ code: z.string(), message: z.string(), nodeID: z.string().nullable(), attempt: z.int().nullable() })
+    .object({
+      code: z.string(),
+      message: z.string(),
+      nodeID: z.string().nullable(),
+      attempt: z.int().nullable(),
+      ...moreOfRunError,
+    })
     .nullable(),
 });
 export type RunOutcome = z.infer<typeof RunOutcome>;

@@ -1,14 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from './db/pool.ts';
 import { onPool } from './db/query.ts';
 import type { AppError } from './errors.ts';
-import { quotaExceeded, readQuotas } from './quotas.ts';
+import { hasMoreParts, type JsonObject } from './json.ts';
+import { type QuotaName, quotaExceeded, readQuotas } from './quotas.ts';
 
-/** The quota of runs in flight, for processes that accept runs. */
-export interface RunsInFlight {
-  /** Counts one more run of the tenant. Answers with the error if there is no room for it. */
+/** A quota that is counted from time to time, for processes that accept much of it. */
+export interface CountedQuota {
+  /** Counts one more, such as a run, of the tenant. Answers with the error if there is no room for it. */
   add(tenantID: string): Promise<AppError | undefined>;
-  /** Counts as many runs as there is room for, at most `count`; with the error for the others. */
+  /** Counts as many as there is room for, at most `count`; with the error for the others. */
   addMany(tenantID: string, count: number): Promise<{ granted: number; refusal: AppError | undefined }>;
 }
 
@@ -19,11 +21,11 @@ interface Counted {
   countedAt: number;
 }
 
-/** Counting takes about 0.5 µs of the database for each run in flight. */
+/** Counting takes about 0.5 µs of the database for each row. */
 const FEW = 10_000;
 const FEW_MS = 1_000;
 const MANY_MS = 10_000;
-/** A tenant at its quota is counted again for its next run, though not for each one. */
+/** A tenant at its quota is counted again for its next request, though not for each one. */
 const FULL_MS = 250;
 
 /**
@@ -31,28 +33,64 @@ const FULL_MS = 250;
  * together may therefore exceed the quota by what they accept in a second, or in ten beyond 10,000 runs.
  */
 export function createRunsInFlight(pool: Pool): RunsInFlight {
+  const counts = createCountedQuota(pool, 'runs');
+  const bytes = createCountedQuota(pool, 'runBytes');
+
+  async function addMany(tenantID: string, count: number, inputs: readonly JsonObject[] = []) {
+    const { refusal } = await bytes.addMany(tenantID, Math.max(count, await sizeOf(inputs)));
+    return refusal ? { granted: 0, refusal } : counts.addMany(tenantID, count);
+  }
+
+  return {
+    addMany,
+    add: async (tenantID, input) => (await addMany(tenantID, 1, input && [input])).refusal,
+  };
+}
+
+/** The quotas of runs in flight: their number, and the bytes of their inputs. */
+export interface RunsInFlight {
+  /** Counts one more run of the tenant, with its inputs if they are known. Answers with the error if there is no room for it. */
+  add(tenantID: string, input?: JsonObject): Promise<AppError | undefined>;
+  /** Counts as many as there is room for, at most `count`; none if there is no room for all their inputs. */
+  addMany(
+    tenantID: string,
+    count: number,
+    inputs?: readonly JsonObject[],
+  ): Promise<{ granted: number; refusal: AppError | undefined }>;
+}
+
+/** Of more parts than these, writing takes so long that other requests have their turn before. */
+const MANY_PARTS = 1_000;
+
+async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
+  if (hasMoreParts(inputs, MANY_PARTS)) await nextTurn();
+  return inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0);
+}
+
+/** See `createRunsInFlight`, of which this is the general form. */
+export function createCountedQuota(pool: Pool, quota: QuotaName): CountedQuota {
   const counts = new LRUCache<string, Counted>({
     max: 10_000,
     async fetchMethod(tenantID): Promise<Counted | undefined> {
-      const [state] = await readQuotas(onPool(pool), ['runs'], tenantID);
+      const [state] = await readQuotas(onPool(pool), [quota], tenantID);
       return state && { max: state.max, used: state.used, countedAt: performance.now() };
     },
   });
 
-  function isFresh({ used, max, countedAt }: Counted): boolean {
+  function isFresh({ used, max, countedAt }: Counted, count: number): boolean {
     const ageMs = performance.now() - countedAt;
-    if (used >= max) return ageMs < FULL_MS;
+    if (used + count > max) return ageMs < FULL_MS;
     return ageMs < (used < FEW ? FEW_MS : MANY_MS);
   }
 
   async function addMany(tenantID: string, count: number) {
     const known = counts.get(tenantID);
-    const counted = known && isFresh(known) ? known : await counts.fetch(tenantID, { forceRefresh: true });
+    const counted = known && isFresh(known, count) ? known : await counts.fetch(tenantID, { forceRefresh: true });
     if (!counted) return { granted: count, refusal: undefined };
     const { max, used } = counted;
     const granted = Math.min(count, Math.max(max - used, 0));
     counted.used += granted;
-    const refusal = granted < count ? quotaExceeded({ quota: 'runs', max, used: used + granted }) : undefined;
+    const refusal = granted < count ? quotaExceeded({ quota, max, used: used + granted }) : undefined;
     return { granted, refusal };
   }
 

@@ -4,7 +4,7 @@ import { type Accepted, acceptOnce, acceptRuns, insertRuns, type NewRun } from '
 import { type Admissions, type Admitted, createAdmission } from './admit.ts';
 import type { Messages } from './backplane/index.ts';
 import { batched } from './batched.ts';
-import { isRefusedStatement, type Pool } from './db/pool.ts';
+import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from './db/pool.ts';
 import { READY_BY_ID } from './db/ready.ts';
 import { isIntake, isKept, LINE, SKIPS } from './db/window.ts';
 import { type Ending, endTree } from './end-runs.ts';
@@ -25,6 +25,10 @@ type HandOvers = Tally<'kind' | 'outcome'>;
 export interface Runs {
   /** Creates one run, durable when this returns. A repeated idempotency key returns the run of the first request. */
   accept(run: NewRun, idempotency?: IdempotencyClaim): Promise<{ instanceID: string }>;
+  /** Runs `work` in a transaction in which `accept` creates runs. They are handed over after the commit. */
+  acceptWithin<T>(
+    work: (client: PoolClient, accept: (runs: readonly NewRun[]) => Promise<void>) => Promise<T>,
+  ): Promise<T>;
   /** Creates many runs in one statement. Returns their ids in order. */
   acceptMany(runs: readonly NewRun[]): Promise<string[]>;
   /** Creates a batch of runs, as many as the tenant has room for. Returns the answer to its request, or that of an earlier one. */
@@ -119,7 +123,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   const runs: Runs = {
     handOvers: counts,
     async accept(run, idempotency) {
-      const refusal = await inFlight.add(run.tenantID);
+      const refusal = await inFlight.add(run.tenantID, run.input);
       if (!idempotency) {
         if (refusal) throw refusal;
         return { instanceID: await accepts(run) };
@@ -128,19 +132,29 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       void handOverAccepted([accepted]);
       return { instanceID: accepted.id };
     },
+    async acceptWithin(work) {
+      const accepted: Accepted[] = [];
+      const result = await inTransaction(pool, (client) =>
+        work(client, async (all) => void accepted.push(...(await acceptRuns(client, all)))),
+      );
+      if (accepted.length > 0) void handOverAccepted(accepted);
+      return result;
+    },
     async acceptMany(all) {
       const ids = await insertRuns(pool, all);
       void runs.refill().catch(() => undefined);
       return ids;
     },
     async acceptBatch(accepting) {
-      const room = await inFlight.addMany(accepting.batch.tenantID, accepting.items.length);
+      const { batch, items } = accepting;
+      const inputs = items.map(({ run }) => run.input);
+      const room = await inFlight.addMany(batch.tenantID, items.length, inputs);
       const answer = await acceptBatch(pool, { ...accepting, room });
       void runs.refill().catch(() => undefined);
       return answer;
     },
     async acceptRerun(accepting) {
-      const refusal = await inFlight.add(accepting.run.tenantID);
+      const refusal = await inFlight.add(accepting.run.tenantID, accepting.run.input);
       const answer = await acceptRerun(pool, { ...accepting, refusal });
       void runs.handOver([accepting.run.id]);
       return answer;

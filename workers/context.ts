@@ -3,20 +3,35 @@ import type { Config } from '#shared/config.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { createTenantTurns } from '#shared/db/tenant-creators.ts';
 import { createLane } from '#shared/lanes.ts';
+import { createFreeTurn } from '#shared/listeners/free-turns.ts';
+import { createListenerReader } from '#shared/listeners/read-listeners.ts';
+import { createEventRecorder } from '#shared/listeners/record-events.ts';
 import type { Logger } from '#shared/logger.ts';
 import { addHeldBytes, addProcessMetrics, createMetrics, serveMetrics, withChild } from '#shared/metrics.ts';
 import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import { type AnyQueue, type QueueName, queues } from '#shared/queues/index.ts';
+import { listenerEvents } from '#shared/queues/listener-events.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
+import { createRunEnds } from '#shared/run-ends.ts';
 import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createEvents } from '#shared/workflow-events.ts';
+import { createCompletionKeeper } from './completion-webhooks.ts';
+import { createCronAlarms } from './cron/alarms.ts';
+import { createCronKeeper } from './cron/keeper.ts';
+import { createTicker } from './cron/ticker.ts';
 import { failStaleRuns } from './engine/boot.ts';
 import type { Engine } from './engine/engine.ts';
 import { consumersFor } from './engine/places.ts';
 import { createSuspects } from './engine/suspects.ts';
 import { createSweep, type Sweep } from './engine/sweep.ts';
 import { createFailureKeeper } from './failure-handlers.ts';
+import { createEventDispatch } from './listeners/dispatch-events.ts';
+import { createListenerOwner } from './listeners/owner/owner.ts';
+import { createEventProcessing } from './listeners/process-events.ts';
+import { createHeldRelease } from './listeners/release-held.ts';
+import { createDeadLetterBoard } from './listeners/show-dead-letters.ts';
+import { createBufferTrim } from './listeners/trim-buffers.ts';
 import { addEngineMetrics, addWorkerMetrics } from './metrics.ts';
 import { openEngine } from './open-engine.ts';
 import { createCancels } from './processors/cancels.ts';
@@ -70,6 +85,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     queries,
     bytes,
   } = opened;
+  const cron = createTicker({ pool, runs, rights: opened.rights, lateMs: config.worker.cronLateMs, logger });
+  const workflowEvents = createEvents({ pool, runs, rights: opened.rights });
   const sweep = createSweep({
     pool,
     leasePool,
@@ -78,7 +95,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     backplane,
     logger,
     leaseMs: config.worker.leaseMs,
-    events: createEvents({ pool, runs, rights: opened.rights }),
+    events: workflowEvents,
     onPressure: (waiting) => engine.setPressure(waiting),
   });
 
@@ -86,9 +103,22 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   await lease.open();
   resources.use(lease);
   resources.use(sweep);
+  const { messages } = backplane;
+  const reader = createListenerReader({ pool, secrets });
+  const dispatch = resources.use(createEventDispatch({ pool, producer, logger }));
+  const { rights, sandbox, publisher } = opened;
+  const buffers = resources.use(createBufferTrim(pool, logger));
+  const tellEnd = createRunEnds(messages, logger);
+  const { onFinished } = dispatch;
+  const events = createEventProcessing({
+    ...{ pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, tellEnd, onFinished, logger },
+    freeTurn: createFreeTurn({ pool, producer, logger }),
+    events: workflowEvents,
+  });
   const context: ProcessorContext = {
     ...reach,
     engine,
+    events,
     pool,
     secrets,
     messages: backplane.messages,
@@ -99,6 +129,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     bytes,
     datasources,
     queries,
+    cron,
+    backplane,
     logger,
   };
   const suspects = advancesRuns ? resources.use(createSuspects({ pool, config, logger })) : undefined;
@@ -119,9 +151,23 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
     await Promise.all(consumers.map((consumer) => consumer.close()));
   });
   sweep.start();
+  if (!queueNames || queueNames.includes(listenerEvents.name)) {
+    // One statement at a time, so that events keep the order in which they came.
+    const recorder = resources.use(createEventRecorder({ pool, producer, logger, lanes: 1 }));
+    const leaseMs = config.worker.listenerLeaseMs;
+    resources.use(createListenerOwner({ pool, leasePool, reach, reader, recorder, leaseMs, logger }));
+  }
   resources.use(createKeeper({ pool, runs, servers, secrets, messages: backplane.messages, logger }));
   resources.use(createBatchKeeper({ pool, runs, rights: opened.rights, logger }));
   resources.use(createFailureKeeper({ pool, runs, rights: opened.rights, logger }));
+  const completions = resources.use(
+    createCompletionKeeper({ pool, outbound: reach.outbound, variables: opened.variables, bytes, logger }),
+  );
+  const leads = () => sweep.stats.leads;
+  const deadLetters = resources.use(createDeadLetterBoard({ pool, backplane, leads, logger }));
+  const held = resources.use(createHeldRelease({ pool, producer, leads, logger }));
+  const alarms = createCronAlarms({ pool, backplane });
+  resources.use(createCronKeeper({ ticker: cron, alarms, pool, leads, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
   const metrics = createMetrics(logger);
@@ -132,7 +178,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   addHandOverMetrics(ofProcesses, runs);
   addHeldBytes(metrics, opened.bytes);
   const { answering, jobs } = context;
-  addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs });
+  const ofListeners = { deadLetters, held };
+  addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...ofListeners });
   const listener = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 
   const owned = resources.move();

@@ -1,6 +1,5 @@
 import { insertRuns } from '#shared/accept-runs.ts';
 import type { Caller } from '#shared/caller.ts';
-import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
 import { AppError, toAppError } from '#shared/errors.ts';
@@ -49,7 +48,8 @@ interface Failed {
   tenant_id: string;
   workflow_id: string | null;
   caller: Caller;
-  error: RunError | null;
+  /** As it is stored. */
+  error: JsonObject | null;
   input: JsonObject;
   handler_id: string;
   version_id: string | null;

@@ -121,7 +121,6 @@ interface Source extends Found {
   version_id: string;
   status: RunStatus;
   error: RunError | null;
-  input: JsonObject;
   tags: string[];
   published_id: string | null;
   is_disabled: boolean | null;
@@ -146,7 +145,8 @@ async function rerunPage(
   const versions = new Map<string, Promise<WorkflowOptions>>();
   const page = { done: 0, refused: 0, error: null as string | null };
   for (const source of found) {
-    const error = mine.has(source) ? await rerunOne({ pool, client, versions }, { batch, job, source }) : NOT_ALLOWED;
+    const needs = { pool, client, versions, inFlight };
+    const error = mine.has(source) ? await rerunOne(needs, { batch, job, source }) : NOT_ALLOWED;
     if (error === null) page.done += 1;
     else {
       page.refused += 1;
@@ -160,11 +160,12 @@ interface RerunNeeds {
   pool: Pool;
   client: PoolClient;
   versions: Map<string, Promise<WorkflowOptions>>;
+  inFlight: Pick<RunsInFlight, 'addMany'>;
 }
 
 /** Returns why a run cannot be repeated, or null. */
 async function rerunOne(
-  { pool, client, versions }: RerunNeeds,
+  { pool, client, versions, inFlight }: RerunNeeds,
   { batch, job, source }: Doing<'rerun'> & { source: Source },
 ): Promise<string | null> {
   await client.query('savepoint one');
@@ -181,7 +182,10 @@ async function rerunOne(
     versions.set(versionID, options);
     const ofVersion = await options;
     const caller = { ...batch.caller, origin: 'direct' as const };
-    const input = resolveInputs(ofVersion.inputDefinitions, source.input, { field: 'args' });
+    const given = await readInput(client, source);
+    const input = resolveInputs(ofVersion.inputDefinitions, given, { field: 'args' });
+    // Counted for the next page: this one had room.
+    await inFlight.addMany(batch.tenant_id, 0, [input]);
     const { workflow_id: workflowID } = source;
     await insertRerun(client, {
       id: newID(),
@@ -204,6 +208,13 @@ async function rerunOne(
     await client.query('rollback to savepoint one');
     return `${source.id}: ${toAppError(error).message}`;
   }
+}
+
+/** One at a time: those of a page may be 250 MB together. */
+async function readInput(client: PoolClient, { id }: Source): Promise<JsonObject> {
+  const { rows } = await client.query<{ input: JsonObject }>('select input from workflow_instance where id = $1', [id]);
+  if (!rows[0]) throw new AppError('CONFLICT', 'The inputs of this run are no longer kept');
+  return rows[0].input;
 }
 
 function versionOf({ version }: Doing<'rerun'>['job'], source: Source): string {
@@ -268,7 +279,7 @@ async function findPage<F extends Found>(
   return rows;
 }
 
-const SOURCE = `i.version_id, i.status, i.error, i.input,
+const SOURCE = `i.version_id, i.status, i.error,
   array(select tag::text from run_tag t where t.instance_id = i.id) as tags,
   (select w.version_id from workflow w where w.id = i.workflow_id and w.tenant_id = i.tenant_id) as published_id,
   (select w.is_disabled from workflow w where w.id = i.workflow_id and w.tenant_id = i.tenant_id) as is_disabled`;

@@ -1,8 +1,10 @@
 import type { Backplane } from '#shared/backplane/index.ts';
+import { COUNT_CONTRADICTIONS } from '#shared/db/accounting.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Lane } from '#shared/lanes.ts';
 import type { Metrics, Sample } from '#shared/metrics.ts';
 import { queues } from '#shared/queues/index.ts';
+import type { Tally } from '#shared/tally.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Lease } from './engine/lease.ts';
 import type { Sweep } from './engine/sweep.ts';
@@ -16,6 +18,9 @@ type Add = Pick<Metrics, 'add'>;
 export function addEngineMetrics(metrics: Add, { engine, lease, servers, sandbox }: OpenEngine): void {
   const { add } = metrics;
   add({ name: 'gantry_held_runs', help: 'Runs that this process holds', kind: 'gauge' }, () => one(engine.held.size));
+  add({ name: 'gantry_held_runs_bytes', help: 'Outputs of these runs in memory, as JSON text', kind: 'gauge' }, () =>
+    one(engine.stats.heldLength),
+  );
   addLeftMetrics(metrics, engine);
   addClaimMetrics(metrics, engine);
   addCommitMetrics(metrics, engine);
@@ -93,10 +98,16 @@ interface WorkerSources {
   backplane: Backplane;
   answering: Lane;
   jobs: JobStats;
+  deliveries: Tally<'outcome'>;
+  deadLetters: { readonly count: number };
+  held: { readonly openBreakers: number };
 }
 
 /** Adds what a worker knows beside its engine, and, while it leads the sweep, about all runs. */
-export function addWorkerMetrics(metrics: Add, { pool, sweep, backplane, answering, jobs }: WorkerSources): void {
+export function addWorkerMetrics(
+  metrics: Add,
+  { pool, sweep, backplane, answering, jobs, deliveries, deadLetters, held }: WorkerSources,
+): void {
   const { add } = metrics;
   const tenant = jobs.tenant.names;
   add(
@@ -111,8 +122,21 @@ export function addWorkerMetrics(metrics: Add, { pool, sweep, backplane, answeri
     { labels: { state: 'answered' }, value: answering.used },
     { labels: { state: 'waiting' }, value: answering.waiting },
   ]);
+  add(
+    {
+      name: 'gantry_completion_attempts_total',
+      help: 'Attempts to tell receivers of the ends of runs',
+      kind: 'counter',
+      labels: ['outcome'],
+    },
+    () => deliveries.samples,
+  );
+  const ofDead = 'Dead letters of listeners, up to 10,000; 0 unless this worker sweeps';
+  add({ name: 'gantry_dead_letters', help: ofDead, kind: 'gauge' }, () => one(deadLetters.count));
+  const ofBreakers = 'Listeners whose events are held because their target keeps failing; 0 unless this worker sweeps';
+  add({ name: 'gantry_open_breakers', help: ofBreakers, kind: 'gauge' }, () => one(held.openBreakers));
   addSweepMetrics(metrics, sweep);
-  addTotals(metrics, { pool, backplane, leads: () => sweep.stats.leads });
+  addTotals(metrics, { pool, backplane, stats: sweep.stats });
 }
 
 function addSweepMetrics({ add }: Add, { stats }: Sweep): void {
@@ -150,8 +174,15 @@ function addSweepMetrics({ add }: Add, { stats }: Sweep): void {
 /** Facts about the whole deployment. One process tells them, or sums over processes would count them several times. */
 function addTotals(
   { add }: Add,
-  { pool, backplane, leads }: Pick<WorkerSources, 'pool' | 'backplane'> & { leads(): boolean },
+  { pool, backplane, stats }: Pick<WorkerSources, 'pool' | 'backplane'> & Pick<Sweep, 'stats'>,
 ): void {
+  const leads = () => stats.leads;
+  const ofDifference = 'Runs that no accounting explains, up to 10,000';
+  add({ name: 'gantry_accounting_difference', help: ofDifference, kind: 'gauge' }, async () => {
+    if (!leads()) return [];
+    const { rows } = await pool.query<{ value: number }>(COUNT_CONTRADICTIONS);
+    return rows.map(({ value }) => ({ value: value + stats.forgotten }));
+  });
   const countRuns = createRunCount(pool);
   add({ name: 'gantry_runs', help: 'Runs that have not ended', kind: 'gauge', labels: ['state', 'class'] }, () =>
     leads() ? countRuns() : [],

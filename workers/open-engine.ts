@@ -4,12 +4,13 @@ import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
 import { createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
+import { createFormLinks } from '#shared/form-links.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { PoolState } from '#shared/metrics.ts';
 import { createPolicy } from '#shared/policy/enforcer.ts';
 import { createRights, type Rights } from '#shared/policy/rights.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
-import { createPublisher } from '#shared/realtime/publish.ts';
+import { createPublisher, type Publisher } from '#shared/realtime/publish.ts';
 import { createRunEnds } from '#shared/run-ends.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/run-signals.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
@@ -24,7 +25,7 @@ import type { Queries } from './queries/queries.ts';
 import { createQueries } from './queries/run.ts';
 import { createSandbox, type Sandbox } from './sandbox/pool.ts';
 import { createTenantServers, type TenantServers } from './tenant-database/servers.ts';
-import { createTenantVariables } from './variables.ts';
+import { createTenantVariables, type TenantVariables } from './variables.ts';
 
 /** The engine with everything that nodes use: what a worker and its process for suspects have in common. */
 export interface OpenEngine {
@@ -35,6 +36,7 @@ export interface OpenEngine {
   pools(): Readonly<Record<string, PoolState>>;
   readonly backplane: Backplane;
   readonly producer: Producer;
+  readonly publisher: Publisher;
   readonly runs: Runs;
   readonly servers: TenantServers;
   readonly secrets: KeyRing;
@@ -43,6 +45,7 @@ export interface OpenEngine {
   readonly queries: Queries;
   readonly engine: Engine;
   readonly rights: Rights;
+  readonly variables: TenantVariables;
   /** Bytes of answers that the process holds at once. */
   readonly bytes: ByteAccount;
   /** Not open yet. */
@@ -85,7 +88,7 @@ export async function openEngine(
   const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
   const reach = resources.use(await createReach({ pool, secrets, servers, config, logger }));
   const datasources = createDatasources({ pool, secrets, kept, reach, logger });
-  const cache = createQueryCache(pool, secrets);
+  const cache = createQueryCache({ pool, secrets, logger });
   const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
   const variables = resources.use(createTenantVariables({ pool, secrets, messages }));
   const rights = createRights({ pool, policy: resources.use(createPolicy(pool, logger)) });
@@ -105,7 +108,7 @@ export async function openEngine(
     runs,
     publisher,
     tellEnd: createRunEnds(messages, logger),
-    nodes: { ...reach, sandbox, queries, variables },
+    nodes: { ...reach, sandbox, queries, variables, formLinks: createFormLinks(secrets, config.oauth.publicURL) },
     config: config.worker,
     lease,
     bytes,
@@ -132,6 +135,7 @@ export async function openEngine(
     pools,
     backplane,
     producer,
+    publisher,
     runs,
     servers,
     secrets,
@@ -140,6 +144,7 @@ export async function openEngine(
     queries,
     engine,
     rights,
+    variables,
     bytes,
     lease,
   };

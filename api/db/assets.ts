@@ -5,6 +5,7 @@ import { changeRules } from '#shared/policy/change.ts';
 import type { Resource } from '#shared/policy/permissions.ts';
 import { forgetAsset } from '#shared/policy/roles.ts';
 import { quotaOfTable, requireQuota } from '#shared/quotas.ts';
+import { folderedTypeOf, requireFolder } from './folders.ts';
 
 /** Columns of every asset of a tenant: see `owned` in `shared/db/base.ts`. */
 interface Asset {
@@ -39,9 +40,12 @@ export async function createAsset<E extends NewAsset>(
 
   const creators = caller.type === 'system' ? [caller.userID] : [caller.userID, caller.id];
   const subjects = new Set(creators.filter((id) => id !== undefined));
+  const entityType = folderedTypeOf(type);
   const quota = quotaOfTable(em.getMetadata().get(entity).tableName);
   await inEntityTransaction(em, async () => {
     if (quota) await requireQuota(onEntities(em), { quota, ownerID: tenantID });
+    if (entityType && 'folderID' in data)
+      await requireFolder(em, entityType, data.folderID as string | null | undefined);
     await em.flush();
     const add = [...subjects].map((subject) => ({ subject, object: `${type}:${asset.id}`, action: '*' }));
     await changeRules(em, tenantID, { add });

@@ -1,4 +1,3 @@
-import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Json } from '#shared/json.ts';
 import { LogLevel } from '#shared/nodes/log.ts';
@@ -46,51 +45,57 @@ export async function findLogLines(
 const CUT = 1_000_000_000;
 const OUTCOME = 1_000_000_001;
 
-const levelOf = `case status when 'FAILED' then 'error' when 'CANCELLED' then 'warn' when 'SUCCESS' then 'info' when 'COMPLETED' then 'info' else 'debug' end`;
-const wordsOf = `case status when 'RUNNING' then 'started' when 'SUCCESS' then 'succeeded' when 'FAILED' then 'failed' when 'SKIPPED' then 'skipped'
+const levelOf = `case e.status when 'FAILED' then 'error' when 'CANCELLED' then 'warn' when 'SUCCESS' then 'info' when 'COMPLETED' then 'info' else 'debug' end`;
+const wordsOf = `case e.status when 'RUNNING' then 'started' when 'SUCCESS' then 'succeeded' when 'FAILED' then 'failed' when 'SKIPPED' then 'skipped'
   when 'SUSPENDED' then 'waits' when 'WAITING' then 'waits' when 'COMPLETED' then 'completed' else 'cancelled' end`;
-// A row is stored under the last of its numbers, so it is the first from the number of any event that it covers.
-const rowOf = (what: string) =>
-  `(select ${what} from run_event p where p.instance_id = $1 and p.seq >= line.seq order by p.seq limit 1)`;
+// A row is stored under the last of the numbers that it covers; its own event has the first.
+const numberOf = '(select e.seq - coalesce(jsonb_array_length(e.started), 0) as seq)';
 
-// Lines of a node stand before the event with its outcome. The stored size is that after compression.
+// Rows of `run_event` are read in order from the cursor on, and no more than a page needs; each gives, in order, what its attempt has
+// printed, its outcome, and the nodes that it has started. Only the lines of the page then look for the start of their attempt, backwards.
 export const LOG_LINES = `
-with printed as (
-  select e.seq - coalesce(jsonb_array_length(e.started), 0) as seq, t.n::int as n, 'node' as source, t.line ->> 'level' as level,
-         l.node_id as "nodeID", e.iteration, e.frame, e.attempt, t.line ->> 'message' as message, t.line -> 'data' as data,
-         (t.line ->> 'at')::timestamptz as at, t.cut_lines as "cutLines", t.cut_bytes as "cutBytes", null as status
-  from run_log l join run_event e on e.instance_id = l.instance_id and e.seq = l.seq
-  cross join lateral (
-    select line, n, 0 as cut_lines, 0 as cut_bytes from jsonb_array_elements(l.lines) with ordinality as each(line, n)
+with page as (
+  select e.seq as row_seq, line.*
+  from run_event e cross join lateral (
+    select own.seq, t.n::int as n, 'node' as source, t.line ->> 'level' as level, l.node_id as "nodeID", e.iteration, e.frame, e.attempt,
+           t.line ->> 'message' as message, t.line -> 'data' as data, (t.line ->> 'at')::timestamptz as at, t.cut_lines as "cutLines",
+           t.cut_bytes as "cutBytes", null as status
+    from ${numberOf} own cross join run_log l cross join lateral (
+      select line, n, 0 as cut_lines, 0 as cut_bytes from jsonb_array_elements(l.lines) with ordinality as each(line, n)
+      union all
+      select jsonb_build_object('level', 'warn', 'message', '', 'at', e.created_at), ${CUT}, l.cut_lines, l.cut_bytes where l.cut_lines > 0
+    ) t
+    where l.instance_id = $1 and l.seq = e.seq
     union all
-    select jsonb_build_object('level', 'warn', 'message', '', 'at', e.created_at), ${CUT}, l.cut_lines, l.cut_bytes where l.cut_lines > 0
-  ) t
-  where l.instance_id = $1 and l.seq >= $2 and ($4::text is null or l.node_id = $4)
-),
-happened as (
-  select seq, node_id, iteration, frame, attempt, status, exit, at,
-         max(at) filter (where status = 'RUNNING') over (partition by node_id, frame order by seq) as began
-  from (${nodeEvents('e.instance_id = $1')}) each
-  where $4::text is null or node_id = $4
-  union all
-  select seq, null, 0, null, 1, status, null, created_at, null from run_event
-  where instance_id = $1 and node_id is null and $4::text is null
-),
-told as (
-  select line.seq, ${OUTCOME} as n, 'engine' as source, ${levelOf} as level, node_id as "nodeID", iteration, frame, attempt,
-         case when node_id is null then 'Run ' else 'Node ' end || ${wordsOf}
-           || case when status = 'FAILED' then coalesce(': ' || ${rowOf("p.payload #>> '{error,message}'")}, '') else '' end as message,
-         jsonb_strip_nulls(jsonb_build_object('status', status, 'exit', exit, 'durationMs',
-           case when status <> 'RUNNING' then round(extract(epoch from at - began) * 1000) end)) as data,
-         at, 0 as "cutLines", 0 as "cutBytes", status
-  from happened line
-  where line.seq >= $2
+    select own.seq, ${OUTCOME}, 'engine', ${levelOf}, e.node_id, e.iteration, e.frame, case when e.node_id is null then 1 else e.attempt end,
+           case when e.node_id is null then 'Run ' else 'Node ' end || ${wordsOf}
+             || case when e.status = 'FAILED' then coalesce(': ' || (e.payload #>> '{error,message}'), '') else '' end,
+           jsonb_strip_nulls(jsonb_build_object('status', e.status, 'exit', e.exit)), e.created_at, 0, 0, e.status
+    from ${numberOf} own
+    union all
+    select own.seq + s.n, ${OUTCOME}, 'engine', 'debug', coalesce(s.value ->> 'nodeID', s.value #>> '{}'),
+           coalesce((s.value #>> '{frame,-1,iteration}')::int, e.iteration), coalesce(s.value -> 'frame', e.frame), 1, 'Node started',
+           '{"status": "RUNNING"}'::jsonb, e.created_at, 0, 0, 'RUNNING'
+    from ${numberOf} own cross join jsonb_array_elements(e.started) with ordinality as s(value, n)
+  ) line
+  where e.instance_id = $1 and e.seq >= $2 and (line.seq, line.n) > ($2::bigint, $3::int)
+    and ($4::text is null or line."nodeID" = $4) and line.level = any($5::text[])
+    and ($6::text is null or strpos(lower(line.message), $6) > 0)
+  order by e.seq, line.seq, line.n limit $7
 )
-select seq, n, source, level, "nodeID", iteration, frame, attempt, message, at, "cutLines", "cutBytes",
-       case when status = 'SUCCESS' then data || jsonb_build_object('storedBytes', ${rowOf('pg_column_size(p.payload)')}) else data end as data
-from (
-  select * from (select * from printed union all select * from told) every
-  where (seq, n) > ($2::bigint, $3::int) and level = any($5::text[]) and ($6::text is null or strpos(lower(message), $6) > 0)
-  order by seq, n limit $7
-) line
-order by seq, n`;
+select page.seq, n, source, level, "nodeID", iteration, frame, attempt, message, page.at, "cutLines", "cutBytes",
+       data || jsonb_strip_nulls(jsonb_build_object(
+         'durationMs', case when source = 'engine' and page.status <> 'RUNNING' then round(extract(epoch from page.at - began.created_at) * 1000) end,
+         'storedBytes', case when page.status = 'SUCCESS' then (
+           select pg_column_size(p.payload) from run_event p where p.instance_id = $1 and p.seq = page.row_seq) end)) as data
+from page left join lateral (
+  select p.created_at from run_event p
+  where page.source = 'engine' and page.status in ('SUCCESS', 'FAILED', 'CANCELLED', 'SUSPENDED') and page."nodeID" is not null
+    and p.instance_id = $1 and p.seq < page.row_seq
+    and (p.node_id = page."nodeID" and p.status = 'RUNNING' and p.frame is not distinct from page.frame
+      or exists (
+        select from jsonb_array_elements(p.started) s
+        where coalesce(s ->> 'nodeID', s #>> '{}') = page."nodeID" and coalesce(s -> 'frame', p.frame) is not distinct from page.frame))
+  order by p.seq desc limit 1
+) began on true
+order by page.row_seq, page.seq, n`;

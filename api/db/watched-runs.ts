@@ -1,14 +1,28 @@
 import type { Pool } from '#shared/db/pool.ts';
 import type { RunEventRow } from '#shared/realtime/events.ts';
 
-/** Events of a run after `after`, oldest first. */
+/** Events of a run, oldest first. */
+export interface EventPage {
+  rows: RunEventRow[];
+  /** More events follow. */
+  hasMore: boolean;
+}
+
+/** How much a page has at most, but for a single event that is larger. It is held while a slow client takes it. */
+export const PAGE = { rows: 500, bytes: 256 * 1024 };
+/** Of an output as a text: far above what is sent to clients, so that it is left out here only if it would be there. */
+const MAX_OUTPUT_BYTES = 128 * 1024;
+
 export async function readRunEvents(
   pool: Pool,
   instanceID: string,
-  { after, maxRows }: { after: number; maxRows: number },
-): Promise<RunEventRow[]> {
-  const { rows } = await pool.query<RunEventRow>(READ, [instanceID, after, maxRows]);
-  return rows;
+  { after, page = PAGE }: { after: number; page?: typeof PAGE },
+): Promise<EventPage> {
+  const values = [instanceID, after, page.rows + 1, page.bytes, MAX_OUTPUT_BYTES];
+  const { rows: found } = await pool.query<RunEventRow & { isBeyond: boolean }>(READ, values);
+  const end = found.findIndex(({ isBeyond }, at) => isBeyond || at === page.rows);
+  const rows = (end < 0 ? found : found.slice(0, end)).map(({ isBeyond: _, ...row }) => row);
+  return { rows, hasMore: end >= 0 };
 }
 
 /** Marks the run as watched: the worker publishes from the next commit on. Answers whether the run is still going. */
@@ -36,13 +50,37 @@ export async function findMoved(pool: Pool, ids: readonly string[], heads: reado
   return rows;
 }
 
+// Events beyond the limit come without their contents, to say that there are more. Texts are made only of those that may be within:
+// the stored size is known without reading the value.
 export const READ = `
-select e.instance_id as "instanceID", e.seq, e.node_id as "nodeID", e.iteration, e.frame, e.attempt, e.status, e.exit,
-       e.created_at as at, e.payload, e.started,
-       case when l.seq is not null
-         then jsonb_build_object('lines', l.lines, 'cut', jsonb_build_object('lines', l.cut_lines, 'bytes', l.cut_bytes)) end as log
-from run_event e left join run_log l on l.instance_id = e.instance_id and l.seq = e.seq
-where e.instance_id = $1 and e.seq > $2 order by e.seq limit $3`;
+select "instanceID", seq, "nodeID", iteration, frame, attempt, status, exit, at, started, is_beyond as "isBeyond",
+  case when not is_beyond then payload end as payload, case when not is_beyond then log end as log
+from (
+  select *, before > 0 and before + size > $4 as is_beyond
+  from (
+    select *, sum(size) over (order by seq) - size as before
+    from (
+      select *, case when stored_before > $4 then $4 else coalesce(octet_length(payload::text), 0) + coalesce(octet_length(log::text), 0) end as size
+      from (
+        select "instanceID", seq, "nodeID", iteration, frame, attempt, status, exit, at, started, log, stored_before,
+               case when stored_before > $4 then null
+                 when is_brief then payload || '{"outputOmitted": true}'
+                 when octet_length((payload -> 'output')::text) > $5 then (payload - 'output') || '{"outputOmitted": true}' else payload end as payload
+        from (
+          select e.instance_id as "instanceID", e.seq, e.node_id as "nodeID", e.iteration, e.frame, e.attempt, e.status, e.exit,
+                 e.created_at as at, e.started, coalesce(e.brief, e.payload) as payload, e.brief is not null as is_brief,
+                 sum(coalesce(pg_column_size(coalesce(e.brief, e.payload)), 0)) over (order by e.seq)
+                   - coalesce(pg_column_size(coalesce(e.brief, e.payload)), 0) as stored_before,
+                 case when l.seq is not null
+                   then jsonb_build_object('lines', l.lines, 'cut', jsonb_build_object('lines', l.cut_lines, 'bytes', l.cut_bytes)) end as log
+          from run_event e left join run_log l on l.instance_id = e.instance_id and l.seq = e.seq
+          where e.instance_id = $1 and e.seq > $2 order by e.seq limit $3
+        ) event
+      ) shown
+    ) sized
+  ) summed
+) page
+order by seq`;
 
 const BEGIN = `
 update workflow_instance set watched_until = now() + interval '60 seconds' where id = $1 and completed_at is null`;

@@ -1,5 +1,9 @@
 import type { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import { onEntities, onPool } from '#shared/db/query.ts';
+import { requireQuota } from '#shared/quotas.ts';
+import { type Measured, requireFits, storedSize } from './page-size.ts';
 
 /** A version as an answer shows it with its workflow. */
 type ShownVersion = Pick<WorkflowVersion, 'id' | 'number' | 'options'> &
@@ -11,18 +15,35 @@ export async function readLatestVersions(
   tenantID: string,
   { workflowIDs, withGraphs }: { workflowIDs: readonly string[]; withGraphs: boolean },
 ): Promise<ReadonlyMap<string, ShownVersion>> {
-  const { rows } = await pool.query<ShownVersion & { workflowID: string }>(latest({ withGraphs }), [
-    tenantID,
-    workflowIDs,
-  ]);
+  const columns = withGraphs ? 'id, number, options, nodes, edges' : 'id, number, options';
+  const { rows } = await pool.query<ShownVersion & { workflowID: string }>(latest(columns), [tenantID, workflowIDs]);
   return new Map(rows.map(({ workflowID, ...version }) => [workflowID, version]));
 }
 
-const latest = ({ withGraphs }: { withGraphs: boolean }) => `
+/** Requires that what `readLatestVersions` reads fits into an answer. */
+export async function requireVersionsFit(
+  pool: Pool,
+  tenantID: string,
+  { workflowIDs, withGraphs }: { workflowIDs: readonly string[]; withGraphs: boolean },
+): Promise<void> {
+  const columns = withGraphs ? ['options', 'nodes', 'edges'] : ['options'];
+  const { rows } = await pool.query<Measured>(latest(`id, ${storedSize(columns)} as stored`), [tenantID, workflowIDs]);
+  await requireFits(onPool(pool), { table: 'workflow_version', columns, rows });
+}
+
+const latest = (columns: string) => `
 select w.id as "workflowID", v.* from unnest($2::uuid[]) as w(id) cross join lateral (
-  select id, number, options${withGraphs ? ', nodes, edges' : ''}
+  select ${columns}
   from workflow_version where workflow_id = w.id and tenant_id = $1 order by number desc limit 1
 ) v`;
+
+/**
+ * Requires that the tenant has room for versions that were flushed in the transaction of the caller, which rolls them back otherwise.
+ * Postgres has measured them, and holds up other saves of the tenant until the end of the transaction.
+ */
+export function requireVersionRoom(em: EntityManager, tenantID: string): Promise<void> {
+  return requireQuota(onEntities(em), { quota: 'versionBytes', ownerID: tenantID, amount: 0 });
+}
 
 /** A version by its id, or by its number among those of its workflow. */
 export type VersionName = string | number;

@@ -19,13 +19,10 @@ export type ReadBody = (request: Request, response: Response) => Promise<Body>;
 export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   // Noted and not thrown: the parser attaches the whole body to an error, which would be logged.
   const broken = new WeakSet<object>();
-  const inexact = new WeakMap<object, string>();
-  const sizes = new WeakMap<object, number>();
+  const texts = new WeakMap<object, Buffer>();
   const verifyJSON = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
     if (encoding === 'utf-8' && !isUtf8(bytes)) broken.add(request);
-    sizes.set(request, bytes.length);
-    const found = findInexact(bytes);
-    if (found) inexact.set(request, found);
+    texts.set(request, bytes);
   };
   const verifyForm = (request: object, _response: unknown, bytes: Buffer) => {
     if (!isEncodedUTF8(bytes.toString('latin1'))) broken.add(request);
@@ -42,7 +39,8 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   return async (request, response) => {
     for (const parser of parsers) await run(parser, request, response);
     if (broken.has(request)) throw new AppError('INVALID_REQUEST', 'The body is not valid UTF-8');
-    const number = inexact.get(request);
+    const text = texts.get(request);
+    const number = text && (await findInexact(text));
     if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
     // Ignoring it would start a run without the inputs that were sent.
     if (request.body === undefined && hasBody(request))
@@ -50,7 +48,7 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
         'INVALID_REQUEST',
         `Content-Type: expected application/json, received ${quote(request.get('content-type'))}`,
       );
-    return { value: request.body, bytes: sizes.get(request) ?? 0 };
+    return { value: request.body, bytes: text?.length ?? 0 };
   };
 }
 

@@ -10,6 +10,10 @@ export interface ConnectionLimit {
    * those of one client.
    */
   admits(request: IncomingMessage, end: ServerResponse | Socket): boolean;
+  /** The network of the client, behind trusted proxies too; undefined for one that may have any number of connections. */
+  addressOf(request: IncomingMessage): string | undefined;
+  /** Sockets of an address that have not said whose they are. They need no connection while they poll. */
+  readonly maxUnidentified: number;
 }
 
 interface Options {
@@ -49,11 +53,18 @@ export function limitConnections(
     if (!isTrusted(remoteAddress, 0) && !enter(remoteAddress, socket)) socket.destroy();
   });
 
+  // From the proxy outwards, up to the first address that is not a trusted proxy's.
+  const clientOf = (request: IncomingMessage) => all(request, isTrusted).at(-1) ?? '';
+
   return {
+    maxUnidentified: Math.ceil(maxPerAddress / 5),
     admits(request, end) {
       if (!isTrusted(request.socket.remoteAddress ?? '', 0)) return true;
-      // From the proxy outwards, up to the first address that is not a trusted proxy's.
-      return enter(all(request, isTrusted).at(-1) ?? '', end);
+      return enter(clientOf(request), end);
+    },
+    addressOf(request) {
+      const address = clientOf(request);
+      return maxPerAddress === 0 || isLoopback(address) ? undefined : networkOf(address);
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { AppError, toAppError } from '#shared/errors.ts';
+import { shownPath } from '#shared/form-links.ts';
 import type { Logger } from '#shared/logger.ts';
 import { readClientError } from './client-error.ts';
 import { describeUnknown, handlingOf } from './handling.ts';
@@ -7,7 +8,9 @@ import type { Refusals } from './refusals.ts';
 
 /** Answers a request that no route has matched: an unknown path, or another method of a known one. */
 export function unknownPath(request: Request): never {
-  throw new AppError('INVALID_REQUEST', `There is nothing at ${request.method} ${request.path}`, { status: 404 });
+  throw new AppError('INVALID_REQUEST', `There is nothing at ${request.method} ${shownPath(request.path)}`, {
+    status: 404,
+  });
 }
 
 /** Turns every error into an answer; cause and stack go to the log only. */
@@ -19,7 +22,7 @@ export function answerErrors({ logger, refusals }: { logger: Logger; refusals: R
     refusals.note(known, TENANT.exec(request.path)?.[1]);
     report(logger, known, {
       method: request.method,
-      path: request.path,
+      path: shownPath(request.path),
       requestID: response.getHeader('x-request-id'),
     });
     if (response.headersSent) {

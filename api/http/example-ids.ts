@@ -1,5 +1,6 @@
 /** Ids that the examples of the OpenAPI document share, so that they refer to one another. */
 export const exampleIDs = {
+  folderID: '01990d3e-5c00-7a10-8000-000000000021',
   tenantID: '01990d3e-5c00-7a10-8000-000000000001',
   userID: '01990d3e-5c00-7a10-8000-000000000002',
   roleID: '01990d3e-5c00-7a10-8000-000000000003',
@@ -15,6 +16,13 @@ export const exampleIDs = {
   oauthConnectionID: '01990d3e-5c00-7a10-8000-00000000000b',
   operatorID: '01990d3e-5c00-7a10-8000-00000000000c',
   batchID: '01990d3e-5c00-7a10-8000-000000000010',
+  cronJobID: '01990d3e-5c00-7a10-8000-000000000011',
+  cronJobHistoryID: '01990d3e-5c00-7a10-8000-000000000012',
+  backfillID: '01990d3e-5c00-7a10-8000-000000000013',
+  listenerID: '01990d3e-5c00-7a10-8000-000000000018',
+  actionID: '01990d3e-5c00-7a10-8000-000000000019',
+  deliveryID: '01990d3e-5c00-7a10-8000-000000000014',
+  eventID: '01990d3e-5c00-7a10-8000-00000000001f',
   queryRunID: '01990d3e-5c00-7a10-8000-00000000000d',
 } as const;
 

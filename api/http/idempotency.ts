@@ -8,13 +8,19 @@ import { inEntityTransaction, onEntities, onPool } from '#shared/db/query.ts';
 import { AppError, type ErrorCode, reviveError, toWireError, WireError } from '#shared/errors.ts';
 import {
   claimKey,
+  createAnswerTrim,
   forgetKey,
   type IdempotencyClaim,
+  NOT_KEPT,
+  notKept,
   notYet,
   type StoredAnswer,
   storeAnswer,
   whenKeyIsFree,
 } from '#shared/idempotency.ts';
+import type { Logger } from '#shared/logger.ts';
+import { createRareWarning } from '#shared/rare-warning.ts';
+import type { Trim } from '#shared/trim.ts';
 import type { Route } from './route.ts';
 import { refuseTooDeep } from './validate.ts';
 
@@ -25,11 +31,21 @@ const maxKeyLength = 255;
 
 export const REPLAYED = 'idempotency-replayed';
 
+/** What a process has of keys. */
+export interface Keys {
+  waits: KeyWaits;
+  answers: Trim;
+}
+
+export function createKeys(pool: Pool, logger: Logger): Keys {
+  return { waits: createKeyWaits(), answers: createAnswerTrim(pool, createRareWarning(logger)) };
+}
+
 /** The claim of a request's `Idempotency-Key`; undefined without one, and on routes that do not honour it. */
 export function readClaim(
   route: Route,
   principal: string,
-  { request, response, keyWaits }: { request: Request; response: Response; keyWaits: KeyWaits },
+  { request, response, tenantID, keys }: { request: Request; response: Response; tenantID: string; keys: Keys },
 ): IdempotencyClaim | undefined {
   const key = request.get('idempotency-key');
   if (!route.idempotent || key === undefined) return undefined;
@@ -45,7 +61,8 @@ export function readClaim(
     key,
     requestHash: hash('sha256', `${withoutWait(request.originalUrl)}\n${body}`, 'base64'),
     onReplay: () => response.setHeader(REPLAYED, 'true'),
-    pause: keyWaits.begin(principal, response),
+    onStored: (bytes) => void keys.answers.wrote(tenantID, bytes),
+    pause: keys.waits.begin(principal, response),
   };
 }
 
@@ -158,7 +175,6 @@ export async function answerAtMostOnce(
 
 /** Stored in the place of a status, without an answer: the outcome is unknown. */
 const UNKNOWN = 504;
-const NOT_KEPT = 413;
 const MAX_KEPT = 1024 * 1024;
 
 interface SealContext {
@@ -194,8 +210,7 @@ function replayed({ status, response }: StoredAnswer, claim: IdempotencyClaim): 
     if (status < 400) return { status, response };
     throw reviveError(WireError.parse(response.error));
   }
-  if (status === NOT_KEPT)
-    throw new AppError('CONFLICT', 'The earlier request with this Idempotency-Key is done; its answer was not kept');
+  if (status === NOT_KEPT) throw notKept();
   throw new AppError(
     'CONFLICT',
     'How the earlier request with this Idempotency-Key ended is unknown: look before you try again, with another key',

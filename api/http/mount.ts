@@ -21,15 +21,7 @@ import { createAuthorizer, denied } from './authorize.ts';
 import type { ReadBody } from './body.ts';
 import { describeUnknown, type Handling, openHandling, reportUnknown } from './handling.ts';
 import { ID } from './id.ts';
-import {
-  answerAtMostOnce,
-  answerOnce,
-  createKeyWaits,
-  type KeyWaits,
-  noTenant,
-  REPLAYED,
-  readClaim,
-} from './idempotency.ts';
+import { answerAtMostOnce, answerOnce, createKeys, type Keys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
 import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { asSpelled } from './spelling.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
@@ -39,7 +31,7 @@ import { validate, validation } from './validate.ts';
 interface Exchange {
   context: ApiContext;
   readBody: ReadBody;
-  keyWaits: KeyWaits;
+  keys: Keys;
   request: Request;
   response: Response;
   handling: Handling;
@@ -57,12 +49,12 @@ export function mount(
   routes: readonly Route[],
   service: Pick<Exchange, 'context' | 'readBody'>,
 ): void {
-  const keyWaits = createKeyWaits();
+  const keys = createKeys(service.context.pool, service.context.logger);
   for (const route of routes)
     router[route.method](route.path, async (request, response) => {
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
       const handling = openHandling(request, response);
-      const answer = await serve(route, { ...service, keyWaits, request, response, handling });
+      const answer = await serve(route, { ...service, keys, request, response, handling });
       if (!response.headersSent) response.status(answer.status).json({ success: true, ...answer.response });
     });
 }
@@ -96,7 +88,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const access = route.access(parsed);
   await (route.filter ? authorizer.requireSome(access, route.alternative) : authorizer.require(access));
 
-  const idempotency = readClaim(route, caller.id, exchange);
+  const idempotency = readClaim(route, caller.id, { ...exchange, tenantID });
   const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });
   const { visible, require, holds } = authorizer;
   const file = () => readFile(route, exchange);
@@ -123,7 +115,7 @@ async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<St
   if (identity.apiKeyID) throw notFound('An API key is good for its tenant only: this needs the token of a user');
   await exchange.context.requestCount.count(identity, exchange.response);
   const parsed = await parse(route, exchange, { tenantID: identity.userID });
-  const idempotency = readClaim(route, identity.userID, exchange);
+  const idempotency = readClaim(route, identity.userID, { ...exchange, tenantID: noTenant });
   const tools = createTools(exchange, { em: () => exchange.context.orm.em.fork() });
   const input: UserInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, { identity });
   return handle(route, exchange, { input, tenantID: noTenant, idempotency });
@@ -133,7 +125,7 @@ async function serveOperator(route: RouteOf<'operator'>, exchange: Exchange): Pr
   const { context, request } = exchange;
   const operator = await context.operators.identify(request.headers.authorization);
   const parsed = await parse(route, exchange, { tenantID: operator.operatorID });
-  const idempotency = readClaim(route, operator.operatorID, exchange);
+  const idempotency = readClaim(route, operator.operatorID, { ...exchange, tenantID: noTenant });
   const tools = createTools(exchange, { em: () => context.orm.em.fork() });
   const own = { operator, request, idempotency };
   const input: OperatorInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
@@ -183,7 +175,7 @@ async function parse(route: Route, exchange: Exchange, turn: Turn): Promise<AnyP
   const { request, response, readBody, handling } = exchange;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], handling);
   if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
-  await holdBytes(exchange, turn);
+  await holdBytes(exchange, turn, route.realm !== 'public' || route.body !== undefined);
   const { value, bytes } = route.body ? await readBody(request, response) : { value: undefined, bytes: 0 };
   const isUpdate = route.method === 'patch' || route.method === 'put';
   const steps = validation(
@@ -202,7 +194,7 @@ async function parse(route: Route, exchange: Exchange, turn: Turn): Promise<AnyP
 }
 
 /** Draws the bytes of the body and of what is parsed from it, before they are read. They are given back when the answer is sent. */
-async function holdBytes(exchange: Exchange, turn: Turn): Promise<void> {
+async function holdBytes(exchange: Exchange, turn: Turn, isRead: boolean): Promise<void> {
   const { context, request, response } = exchange;
   const bytes = context.bytes.open(turn);
   exchange.held = { turn, bytes };
@@ -211,7 +203,8 @@ async function holdBytes(exchange: Exchange, turn: Turn): Promise<void> {
   const { maxBodyBytes } = context.config.http;
   const isLengthKnown = request.headers['transfer-encoding'] === undefined && !request.headers['content-encoding'];
   const length = isLengthKnown ? Number(request.headers['content-length'] ?? 0) : maxBodyBytes;
-  if (length > LARGE_BYTES) await bytes.draw(2 * Math.min(length, maxBodyBytes));
+  // A body that no schema reads is not read here.
+  if (isRead && length > LARGE_BYTES) await bytes.draw(2 * Math.min(length, maxBodyBytes));
 }
 
 /** Each pass over such a body takes milliseconds: other requests have their turn between two of them. */

@@ -1,6 +1,16 @@
-import type { EntityManager, EntityName, FilterQuery, FindOptions, OrderDefinition } from '@mikro-orm/postgresql';
+import {
+  type EntityManager,
+  type EntityName,
+  type FilterQuery,
+  type FindOptions,
+  type OrderDefinition,
+  type QBFilterQuery,
+  raw,
+} from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import { onEntities } from '#shared/db/query.ts';
 import { quote } from '#shared/quote.ts';
+import { type Measured, requireFits, storedSize } from '../db/page-size.ts';
 
 /** Query fields of a list: the contract's pages, or `limit` and `cursor`, which need no count. */
 export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) {
@@ -65,6 +75,8 @@ interface PageOf<E> {
   where: FilterQuery<E>;
   query: PageQuery;
   exclude?: readonly (keyof E & string)[];
+  /** Columns that may be large: the page is refused if they are too large together. */
+  large?: readonly (keyof E & string)[];
   /** Column of the order, if not `createdAt`. */
   newestBy?: keyof E & string;
   /** Lists rows of every tenant. */
@@ -75,29 +87,61 @@ interface PageOf<E> {
 export async function findPage<E extends Listed>(
   em: EntityManager,
   entity: EntityName<E>,
-  { where, query, exclude, filters, newestBy = 'createdAt' as keyof E & string }: PageOf<E>,
+  { where, query, filters, newestBy = 'createdAt' as keyof E & string, ...columns }: PageOf<E>,
 ): Promise<{ rows: E[]; fields: PageFields }> {
   const { page, pageSize, limit, cursor } = query;
   const orderBy = [{ [newestBy]: 'desc' }, { id: 'desc' }] as unknown as OrderDefinition<E>;
-  const options = { orderBy, exclude, ...(filters && { filters }) } as unknown as FindOptions<E>;
+  const options = { orderBy, ...(filters && { filters }) };
 
   if (limit !== undefined || cursor) {
     const size = limit ?? pageSize;
-    const rows = await em.find(entity, after(where, newestBy, cursor), { ...options, limit: size + 1 });
-    const shown = rows.slice(0, size);
-    return {
-      rows: shown,
-      fields: { pageSize: size, nextCursor: rows.length > size ? cursorOf(shown, newestBy) : null },
-    };
+    const part = { where: after(where, newestBy, cursor), size, ...options, ...columns };
+    const { rows, hasMore } = await findPart(em, entity, { ...part, offset: 0 });
+    return { rows, fields: { pageSize: size, nextCursor: hasMore ? cursorOf(rows, newestBy) : null } };
   }
-  const [rows, totalCount] = await em.findAndCount(entity, where, {
-    ...options,
-    limit: pageSize,
-    offset: (page - 1) * pageSize,
-  });
+  const [{ rows }, totalCount] = await Promise.all([
+    findPart(em, entity, { where, size: pageSize, offset: (page - 1) * pageSize, ...options, ...columns }),
+    em.count(entity, where, { ...(filters && { filters }) }),
+  ]);
   const totalPages = Math.ceil(totalCount / pageSize);
   const nextCursor = page < totalPages ? cursorOf(rows, newestBy) : null;
   return { rows, fields: { totalCount, totalPages, page, pageSize, nextCursor } };
+}
+
+interface Part<E> extends Pick<PageOf<E>, 'where' | 'exclude' | 'large' | 'filters'> {
+  orderBy: OrderDefinition<E>;
+  size: number;
+  offset: number;
+}
+
+async function findPart<E extends Listed>(
+  em: EntityManager,
+  entity: EntityName<E>,
+  { where, size, offset, exclude, large, orderBy, filters }: Part<E>,
+): Promise<{ rows: E[]; hasMore: boolean }> {
+  const options = { orderBy, exclude, ...(filters && { filters }) } as unknown as FindOptions<E>;
+  if (!large) {
+    const rows = await em.find(entity, where, { ...options, limit: size + 1, offset });
+    return { rows: rows.slice(0, size), hasMore: rows.length > size };
+  }
+  const { tableName, props } = em.getMetadata().get(entity);
+  const columns = props.flatMap(({ name, fieldNames }) => (large.some((one) => one === name) ? fieldNames : []));
+  const select = em.createQueryBuilder(entity, 'listed');
+  // Safe: every listed entity has an id, and the driver answers with the two columns of the select.
+  select.select(['id', raw(`${storedSize(columns.map((name) => `listed.${name}`))} as stored`)] as never);
+  // Safe: a list has no filter by primary keys alone.
+  select.where(where as unknown as QBFilterQuery<E>);
+  await select.applyFilters(filters);
+  const found: Measured[] = await select
+    .orderBy(orderBy)
+    .limit(size + 1)
+    .offset(offset)
+    .execute('all', false);
+  const shown = found.slice(0, size);
+  await requireFits(onEntities(em), { table: tableName, columns, rows: shown });
+  const ids = { id: { $in: shown.map(({ id }) => id) } } as unknown as FilterQuery<E>;
+  const rows = shown.length === 0 ? [] : await em.find(entity, ids, { ...options });
+  return { rows, hasMore: found.length > size };
 }
 
 /**

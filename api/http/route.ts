@@ -55,7 +55,7 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   /** 201 when the route creates something, 302 when it redirects (`response.redirect`), else 200. */
   status?: 200 | 201 | 302;
   /** Statuses to document beyond those derived from the other fields. */
-  errors?: readonly ('401' | '404' | '409' | '429' | '502' | '504')[];
+  errors?: readonly ('401' | '404' | '409' | '413' | '429' | '502' | '504')[];
 }
 
 /**

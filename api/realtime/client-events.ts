@@ -4,14 +4,16 @@ import { requireValue } from '#shared/parse-value.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
-import { findJoinable, type Grant, joinDenied, requireGrant } from './join.ts';
-import { rooms } from './rooms.ts';
-import { type ClientSocket, type JoinedRoom, sendTo } from './socket.ts';
+import { findJoinable, findListenerGrant, findPageGrants, type Grant, joinDenied, requireGrant } from './join.ts';
+import type { ListenerTests } from './listener-tests.ts';
+import { pageRoom, rooms } from './rooms.ts';
+import { type ClientSocket, isStuck, type JoinedRoom, sendTo } from './socket.ts';
 import type { RunWatch } from './watch.ts';
 
 export interface EventContext
   extends Pick<ApiContext, 'authenticator' | 'policy' | 'orm' | 'logger' | 'requestCount' | 'refusals'> {
   watch: RunWatch;
+  tests: ListenerTests;
 }
 
 const maxRooms = 500;
@@ -73,6 +75,8 @@ async function joinRun(
 }
 
 async function joinRoom(socket: ClientSocket, context: EventContext, room: string) {
+  if (room.startsWith(PAGE)) return joinPage(socket, context, room);
+  if (room.startsWith(TEST)) return joinTest(socket, context, room);
   const tenantID = ID.safeParse(room.startsWith('tenant:') ? room.slice('tenant:'.length) : '').data;
   if (!tenantID) throw joinDenied();
   await stillSignedIn(socket, context);
@@ -83,16 +87,50 @@ async function joinRoom(socket: ClientSocket, context: EventContext, room: strin
   return {
     answer: { room: name },
     begin() {
-      enter(socket, name, { grant, version }, () => {
-        void socket.join(name);
-        return () => void socket.leave(name);
-      });
+      // What is sent to a tenant's room goes to the sockets that have this entry.
+      enter(socket, name, { grant, version }, () => () => undefined);
+    },
+  };
+}
+
+const PAGE = 'listener:app_page:';
+const TEST = 'listener_test:';
+
+/** Enters the room to which events of a listener are sent while it is tested. */
+async function joinTest(socket: ClientSocket, context: EventContext, room: string) {
+  const listenerID = ID.safeParse(room.slice(TEST.length)).data;
+  if (!listenerID) throw joinDenied();
+  await stillSignedIn(socket, context);
+  const checked = await findListenerGrant(context, socket.data.userID, listenerID);
+  const name = rooms.listenerTest(listenerID);
+  requirePlace(socket, name);
+  // Before the answer: an event that comes after it is sent.
+  await context.tests.announce(listenerID);
+  return { answer: { room: name }, begin: () => enter(socket, name, checked, () => context.tests.begin(listenerID)) };
+}
+
+/** Enters the page for each tenant whose listeners send to it and in which the user may read it. */
+async function joinPage(socket: ClientSocket, context: EventContext, room: string) {
+  const appPageID = ID.safeParse(room.slice(PAGE.length)).data;
+  if (!appPageID) throw joinDenied();
+  await stillSignedIn(socket, context);
+  const found = await findPageGrants(context, socket.data.userID, appPageID);
+  const names = found.map(({ grant }) => rooms.appPage(appPageID, grant.tenantID));
+  for (const name of names) requirePlace(socket, name);
+  return {
+    answer: { room: pageRoom(appPageID) },
+    begin() {
+      for (const [at, checked] of found.entries()) enter(socket, names[at] ?? '', checked, () => () => undefined);
     },
   };
 }
 
 async function leaveRoom(socket: ClientSocket, room: string) {
-  leave(socket, room);
+  // Of a page there is one for each tenant.
+  const own = [...socket.data.rooms.keys()].filter(
+    (name) => name === room || name.startsWith(`${room.toLowerCase()}@`),
+  );
+  for (const name of own) leave(socket, name);
   return { answer: { room }, begin: () => undefined };
 }
 
@@ -152,6 +190,7 @@ async function countEvent(socket: ClientSocket, { requestCount }: EventContext):
 function answer(socket: ClientSocket, context: EventContext, work: Work) {
   const { logger, refusals } = context;
   return async (payload: unknown, acknowledge: unknown) => {
+    if (isStuck(socket)) return void socket.disconnect(true);
     const reply = typeof acknowledge === 'function' ? acknowledge : () => undefined;
     try {
       await countEvent(socket, context);

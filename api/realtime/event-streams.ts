@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Pool } from '#shared/db/pool.ts';
 import { readPolicyVersions } from '#shared/db/standing.ts';
@@ -33,10 +32,19 @@ interface Dependencies {
 }
 
 const MAX_OF_CALLER = 50;
-const HEARTBEAT_MS = 15_000;
-/** How soon a stream ends after a change of rules took the permission, and how soon after a block or a removal. */
-const CHANGED_MS = 1_000;
-const ALL_MS = 10_000;
+/** Otherwise the keys and members of one tenant could take the memory and the reads of a process from all others. */
+const MAX_OF_TENANT = 200;
+
+const times = {
+  heartbeatMs: 15_000,
+  /** A client that takes nothing for so long is disconnected. It goes on with `Last-Event-ID` when it comes back. */
+  stalledMs: 30_000,
+  /** How soon a stream ends after a change of rules took the permission. */
+  changedMs: 1_000,
+  /** How soon it ends after its user was blocked, or its token or key has expired or was disabled. */
+  allMs: 10_000,
+};
+type Times = typeof times;
 
 interface Open {
   stream: EventStream;
@@ -48,18 +56,22 @@ interface Open {
 }
 
 /** One timer checks the permissions of all streams of this process, as that of sockets does. */
-export function createEventStreams({ pool, watch, logger, draining }: Dependencies): EventStreams {
+export function createEventStreams(
+  { pool, watch, logger, draining }: Dependencies,
+  given: Partial<Times> = {},
+): EventStreams {
+  const { changedMs, allMs, ...pace } = { ...times, ...given };
   const open = new Set<Open>();
   const timer = setInterval(() => {
     checkAll().catch((error) => logger.warn({ err: error }, 'streams not re-checked; the next round will'));
-  }, CHANGED_MS).unref();
+  }, changedMs).unref();
 
   async function checkAll(): Promise<void> {
     if (open.size === 0) return;
     const versions = await readPolicyVersions(pool, [...new Set([...open].map(({ stream }) => stream.tenantID))]);
     const now = performance.now();
     const due = [...open].filter(
-      ({ stream, version, checkedAt }) => versions.get(stream.tenantID) !== version || now - checkedAt > ALL_MS,
+      ({ stream, version, checkedAt }) => versions.get(stream.tenantID) !== version || now - checkedAt > allMs,
     );
     await Promise.all(due.map(check));
   }
@@ -80,16 +92,11 @@ export function createEventStreams({ pool, watch, logger, draining }: Dependenci
 
   return {
     async send(stream, response) {
-      const own = [...open].filter((one) => one.stream.callerID === stream.callerID).length;
-      if (own >= MAX_OF_CALLER)
-        throw new AppError('RATE_LIMITED', `You have ${own} streams open, and may have ${MAX_OF_CALLER}`, {
-          retryAfter: 5,
-          reason: 'streams',
-        });
+      requireRoom(open, stream);
       const opened: Open = { stream, checkedAt: performance.now(), isChecking: false, end: new AbortController() };
       open.add(opened);
       try {
-        await pour(watch, stream, response, AbortSignal.any([opened.end.signal, draining]));
+        await pour({ watch, ...pace }, stream, response, AbortSignal.any([opened.end.signal, draining]));
       } finally {
         open.delete(opened);
       }
@@ -100,8 +107,21 @@ export function createEventStreams({ pool, watch, logger, draining }: Dependenci
   };
 }
 
+function requireRoom(open: ReadonlySet<Open>, { callerID, tenantID }: EventStream): void {
+  const all = [...open];
+  const own = all.filter(({ stream }) => stream.callerID === callerID).length;
+  if (own >= MAX_OF_CALLER) throw tooMany(`You have ${own} streams open, and may have ${MAX_OF_CALLER}`);
+  const ofTenant = all.filter(({ stream }) => stream.tenantID === tenantID).length;
+  if (ofTenant >= MAX_OF_TENANT)
+    throw tooMany(`The users and keys of this tenant have ${ofTenant} streams open, and may have ${MAX_OF_TENANT}`);
+}
+
+function tooMany(message: string): AppError {
+  return new AppError('RATE_LIMITED', message, { retryAfter: 5, reason: 'streams' });
+}
+
 async function pour(
-  watch: Pick<RunWatch, 'watch'>,
+  { watch, heartbeatMs, stalledMs }: Pick<Dependencies, 'watch'> & Pick<Times, 'heartbeatMs' | 'stalledMs'>,
   { instanceID, lastSeq, maxMs }: EventStream,
   response: ServerResponse,
   ended: AbortSignal,
@@ -116,14 +136,13 @@ async function pour(
   response.flushHeaders();
   response.once('close', end);
   ended.addEventListener('abort', end, { once: true });
-  const heartbeat = setInterval(() => response.write(':\n\n'), HEARTBEAT_MS);
+  const heartbeat = setInterval(() => response.writableNeedDrain || response.write(':\n\n'), heartbeatMs);
   const timer = setTimeout(end, maxMs);
   const stop = watch.watch(instanceID, lastSeq, async (messages) => {
-    for (const [at, message] of messages.entries()) {
+    for (const message of messages) {
       if (response.destroyed || response.writableEnded) return;
-      const isLast = messages[at + 1]?.payload.seq !== message.payload.seq;
       // The next message is not even written as JSON before the client has taken this one.
-      if (!response.write(textOf(message, isLast))) await Promise.race([once(response, 'drain'), over.promise]);
+      if (!response.write(textOf(message))) await Promise.race([taken(response, stalledMs), over.promise]);
     }
     const last = messages.at(-1);
     if (last?.event === 'workflow_status_update' && isTerminal(last.payload.status)) end();
@@ -137,10 +156,22 @@ async function pour(
     clearTimeout(timer);
     ended.removeEventListener('abort', end);
     response.end();
+    // What is written and not taken does not keep the connection for ever.
+    if (response.writableLength > 0) await taken(response, stalledMs);
   }
 }
 
-/** Several messages may have one number. A client that has it has all of them. */
-function textOf({ event, payload }: ServerMessage, hasID: boolean): string {
-  return `event: ${event}\n${hasID ? `id: ${payload.seq}\n` : ''}data: ${JSON.stringify(payload)}\n\n`;
+/** Resolves when the client has taken what is written, or its connection is closed, which it is after the time. */
+async function taken(response: ServerResponse, patienceMs: number): Promise<void> {
+  const timer = setTimeout(() => response.destroy(), patienceMs);
+  const settled = Promise.withResolvers<void>();
+  for (const event of ['drain', 'finish', 'close']) response.once(event, settled.resolve);
+  await settled.promise;
+  for (const event of ['drain', 'finish', 'close']) response.off(event, settled.resolve);
+  clearTimeout(timer);
+}
+
+/** A client that has an id has all messages of that number. */
+function textOf({ event, payload }: ServerMessage): string {
+  return `event: ${event}\n${payload.more ? '' : `id: ${payload.seq}\n`}data: ${JSON.stringify(payload)}\n\n`;
 }

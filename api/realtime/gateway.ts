@@ -1,17 +1,23 @@
-import type { Server as HttpServer } from 'node:http';
+import { type Server as HttpServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { Server } from 'socket.io';
 import { toAppError } from '#shared/errors.ts';
 import { INTAKE_CHANNEL, IntakeUpdate } from '#shared/realtime/intake.ts';
+import { LISTENER_BROADCAST } from '#shared/realtime/listener-events.ts';
+import { TEST_BROADCAST } from '#shared/realtime/listener-tests.ts';
 import { RUN_BROADCAST } from '#shared/realtime/publish.ts';
 import { REMINDER_BROADCAST } from '#shared/realtime/reminders.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
 import type { ConnectionLimit } from '../http/connections.ts';
+import { answerTooMany } from '../http/unreadable.ts';
 import { attachClientEvents } from './client-events.ts';
+import { sendIntakeUpdate } from './intake.ts';
+import { sendListenerEvents } from './listener-events.ts';
+import { createListenerTests, sendListenerTests } from './listener-tests.ts';
 import { recheck, startRechecks } from './recheck.ts';
 import { sendReminders } from './reminders.ts';
-import { rooms } from './rooms.ts';
 import type { SocketServer } from './socket.ts';
+import { createSocketLimits } from './socket-limits.ts';
 import type { RunWatch } from './watch.ts';
 
 interface Dependencies {
@@ -27,6 +33,7 @@ const maxBytes = 64 * 1024;
 export function createGateway({ server, context, watch, connections }: Dependencies): AsyncDisposable {
   const { backplane, logger } = context;
   const origins = context.config.http.corsOrigins;
+  const limits = createSocketLimits(connections);
   const io: SocketServer = new Server(server, {
     adapter: backplane.adapter(),
     cors: { origin: origins, credentials: true },
@@ -34,25 +41,40 @@ export function createGateway({ server, context, watch, connections }: Dependenc
     allowRequest: (request, done) => {
       const { origin, host } = request.headers;
       const isOwn = origin === undefined || origins.includes(origin) || isOf(origin, host);
-      // Polling comes in many requests, of which each is counted while it lasts.
-      done(null, isOwn && connections.admits(request, request.socket));
+      const isNew = !new URL(request.url ?? '', 'http://host').searchParams.has('sid');
+      if (isOwn && isNew && !limits.admits(request)) return done(null, false);
+      done(null, isOwn);
     },
     maxHttpBufferSize: maxBytes,
     serveClient: false,
   });
 
+  // Each request by polling is counted until its answer, since the connection of a proxy stays open for others; a WebSocket until it
+  // closes. engine.io asks `allowRequest` about the first request of a socket only.
+  io.engine.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
+    const end = response instanceof ServerResponse ? response : request.socket;
+    if (connections.admits(request, end)) next();
+    else answerTooMany(response);
+  });
+  io.engine.on('connection', limits.opened);
   io.use(async (socket, next) => {
     try {
       const { userID } = await context.authenticator.identifyToken(socket.handshake.auth.token);
-      socket.data = { userID, rooms: new Map(), events: { count: 0, until: 0 } };
+      limits.identified(socket.conn, userID);
+      socket.data = { userID, rooms: new Map(), waiting: [], events: { count: 0, until: 0 } };
       next();
     } catch (error) {
-      const { code, message } = toAppError(error);
+      const known = toAppError(error);
+      if (known.code === 'RATE_LIMITED') context.refusals.note(known);
+      const { code, message } = known;
       next(Object.assign(new Error(message), { data: { code, message } }));
     }
   });
-  io.on('connection', (socket) => attachClientEvents(socket, { ...context, watch }));
+  const tests = createListenerTests(context);
+  io.on('connection', (socket) => attachClientEvents(socket, { ...context, watch, tests }));
   io.on(RUN_BROADCAST, (broadcast) => watch.receive(broadcast));
+  io.on(LISTENER_BROADCAST, (broadcast) => sendListenerEvents(() => io.of('/').sockets.values(), broadcast));
+  io.on(TEST_BROADCAST, (broadcast) => sendListenerTests(() => io.of('/').sockets.values(), broadcast));
   io.on(REMINDER_BROADCAST, (broadcast) => void sendReminders(() => io.of('/').sockets.values(), context, broadcast));
 
   const rechecks = startRechecks(() => io.of('/').sockets.values(), context);
@@ -65,12 +87,13 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   // Every gateway gets the message, so each sends to its own sockets.
   const unsubscribeIntake = backplane.messages.subscribe(INTAKE_CHANNEL, (message) => {
     const update = IntakeUpdate.safeParse(message).data;
-    if (update) io.local.to(rooms.tenant(update.tenantID)).emit('workflow_intake_update', update);
+    if (update) sendIntakeUpdate(io.of('/').sockets.values(), update);
   });
 
   return {
     async [Symbol.asyncDispose]() {
       rechecks[Symbol.dispose]();
+      await tests[Symbol.asyncDispose]();
       unsubscribeAccess();
       unsubscribeIntake();
       // Not `io.close()`: that closes the HTTP server, which has another owner, and the sockets of other processes.

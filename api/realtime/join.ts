@@ -1,4 +1,6 @@
+import { Listener } from '#shared/db/entities/listener.ts';
 import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Permission } from '#shared/policy/permissions.ts';
 import { splitPermission } from '#shared/policy/permissions.ts';
@@ -36,6 +38,54 @@ export async function findJoinable(context: Asking, userID: string, instanceID: 
   const grant: Grant = { tenantID: run.tenantID, access: { permissions, object } };
   const version = await requireGrant(context, userID, grant);
   return { grant, version, status: run.status, seq: run.seq };
+}
+
+/** Tenants whose listeners may send to a page that is looked at. */
+const MAX_TENANTS = 100;
+
+/** The rights by which a user may watch a page. A page that is sent no events is refused like another tenant's. */
+export async function findPageGrants(
+  context: Asking,
+  userID: string,
+  appPageID: string,
+): Promise<{ grant: Grant; version: number }[]> {
+  const { rows } = await onEntities(context.orm.em.fork())<{ tenantID: string }>(PAGE_TENANTS, [
+    appPageID,
+    userID,
+    MAX_TENANTS,
+  ]);
+  const granted: { grant: Grant; version: number }[] = [];
+  for (const { tenantID } of rows) {
+    const grant: Grant = { tenantID, access: { permissions: ['appPage.read'], object: `appPage:${appPageID}` } };
+    const version = await requireGrant(context, userID, grant).catch(unlessDenied);
+    if (version !== undefined) granted.push({ grant, version });
+  }
+  if (granted.length === 0) throw joinDenied();
+  return granted;
+}
+
+/** The right by which a user may watch what a listener receives. A missing listener is refused like another tenant's. */
+export async function findListenerGrant(context: Asking, userID: string, listenerID: string) {
+  const listener = await context.orm.em.fork().findOne(
+    Listener,
+    { id: listenerID },
+    // Looks across tenants, because the client names no tenant: the listener does.
+    { filters: { tenant: false }, fields: ['tenantID'] },
+  );
+  if (!listener) throw joinDenied();
+  const access = { permissions: ['listener.read' as const], object: `listener:${listenerID}` };
+  const grant: Grant = { tenantID: listener.tenantID, access };
+  return { grant, version: await requireGrant(context, userID, grant) };
+}
+
+/** Of them those of which the user is a member, so that listeners of strangers take no place in it. */
+const PAGE_TENANTS = `
+select distinct a.tenant_id as "tenantID" from listener_action a
+join membership m on m.tenant_id = a.tenant_id and m.user_id = $2
+where a.action_type = 'push_to_app_page' and a.action_config ->> 'appPageID' = $1 limit $3`;
+
+function unlessDenied(error: unknown): undefined {
+  if (!(error instanceof AppError) || error.code !== 'PERMISSION_DENIED') throw error;
 }
 
 /** Answers with the version of the tenant's rules by which the user has the grant. */

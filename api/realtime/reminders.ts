@@ -4,11 +4,14 @@ import { ReminderNotice } from '#shared/realtime/reminders.ts';
 import type { ApiContext } from '../context.ts';
 import { requireGrant } from './join.ts';
 import { rooms } from './rooms.ts';
-import type { ClientSocket } from './socket.ts';
+import { type ClientSocket, hasRoom } from './socket.ts';
 
-type Context = Pick<ApiContext, 'authenticator' | 'policy' | 'pool' | 'logger'>;
+type Context = Pick<ApiContext, 'authenticator' | 'policy' | 'pool' | 'formLinks' | 'logger'>;
 
-/** Sends reminders to the sockets of this process that are in the room of the tenant, and whose users may answer. */
+/**
+ * Sends reminders to the sockets of this process that are in the room of the tenant, and whose users may answer. Slow ones
+ * do not get it: it would be held for them, and what is asked is in the list.
+ */
 export async function sendReminders(
   sockets: () => Iterable<ClientSocket>,
   context: Context,
@@ -17,13 +20,14 @@ export async function sendReminders(
   for (const notice of ReminderNotice.array().catch([]).parse(broadcast)) {
     const room = rooms.tenant(notice.tenantID);
     const members = Map.groupBy(
-      [...sockets()].filter(({ data }) => data.rooms.has(room)),
+      [...sockets()].filter((socket) => socket.data.rooms.has(room) && hasRoom(socket)),
       ({ data }) => data.userID,
     );
     for (const [userID, own] of members) {
       if (!(await mayAnswer(context, userID, notice))) continue;
-      const { tenantID: _, workflowID: __, approvers: ___, ...shown } = notice;
-      for (const socket of own) socket.emit('workflow_data_collection_reminder', shown);
+      const { tenantID, workflowID: _, approvers: __, linkPath: path, ...shown } = notice;
+      const answerURL = path === undefined ? null : context.formLinks.urlOf({ ...shown, tenantID, path });
+      for (const socket of own) socket.emit('workflow_data_collection_reminder', { ...shown, answerURL });
     }
   }
 }

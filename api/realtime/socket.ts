@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
 import type { ServerEvent, ServerMessage, ServerPayload, TenantEvent, TenantPayload } from '#shared/realtime/events.ts';
 import type { IntakeUpdate } from '#shared/realtime/intake.ts';
+import type { LISTENER_BROADCAST, ListenerNotice } from '#shared/realtime/listener-events.ts';
+import type { ListenerTest, TEST_BROADCAST } from '#shared/realtime/listener-tests.ts';
 import type { RUN_BROADCAST, RunBroadcast } from '#shared/realtime/publish.ts';
 import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/realtime/reminders.ts';
 import type { Grant } from './join.ts';
@@ -11,15 +13,21 @@ type ServerToClient = { [E in ServerEvent]: (payload: ServerPayload<E>) => void 
   [E in TenantEvent]: (payload: TenantPayload<E>) => void;
 } & {
   workflow_intake_update: (update: IntakeUpdate) => void;
+  listener_event: (event: Omit<ListenerNotice, 'tenantID' | 'appPageID'>) => void;
+  listener_test_event: (event: Omit<ListenerTest, 'tenantID'>) => void;
 };
 type Interserver = {
   [RUN_BROADCAST]: (broadcast: RunBroadcast) => void;
+  [LISTENER_BROADCAST]: (broadcast: ListenerNotice[]) => void;
+  [TEST_BROADCAST]: (broadcast: ListenerTest[]) => void;
   [REMINDER_BROADCAST]: (broadcast: ReminderNotice[]) => void;
 };
 
 interface SocketState {
   userID: string;
   rooms: Map<string, JoinedRoom>;
+  /** Runs that wait for room in what is queued for the client, in the order in which they came. */
+  waiting: (() => void)[];
   /** Events of the client in the present minute. */
   events: { count: number; until: number };
 }
@@ -35,23 +43,56 @@ export interface JoinedRoom {
 export type SocketServer = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
 export type ClientSocket = Socket<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
 
-const maxQueued = 500;
+/** Characters that are queued for a client before its runs wait until it has taken them. */
+const maxQueued = 64 * 1024;
+/** Beyond what runs queue at most. */
+const MAX_ANSWERS = 2 * 1024 ** 2;
+const ROOM_MS = 20;
+/** Runs that go on at once when there is room: each may queue a page. */
+const atOnce = 4;
 
-/** Sends in order, and waits for a slow client, so that unread messages stay in Postgres. */
+/**
+ * Sends in order. All runs that a socket has joined wait while it is slow, so that unread messages stay in Postgres: a page for each of
+ * its 500 rooms would be gigabytes.
+ */
 export function sendTo(socket: ClientSocket): Deliver {
   const emit = socket.emit.bind(socket) as (event: string, payload: unknown) => boolean;
-  return (messages: ServerMessage[]) => {
+  const deliver = (messages: ServerMessage[]) => {
     // Event and payload belong together in the message; the union of pairs is what `emit` cannot express.
     for (const { event, payload } of messages) emit(event, payload);
-    if (queuedFor(socket) > maxQueued) return drained(socket);
   };
+  return Object.assign(deliver, { room: () => roomFor(socket) });
 }
 
-async function drained(socket: ClientSocket): Promise<void> {
-  while (socket.connected && queuedFor(socket) > 0) await sleep(20);
+/** Resolves when there is room in what is queued for the client, in turn; undefined if there is. */
+function roomFor(socket: ClientSocket): Promise<void> | undefined {
+  if (hasRoom(socket)) return undefined;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (socket.data.waiting.push(resolve) === 1) void letGoOn(socket);
+  return promise;
 }
 
-/** engine.io has the number of its buffered messages in an undeclared field. */
+/** Whether a message that is not read again later may be sent. */
+export function hasRoom(socket: ClientSocket): boolean {
+  return queuedFor(socket) <= maxQueued;
+}
+
+/** Whether so many answers are queued that the client asks and does not read. */
+export function isStuck(socket: ClientSocket): boolean {
+  return queuedFor(socket) > MAX_ANSWERS;
+}
+
+async function letGoOn(socket: ClientSocket): Promise<void> {
+  const { waiting } = socket.data;
+  while (waiting.length > 0) {
+    await sleep(ROOM_MS);
+    const count = socket.connected ? atOnce : waiting.length;
+    if (!socket.connected || queuedFor(socket) === 0) for (const goOn of waiting.splice(0, count)) goOn();
+  }
+}
+
+/** engine.io has its buffered messages in an undeclared field. */
 function queuedFor({ conn }: ClientSocket): number {
-  return (conn as unknown as { writeBuffer: unknown[] }).writeBuffer.length;
+  const { writeBuffer } = conn as unknown as { writeBuffer: { data?: unknown }[] };
+  return writeBuffer.reduce((sum, { data }) => sum + (typeof data === 'string' ? data.length : 0), 0);
 }

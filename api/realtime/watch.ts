@@ -33,7 +33,7 @@ export function createRunWatch({ pool, backplane, logger }: Dependencies): RunWa
     const known = runs.get(instanceID);
     if (known) return known;
     const run = new WatchedRun({
-      read: (after, maxRows) => readRunEvents(pool, instanceID, { after, maxRows }),
+      read: (after) => readRunEvents(pool, instanceID, { after }),
       onIdle: () => runs.get(instanceID) === run && runs.delete(instanceID),
       onFailure,
     });

@@ -2,7 +2,11 @@ import { presentRunEvent, type RunEventRow, type ServerMessage } from '#shared/r
 import { isTerminal } from '#shared/workflow/status.ts';
 
 /** Takes messages in order, each once. A watcher that answers with a promise gets the next messages when it has resolved. */
-export type Deliver = (messages: ServerMessage[]) => void | Promise<void>;
+export interface Deliver {
+  (messages: ServerMessage[]): void | Promise<void>;
+  /** Asked before messages are read for the watcher, and before it gets them: resolves when it has room for more; undefined if it has. */
+  room?(): Promise<void> | undefined;
+}
 
 interface Watcher {
   /** The next `seq` to send to it. */
@@ -14,13 +18,13 @@ interface Watcher {
 }
 
 interface Sources {
-  read(after: number, maxRows: number): Promise<RunEventRow[]>;
+  read(after: number): Promise<{ rows: RunEventRow[]; hasMore: boolean }>;
   onIdle(): void;
   onFailure(error: unknown): void;
 }
 
-export const pageSize = 500;
-const maxRemembered = 2_000;
+/** Live messages that slow watchers have not taken yet. More are dropped, and read from Postgres when it is their turn. */
+const MAX_REMEMBERED = 100;
 
 /**
  * A run that is watched in this process. Live messages come in any order, twice, or not at all; each watcher gets them in
@@ -63,8 +67,7 @@ export class WatchedRun {
 
   receive(messages: readonly ServerMessage[]): void {
     const bySeq = Map.groupBy(messages, ({ payload }) => payload.seq);
-    // Dropped messages are read from Postgres.
-    if (this.#live.size > maxRemembered) this.#live.clear();
+    if (this.#live.size > MAX_REMEMBERED) this.#live.clear();
     for (const [seq, group] of bySeq) {
       this.#known = Math.max(this.#known, seq);
       this.#live.set(seq, group);
@@ -98,10 +101,10 @@ export class WatchedRun {
       for (let behind = this.#behind(); behind.length > 0; behind = this.#behind()) {
         const wasOver = this.#isOver;
         const after = behind.reduce((least, { next }) => Math.min(least, next), Number.MAX_SAFE_INTEGER) - 1;
-        const rows = await this.#sources.read(after, pageSize);
-        this.#handPage(behind, rows, wasOver);
+        const page = await this.#sources.read(after);
+        this.#handPage(behind, page, wasOver);
         // Announced but not visible yet: the next comparison reads again.
-        if (rows.length === 0) this.#known = after;
+        if (page.rows.length === 0) this.#known = after;
       }
     } finally {
       this.#isFilling = false;
@@ -109,24 +112,29 @@ export class WatchedRun {
     this.#settle();
   }
 
-  #handPage(behind: readonly Watcher[], rows: readonly RunEventRow[], wasOver: boolean): void {
+  #handPage(
+    behind: readonly Watcher[],
+    { rows, hasMore }: { rows: readonly RunEventRow[]; hasMore: boolean },
+    wasOver: boolean,
+  ): void {
     const messages = rows.flatMap(presentRunEvent);
-    const isLast = rows.length < pageSize;
     for (const watcher of behind) {
       // A live message may have come first, and is being sent.
-      if (watcher.isBusy) continue;
-      if (isLast) watcher.isFresh = false;
+      if (this.#mustWait(watcher)) continue;
+      if (!hasMore) watcher.isFresh = false;
       this.#hand(
         watcher,
         messages.filter(({ payload }) => payload.seq >= watcher.next),
       );
-      if (isLast && wasOver) this.#watchers.delete(watcher);
+      if (!hasMore && wasOver) this.#watchers.delete(watcher);
     }
   }
 
   #behind(): Watcher[] {
     this.#advance();
-    return [...this.#watchers].filter(({ isFresh, isBusy, next }) => !isBusy && (isFresh || next <= this.#known));
+    return [...this.#watchers].filter(
+      (watcher) => (watcher.isFresh || watcher.next <= this.#known) && !this.#mustWait(watcher),
+    );
   }
 
   /** Sends each watcher the live messages that follow its last one. */
@@ -144,17 +152,27 @@ export class WatchedRun {
 
   #hand(watcher: Watcher, messages: ServerMessage[]): void {
     const last = messages.at(-1);
-    if (!last || !this.#watchers.has(watcher)) return;
+    if (!last || !this.#watchers.has(watcher) || this.#mustWait(watcher)) return;
     watcher.next = last.payload.seq + 1;
     const sending = watcher.deliver(messages);
     if (isEnd(last)) this.#watchers.delete(watcher);
-    if (!(sending instanceof Promise)) return;
+    if (sending instanceof Promise) this.#suspend(watcher, sending);
+  }
+
+  #mustWait(watcher: Watcher): boolean {
+    if (watcher.isBusy) return true;
+    const room = watcher.deliver.room?.();
+    if (room) this.#suspend(watcher, room);
+    return room !== undefined;
+  }
+
+  #suspend(watcher: Watcher, until: Promise<void>): void {
     watcher.isBusy = true;
     const resume = () => {
       watcher.isBusy = false;
       this.fill();
     };
-    sending.then(resume, () => this.#remove(watcher));
+    until.then(resume, () => this.#remove(watcher));
   }
 
   #end(): void {

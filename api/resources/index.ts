@@ -3,20 +3,26 @@ import type { RouteGroup } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { accountingRoutes, operatorAccountingRoutes } from './accounting/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { cronJobRoutes } from './cron-jobs/routes.ts';
 import { databaseRoutes } from './database/routes.ts';
 import { datasourceFileRoutes } from './datasource-files/routes.ts';
 import { datasourceRoutes } from './datasources/routes.ts';
+import { dispatchRoutes, operatorDispatchRoutes } from './dispatch/routes.ts';
+import { folderRoutes } from './folders/routes.ts';
+import { listenerRoutes } from './listeners/routes.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { oauthConnectionRoutes } from './oauth-connections/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { dataQueryRoutes } from './queries/routes.ts';
 import { operatorQuotaRoutes, quotaRoutes } from './quotas/routes.ts';
+import { retentionRoutes } from './retention/routes.ts';
 import { operatorRoleRoutes } from './roles/operator-routes.ts';
 import { roleRoutes } from './roles/routes.ts';
 import { tenantRoutes } from './tenants/routes.ts';
 import { operatorUserRoutes } from './users/operator-routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { variableRoutes } from './variables/routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
 /** Every route of the service, in the groups and the order of the contract. */
@@ -28,7 +34,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Tenants',
     description: 'A tenant is an isolated workspace. Everything else belongs to one.',
-    routes: [...tenantRoutes, ...quotaRoutes],
+    routes: [...tenantRoutes, ...quotaRoutes, ...dispatchRoutes],
   },
   {
     tag: 'Database',
@@ -48,7 +54,17 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Workflows',
     description: 'Graphs of nodes that workers run. A run is called an instance.',
-    routes: [...workflowRoutes, ...accountingRoutes],
+    routes: [...workflowRoutes, ...accountingRoutes, ...retentionRoutes],
+  },
+  {
+    tag: 'Listeners',
+    description: 'What receives events from outside, such as webhooks, and what is done with them.',
+    routes: [...listenerRoutes, ...webhookRoutes],
+  },
+  {
+    tag: 'Folders',
+    description: 'Trees in which an admin UI shows workflows, data queries, cron jobs, listeners and datasources.',
+    routes: folderRoutes,
   },
   {
     tag: 'Variables',
@@ -71,6 +87,11 @@ export const routeGroups: readonly RouteGroup[] = [
     routes: apiKeyRoutes,
   },
   {
+    tag: 'Cron jobs',
+    description: 'Workflows and data queries that run by a schedule.',
+    routes: cronJobRoutes,
+  },
+  {
     tag: 'OAuth',
     description: 'Accounts at other services, connected by OAuth 2.0, that datasources use.',
     routes: [...oauthRoutes, ...oauthConnectionRoutes],
@@ -83,6 +104,7 @@ export const routeGroups: readonly RouteGroup[] = [
       ...operatorRoleRoutes,
       ...operatorUserRoutes,
       ...operatorQuotaRoutes,
+      ...operatorDispatchRoutes,
       ...operatorAccountingRoutes,
     ],
   },

@@ -1,4 +1,4 @@
-/** Clients of P13, in a process of their own: each asks again as soon as it is answered, on a connection of its own. */
+/** Clients of P5, P6 and P13, in a process of their own: each asks again as soon as it is answered, on a connection of its own. */
 import { Agent, request } from 'node:http';
 import { z } from 'zod';
 import { percentile } from './environment.ts';
@@ -8,8 +8,13 @@ const Load = z.object({
   headers: z.record(z.string(), z.string()),
   clients: z.number(),
   seconds: z.number(),
+  /** Requests of all clients together, if it is not the time that ends them. */
+  count: z.number().default(Number.MAX_SAFE_INTEGER),
+  body: z.string().default('{}'),
+  /** Part of every right answer. */
+  answer: z.string().default('"COMPLETED"'),
 });
-export type Load = z.infer<typeof Load>;
+export type Load = z.input<typeof Load>;
 
 export interface Measured {
   runs: number;
@@ -27,16 +32,18 @@ process.on('message', (message) => {
   );
 });
 
-async function measure({ url, headers, clients, seconds }: Load): Promise<Measured> {
+async function measure({ clients, seconds, count, ...each }: z.output<typeof Load>): Promise<Measured> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
   const times: number[] = [];
+  let left = count;
   const began = performance.now();
   const end = began + seconds * 1_000;
   await Promise.all(
     Array.from({ length: clients }, async () => {
-      while (performance.now() < end) {
+      while (left > 0 && performance.now() < end) {
+        left -= 1;
         const asked = performance.now();
-        await execute(url, headers, agent);
+        await execute(each, agent);
         times.push(performance.now() - asked);
       }
     }),
@@ -51,7 +58,9 @@ async function measure({ url, headers, clients, seconds }: Load): Promise<Measur
   };
 }
 
-function execute(url: string, headers: Record<string, string>, agent: Agent): Promise<void> {
+type Each = Pick<z.output<typeof Load>, 'url' | 'headers' | 'body' | 'answer'>;
+
+function execute({ url, headers, body, answer }: Each, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
     const asking = request(url, { method: 'POST', agent, headers: { ...headers, 'content-type': 'application/json' } });
     asking.once('error', reject);
@@ -62,10 +71,10 @@ function execute(url: string, headers: Record<string, string>, agent: Agent): Pr
         text += chunk;
       });
       response.once('end', () => {
-        if (response.statusCode === 200 && text.includes('"COMPLETED"')) resolve();
+        if (response.statusCode === 200 && text.includes(answer)) resolve();
         else reject(new Error(`${response.statusCode}: ${text}`));
       });
     });
-    asking.end('{}');
+    asking.end(body);
   });
 }

@@ -1,10 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { signIn, startApi } from './api-process.ts';
 import { serialRun } from './bare-runs.ts';
+import { startClients } from './clients.ts';
 import { type BenchEnvironment, noopChain } from './environment.ts';
-import type { Load, Measured } from './p13-clients.ts';
 import type { Figure, Row } from './row.ts';
 import { runAll } from './run-all.ts';
 import { spending } from './spending.ts';
@@ -28,45 +25,32 @@ export const p13: Row = async (environment) => {
   await using api = await startApi(environment);
   const headers = await signIn(environment, api.url);
   const url = `${api.url}/api/v1/tenants/${environment.tenantID}/workflows/${workflowID}/execute?wait=30`;
-  const client = fork(join(import.meta.dirname, 'p13-clients.ts'));
-  try {
-    const load = (clients: number, seconds: number) => measure(client, { url, headers, clients, seconds });
-    await load(50, WARM_SECONDS);
-    await engineAlone(environment, versionID);
-    // Its statements one after the other, without an engine: the insert and ten commits wait for the disk.
-    const { run: aloneMs } = await serialRun(environment, versionID, STEPS);
+  await using client = startClients();
+  const load = (clients: number, seconds: number) => client.load({ url, headers, clients, seconds });
+  await load(50, WARM_SECONDS);
+  await engineAlone(environment, versionID);
+  // Its statements one after the other, without an engine: the insert and ten commits wait for the disk.
+  const { run: aloneMs } = await serialRun(environment, versionID, STEPS);
 
-    const figures: Figure[] = [];
-    for (const clients of CLIENTS) {
-      const before = await engineAlone(environment, versionID);
-      const spent = await spending({ api: api.pid, worker: workerPid });
-      const { runs, seconds, ...times } = await load(clients, SECONDS);
-      const msPerRun = await spent(runs);
-      const after = await engineAlone(environment, versionID);
-      const [value, floor] = [Math.round(runs / seconds), Math.round((before + after) / 2)];
-      figures.push({
-        figure: `${clients} ${clients === 1 ? 'client' : 'clients'}`,
-        value,
-        unit: 'runs/s',
-        floor,
-        ratio: Number((value / floor).toFixed(3)),
-        settings: { ...(await environment.settings()), seconds: SECONDS, ...times, msPerRun, aloneMs },
-      });
-    }
-    return figures;
-  } finally {
-    client.kill('SIGTERM');
+  const figures: Figure[] = [];
+  for (const clients of CLIENTS) {
+    const before = await engineAlone(environment, versionID);
+    const spent = await spending({ api: api.pid, worker: workerPid });
+    const { runs, seconds, ...times } = await load(clients, SECONDS);
+    const msPerRun = await spent(runs);
+    const after = await engineAlone(environment, versionID);
+    const [value, floor] = [Math.round(runs / seconds), Math.round((before + after) / 2)];
+    figures.push({
+      figure: `${clients} ${clients === 1 ? 'client' : 'clients'}`,
+      value,
+      unit: 'runs/s',
+      floor,
+      ratio: Number((value / floor).toFixed(3)),
+      settings: { ...(await environment.settings()), seconds: SECONDS, ...times, msPerRun, aloneMs },
+    });
   }
+  return figures;
 };
-
-async function measure(client: ChildProcess, load: Load): Promise<Measured> {
-  const answered = once(client, 'message');
-  const ended = once(client, 'exit').then(() => Promise.reject(new Error('The clients ended')));
-  client.send(load);
-  const [measured] = await Promise.race([answered, ended]);
-  // Sent by our own file as this type.
-  return measured as Measured;
-}
 
 /** Runs/s of the engine without the API. */
 async function engineAlone(environment: BenchEnvironment, versionID: string): Promise<number> {

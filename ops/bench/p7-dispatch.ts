@@ -5,7 +5,7 @@ import { type BenchEnvironment, noopChain } from './environment.ts';
 import type { Row } from './row.ts';
 import { runAll } from './run-all.ts';
 
-const RUNS = 5_000;
+const RUNS = Number(process.env.P7_RUNS ?? 5_000);
 const AT_ONCE = 50;
 
 /** 5,000 runs of one no-op node through everything: accepted in one call, admitted, claimed, committed. The floor is bare BullMQ. */

@@ -3,7 +3,7 @@ import { newID } from '#shared/ids.ts';
 import { type BenchEnvironment, noopChain, percentile } from './environment.ts';
 import type { Row } from './row.ts';
 
-const FLOOD = 100_000;
+const FLOOD = Number(process.env.P8_FLOOD ?? 100_000);
 const SAMPLES = 100;
 /** A run that others wait for yields after a second. */
 const QUANTUM_MS = 1_000;

@@ -2,8 +2,13 @@
 import { ask } from './ask.ts';
 import { crowd } from './crowd.ts';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
+import { logs } from './logs.ts';
 import { p1, p1b } from './p1-durable-steps.ts';
 import { p2 } from './p2-step-latency.ts';
+import { p3 } from './p3-code.ts';
+import { p4 } from './p4-slots.ts';
+import { p5 } from './p5-webhook-result.ts';
+import { p6 } from './p6-webhook-intake.ts';
 import { p7 } from './p7-dispatch.ts';
 import { p8 } from './p8-fairness.ts';
 import { p9 } from './p9-authorization.ts';
@@ -24,6 +29,10 @@ const rows: Record<string, Row | readonly Row[]> = {
   P1: p1,
   P1B: p1b,
   P2: p2,
+  P3: p3,
+  P4: p4,
+  P5: p5,
+  P6: p6,
   P7: p7,
   P8: p8,
   P9: p9,
@@ -39,13 +48,16 @@ const rows: Record<string, Row | readonly Row[]> = {
   ASK: ask,
   CROWD: crowd,
   YIELDS: yields,
+  LOGS: logs,
 };
 
 const args = process.argv.slice(2);
 const chosen = args.includes('--backplane')
   ? [args[args.indexOf('--backplane') + 1] as BackplaneKind]
   : (['postgres', 'redis'] as const);
-const wanted = args.filter((arg) => /^(P\d+b?|quotas|ask|crowd|yields)$/i.test(arg)).map((arg) => arg.toUpperCase());
+const wanted = args
+  .filter((arg) => /^(P\d+b?|quotas|ask|crowd|yields|logs)$/i.test(arg))
+  .map((arg) => arg.toUpperCase());
 for (const name of wanted.length > 0 ? wanted : Object.keys(rows)) {
   const row = rows[name];
   if (!row) throw new Error(`No row ${name}; there are ${Object.keys(rows).join(', ')}`);

@@ -33,6 +33,8 @@ export interface FolderOptions {
   fsync: string;
   /** Whether it is for databases of tenants. */
   forTenants: boolean;
+  /** Whether the role may read the log of changes. */
+  replicates: boolean;
   password?: string | undefined;
 }
 
@@ -41,7 +43,7 @@ const tenantServerScript = join(import.meta.dirname, '../tenant-server.sql');
 /** Creates the folder under another name and renames it when it is complete, so a crash leaves no half of it. */
 export async function createFolder(
   dir: string,
-  { user, binaries, fsync, forTenants, password = randomBytes(24).toString('hex') }: FolderOptions,
+  { user, binaries, fsync, forTenants, replicates, password = randomBytes(24).toString('hex') }: FolderOptions,
 ): Promise<void> {
   const draft = `${dir}.new`;
   const data = join(draft, 'data');
@@ -60,7 +62,9 @@ export async function createFolder(
   await runAs(
     user,
     [binaries.postgres, '--single', '-j', '-D', data, '-c', `fsync=${fsync}`, forTenants ? 'template1' : 'postgres'],
-    forTenants ? `${await readFile(tenantServerScript, 'utf8')}${setPassword(password)}` : createRole(password),
+    forTenants
+      ? `${await readFile(tenantServerScript, 'utf8')}${setPassword(password)}`
+      : createRole(password, { replicates }),
   );
   await write(user, join(data, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
   await write(user, join(draft, 'password'), password);
@@ -98,8 +102,8 @@ export async function checkFolder(dir: string): Promise<void> {
  * The superuser has no password, so it cannot connect. Were our role a superuser, an injected COPY … TO PROGRAM would run with the
  * rights of the server process.
  */
-function createRole(password: string): string {
-  return `CREATE ROLE ${role} LOGIN CREATEDB CREATEROLE PASSWORD '${password}';\n\n`;
+function createRole(password: string, { replicates }: { replicates: boolean }): string {
+  return `CREATE ROLE ${role} LOGIN CREATEDB CREATEROLE ${replicates ? 'REPLICATION ' : ''}PASSWORD '${password}';\n\n`;
 }
 
 function setPassword(password: string): string {

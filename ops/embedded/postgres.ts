@@ -42,6 +42,8 @@ export interface PostgresOptions {
   readonly checkLogMs?: number;
   /** Whether a new folder is prepared for databases of tenants, by `ops/tenant-server.sql`. */
   readonly forTenants?: boolean;
+  /** Whether the role of a new folder may read the log of changes: for tests. */
+  readonly replicates?: boolean;
 }
 
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
@@ -113,9 +115,9 @@ async function openServer(options: PostgresOptions, settings: Readonly<Record<st
   await mkdir(dirname(dir), { recursive: true, mode: 0o700 });
   const user = await serviceUserFor(dir, binaries.postgres);
 
-  const { forTenants = false, port, password } = options;
+  const { forTenants = false, replicates = false, port, password } = options;
   if (await isFresh(dir))
-    await createFolder(dir, { user, binaries, fsync: settings.fsync ?? 'on', forTenants, password });
+    await createFolder(dir, { user, binaries, fsync: settings.fsync ?? 'on', forTenants, replicates, password });
   else await checkFolder(dir);
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const command = [binaries.postgres, '-D', join(dir, 'data'), ...args];

@@ -22,7 +22,7 @@ const packageRules = [
   only(
     'ioredis-only-in-the-backplane',
     ['ioredis', '@socket\\.io/(redis|postgres)-adapter'],
-    '^shared/backplane/|^workers/connectors/|^ops/bench/',
+    '^shared/backplane/|^workers/(connectors|listeners/sources)/|^ops/bench/',
   ),
   only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|postgresql)/|^ops/'),
   only('mysql2-only-in-its-connector', ['mysql2'], '^workers/connectors/'),
@@ -31,9 +31,18 @@ const packageRules = [
   only(
     'messaging-only-in-its-connectors',
     ['nodemailer', '@nats-io', 'amqplib', 'mqtt-packet'],
-    '^workers/connectors/',
+    '^workers/(connectors|listeners/sources)/',
   ),
-  only('drivers-only-in-connectors', ['graphql', 'ws', 'aws4fetch', '@rgrove'], '^workers/connectors/'),
+  only(
+    'drivers-of-listeners-only-in-their-sources',
+    ['pg-logical-replication', 'eventsource-parser', 'graphql-ws'],
+    '^workers/listeners/sources/',
+  ),
+  only(
+    'drivers-only-in-connectors',
+    ['graphql', 'ws', 'aws4fetch', '@rgrove'],
+    '^workers/(connectors|listeners/sources)/',
+  ),
   only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
   only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
   only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
@@ -42,12 +51,13 @@ const packageRules = [
   only('code-parsed-only-for-its-keys', ['acorn'], '^workers/nodes/context-keys\\.ts'),
   only('entity-manager-never-in-workers', ['@mikro-orm'], '^(api|shared|ops)/'),
   only('sockets-only-in-realtime', ['socket\\.io'], '^api/realtime/|^shared/(realtime|backplane)/'),
-  only('sockets-of-clients-only-in-the-sample', ['socket\\.io-client'], '^ops/sample\\.ts'),
+  only('sockets-of-clients-only-in-the-sample', ['socket\\.io-client'], '^ops/samples/first-run\\.ts'),
   only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|server\\.ts)|^ops/board\\.ts'),
   only('tokens-only-in-auth', ['jose'], '^api/auth/'),
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/logger\\.ts'),
   only('prom-client-only-in-metrics', ['prom-client'], '^shared/metrics\\.ts'),
+  only('expressions-only-in-cron', ['cron-parser', 'cronstrue'], '^shared/cron/'),
 ];
 const placed = [...packageRules.map(({ to }) => to.path), 'node_modules/(zod|lru-cache)/'].join('|');
 

@@ -10,7 +10,8 @@ const testFiles = globSync('test/**/*.test.ts', { cwd: root });
 const backplaneModule = 'test/support/backplane.ts';
 
 /** Files with a deployment around what they test, but whose subject uses no queue, message or shared limit. */
-const aboutOtherThings = /^test\/(contract|ops|workers\/(connectors|files|postgresql|tenant-database))\//;
+const aboutOtherThings =
+  /^test\/(contract|ops|workers\/(connectors|files|listeners|nodes|postgresql|tenant-database))\//;
 
 /** Files about answers of the API. Some routes ask a worker: test/api/every-route.test.ts has each of them on both backplanes. */
 const aboutAnswers = /^test\/api\/(?!every-route|main\.|realtime\/)/;
@@ -26,12 +27,9 @@ export const backplaneFree: readonly string[] = testFiles.filter(
     !modulesUnder(file).has(backplaneModule),
 );
 
-/**
- * The memory of a process that has run other files says little: the next file takes again what they have freed. Files that measure the
- * event loop have a process of their own too: after other files one request held it for 55 ms instead of 16, and the cause is not known.
- */
-export const measuring: readonly string[] = testFiles.filter((file) =>
-  /process\.memoryUsage|\blongestHold\(/.test(textOf(file)),
+/** The memory of a process that has run other files says little: the next file takes again what they have freed. */
+export const measuringMemory: readonly string[] = testFiles.filter((file) =>
+  textOf(file).includes('process.memoryUsage'),
 );
 
 /** The files that take longest, longest first: one that starts last would leave the other processes without work. */

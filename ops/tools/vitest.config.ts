@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { backplaneFree, longestFirst, measuring, root } from './test-files.ts';
+import { backplaneFree, longestFirst, measuringMemory, root } from './test-files.ts';
 
 /** Set by run-tests.ts: the backplanes of this run, one or both. */
 const backplanes = (process.env.GANTRY_TEST_BACKPLANES ?? 'postgres').split(',');
@@ -11,12 +11,12 @@ const projects = backplanes.flatMap((backplane, index) => {
   const env = { GANTRY_TEST_BACKPLANE: backplane };
   const exclude = index > 0 ? backplaneFree : [];
   return [
-    { name: `${backplane}, alone`, env, include: [...measuring], exclude: [...exclude], isolate: true },
+    { name: `${backplane}, alone`, env, include: [...measuringMemory], exclude: [...exclude], isolate: true },
     {
       name: backplane,
       env,
       include: ['test/**/*.test.ts'],
-      exclude: [...exclude, ...measuring],
+      exclude: [...exclude, ...measuringMemory],
       isolate: false,
     },
   ];

@@ -17,7 +17,15 @@ import type { Logger } from '../logger.ts';
 import { createRareWarning, type Warn } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
-import { type Backplane, type JobWorker, type Limiter, removeEndedJobs, workerSettings } from './types.ts';
+import {
+  alarmSettings,
+  type Backplane,
+  type JobWorker,
+  type Limiter,
+  removeEndedJobs,
+  setAlarm,
+  workerSettings,
+} from './types.ts';
 
 // On a pool that is lent to it BullMQ uses its default schema, so the workers' own connections name the same schema.
 const schema = 'bullmq';
@@ -67,7 +75,10 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   function openQueue(name: string): Queue {
     let queue = queues.get(name);
     if (!queue) {
-      queue = new classes.Queue(name, { connection: producers as unknown as PgPool }) as unknown as Queue;
+      queue = new classes.Queue(name, {
+        connection: producers as unknown as PgPool,
+        settings: alarmSettings,
+      }) as unknown as Queue;
       queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
       queue.waitUntilReady().catch(() => queues.delete(name));
       queues.set(name, queue);
@@ -98,6 +109,8 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       }
       await flows.addBulk(jobs.map((job) => ({ ...job, queueName: name })));
     },
+    setAlarm: (name, id, alarm) => setAlarm(openQueue(name), id, alarm),
+    removeAlarm: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
     removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       const settings = workerSettings(options);
@@ -113,6 +126,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
         const worker = new classes.Worker(name, (job, _token, signal) => process(job as never, signal), {
           connection,
           ...settings,
+          settings: alarmSettings,
         }) as unknown as Worker;
         worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
         return worker;

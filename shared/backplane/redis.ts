@@ -9,10 +9,12 @@ import { createRareWarning } from '../rare-warning.ts';
 import { createLimiter } from './limiter.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import {
+  alarmSettings,
   type Backplane,
   type Limiter,
   type ProcessJob,
   removeEndedJobs,
+  setAlarm,
   type WorkerOptions,
   workerSettings,
 } from './types.ts';
@@ -69,6 +71,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
         // BullMQ asks once for the version. Without an answer, because Redis is away, the queue would fail for as long as the process lives.
         skipVersionCheck: true,
         streams: { events: { maxLen: 100 } },
+        settings: alarmSettings,
       });
       queue.on('error', (error) => warn(error, 'a queue does not work', { queue: name }));
       queues.set(name, queue);
@@ -81,6 +84,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       connection: connect({ maxRetriesPerRequest: null }),
       prefix,
       ...workerSettings(options),
+      settings: alarmSettings,
     });
     worker.on('error', (error) => warn(error, 'a consumer does not work', { queue: name }));
     return worker;
@@ -96,6 +100,8 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     async add(name, jobs) {
       await openQueue(name).addBulk([...jobs]);
     },
+    setAlarm: (name, id, alarm) => setAlarm(openQueue(name), id, alarm),
+    removeAlarm: async (name, id) => void (await openQueue(name).removeJobScheduler(id)),
     removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       // A BullMQ worker fetches jobs one after the other: with one worker, one place in five is empty when runs are short.

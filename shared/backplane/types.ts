@@ -1,5 +1,6 @@
 import type { Job, Queue, Worker } from 'bullmq';
 import type { ServerOptions } from 'socket.io';
+import { calendarOf } from '../cron/calendar.ts';
 import type { PoolState } from '../metrics.ts';
 
 export type JobQueue = Queue;
@@ -41,6 +42,25 @@ export async function removeEndedJobs(queue: JobQueue, ids: readonly string[]): 
   };
   await Promise.all(ids.map(remove));
 }
+
+/** A job that is added again and again. */
+export interface Alarm {
+  expression: string;
+  timezone: string;
+  payload: object;
+}
+
+/** See `Backplane.setAlarm`. */
+export async function setAlarm(queue: JobQueue, id: string, { expression, timezone, payload }: Alarm): Promise<void> {
+  const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true };
+  await queue.upsertJobScheduler(id, { pattern: expression, tz: timezone }, { name: queue.name, data: payload, opts });
+}
+
+/** BullMQ finds the next time of an alarm by the same calendar as the ledger of ticks. */
+export const alarmSettings = {
+  repeatStrategy: (ms: number, { pattern = '', tz = 'UTC' }: { pattern?: string; tz?: string }) =>
+    calendarOf(pattern, tz).next(ms),
+};
 
 /** Small messages between processes of one deployment. Delivered at most once, so a subscriber also polls. */
 export interface Messages {
@@ -87,6 +107,9 @@ export interface Backplane extends AsyncDisposable {
   add(name: string, jobs: readonly NewJob[]): Promise<void>;
   /** Removes the jobs with these ids that have ended and are kept to be read. */
   removeEnded(name: string, ids: readonly string[]): Promise<void>;
+  /** Adds a job at every tick of an expression; a second alarm with this id replaces the first. */
+  setAlarm(name: string, id: string, alarm: Alarm): Promise<void>;
+  removeAlarm(name: string, id: string): Promise<void>;
   /** Creates a consumer, which the caller closes. A job goes to another consumer after `leaseMs` without a heartbeat. */
   worker(name: string, process: ProcessJob, options: WorkerOptions): JobWorker;
   /** For `new Server({ adapter })`. */

@@ -44,8 +44,17 @@ export interface DatasourceDefinition<
    * Required: in a field of SQL that is left out, a value would become SQL.
    */
   readonly templates: Readonly<Record<string, TemplateUse>>;
+  /**
+   * Names what a query changes, such as `POST /orders`; null if it only reads. A dry run refuses it. What looks like a statement that
+   * reads is executed read-only, so that the server refuses a write in it.
+   */
+  writes(query: z.output<Query>): string | null;
   /** Queries of this type need no datasource; writing one requires this permission instead of `datasource.read`. */
   readonly standsAlone?: { readonly permission: Permission };
+  /** It has no queries, only listeners. */
+  readonly listensOnly?: true;
+  /** Whether a query can write a receipt into the same transaction, by which a repeated attempt changes nothing. */
+  readonly receipts?: true;
   /** Initial values for an editor. */
   readonly defaults: { readonly options: z.input<Options>; readonly query: z.input<Query> };
 }

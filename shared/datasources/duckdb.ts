@@ -30,6 +30,8 @@ export const duckdb = defineDatasource({
     query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
   }),
   templates: { query: { as: 'statement', dialect: 'duckdb' } },
+  // Files are opened for reading.
+  writes: () => null,
   defaults: {
     options: {
       files: [{ name: 'orders', fileInfo: { filePath: 'tenant-files/00000000-0000-0000-0000-000000000000' } }],

@@ -28,6 +28,8 @@ export const excelcsv = defineDatasource({
     limit: z.int().min(1).max(100_000).default(100).meta({ title: 'Rows at most' }),
   }),
   templates: {},
+  // Files are opened for reading.
+  writes: () => null,
   defaults: {
     options: { fileInfo: { filePath: 'tenant-files/00000000-0000-0000-0000-000000000000' } },
     query: { sheetName: '', headerRow: 1, range: '', limit: 100 },

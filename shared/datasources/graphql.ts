@@ -14,6 +14,23 @@ export const graphql = defineDatasource({
   options: z.object({
     connectionName: z.string().max(255).optional().meta({ title: 'Name' }),
     endpoint: destination(HTTPAddress).meta({ title: 'Endpoint' }),
+    subscriptionEndpoint: destination(
+      z.union([
+        z.literal(''),
+        z
+          .url({ protocol: /^wss?$/, error: 'must be a URL that begins with ws:// or wss://' })
+          .max(2_000)
+          .refine((text) => {
+            const url = URL.parse(text);
+            return url === null || (url.username === '' && url.password === '' && url.hash === '');
+          }, 'must not contain a user, a password or a #'),
+      ]),
+    )
+      .default('')
+      .meta({
+        title: 'Endpoint of subscriptions',
+        description: 'ws:// or wss://. Empty: the same address as that of queries',
+      }),
     authType: z.enum(['none', 'bearer', 'apiKey', 'basic']).default('none').meta({ title: 'Authentication' }),
     bearerToken: secret(text).default('').meta({ title: 'Bearer token' }),
     apiKey: z
@@ -47,6 +64,8 @@ export const graphql = defineDatasource({
     query: { as: 'none', instead: 'must be a variable such as $id, with its value in "variables"' },
     variables: { as: 'json' },
   },
+  writes: ({ operationType, operationName = '' }) =>
+    operationType === 'query' ? null : `${operationType} ${operationName}`.trim(),
   defaults: {
     options: { endpoint: 'https://api.example.com/graphql', authType: 'none' },
     query: { operationType: 'query', query: 'query { __typename }', variables: '{}' },

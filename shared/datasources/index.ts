@@ -13,7 +13,10 @@ import { restapi } from './restapi.ts';
 import { s3 } from './s3.ts';
 import { smtp } from './smtp.ts';
 import { sqlite } from './sqlite.ts';
+import { sse } from './sse.ts';
+import { syslog } from './syslog.ts';
 import { tenantdb } from './tenantdb.ts';
+import { webhook } from './webhook.ts';
 import { websocket } from './websocket.ts';
 
 /** All datasource types. The table in `workers/connectors/index.ts` must contain each of them. */
@@ -32,6 +35,9 @@ export const datasources = [
   restapi,
   graphql,
   websocket,
+  webhook,
+  sse,
+  syslog,
   s3,
   ...presets,
 ] as const satisfies readonly DatasourceDefinition[];

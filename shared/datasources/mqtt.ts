@@ -70,6 +70,7 @@ export const mqtt = defineDatasource({
     }),
   ]),
   templates: { topic: { as: 'topic' } },
+  writes: ({ operation, topic: to }) => (operation === 'read' ? null : `${operation} ${to}`),
   defaults: {
     options: { brokerUrl: 'mqtt://localhost:1883' },
     query: { operation: 'publish', topic: 'greetings', message: 'hello' },

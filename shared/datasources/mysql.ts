@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
+import { sqlWrite } from './sql-writes.ts';
 
 /** The protocol ends a name with NUL. */
 const text = z.string().regex(/^[^\0]*$/, 'must not have a NUL character');
@@ -49,6 +50,8 @@ export const mysql = defineDatasource({
     query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
   }),
   templates: { query: { as: 'statement', dialect: 'mysql' } },
+  writes: sqlWrite,
+  receipts: true,
   defaults: {
     options: {
       connectionOption: 'connectionDetails',

@@ -36,6 +36,8 @@ export const nats = defineDatasource({
     }),
   ]),
   templates: {},
+  // The receiver of a request may do anything.
+  writes: ({ operation, subject: to }) => `${operation} ${to}`,
   defaults: {
     options: { servers: 'localhost:4222' },
     query: { operation: 'publish', subject: 'greetings', payload: 'hello' },

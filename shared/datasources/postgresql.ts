@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { destination, secret } from '../secret.ts';
 import { defineDatasource } from './define-datasource.ts';
+import { sqlWrite } from './sql-writes.ts';
 
 /** The protocol ends a text with NUL. */
 const text = z.string().regex(/^[^\0]*$/, 'must not have a NUL character');
@@ -47,6 +48,8 @@ export const postgresql = defineDatasource({
     query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
   }),
   templates: { query: { as: 'statement', dialect: 'postgresql' } },
+  writes: sqlWrite,
+  receipts: true,
   defaults: {
     options: {
       connectionOption: 'connectionDetails',

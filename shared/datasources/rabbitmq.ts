@@ -108,6 +108,10 @@ export const rabbitmq = defineDatasource({
     z.object({ operation: operation('deleteQueue'), queue }),
   ]),
   templates: {},
+  writes(query) {
+    if (query.operation === 'peek' || query.operation === 'getQueueInfo') return null;
+    return `${query.operation} ${query.queue ?? ('exchange' in query ? query.exchange : '')}`.trim();
+  },
   defaults: {
     options: {
       connectionOption: 'connectionDetails',

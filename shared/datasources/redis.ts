@@ -116,6 +116,12 @@ export const redis = defineDatasource({
     z.object({ operation: operation('xlen'), key }),
   ]),
   templates: {},
+  writes(query) {
+    const { operation } = query;
+    return reading.has(operation)
+      ? null
+      : `${operation} ${'key' in query ? query.key : 'channel' in query ? query.channel : ''}`;
+  },
   defaults: {
     options: {
       connectionOption: 'connectionDetails',
@@ -124,3 +130,8 @@ export const redis = defineDatasource({
     query: { operation: 'get', key: 'greeting' },
   },
 });
+
+const reading: ReadonlySet<string> = new Set([
+  ...['get', 'exists', 'keys', 'ttl', 'hget', 'hgetall', 'lrange', 'llen'],
+  ...['smembers', 'sismember', 'xread', 'xrange', 'xlen'],
+]);

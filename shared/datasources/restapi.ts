@@ -132,6 +132,7 @@ export const restapi = defineDatasource({
       uses: { json: { as: 'json' }, form: { as: 'json' }, xml: { as: 'xml' }, text: { as: 'text' } },
     },
   },
+  writes: ({ method, apiEndpoint }) => (method === 'GET' || method === 'HEAD' ? null : `${method} ${apiEndpoint}`),
   defaults: {
     options: { baseUrl: 'https://api.example.com', authType: 'none' },
     query: { apiEndpoint: '/', method: 'GET', contentType: 'json', body: '' },

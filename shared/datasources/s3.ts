@@ -64,6 +64,8 @@ export const s3 = defineDatasource({
     z.object({ operation: z.literal('headObject'), bucket, key }),
   ]),
   templates: {},
+  writes: (query) =>
+    query.operation === 'putObject' || query.operation === 'deleteObject' ? `${query.operation} ${query.key}` : null,
   defaults: {
     options: { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: '', region: 'us-east-1', bucket: '' },
     query: { operation: 'listObjects', prefix: '' },

@@ -50,6 +50,7 @@ export const smtp = defineDatasource({
     headers: z.record(z.string(), z.string().max(2_000)).default({}).meta({ title: 'Headers' }),
   }),
   templates: {},
+  writes: ({ to }) => `a mail to ${[to].flat().join(', ')}`,
   defaults: {
     options: { host: 'smtp.example.com', port: 587, security: 'starttls', from: 'Gantry <gantry@example.com>' },
     query: { operation: 'send', to: ['recipient@example.com'], subject: 'Hello', text: 'Hello' },

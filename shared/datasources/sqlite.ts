@@ -13,6 +13,8 @@ export const sqlite = defineDatasource({
     query: z.string().min(1).max(500_000).meta({ title: 'SQL' }),
   }),
   templates: { query: { as: 'statement', dialect: 'sqlite' } },
+  // Files are opened for reading.
+  writes: () => null,
   defaults: {
     options: { fileInfo: { filePath: 'tenant-files/00000000-0000-0000-0000-000000000000' } },
     query: { queryType: 'query', query: 'select 1' },

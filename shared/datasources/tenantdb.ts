@@ -10,6 +10,8 @@ export const tenantdb = defineDatasource({
   options: z.object({}),
   query: postgresql.query,
   templates: postgresql.templates,
+  writes: postgresql.writes,
+  receipts: true,
   standsAlone: { permission: 'database.execute' },
   defaults: { options: {}, query: postgresql.defaults.query },
 });

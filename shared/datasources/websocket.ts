@@ -38,6 +38,7 @@ export const websocket = defineDatasource({
       uses: { json: { as: 'json' }, text: { as: 'text' } },
     },
   },
+  writes: () => 'a message',
   defaults: {
     options: { url: 'wss://example.com/socket' },
     query: { operation: 'send_message', messageFormat: 'json', message: '{}' },

@@ -1,3 +1,4 @@
+import type { FinalState } from '../listeners/event-states.ts';
 import type { Pool } from './pool.ts';
 import { inTransaction } from './pool.ts';
 
@@ -16,25 +17,43 @@ export interface HourOfRuns {
   difference: number;
 }
 
+export interface HourOfEvents {
+  hour: Date;
+  received: number;
+  done: number;
+  filtered: number;
+  duplicate: number;
+  dead: number;
+  replaced: number;
+  pending: number;
+  difference: number;
+}
+
 /** Longer than this, and the period is too long for so many runs. */
 const MAX_SECONDS = 10;
 
-/** Counts the runs that were accepted in a period, by hour and origin, each by its own row. Chunks of a map are parts of its run. Without a tenant: of all. */
+/**
+ * Counts the runs that were accepted in a period, by hour and origin, and the events of listeners that were received, by hour; each by
+ * its own row. Chunks of a map are parts of its run. Without a tenant: of all.
+ */
 export function accountFor(
   pool: Pool,
   { tenantID, from, to }: { tenantID?: string; from: Date; to: Date },
-): Promise<HourOfRuns[]> {
+): Promise<{ runs: HourOfRuns[]; events: HourOfEvents[] }> {
+  const ids = [idAt(from.getTime() - MARGIN_MS), idAt(to.getTime() + MARGIN_MS)];
   return inTransaction(pool, async (client) => {
     await client.query(`set local statement_timeout = '${MAX_SECONDS}s'`);
-    const { rows } = await client.query<HourOfRuns>(
+    const { rows: runs } = await client.query<HourOfRuns>(
       tenantID === undefined
         ? account(IDS_BETWEEN)
         : account('tenant_id = $3 and created_at >= $1 and created_at < $2'),
-      tenantID === undefined
-        ? [from, to, idAt(from.getTime() - MARGIN_MS), idAt(to.getTime() + MARGIN_MS)]
-        : [from, to, tenantID],
+      tenantID === undefined ? [from, to, ...ids] : [from, to, tenantID],
     );
-    return rows;
+    const { rows: events } = await client.query<HourOfEvents>(
+      tenantID === undefined ? ACCOUNT_OF_EVENTS : ACCOUNT_OF_TENANTS_EVENTS,
+      tenantID === undefined ? [from, to, ...ids] : [from, to, ...ids, tenantID],
+    );
+    return { runs, events };
   });
 }
 
@@ -59,11 +78,51 @@ from (
   from workflow_instance i where map_id is null and ${where} group by 1, 2
 ) counted order by 1, 2`;
 
+const IN_PERIOD = 'e.id >= $3::uuid and e.id < $4::uuid and e.received_at >= $1 and e.received_at < $2';
+
+const accountOfEvents = (from: string) => `
+select hour, received, done, filtered, duplicate, dead, replaced, pending,
+  received - done - filtered - duplicate - dead - replaced - pending as difference
+from (
+  select date_trunc('hour', received_at, 'UTC') as hour, count(*)::int as received,
+    ${(['done', 'filtered', 'duplicate', 'dead', 'replaced'] satisfies FinalState[])
+      .map((state) => `count(*) filter (where finished_at is not null and state = '${state}')::int as ${state}`)
+      .join(', ')},
+    count(*) filter (where finished_at is null and state = 'pending')::int as pending
+  from ${from} group by 1
+) counted order by 1`;
+
+const ACCOUNT_OF_EVENTS = accountOfEvents(
+  `(select received_at, finished_at, state from listener_event e where ${IN_PERIOD}) e`,
+);
+
+// The index has the listener before the id.
+export const ACCOUNT_OF_TENANTS_EVENTS = `
+with recursive listeners as (
+  select (select listener_id from listener_event where tenant_id = $5::uuid order by listener_id limit 1) as id
+  union all
+  select (select listener_id from listener_event where tenant_id = $5::uuid and listener_id > l.id order by listener_id limit 1)
+  from listeners l where l.id is not null
+)
+${accountOfEvents(`listeners l cross join lateral (
+    select received_at, finished_at, state from listener_event e where e.tenant_id = $5::uuid and e.listener_id = l.id and ${IN_PERIOD}) e`)}`;
+
 /** Runs without a worker, a place in the queue or a time: those that a pause keeps, those that wait for a child or an answer, and those that nothing continues. */
 export const LEFT = 'completed_at is null and ready_at is null and held_by is null and wake_at is null';
+
+const WAITS_FOR_NOTHING =
+  'kept_since is null and (select true from run_wait w where w.instance_id = i.id limit 1) is null';
 
 /** Of a slice of such runs after `$1`, in the order of their ids: the last id, and those that nothing continues. */
 export const FIND_FORGOTTEN = `
 select max(id::text)::uuid as last, count(*)::int as looked_at,
   (array_agg(id) filter (where is_forgotten))[1:20] as ids, count(*) filter (where is_forgotten)::int as forgotten
-from (select id, kept_since is null and not exists (select from run_wait w where w.instance_id = i.id) as is_forgotten from workflow_instance i where ${LEFT} and id > $1::uuid order by id limit $2) slice`;
+from (select id, ${WAITS_FOR_NOTHING} as is_forgotten from workflow_instance i where ${LEFT} and id > $1::uuid order by id limit $2) slice`;
+
+/** Runs whose rows contradict themselves, up to 10,000: with the forgotten ones, all that an accounting shows as a difference. */
+export const COUNT_CONTRADICTIONS = `
+select count(*)::int as value from (
+  select from workflow_instance i
+  where case when (completed_at is null) = (status in ('COMPLETED', 'FAILED', 'CANCELLED')) then true else false end
+    and not (${LEFT} and ${WAITS_FOR_NOTHING})
+  order by id limit 10000) found`;

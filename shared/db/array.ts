@@ -5,9 +5,18 @@ export function textArray(items: readonly (string | null)[]): string {
     const item = items[i];
     if (i > 0) out += ',';
     if (item === null || item === undefined) out += 'NULL';
-    else out += `"${needsEscape.test(item) ? item.replace(special, '\\$&') : item}"`;
+    else out += quoted(item);
   }
   return `${out}}`;
+}
+
+/**
+ * Quotes a text. Postgres and JSON escape quotes and backslashes alike, and `JSON.stringify` takes a twelfth of the time for an output
+ * of 6 MB. It also escapes control characters and halves of surrogate pairs, as Postgres does not.
+ */
+function quoted(item: string): string {
+  if (!needsEscape.test(item)) return `"${item}"`;
+  return differsInJSON.test(item) ? `"${item.replace(special, '\\$&')}"` : JSON.stringify(item);
 }
 
 /** A Postgres array literal of values that need no quotes: numbers, uuids, booleans. */
@@ -22,3 +31,5 @@ export function plainArray(items: readonly (string | number | boolean | null)[])
 
 const needsEscape = /["\\]/;
 const special = /["\\]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const differsInJSON = /[\u0000-\u001f\ud800-\udfff]/;

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { working } from './common.ts';
 import { Reminder } from './reminders.ts';
 
+/** A week. A link works no longer, also for a question that waits for ever. */
+const MAX_LINK_MINUTES = 10_080;
+
 const Name = z.string().min(1).max(255);
 
 /** Shared by kinds that ask a person. */
@@ -18,6 +21,14 @@ export const asking = {
     .max(10)
     .optional()
     .meta({ title: 'Reminders', description: 'When those who may answer are told again' }),
+  answerByLink: z
+    .boolean()
+    .default(false)
+    .meta({ title: 'Answer by link', description: 'The holder of a link may answer once, without signing in' }),
+  linkExpiryMinutes: z.number().gt(0).max(MAX_LINK_MINUTES).default(MAX_LINK_MINUTES).meta({
+    title: 'Link expires after (min)',
+    description: 'From the question on; the question itself may end before',
+  }),
   /**
    * Who may answer: ids or verified addresses of users, ids or names of roles; as a list, or as a text with commas. Absent: all who
    * may execute the workflow. Empty is refused, because a template that is empty by mistake would let everyone answer.

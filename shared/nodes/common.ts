@@ -27,6 +27,13 @@ export const ErrorHandling = z.enum([
   'retry_then_continue',
 ]);
 
+/**
+ * Errors that may pass. `timeout`: the node or the server took too long. `upstream`: the server failed, refused for now or could not
+ * be reached. `code`: the node's own failure, such as an exception in its code.
+ */
+export const RetryClass = z.enum(['timeout', 'upstream', 'code']);
+export type RetryClass = z.infer<typeof RetryClass>;
+
 /** Shared by every kind. */
 export const described = {
   title: z.string().max(255).optional().meta({ title: 'Title', description: 'Name of the node in the editor' }),
@@ -64,6 +71,11 @@ export const working = {
     title: 'Pause before a retry (s)',
     description: 'Doubles with every failed attempt, up to five minutes',
   }),
+  retryOn: z
+    .array(RetryClass)
+    .min(1)
+    .optional()
+    .meta({ title: 'Errors to retry', description: 'Without a choice: every error that may pass' }),
   errorHandling: ErrorHandling.optional().meta({
     title: 'After an error',
     description: 'Without a choice: the `error` exit if something is connected to it, else the run fails',
@@ -74,7 +86,10 @@ export const working = {
 export const sharedFields = {
   first: ['title', 'description'],
   groups: [
-    { label: 'Time and errors', fields: ['timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'errorHandling'] },
+    {
+      label: 'Time and errors',
+      fields: ['timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'retryOn', 'errorHandling'],
+    },
     { label: 'Flow', fields: ['isDisabled', 'joinMode'] },
   ],
 } as const;

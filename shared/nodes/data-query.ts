@@ -14,6 +14,11 @@ export const dataQuery = defineNode({
       title: 'Inputs',
       description: 'By the names of its inputs; templates are filled',
     }),
+    exactlyOnce: z.boolean().default(false).meta({
+      title: 'Exactly once',
+      description:
+        'Writes a receipt into the transaction of the query, so that a repeated attempt changes nothing and gets the result of the first; for PostgreSQL, MySQL and the tenant database',
+    }),
     outputVariable: OutputVariable('queryResult'),
   }),
   names: { dataQueryID: { permission: 'dataquery.execute', neededBy: 'author' } },
@@ -22,6 +27,7 @@ export const dataQuery = defineNode({
   pure: false,
   clocked: true,
   templated: ['inputValues.*'],
+  links: ['inputValues'],
   timeoutSeconds: 120,
   defaultValue: { title: 'Data query', dataQueryID: '00000000-0000-4000-8000-000000000000' },
 });

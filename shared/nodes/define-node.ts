@@ -45,6 +45,8 @@ export interface NodeDefinition<
   readonly exitAliases?: Readonly<Record<string, NoInfer<Exit>>>;
   /** The exit to the nodes that the node repeats, its body. They run once for each iteration, and no edge leaves them. */
   readonly body?: NoInfer<Exit>;
+  /** The iterations of the body are runs of their own. */
+  readonly chunked?: true;
   /** Runs begin here: a graph has exactly one such node, and no edge leads to it. */
   readonly begins?: true;
   /** A branch ends here: no edge leaves the node, and its output is a part of the run's. */
@@ -67,8 +69,12 @@ export interface NodeDefinition<
   readonly filled?: readonly FieldOf<Config>[];
   /** Fields that may insert secret variables of the tenant. The executor masks them in everything that it returns. */
   readonly secrets?: readonly FieldOf<Config>[];
+  /** Fields that may insert links to questions. The executor masks them in everything that it returns. */
+  readonly links?: readonly FieldOf<Config>[];
   /** Texts of a saved config that the sandbox compiles: they have to parse. Templates may stand in the other fields. */
   readonly snippets?: (config: unknown) => readonly Snippet[];
+  /** Keys of `ctx` that the executor reads beside those in templates and in code, from the config as saved; null if the config does not tell. */
+  readonly reads?: (config: unknown) => readonly string[] | null;
   /** Fields that are the JSON Schema of a form. */
   readonly forms?: readonly FieldOf<Config>[];
   /** Fields, or paths into them, that are nearly always a template: a path without braces is refused there. */

@@ -4,6 +4,7 @@ import { VARIABLES_ROOT } from '../variables.ts';
 import { faultsOf, findTemplate } from '../workflow/templates.ts';
 import { OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
+import { LINKS_ROOT } from './links-root.ts';
 
 const Pairs = z
   .array(
@@ -26,7 +27,7 @@ export const http = defineNode({
       .min(1)
       .max(8_000)
       .superRefine((url, issues) => {
-        const [message] = faultsOf(findTemplate(url), 'ctx', VARIABLES_ROOT);
+        const [message] = faultsOf(findTemplate(url), 'ctx', VARIABLES_ROOT, LINKS_ROOT);
         if (message !== undefined) issues.addIssue({ code: 'custom', message });
       })
       .meta({ title: 'URL', description: 'Address of the request; templates in it are encoded for their place' }),
@@ -64,6 +65,7 @@ export const http = defineNode({
   raw: ['url'],
   filled: ['url'],
   secrets: ['url', 'headers', 'queryParams', 'body'],
+  links: ['url', 'headers', 'queryParams', 'body'],
   timeoutSeconds: 60,
   defaultValue: {
     title: 'HTTP request',

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { OutputVariable, working } from './common.ts';
 import { defineNode } from './define-node.ts';
 
+const Sources = z.object({ sourceVariables: z.array(z.string()).default([]) });
+
 /** Collects what the branches before it have put into `ctx`. Which of them it waits for says `joinMode`, as for every kind. */
 export const join = defineNode({
   kind: 'join',
@@ -23,6 +25,10 @@ export const join = defineNode({
   usualExit: 'output',
   pure: true,
   clocked: false,
+  reads(config) {
+    const { data } = Sources.safeParse(config);
+    return data && !data.sourceVariables.some((name) => name.includes('{{')) ? data.sourceVariables : null;
+  },
   timeoutSeconds: 30,
   defaultValue: { title: 'Join', sourceVariables: [], outputVariable: 'joined' },
 });

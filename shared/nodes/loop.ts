@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
-import { described, IterationVariable, OutputVariable } from './common.ts';
+import { OutputVariable } from './common.ts';
 import { defineNode } from './define-node.ts';
+import { checkIterationVariables, MaxIterations, repeating } from './repeating.ts';
 
 /** Runs its body once for each item of a list, one after the other, and collects what each time gave. */
 export const loop = defineNode({
@@ -9,20 +9,9 @@ export const loop = defineNode({
   label: 'Loop',
   config: z
     .object({
-      ...described,
-      sourceVariable: Json.meta({
-        title: 'Items',
-        description: 'A list, mostly a template. Another value is a list of one, and null an empty list',
-      }),
-      itemVariable: IterationVariable('item'),
-      indexVariable: IterationVariable('index'),
+      ...repeating,
       outputVariable: OutputVariable('loopResults'),
-      maxIterations: z
-        .int()
-        .min(1)
-        .max(100_000)
-        .default(1000)
-        .meta({ title: 'Most items', description: 'A longer list fails the node' }),
+      maxIterations: MaxIterations(1000),
       delayBetweenItems: z
         .int()
         .min(0)
@@ -35,10 +24,7 @@ export const loop = defineNode({
           '`continue` puts the error into the results, `skip_item` leaves the item out. Without a choice: the `error` exit if something is connected to it, else the run fails',
       }),
     })
-    .refine(({ itemVariable, indexVariable }) => itemVariable !== indexVariable, {
-      path: ['indexVariable'],
-      message: 'must differ from itemVariable',
-    }),
+    .superRefine(checkIterationVariables),
   names: {},
   exits: ['loop', 'completed', 'error'],
   usualExit: 'completed',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Json } from '../json.ts';
-import { described, IterationVariable, OutputVariable } from './common.ts';
+import { OutputVariable } from './common.ts';
 import { defineNode } from './define-node.ts';
+import { checkIterationVariables, MaxIterations, repeating } from './repeating.ts';
 
 /** Runs its body for each item of a list, many items at once and on every worker, and collects what each gave in the order of the items. */
 export const map = defineNode({
@@ -9,13 +9,7 @@ export const map = defineNode({
   label: 'Map',
   config: z
     .object({
-      ...described,
-      sourceVariable: Json.meta({
-        title: 'Items',
-        description: 'A list, mostly a template. Another value is a list of one, and null an empty list',
-      }),
-      itemVariable: IterationVariable('item'),
-      indexVariable: IterationVariable('index'),
+      ...repeating,
       outputVariable: OutputVariable('mapResults'),
       concurrency: z
         .int()
@@ -36,12 +30,7 @@ export const map = defineNode({
         title: 'Collect results',
         description: 'Otherwise only the numbers are kept, and the result is null',
       }),
-      maxIterations: z
-        .int()
-        .min(1)
-        .max(100_000)
-        .default(100_000)
-        .meta({ title: 'Most items', description: 'A longer list fails the node' }),
+      maxIterations: MaxIterations(100_000),
       chunkSize: z.int().min(1).max(1_000).optional().meta({
         title: 'Items of a chunk',
         description:
@@ -52,10 +41,7 @@ export const map = defineNode({
         description: 'Without a choice: the `error` exit if something is connected to it, else the run fails',
       }),
     })
-    .refine(({ itemVariable, indexVariable }) => itemVariable !== indexVariable, {
-      path: ['indexVariable'],
-      message: 'must differ from itemVariable',
-    })
+    .superRefine(checkIterationVariables)
     .refine(
       ({ failurePolicy, toleratedFailures }) => (failurePolicy === 'tolerate') === (toleratedFailures !== undefined),
       { path: ['toleratedFailures'], message: 'is expected with failurePolicy "tolerate", and only there' },
@@ -65,6 +51,7 @@ export const map = defineNode({
   usualExit: 'completed',
   exitAliases: { done: 'completed' },
   body: 'map',
+  chunked: true,
   pure: false,
   clocked: false,
   templated: ['sourceVariable'],

@@ -1,19 +1,25 @@
 import type { z } from 'zod';
+import { cronTicks } from './cron-ticks.ts';
 import { datasourceMetadata } from './datasource-metadata.ts';
 import { datasourceTests } from './datasource-tests.ts';
+import { listenerEvents } from './listener-events.ts';
 import { oauthExchange } from './oauth-exchange.ts';
 import { queryRuns } from './query-runs.ts';
 import { tenantDatabase } from './tenant-database.ts';
+import { workflowPlans } from './workflow-plans.ts';
 import { workflowRuns } from './workflow-runs.ts';
 
 /** Every queue. `workers/processors/index.ts` holds what each does; the compiler keeps the two in step. */
 export const queues = [
   workflowRuns,
+  listenerEvents,
   datasourceTests,
   datasourceMetadata,
   queryRuns,
   tenantDatabase,
   oauthExchange,
+  workflowPlans,
+  cronTicks,
 ] as const;
 
 export type AnyQueue = (typeof queues)[number];

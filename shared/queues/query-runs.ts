@@ -42,6 +42,8 @@ export const queryRuns = defineAsk({
     isPaged: z.boolean().default(false),
     /** The same for every attempt at the same work, for servers that accept a key. */
     idempotencyKey: z.string().nullable().default(null),
+    /** Writes are refused. */
+    isDryRun: z.boolean().default(false),
   }),
   answer: QueryAnswer,
   timeoutMs: 65_000,

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { Json, JsonObject } from '../json.ts';
 import { MapProgress } from '../map-plan.ts';
 import { LogLevel } from '../nodes/log.ts';
+import { moreOfError, moreOfRunError, type ShownError } from '../run-errors.ts';
 import { type LogSize, type Printed, wordCut } from '../run-logs.ts';
 import { IterationPath, innermost } from '../workflow/frame.ts';
 import { NodeStatus, RunStatus } from '../workflow/status.ts';
 
-const RunErrorShape = z.object({ code: z.string(), message: z.string() });
+const RunErrorShape = z.object({ code: z.string(), message: z.string(), ...moreOfError });
 
 /** What a run waits for; of several waits the one that a user can act on. */
 const RunWait = z.object({
@@ -16,16 +17,23 @@ const RunWait = z.object({
 });
 export type RunWait = z.infer<typeof RunWait>;
 
+const ofChange = {
+  instanceID: z.uuid(),
+  seq: z.int(),
+  /** Another message of the same change follows. */
+  more: z.literal(true).optional(),
+};
+
 /**
  * Events that the server sends to clients. Every event of a run carries the run's `seq`, which counts its visible changes from
- * 1 without a gap. A run that begins to wait says so with the number of its last node event, one that goes on with that of its next.
+ * 1 without a gap. Several messages may tell of one change and share its number: the lines that a node has printed, its outcome, its
+ * question, and that the run goes on or waits. All but the last of them have `more`: only with the last has a client all of that number.
  * An output above `MAX_INLINE_LENGTH` characters is omitted and `outputOmitted` is set: clients read it with
  * `GET …/workflows/instances/{instanceID}`.
  */
 export const serverEvents = {
   workflow_node_update: z.object({
-    instanceID: z.uuid(),
-    seq: z.int(),
+    ...ofChange,
     nodeID: z.string(),
     iteration: z.int(),
     frame: IterationPath,
@@ -36,22 +44,26 @@ export const serverEvents = {
     outputOmitted: z.boolean().optional(),
     error: RunErrorShape.nullable(),
     reusedFrom: z.uuid().optional(),
+    isPinned: z.boolean().optional(),
+    refusedWrite: z.string().optional(),
     progress: MapProgress.optional(),
     at: z.iso.datetime(),
   }),
   workflow_status_update: z.object({
-    instanceID: z.uuid(),
-    seq: z.int(),
+    ...ofChange,
     status: RunStatus,
     output: Json,
     outputOmitted: z.boolean().optional(),
-    error: RunErrorShape.extend({ nodeID: z.string().nullable(), attempt: z.int().nullable() }).nullable(),
+    error: RunErrorShape.extend({
+      nodeID: z.string().nullable(),
+      attempt: z.int().nullable(),
+      ...moreOfRunError,
+    }).nullable(),
     waiting: RunWait.optional(),
     at: z.iso.datetime(),
   }),
   workflow_data_collection_request: z.object({
-    instanceID: z.uuid(),
-    seq: z.int(),
+    ...ofChange,
     nodeID: z.string(),
     iteration: z.int(),
     frame: IterationPath,
@@ -61,8 +73,7 @@ export const serverEvents = {
   }),
   /** A line that a node has written; sent with the outcome of its attempt, and before it. */
   workflow_log: z.object({
-    instanceID: z.uuid(),
-    seq: z.int(),
+    ...ofChange,
     nodeID: z.string(),
     iteration: z.int(),
     frame: IterationPath,
@@ -84,6 +95,8 @@ export const tenantEvents = {
     frame: IterationPath,
     collectionRequestID: z.uuid(),
     title: z.string().nullable(),
+    /** By which its holder answers without signing in; null if the node does not allow it. */
+    answerURL: z.string().nullable(),
     number: z.int(),
     of: z.int(),
   }),
@@ -117,9 +130,25 @@ export interface RunEventRow {
   started: Started[] | null;
 }
 
+/** What stands in place of a large output where a row is read without it. */
+export interface LargeOutput {
+  /** Of its JSON text. */
+  length: number;
+  /** The key of the output that is the value of the node; null if nothing of the output is in `ctx`. */
+  name: string | null;
+  /** The keys of `ctx` that it sets. */
+  keys: string[];
+  /** The first characters of its JSON text. */
+  preview: string;
+}
+
 export interface RunEventPayload {
   output?: Json;
-  error?: { code: string; message: string; nodeID?: string | null; attempt?: number | null };
+  /** Only in `brief`, the payload that is read where a large output is not wanted. */
+  large?: LargeOutput;
+  /** Set in place of an output that is too large to be read for a message; it is not stored. */
+  outputOmitted?: true;
+  error?: ShownError & { nodeID?: string | null; attempt?: number | null; frame?: IterationPath };
   /** Set on SUSPENDED: what the node waits for. */
   wait?: 'time' | 'input' | 'child' | 'event' | 'iterations' | 'chunks';
   /** Set while the node works off items in chunks. */
@@ -133,6 +162,10 @@ export interface RunEventPayload {
   dueAt?: string;
   /** The run that has computed the result, if this one has taken it over. */
   reusedFrom?: string;
+  /** Set in a test run: the output was given with it, and the node was not executed. */
+  isPinned?: true;
+  /** Set in a dry run: the write that the node would have made. */
+  refusedWrite?: string;
   /** How the node repeats its body; the items stand in the output. */
   repeat?: Repeat;
   /** Set on FAILED: the node is left without an exit, and its item has failed. A node around it handles that. */
@@ -189,35 +222,42 @@ export function eventsOf<R extends Covering & { payload?: unknown; exit?: string
 
 /** The messages a client gets for one row, in order. */
 export function presentRunEvent(row: RunEventRow): ServerMessage[] {
-  return eventsOf(row).flatMap(presentEvent);
+  const messages = eventsOf(row).flatMap(presentEvent);
+  for (const [at, { payload }] of messages.entries())
+    if (messages[at + 1]?.payload.seq === payload.seq) payload.more = true;
+  return messages;
 }
 
 /** What few events of nodes have. */
 function moreOf(payload: RunEventPayload | null) {
-  const { reusedFrom, progress } = payload ?? {};
-  return { ...(reusedFrom && { reusedFrom }), ...(progress && { progress }) };
+  const { reusedFrom, progress, isPinned, refusedWrite } = payload ?? {};
+  return {
+    ...(reusedFrom && { reusedFrom }),
+    ...(isPinned && { isPinned }),
+    ...(refusedWrite !== undefined && { refusedWrite }),
+    ...(progress && { progress }),
+  };
 }
 
 function presentEvent(row: RunEventRow): ServerMessage[] {
   const { instanceID, seq, nodeID, iteration, attempt, exit, payload } = row;
   const frame = row.frame ?? [];
   const at = row.at.toISOString();
-  const result = inlineOutput(payload?.output ?? null);
+  const result = payload?.outputOmitted ? omitted : inlineOutput(payload?.output ?? null);
   const statusIs = (status: RunStatus, more = {}): ServerMessage => ({
     event: 'workflow_status_update',
     payload: { instanceID, seq, status, output: null, error: null, at, ...more },
   });
   if (nodeID === null) {
     const error = payload?.error && {
-      code: payload.error.code,
-      message: payload.error.message,
+      ...payload.error,
       nodeID: payload.error.nodeID ?? null,
       attempt: payload.error.attempt ?? null,
     };
     const { waits } = payload ?? {};
     return [statusIs(row.status as RunStatus, { ...result, error: error ?? null, ...(waits && { waiting: waits }) })];
   }
-  const error = payload?.error ? { code: payload.error.code, message: payload.error.message } : null;
+  const error = payload?.error ?? null;
   const messages: ServerMessage[] = [
     ...presentLog(row, nodeID),
     {
@@ -260,7 +300,9 @@ function presentLog({ instanceID, seq, iteration, frame, attempt, at, log }: Run
   });
 }
 
+const omitted = { output: null, outputOmitted: true };
+
 function inlineOutput(output: Json): { output: Json; outputOmitted?: boolean } {
   if (output === null || typeof output === 'boolean' || typeof output === 'number') return { output };
-  return JSON.stringify(output).length > MAX_INLINE_LENGTH ? { output: null, outputOmitted: true } : { output };
+  return JSON.stringify(output).length > MAX_INLINE_LENGTH ? omitted : { output };
 }

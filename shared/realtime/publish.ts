@@ -1,6 +1,8 @@
 import { Server } from 'socket.io';
 import type { Backplane } from '../backplane/index.ts';
 import { presentRunEvent, type RunEventRow, type ServerMessage } from './events.ts';
+import { LISTENER_BROADCAST, type ListenerNotice } from './listener-events.ts';
+import { type ListenerTest, TEST_BROADCAST } from './listener-tests.ts';
 import { REMINDER_BROADCAST, type ReminderNotice } from './reminders.ts';
 
 /** Message from a worker to all gateways: ids of runs, each with its messages in order of `seq`. */
@@ -13,6 +15,10 @@ export interface Publisher extends AsyncDisposable {
   runEvents(rows: readonly RunEventRow[]): void;
   /** Tells the gateways of reminders, which they pass to the sockets of those who may answer. */
   reminders(notices: readonly ReminderNotice[]): void;
+  /** Tells the gateways of events, which they pass to the sockets that watch the pages. */
+  listenerEvents(notices: readonly ListenerNotice[]): void;
+  /** Tells the gateways of events of listeners that are tested. */
+  listenerTests(tests: readonly ListenerTest[]): void;
 }
 
 /** A process without sockets of its own speaks to the gateways through the adapter, so it needs no HTTP server. */
@@ -34,6 +40,12 @@ export function createPublisher(backplane: Backplane): Publisher {
     },
     reminders(notices) {
       if (notices.length > 0) namespace.serverSideEmit(REMINDER_BROADCAST, [...notices]);
+    },
+    listenerEvents(notices) {
+      if (notices.length > 0) namespace.serverSideEmit(LISTENER_BROADCAST, [...notices]);
+    },
+    listenerTests(tests) {
+      if (tests.length > 0) namespace.serverSideEmit(TEST_BROADCAST, [...tests]);
     },
     async [Symbol.asyncDispose]() {
       // Closing the server would throw (it has no HTTP engine); the adapter's connections end with the backplane.

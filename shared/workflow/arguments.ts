@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 import { isSpread } from '../nodes/properties.ts';
 import { requireValue } from '../parse-value.ts';
-import { VARIABLES_ROOT } from '../variables.ts';
 import type { GraphNode } from './graph.ts';
 import { isReservedKey } from './reserved.ts';
 import {
@@ -20,14 +19,11 @@ import {
  * Resolves the templates of a node's config and parses it by the kind's schema, for the executor.
  * Without templates this is the config parsed with the graph, which all runs share: it must not be changed.
  */
-export function resolveConfig(node: GraphNode, scope: JsonObject, vars: JsonObject = {}): unknown {
+export function resolveConfig(node: GraphNode, scope: JsonObject, more: Roots = {}): unknown {
   if (!node.hasTemplates) return node.config;
 
   const schema: z.ZodType = node.definition.config;
-  return requireValue(
-    schema,
-    resolveTemplates(node.data, scope, { raw: node.definition.raw, more: { [VARIABLES_ROOT]: vars } }),
-  );
+  return requireValue(schema, resolveTemplates(node.data, scope, { raw: node.definition.raw, more }));
 }
 
 export interface ResolveOptions {

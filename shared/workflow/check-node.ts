@@ -1,9 +1,11 @@
 import type { JsonObject } from '../json.ts';
 import { type AnyNode, findNodeKind } from '../nodes/index.ts';
+import { LINKS_ROOT } from '../nodes/links-root.ts';
 import { exitsOf } from '../nodes/properties.ts';
 import { quote } from '../quote.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 import { firstIssues, type Issue, within } from './issues.ts';
+import { type LinkUse, linkUses } from './link-uses.ts';
 import { isTemplate, parseAround } from './parse-around.ts';
 import { isReservedKey } from './reserved.ts';
 import { faultsOf, findTemplate, hasBraces, isBarePath, shownSource, type Text, textsOf } from './templates.ts';
@@ -19,6 +21,8 @@ export interface CheckedNode {
   readonly hasTemplates: boolean;
   /** Null if the node uses none. */
   readonly variables: VariableUses | null;
+  /** Links to questions that it sends. */
+  readonly links: readonly LinkUse[];
   /** Absent if they depend on an invalid config. */
   readonly exits: ReadonlySet<string> | undefined;
   readonly issues: readonly Issue[];
@@ -35,7 +39,17 @@ export function* checkNode({ id, type, data }: SavedNode): Generator<void, Check
   const definition = findNodeKind(type);
   if (!definition) {
     const issues: Issue[] = [{ path: ['type'], message: `unknown node kind ${quote(type)}` }];
-    return { id, data, definition, config: undefined, hasTemplates: false, variables: null, exits: undefined, issues };
+    return {
+      id,
+      data,
+      definition,
+      config: undefined,
+      hasTemplates: false,
+      variables: null,
+      links: [],
+      exits: undefined,
+      issues,
+    };
   }
 
   const texts = textsOf(data, definition.raw, mayRefer);
@@ -46,7 +60,7 @@ export function* checkNode({ id, type, data }: SavedNode): Generator<void, Check
   const { exits, issues: exitIssues } =
     configIssues.length > 0 ? staticExits(definition) : checkExits(definition, config, data);
   const issues = [
-    ...firstIssues(templateIssues(texts)),
+    ...firstIssues(templateIssues(definition, texts)),
     ...firstIssues(bracelessIssues(definition, data, texts)),
     ...fixedIssues(data),
     ...configIssues,
@@ -55,7 +69,8 @@ export function* checkNode({ id, type, data }: SavedNode): Generator<void, Check
   const hasTemplates = texts.some(({ template }) => template);
   yield;
   const variables = variableUses(definition, data);
-  return { id, data, definition, config, hasTemplates, variables, exits, issues: within(['data'], issues) };
+  const links = linkUses(definition, data);
+  return { id, data, definition, config, hasTemplates, variables, links, exits, issues: within(['data'], issues) };
 }
 
 /** Whether a text may be a template, or a path that lacks its braces. */
@@ -63,9 +78,9 @@ function mayRefer(text: string): boolean {
   return hasBraces(text) || text.startsWith('ctx') || text.startsWith(VARIABLES_ROOT) || /^\s/.test(text);
 }
 
-function* templateIssues(texts: readonly Text[]): Generator<Issue> {
-  for (const { path, template } of texts)
-    for (const message of faultsOf(template, 'ctx', VARIABLES_ROOT)) yield { path, message };
+function* templateIssues({ links }: AnyNode, texts: readonly Text[]): Generator<Issue> {
+  const roots = ['ctx', VARIABLES_ROOT, ...(links ? [LINKS_ROOT] : [])];
+  for (const { path, template } of texts) for (const message of faultsOf(template, ...roots)) yield { path, message };
 }
 
 function* bracelessIssues(
@@ -87,7 +102,15 @@ function isWithin(path: readonly (string | number)[], field: readonly string[]):
 }
 
 /** Fields that are read from the saved graph before there is a `ctx`. */
-const fixed = ['isDisabled', 'joinMode', 'timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'errorHandling'];
+const fixed = [
+  'isDisabled',
+  'joinMode',
+  'timeoutSeconds',
+  'retryLimit',
+  'retryDelaySeconds',
+  'retryOn',
+  'errorHandling',
+];
 
 function fixedIssues(data: JsonObject): Issue[] {
   const issues: Issue[] = fixed

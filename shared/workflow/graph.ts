@@ -16,6 +16,7 @@ import { checkEdge } from './check-edge.ts';
 import { type CheckedNode, checkNode } from './check-node.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import { firstIssues, type Issue, invalid, within } from './issues.ts';
+import { type LinkUse, linkIssues } from './link-uses.ts';
 import { divide, MAX_NESTED_BODIES, type Region, type Regions } from './regions.ts';
 import type { VariableUses } from './variable-uses.ts';
 
@@ -55,6 +56,8 @@ export interface GraphNode {
   readonly hasTemplates: boolean;
   /** Null if the node uses none. */
   readonly variables: VariableUses | null;
+  /** Links to questions that it sends. */
+  readonly links: readonly LinkUse[];
   readonly joinMode: 'all' | 'any';
   readonly isDisabled: boolean;
   /** Whether it may be computed again at will, with any values for its templates. */
@@ -131,9 +134,17 @@ export function* checkGraph(nodes: readonly WorkflowNode[], edges: readonly Work
     for (const index of repeated(edges))
       yield { path: ['workflowEdges', index, 'id'], message: 'another edge has this id' };
     for (const [index, edge] of checkedEdges.entries()) yield* within(['workflowEdges', index], edge.issues);
+    for (const [index, node] of checkedNodes.entries())
+      yield* within(['workflowNodes', index], [...linkIssues(node, (id) => besides(index, id))]);
     yield* checkShape(shapeOf(nodes, onward, starts));
     for (const index of division.strays) yield strayIssue(index);
     for (const index of division.tooDeep) yield { path: ['workflowNodes', index], message: deepHint };
+  }
+
+  /** The node with an id, if it lies in the same body as another: only then their frames are the same. */
+  function besides(index: number, id: string): CheckedNode | undefined {
+    const found = indexOf.get(id) ?? -1;
+    return division.regionOf[found] === division.regionOf[index] ? checkedNodes[found] : undefined;
   }
 
   function strayIssue(index: number): GraphIssue {
@@ -181,7 +192,7 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
   const bodies = new Map(
     division.regions.map(({ container, entries }, at) => [entries.length > 0 ? container : null, at]),
   );
-  return checked.flatMap(({ id, data, definition, config, hasTemplates, variables }, index) => {
+  return checked.flatMap(({ id, data, definition, config, hasTemplates, variables, links }, index) => {
     if (!definition) return [];
     const exits = Map.groupBy(leaving.get(index) ?? [], (edge) => edge.exit);
     const { joinMode, isDisabled } = isJsonObject(config) ? config : {};
@@ -193,6 +204,7 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
       config,
       hasTemplates,
       variables,
+      links,
       joinMode: joinMode === 'any' ? 'any' : 'all',
       isDisabled: isDisabled === true,
       // Variables change between two times, and have to be read.

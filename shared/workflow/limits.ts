@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Caller } from '../caller.ts';
 import type { JsonObject } from '../json.ts';
+import { Duration, parseDuration } from './duration.ts';
 import { asText, evaluate, faultsOf, fillParts, findTemplate } from './templates.ts';
 
 export const RunClass = z.enum(['interactive', 'webhook', 'cron', 'batch']);
@@ -45,6 +46,38 @@ const OnFailure = z
   .object({ workflowID: z.uuid().toLowerCase() })
   .meta({ id: 'OnFailure', description: 'The workflow that is started with the error of a failed run' });
 
+/** The states in which a run has ended. */
+const END_STATES = ['COMPLETED', 'FAILED', 'CANCELLED'] as const;
+
+const CompletionWebhook = z
+  .object({
+    url: z
+      .string()
+      .max(2_000)
+      .superRefine((text, check) => {
+        const url = URL.parse(text);
+        const isUsable = url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+        if (!isUsable)
+          check.addIssue({
+            code: 'custom',
+            message: 'must be an address that begins with http:// or https://, without a user or a password',
+          });
+      }),
+    secret: z
+      .string()
+      .min(1)
+      .max(64)
+      .describe('The name of a secret variable of the tenant: `whsec_` and 24 to 64 bytes in base64'),
+    on: z
+      .array(z.enum(END_STATES))
+      .min(1)
+      .default([...END_STATES])
+      .describe('The ends that are told'),
+    includeOutput: z.boolean().default(true).describe('Whether the output of the run is sent, up to 64 kB'),
+  })
+  .meta({ id: 'CompletionWebhook', description: 'The receiver that is told when a run has ended' });
+export type CompletionWebhook = z.infer<typeof CompletionWebhook>;
+
 /** Options that say when runs of a workflow may begin, and what follows them. */
 export const governance = {
   /** At most `limit` runs whose `key` has the same value, from their beginning to their end, waits included. */
@@ -52,9 +85,12 @@ export const governance = {
   /** Runs of the workflow that workers have at once; those that wait for a time, an answer or a child are not counted. */
   maxRunsAtOnce: z.int().min(1).max(10_000).optional(),
   rate: RateLimit.optional(),
+  /** How long a run may wait for its beginning. With it, `workflowRunTimeout` counts from the beginning, else from the acceptance. */
+  queueTimeout: Duration.optional(),
   priority: Priority.optional(),
   class: RunClass.optional(),
   onFailure: OnFailure.optional(),
+  completionWebhook: CompletionWebhook.optional(),
 };
 
 const Governance = z.object(governance);
@@ -62,8 +98,17 @@ export type Governance = z.infer<typeof Governance>;
 
 /** The part of the options that says when a run may begin, and what follows it. */
 export function governanceOf(options: Governance): Governance {
-  const { concurrency, maxRunsAtOnce, rate, priority, class: kind, onFailure } = options;
-  return { concurrency, maxRunsAtOnce, rate, priority, class: kind, onFailure };
+  const {
+    concurrency,
+    maxRunsAtOnce,
+    rate,
+    queueTimeout,
+    priority,
+    class: kind,
+    onFailure,
+    completionWebhook,
+  } = options;
+  return { concurrency, maxRunsAtOnce, rate, queueTimeout, priority, class: kind, onFailure, completionWebhook };
 }
 
 /** What a request may say in place of the options. */
@@ -83,7 +128,9 @@ export function governRun(options: Governance, { workflowID, caller, input, aske
   return {
     class: asked.class ?? options.class ?? classOf(caller),
     ...(priority !== undefined && { priority }),
+    ...(options.queueTimeout !== undefined && { queueTimeoutMs: parseDuration(options.queueTimeout) }),
     ...(options.onFailure && { onFailure: options.onFailure.workflowID }),
+    ...(options.completionWebhook && { completionWebhook: options.completionWebhook }),
     limits: limitsOf(options, { workflowID, input }),
   };
 }

@@ -1,24 +1,19 @@
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
-import { ErrorHandling } from '../nodes/common.ts';
+import { ErrorHandling, RetryClass } from '../nodes/common.ts';
 import { readBy } from '../schema-walk.ts';
+import { Duration, parseDuration } from './duration.ts';
 import type { GraphNode } from './graph.ts';
 import { InputDefinition } from './inputs.ts';
 import { governance } from './limits.ts';
-
-const durationHint = 'must be seconds, or a text such as "30 s", "2h" or "7 days", above 0 and at most 3650 days';
-
-/** Seconds, or a text with a unit. */
-const Duration = z
-  .union([z.number(), z.string()], { error: durationHint })
-  .refine((value) => toMs(value) !== undefined, { message: durationHint });
 
 const timeoutSeconds = z.int().min(1).max(3600).optional();
 const retryLimit = z.int().min(0).max(10).optional();
 const retryDelaySeconds = z.number().min(0).max(300).optional();
 
-const ofKind = { timeoutSeconds, retryLimit, retryDelaySeconds };
+const retryOn = z.array(RetryClass).min(1).optional();
+
+const ofKind = { timeoutSeconds, retryLimit, retryDelaySeconds, retryOn };
 const knownOfKind = z.object(ofKind);
 const NodeDefaults = readBy(z.looseObject(ofKind).meta({ id: 'NodeDefaults' }), () => knownOfKind);
 
@@ -33,6 +28,7 @@ const fields = {
   defaultNodeTimeoutSeconds: timeoutSeconds,
   defaultRetryLimit: retryLimit,
   defaultRetryDelaySeconds: retryDelaySeconds,
+  defaultRetryOn: retryOn,
   /** `node`: every outcome is committed before the next node begins. `effect`: pure nodes are committed with the outcome before them. */
   durability: z.enum(['node', 'effect']).default('effect'),
   nodeDefaults: z.record(z.string(), NodeDefaults).default({}),
@@ -51,44 +47,13 @@ export function runTimeoutMs(options: WorkflowOptions): number {
   return parseDuration(options.workflowRunTimeout ?? sevenDays);
 }
 
-/** Converts a duration to milliseconds. */
-export function parseDuration(value: number | string): number {
-  const ms = toMs(value);
-  if (ms === undefined)
-    throw new AppError('VALIDATION_ERROR', `${JSON.stringify(value)} is not a duration: it ${durationHint}`);
-  return ms;
-}
-
-const unitMs: ReadonlyMap<string, number> = new Map([
-  ['', 1_000],
-  ...named(1, 'ms', 'millisecond', 'milliseconds'),
-  ...named(1_000, 's', 'sec', 'secs', 'second', 'seconds'),
-  ...named(60_000, 'm', 'min', 'mins', 'minute', 'minutes'),
-  ...named(3_600_000, 'h', 'hr', 'hrs', 'hour', 'hours'),
-  ...named(86_400_000, 'd', 'day', 'days'),
-  ...named(604_800_000, 'w', 'week', 'weeks'),
-]);
-
-function named(ms: number, ...names: string[]): [string, number][] {
-  return names.map((name) => [name, ms]);
-}
-
-// A deadline must be a valid date in JavaScript and in Postgres.
-const maxMs = 3_650 * 86_400_000;
-
-function toMs(value: number | string): number | undefined {
-  const [, amount, unit] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(String(value)) ?? [];
-  const factor = unit === undefined ? undefined : unitMs.get(unit.toLowerCase());
-  if (amount === undefined || factor === undefined) return undefined;
-  const ms = Math.round(Number(amount) * factor);
-  return ms > 0 && ms <= maxMs ? ms : undefined;
-}
-
 export interface NodePolicy {
   timeoutMs: number;
   /** Attempts after the first. */
   retryLimit: number;
   retryDelayMs: number;
+  /** Undefined: every error that may pass. */
+  retryOn: readonly RetryClass[] | undefined;
   /** Undefined: the node leaves by the `error` exit if it is connected, otherwise the run fails. */
   errorHandling: z.infer<typeof ErrorHandling> | undefined;
 }
@@ -104,6 +69,7 @@ export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolic
     timeoutMs: (timeout ?? node.definition.timeoutSeconds) * 1_000,
     retryLimit: numeric(own.retryLimit) ?? kind?.retryLimit ?? options.defaultRetryLimit ?? 0,
     retryDelayMs: (delay ?? 5) * 1_000,
+    retryOn: z.array(RetryClass).safeParse(own.retryOn).data ?? kind?.retryOn ?? options.defaultRetryOn,
     errorHandling: ErrorHandling.options.find((option) => option === own.errorHandling),
   };
 }

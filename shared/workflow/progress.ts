@@ -240,7 +240,7 @@ function innerKey(index: number, iteration: number): string {
 }
 
 /** Tells the exits whose edges are taken when a node leaves by an exit. */
-function takenFrom({ definition, config, exits }: GraphNode, exit: string | null): (name: string) => boolean {
+export function takenFrom({ definition, config, exits }: GraphNode, exit: string | null): (name: string) => boolean {
   if (exit === null) return () => false;
   if (definition.forks && exit === usualExitOf(definition, config)) return (name) => name !== 'error';
   const taken = exits.has(exit) || exit === 'error' ? exit : (elseExitOf(definition, config) ?? exit);

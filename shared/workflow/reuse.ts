@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../json.ts';
 import type { Graph, GraphNode } from './graph.ts';
+import { inOrder, nodeAt, sourcesOf } from './order.ts';
 
 /** Nodes outside of bodies whose results a later run may take over from an earlier one, if they have any. */
 export interface Reuse {
@@ -50,19 +51,6 @@ export function outermostOf(graph: Graph, nodeID: string): GraphNode | undefined
   }
 }
 
-function* inOrder(graph: Graph, indices: readonly number[]): Generator<number> {
-  const left = new Map(indices.map((index) => [index, new Set(sourcesOf(graph, nodeAt(graph, index))).size]));
-  const ready = indices.filter((index) => left.get(index) === 0);
-  for (const index of ready) {
-    yield index;
-    for (const target of new Set(targetsOf(graph, nodeAt(graph, index)))) {
-      const count = (left.get(target) ?? 0) - 1;
-      left.set(target, count);
-      if (count === 0) ready.push(target);
-    }
-  }
-}
-
 function isSame(before: Graph, after: Graph, node: GraphNode): boolean {
   const was = before.nodes[before.indexOf.get(node.id) ?? -1];
   if (!was || was.definition.kind !== node.definition.kind) return false;
@@ -89,19 +77,4 @@ function comingInto(graph: Graph, { incoming }: GraphNode): string[] {
 function bodyOf(graph: Graph, { index }: GraphNode): GraphNode[] {
   const region = graph.regions.find(({ container }) => container === index);
   return (region?.nodes ?? []).map((inner) => nodeAt(graph, inner));
-}
-
-function sourcesOf(graph: Graph, { incoming }: GraphNode): number[] {
-  return incoming.flatMap((index) => graph.edges[index]?.source ?? []);
-}
-
-function targetsOf(graph: Graph, node: GraphNode): number[] {
-  const targets = [...node.exits.values()].flat().flatMap((index) => graph.edges[index]?.target ?? []);
-  return targets.filter((target) => nodeAt(graph, target).region === node.region);
-}
-
-function nodeAt(graph: Graph, index: number): GraphNode {
-  const node = graph.nodes[index];
-  if (!node) throw new Error(`The graph has no node ${index}`);
-  return node;
 }

@@ -33,7 +33,8 @@ export function usesVariables(nodes: readonly { type: string; data: unknown }[])
 /** A name in other words, in a text or in a comment, costs no more than a read of the variables. */
 const inText = /(?<![\w$.])vars(?![\w$])/;
 
-function templatesOf({ raw = [], filled = [] }: AnyNode, data: unknown): Text[] {
+/** The texts of a saved node whose templates are filled. */
+export function templatesOf({ raw = [], filled = [] }: AnyNode, data: unknown): Text[] {
   const kept = raw.filter((field) => !(filled as readonly string[]).includes(field));
   // Data of a node is JSON: it came in a body.
   return textsOf(data as Parameters<typeof textsOf>[0], kept, hasBraces);

@@ -46,7 +46,7 @@ let operators: Record<'expired' | 'revoked' | 'disabled', TestOperator>;
 
 beforeAll(async () => {
   cluster = await startCluster({
-    workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database'],
+    workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database', 'workflow.plans'],
   });
   [tenant, elsewhere] = [await aTenant(cluster), await aTenant(cluster)];
   [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];
@@ -72,33 +72,39 @@ beforeAll(async () => {
 
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-describe.each(select((route) => route.status !== 302 && !route.produces))('%s', (_name, route) => {
-  test('names unknown fields in the answer, or rejects them with strict handling', async () => {
-    const own = await aTenant(cluster);
-    const who = await permittedClient(cluster, route, own);
-    const params = await makeParams(cluster, route, own);
-    const right = bodyOf(route, params);
-    const isObject = typeof right === 'object' && !Array.isArray(right) && !(right instanceof FormData);
-    const wrong = { body: isObject ? { ...right, unexpected: 1 } : right, query: 'unasked=1' };
-    const paths = [['unasked'], ...(isObject ? [['unexpected']] : [])];
+/** Takes any body and any query: senders decide what they send. */
+const takesAnything = (route: Route) => route.path.startsWith('/webhooks/v1/inbound/');
 
-    const refused = await sendTo(who, route, params, wrong);
-    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
-    expect(refused.body.error.details.issues.map(({ path }: { path: string[] }) => path)).toEqual(paths);
-    const isUpdate = route.method === 'patch' || route.method === 'put';
-    if (isUpdate) {
-      const nothing = await sendTo(who, route, params, { body: { unexpected: 1 }, headers: lenient });
-      expect(nothing).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
-    }
-    // An empty update has no known field beside which an unknown one could be ignored.
-    const isOfNothing = isUpdate && isObject && Object.keys(right ?? {}).length === 0;
-    const body = isOfNothing ? right : wrong.body;
-    const answer = await sendTo(who, route, params, { ...wrong, body, headers: lenient });
-    expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
-    const named = isOfNothing ? [['unasked']] : paths;
-    expect(answer.body.unknownFields).toEqual(named.map((path) => ({ path, message: 'not known here' })));
-  });
-});
+describe.each(select((route) => route.status !== 302 && !route.produces && !takesAnything(route)))(
+  '%s',
+  (_name, route) => {
+    test('names unknown fields in the answer, or rejects them with strict handling', async () => {
+      const own = await aTenant(cluster);
+      const who = await permittedClient(cluster, route, own);
+      const params = await makeParams(cluster, route, own);
+      const right = bodyOf(route, params);
+      const isObject = typeof right === 'object' && !Array.isArray(right) && !(right instanceof FormData);
+      const wrong = { body: isObject ? { ...right, unexpected: 1 } : right, query: 'unasked=1' };
+      const paths = [['unasked'], ...(isObject ? [['unexpected']] : [])];
+
+      const refused = await sendTo(who, route, params, wrong);
+      expect(refused).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+      expect(refused.body.error.details.issues.map(({ path }: { path: string[] }) => path)).toEqual(paths);
+      const isUpdate = route.method === 'patch' || route.method === 'put';
+      if (isUpdate) {
+        const nothing = await sendTo(who, route, params, { body: { unexpected: 1 }, headers: lenient });
+        expect(nothing).toMatchObject({ status: 400, body: { error: { code: 'VALIDATION_ERROR' } } });
+      }
+      // An empty update has no known field beside which an unknown one could be ignored.
+      const isOfNothing = isUpdate && isObject && Object.keys(right ?? {}).length === 0;
+      const body = isOfNothing ? right : wrong.body;
+      const answer = await sendTo(who, route, params, { ...wrong, body, headers: lenient });
+      expect(answer).toMatchObject({ status: route.status ?? 200, body: { success: true } });
+      const named = isOfNothing ? [['unasked']] : paths;
+      expect(answer.body.unknownFields).toEqual(named.map((path) => ({ path, message: 'not known here' })));
+    });
+  },
+);
 
 describe.each(select((route) => route.realm !== 'public'))('%s', (_name, route) => {
   test('needs a token', async () => {
@@ -123,8 +129,8 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
   test('answers a stranger as if the tenant did not exist, with any body', async () => {
     const there = await fixtures(route, tenant);
     const answers = [];
-    for (const params of [there, { ...there, tenantID: newID() }])
-      for (const body of badBodies(route)) answers.push(await send(stranger, route, params, body));
+    for (const [params, body] of withBodies([there, { ...there, tenantID: newID() }], route))
+      answers.push(await send(stranger, route, params, body));
 
     for (const answer of answers) expectDenied(answer);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
@@ -139,15 +145,10 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
 describe.each(select((route) => route.realm === 'tenant' || route.realm === 'user'))('%s', (_name, route) => {
   test('refuses an expired token and a blocked user, with any body', async () => {
     const params = await fixtures(route, tenant);
-    for (const body of badBodies(route)) {
-      expect(await send(blocked, route, params, body)).toMatchObject({
-        status: 401,
-        body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } },
-      });
-      expect(await send(cluster.asOperator({ token: expiredToken }), route, params, body)).toMatchObject({
-        status: 401,
-        body: { error: { code: 'USER_AUTH_TOKEN_EXPIRED' } },
-      });
+    const callers = [blocked, cluster.asOperator({ token: expiredToken })];
+    for (const [who, body] of withBodies(callers, route)) {
+      const code = who === blocked ? 'USER_AUTH_TOKEN_NOT_FOUND' : 'USER_AUTH_TOKEN_EXPIRED';
+      expect(await send(who, route, params, body)).toMatchObject({ status: 401, body: { error: { code } } });
     }
   });
 });
@@ -156,11 +157,11 @@ describe.each(select((route) => route.realm === 'tenant'))('%s', (_name, route) 
   test('refuses an unknown, disabled or expired API key, with any body', async () => {
     const params = await fixtures(route, tenant);
 
-    for (const key of [{ key: '0'.repeat(64) }, { key: 'no key' }, keys.disabled, keys.expired])
-      for (const body of badBodies(route)) {
-        const answer = await send(cluster.withKey(key), route, params, body);
-        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'INVALID_API_KEY' } } });
-      }
+    const wrong = [{ key: '0'.repeat(64) }, { key: 'no key' }, keys.disabled, keys.expired];
+    for (const [key, body] of withBodies(wrong, route)) {
+      const answer = await send(cluster.withKey(key), route, params, body);
+      expect(answer).toMatchObject({ status: 401, body: { error: { code: 'INVALID_API_KEY' } } });
+    }
   });
 
   test('answers an API key of another tenant as a stranger, and refuses a key without the permission', async () => {
@@ -212,22 +213,22 @@ describe.each(select((route) => route.realm === 'operator'))('%s', (_name, route
   test('refuses users and API keys, with any body: it is for operators only', async () => {
     const key = await anApiKey(cluster, { tenant });
     const params = await fixtures(route, tenant);
-    for (const who of [tenant.creator, cluster.withKey(key), cluster.asOperator({ token: key.key })])
-      for (const body of badBodies(route)) {
-        const answer = await send(who, route, params, body);
-        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
-      }
+    const callers = [tenant.creator, cluster.withKey(key), cluster.asOperator({ token: key.key })];
+    for (const [who, body] of withBodies(callers, route)) {
+      const answer = await send(who, route, params, body);
+      expect(answer).toMatchObject({ status: 401, body: { error: { code: 'USER_AUTH_TOKEN_NOT_FOUND' } } });
+    }
   });
 
   test('refuses an unknown, expired or revoked session and a disabled operator, with any body', async () => {
     const unknown = { token: '0'.repeat(64) };
     const params = await fixtures(route, tenant);
-    for (const operator of [unknown, { token: 'no-session' }, ...Object.values(operators)])
-      for (const body of badBodies(route)) {
-        const answer = await send(cluster.asOperator(operator), route, params, body);
-        const code = operator === operators.expired ? 'USER_AUTH_TOKEN_EXPIRED' : 'USER_AUTH_TOKEN_NOT_FOUND';
-        expect(answer).toMatchObject({ status: 401, body: { error: { code } } });
-      }
+    const callers = [unknown, { token: 'no-session' }, ...Object.values(operators)];
+    for (const [operator, body] of withBodies(callers, route)) {
+      const answer = await send(cluster.asOperator(operator), route, params, body);
+      const code = operator === operators.expired ? 'USER_AUTH_TOKEN_EXPIRED' : 'USER_AUTH_TOKEN_NOT_FOUND';
+      expect(answer).toMatchObject({ status: 401, body: { error: { code } } });
+    }
   });
 
   test('records each change and its outcome in the audit log', async () => {
@@ -321,6 +322,14 @@ function unknown(route: Route): Record<string, string> {
 /** A valid body, one that is not JSON, and an invalid one. */
 function badBodies({ method }: Route): unknown[] {
   return method === 'get' ? [undefined] : [undefined, '{"', { wrong: true }];
+}
+
+/** Every body with the first of these, and one body, in turn, with each of the others: a body is read only after the caller is known. */
+function withBodies<T>(callers: readonly T[], route: Route): [caller: T, body: unknown][] {
+  const bodies = badBodies(route);
+  return callers.flatMap((caller, nth): [T, unknown][] =>
+    nth === 0 ? bodies.map((body) => [caller, body]) : [[caller, bodies[nth % bodies.length]]],
+  );
 }
 
 /** Sends the given body, or a valid one. */

@@ -10,7 +10,7 @@ let cluster: Cluster;
 
 beforeAll(async () => {
   cluster = await startCluster({
-    workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database'],
+    workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database', 'workflow.plans'],
   });
   await anOperator(cluster, loginFixture);
 });
@@ -80,9 +80,26 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/datasources/:datasourceID/test': startsNothing,
   'post /api/v1/tenants/:tenantID/queries/:dataQueryID/queryTest': startsNothing,
   'post /api/v1/tenants/:tenantID/roles/sync-policies': startsNothing,
+  'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/redrive':
+    'repeated, it finds no event in that state any more',
+  'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/purge':
+    'repeated, it finds no event in that state any more',
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': 'the first answer counts',
+  'post /webhooks/v1/inbound/:tenantID/:pathSuffix':
+    'the sender has no identity; the listener says what makes two deliveries one',
+  'post /webhooks/v1/inbound/:listenerID':
+    'the sender has no identity; the listener says what makes two deliveries one',
+  'post /api/v1/tenants/:tenantID/listeners/:listenerID/activate': changesOnce,
+  'post /api/v1/tenants/:tenantID/listeners/:listenerID/deactivate': changesOnce,
+  'post /api/v1/forms/:token': 'the first answer counts',
+  'post /api/v1/tenants/:tenantID/workflows/deliveries/:deliveryID/redeliver':
+    'until it is sent, once more changes nothing',
   'post /api/v1/tenants/:tenantID/intake/pause': changesOnce,
   'post /api/v1/tenants/:tenantID/intake/resume': changesOnce,
+  'post /api/v1/tenants/:tenantID/cronjobs/preview': startsNothing,
+  'post /api/v1/tenants/:tenantID/cronjobs/:cronJobID/pause': changesOnce,
+  'post /api/v1/tenants/:tenantID/cronjobs/:cronJobID/resume': changesOnce,
+  'post /api/v1/tenants/:tenantID/workflows/:workflowID/plan': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/pause': changesOnce,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/resume': changesOnce,
   'post /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID/publish': changesOnce,

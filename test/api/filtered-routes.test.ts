@@ -47,7 +47,10 @@ const lists: Record<string, List> = {
     id: 'collectionRequestID',
     permission: 'workflow.execute',
   },
+  'get T/listeners': { rows: 'listeners', made: 'listenerID', id: 'id', permission: 'listener.read' },
+  'get T/folders': { rows: 'folders', made: 'folderID', id: 'id', permission: 'folder.list' },
   'get T/variables': { rows: 'variables', made: 'variableID', id: 'id', permission: 'variable.read' },
+  'get T/cronjobs': { rows: 'cronJobs', made: 'cronJobID', id: 'id', permission: 'cronjob.read' },
   'get T/users': { rows: 'users', made: 'tenantUserID', id: 'id', permission: 'user.read' },
   'get T/roles': { rows: 'roles', made: 'roleID', id: 'id', permission: 'role.read' },
   'get T/apikeys': { rows: 'apiKeys', made: 'apiKeyID', id: 'id', permission: 'apikey.read' },
@@ -63,6 +66,8 @@ const singles: Record<string, Single> = {
   'get T/workflows/instances/:instanceID': { made: 'instanceID', permission: 'workflow.read' },
   'get T/workflows/instances/:instanceID/stream': { made: 'instanceID', permission: 'workflow.read' },
   'get T/workflows/instances/:instanceID/logs': { made: 'instanceID', permission: 'workflow.read' },
+  'get T/workflows/instances/:instanceID/deliveries': { made: 'instanceID', permission: 'workflow.read' },
+  'post T/workflows/deliveries/:deliveryID/redeliver': { made: 'deliveryID', permission: 'workflow.execute' },
   'delete T/workflows/instances/:instanceID/stop': { made: 'instanceID', permission: 'workflow.execute' },
   'post T/workflows/instances/:instanceID/rerun': {
     made: 'instanceID',
@@ -79,10 +84,19 @@ const singles: Record<string, Single> = {
 };
 
 /** These describe types, and no object of the tenant is in their answers. */
-const withoutObjects = ['get T/datasources/schemas', 'get T/queries/schemas', 'get T/workflows/schemas'];
+const withoutObjects = [
+  'get T/datasources/schemas',
+  'get T/queries/schemas',
+  'get T/workflows/schemas',
+  'get T/listeners/schemas',
+];
 
 /** What it reaches is tested with the route. */
-const elsewhere = ['post T/workflows/events'];
+const elsewhere = [
+  'post T/workflows/events',
+  'get T/cronjobs/status/connections',
+  'get T/listeners/status/connections',
+];
 
 let cluster: Cluster;
 
@@ -168,16 +182,18 @@ async function expectExactly(ids: string[], member: TestUser, tenant: TestTenant
 
   const { rows } = listOf(name);
   const client = clientOf(member, tenant);
-  const [, path = ''] = name.split(' ');
-  const page = await client.get(`${path}?page=1&pageSize=1`);
+  const [, address = ''] = name.split(' ');
+  const needed = queryFixture(name.replace('T', '/api/v1/tenants/:tenantID'));
+  const path = `${address}${needed ? `${needed}&` : '?'}`;
+  const page = await client.get(`${path}page=1&pageSize=1`);
   expect(page.body).toMatchObject({ totalCount: ids.length, totalPages: ids.length });
-  const beyond = await client.get(`${path}?page=${ids.length + 1}&pageSize=1`);
+  const beyond = await client.get(`${path}page=${ids.length + 1}&pageSize=1`);
   expect(beyond.body[rows]).toEqual([]);
 
   const walked: string[] = [];
   let cursor: string | null = '';
   while (cursor !== null) {
-    const { body } = await client.get(`${path}?limit=1${cursor && `&cursor=${cursor}`}`);
+    const { body } = await client.get(`${path}limit=1${cursor && `&cursor=${cursor}`}`);
     walked.push(...idsOf(name, body));
     cursor = body.nextCursor;
   }
@@ -213,6 +229,7 @@ async function workflowOf(made: string, id: string): Promise<string> {
   const sql: Record<string, string> = {
     instanceID: 'select workflow_id as id from workflow_instance where id = $1',
     batchID: 'select workflow_id as id from run_batch where id = $1',
+    deliveryID: 'select workflow_id as id from run_delivery where id = $1',
     collectionRequestID: `select i.workflow_id as id from workflow_instance i
                           join collection_request r on r.instance_id = i.id where r.id = $1`,
   };

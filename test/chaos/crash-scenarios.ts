@@ -112,6 +112,35 @@ export const scenarios = {
     iterations: 2,
     points: 40,
   },
+  /** Large outputs that no worker has room for: nodes of each holder read them from their rows. */
+  'with large outputs': {
+    graph: (service) =>
+      graph(
+        {
+          start: { type: 'start' },
+          large: { ...code(`return { n: 1, text: 'x'.repeat(100_000) };`), outputVariable: 'large' },
+          first: { ...call(service, '/first'), body: { n: '{{ctx.large.n}}' } },
+          ask: question,
+          copy: { ...code('return { of: ctx.large };'), outputVariable: 'copy' },
+          last: { ...call(service, '/last'), body: { n: '{{ctx.copy.of.n}}' } },
+          size: { ...code('return ctx.copy.of.text.length + ctx.large.n;'), outputVariable: 'size' },
+          end: end('ctx.size'),
+        },
+        [
+          'start>large',
+          'large:success>first',
+          'first:success>ask',
+          'ask>copy',
+          'copy:success>last',
+          'last:success>size',
+          'size:success>end',
+        ],
+      ),
+    output: { value: 100_001 },
+    calls: { '/first': 1, '/last': 1 },
+    points: 30,
+    settings: { HELD_RUNS_MAX_BYTES: '1000' },
+  },
   /** A worker that hands back its run at SIGTERM. */
   stopped: {
     graph: (service) =>

@@ -1,5 +1,6 @@
-/** `npm run chaos -- [--seed N] [--seconds 60] [--backplane redis|postgres]`: see ops/guides/chaos.md. */
+/** `npm run chaos -- [--seed N] [--seconds 60] [--ledger RUNS] [--backplane redis|postgres]`: see ops/guides/chaos.md. */
 import { parseArgs } from 'node:util';
+import { ledgerOfWorld } from './ledger-of-world.ts';
 import { runChaos } from './run.ts';
 
 const { values } = parseArgs({
@@ -7,6 +8,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seconds: { type: 'string', default: '60' },
     backplane: { type: 'string' },
+    ledger: { type: 'string' },
   },
 });
 const { backplane = 'both' } = values;
@@ -17,6 +19,13 @@ if (!Number.isSafeInteger(seed) || !(seconds > 0)) throw new Error('--seed and -
 
 for (const kind of ['redis', 'postgres'] as const) {
   if (backplane !== 'both' && backplane !== kind) continue;
+  if (values.ledger !== undefined) {
+    const { differences, ...figures } = await ledgerOfWorld(kind, Number(values.ledger), console.log);
+    console.log(JSON.stringify({ backplane: kind, ...figures }, null, 2));
+    console.log(differences.length === 0 ? `The ledger on ${kind} balances.` : differences.join('\n'));
+    if (differences.length > 0) process.exitCode = 1;
+    continue;
+  }
   const { differences } = await runChaos({ seed, seconds, backplane: kind, patienceMs: 120_000, say: console.log });
   if (differences.length === 0) console.log(`The end state on ${kind} is as the model says.`);
   else {

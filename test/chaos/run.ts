@@ -4,10 +4,12 @@ import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { createLogger } from '#shared/logger.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
-import { createChaosClient } from './client.ts';
-import { type Acknowledged, judge, openRuns } from './judge.ts';
+import { type ChaosClient, createChaosClient, eventKey } from './client.ts';
+import { describeFault } from './faults.ts';
+import { type Acknowledged, judge, openRuns, type Paused } from './judge.ts';
+import { findLeft } from './left.ts';
 import { answerQuestions } from './person.ts';
-import { describeFault, planProgram } from './program.ts';
+import { eventsOf, type PlannedStart, type Program, planProgram } from './program.ts';
 import { startCounterService } from './service.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -34,24 +36,26 @@ export interface ChaosResult {
 export async function runChaos({ seed, seconds, backplane, patienceMs, say }: ChaosOptions): Promise<ChaosResult> {
   const isRedis = backplane === 'redis';
   const program = planProgram(seed, { seconds, isRedis });
+  const { shapes, starts, leaseSeconds } = program;
+  const count = starts.reduce((sum, { runs }) => sum + runs.length, 0);
   say(
-    `seed ${seed} on ${backplane}: ${program.runs.length} runs, ${program.faults.length} faults, leases of ${program.leaseSeconds} s`,
+    `seed ${seed} on ${backplane}: ${count} runs, ${program.faults.length} faults, ${program.pauses.length} pauses, leases of ${leaseSeconds} s`,
   );
   await using service = await startCounterService();
-  await using world = await startWorld({ isRedis, leaseSeconds: program.leaseSeconds });
-  const client = await createChaosClient(world.apiURL, { shapes: program.shapes, serviceURL: service.url });
+  await using world = await startWorld({ isRedis, leaseSeconds });
+  const client = await createChaosClient(world.apiURL, { shapes, serviceURL: service.url });
 
+  // While faults go on, a run may take as long as they do.
+  const endsBy = performance.now() + seconds * 1_000 + 2 * patienceMs;
   const acknowledged: Acknowledged[] = [];
   const errors: string[] = [];
+  const trying = (work: Promise<void>) => work.catch((error) => void errors.push(String(error)));
   await using _person = answerQuestions(world, client);
-  const starts = program.runs.map(async (run, index) => {
-    await sleep(run.atMs);
-    try {
-      acknowledged.push({ id: await client.start(run, `chaos-${index}`), run });
-    } catch (error) {
-      errors.push(String(error));
-    }
-  });
+  const starting = starts.map((start, index) =>
+    trying(execute(client, { start, key: `chaos-${index}`, shapes, acknowledged, endsBy })),
+  );
+  const pauses: Paused[] = [];
+  const pausing = trying(pauseInTurn(client, program, pauses));
   const faults = program.faults.map(async (fault) => {
     await sleep(fault.atMs);
     say(describeFault(fault));
@@ -60,43 +64,132 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   await Promise.all(faults);
   const over = performance.now();
   say('the last fault is over');
-  await Promise.all(starts);
+  await pausing;
+  await Promise.all(starting);
   say(`${acknowledged.length} runs are acknowledged`);
-  const open = await waitForEnd(world, patienceMs);
+  const open = await waitForEnd(world, { patienceMs, say });
   const settledMs = Math.round(performance.now() - over);
   say(
     `${open.length} runs are open ${(settledMs / 1000).toFixed(1)} s after the last fault; ${service.repeated} calls were repeated`,
   );
+  say(await durations(world.pool));
+  const left = await waitUntilTidy(world, { patienceMs: leaseSeconds * 4_000 });
+  const { handlerID } = client;
   const differences = [
     ...errors,
     ...world.exits,
     ...open.map((line) => `still open: ${line}`),
-    ...(await judge(world.pool, { program, acknowledged, counters: service.counters })),
-    ...(await jobsLeft(world, { patienceMs: program.leaseSeconds * 4_000 })),
+    ...left,
+    ...(await judge(world.pool, { shapes, acknowledged, counters: service.counters, handlerID, pauses })),
   ];
   if (differences.length === 0) await rm(world.logs, { recursive: true });
   else say(`the logs of the processes are in ${world.logs}`);
   return { differences, runs: acknowledged.length, faults: program.faults.length, settledMs };
 }
 
-async function waitForEnd({ pool }: World, patienceMs: number): Promise<string[]> {
-  const end = performance.now() + patienceMs;
-  for (;;) {
+interface Execution {
+  start: PlannedStart;
+  key: string;
+  shapes: Program['shapes'];
+  acknowledged: Acknowledged[];
+  /** When every run must have ended, by `performance.now()`. */
+  endsBy: number;
+}
+
+/** Starts runs when it is time, sends their events, and does with them what was planned. */
+async function execute(client: ChaosClient, execution: Execution): Promise<void> {
+  const { start, key, shapes, acknowledged, endsBy } = execution;
+  await sleep(start.atMs);
+  const sending = start.runs.map(async ({ shape, eventsAfterMs }, at) => {
+    await sleep(eventsAfterMs);
+    for (const event of eventsOf(shapes, shape)) await client.send({ ...event, key: eventKey(key, at) });
+  });
+  const ids = await client.start(start, key);
+  const begun = start.runs.map((run, at): Acknowledged => ({ id: ids[at] ?? '', run }));
+  acknowledged.push(...begun);
+  const more = await Promise.all(begun.map((one) => meetFate(client, one, endsBy)));
+  acknowledged.push(...more.flat());
+  await Promise.all(sending);
+}
+
+/** Cancels or repeats a run, if that was planned. Answers the run that repeats it. */
+async function meetFate(client: ChaosClient, begun: Acknowledged, endsBy: number): Promise<Acknowledged[]> {
+  const { id, run } = begun;
+  const { fate } = run;
+  if (fate.kind === 'cancel') {
+    await sleep(fate.afterMs);
+    begun.statusAtCancel = await client.cancel(id);
+  }
+  if (fate.kind !== 'repeat') return [];
+  while (!(await client.hasEnded(id))) {
+    if (performance.now() > endsBy) throw new Error(`run ${id} has not ended, and cannot be repeated`);
+    await sleep(500);
+  }
+  const repeated = await client.repeat(id, fate.from, `again-${id}`);
+  return [{ id: repeated, run: { ...run, fate: { kind: 'end' } }, isRest: fate.from === 'last' }];
+}
+
+async function durations(pool: World['pool']): Promise<string> {
+  const { rows } = await pool.query<{ half: number; most: number; longest: number }>(
+    `select percentile_cont(0.5) within group (order by seconds) as half,
+       percentile_cont(0.99) within group (order by seconds) as most, max(seconds) as longest
+     from (select extract(epoch from completed_at - created_at)::float8 as seconds
+           from workflow_instance where completed_at is not null) as run`,
+  );
+  const { half = 0, most = 0, longest = 0 } = rows[0] ?? {};
+  return `a run took ${half.toFixed(1)} s (p50), ${most.toFixed(1)} s (p99), at most ${longest.toFixed(1)} s`;
+}
+
+/** One pause of workflows at a time, and beside it one of the tenant, so that each ends by its own resume. */
+async function pauseInTurn(client: ChaosClient, { pauses }: Program, paused: Paused[]): Promise<void> {
+  const began = performance.now();
+  const isOfTenant = ({ shape }: Program['pauses'][number]) => shape === null;
+  const turns = [pauses.filter(isOfTenant), pauses.filter((pause) => !isOfTenant(pause))];
+  await Promise.all(
+    turns.map(async (turn) => {
+      for (const { atMs, forMs, shape } of turn) {
+        await sleep(Math.max(0, atMs - (performance.now() - began)));
+        await client.pause(shape);
+        const from = new Date();
+        await sleep(forMs);
+        paused.push({ workflowID: shape === null ? null : (client.workflowIDs[shape] ?? null), from, to: new Date() });
+        await client.resume(shape);
+      }
+    }),
+  );
+}
+
+async function waitForEnd(
+  { pool }: World,
+  { patienceMs, say }: Pick<ChaosOptions, 'patienceMs' | 'say'>,
+): Promise<string[]> {
+  const began = performance.now();
+  for (let told = 1; ; ) {
     const open = await openRuns(pool).catch((error) => [String(error)]);
-    if (open.length === 0 || performance.now() > end) return open;
+    const ms = performance.now() - began;
+    if (open.length === 0 || ms > patienceMs) return open;
+    if (ms > told * TELL_MS) {
+      told += 1;
+      say(`${open.length} runs are open, the first of them ${open[0]}`);
+    }
     await sleep(250);
   }
 }
 
-/** Jobs that stay in the queue although every run has ended. */
-async function jobsLeft({ env }: World, { patienceMs }: { patienceMs: number }): Promise<string[]> {
+const TELL_MS = 15_000;
+
+/** What stays in tables and in the queue although every run has ended. */
+async function waitUntilTidy({ env, pool }: World, { patienceMs }: { patienceMs: number }): Promise<string[]> {
   await using backplane = await createBackplane(readConfig(env).backplane, createLogger({ level: 'silent' }));
   const end = performance.now() + patienceMs;
   for (;;) {
     const counts = await backplane.queue(workflowRuns.name).getJobCounts('active', 'wait', 'prioritized', 'delayed');
-    const left = Object.entries(counts).filter(([, count]) => count > 0);
-    if (left.length === 0) return [];
-    if (performance.now() > end) return left.map(([state, count]) => `${count} jobs are ${state}, and no run is open`);
+    const jobs = Object.entries(counts).filter(([, count]) => count > 0);
+    const left = [
+      ...jobs.map(([state, count]) => `${count} jobs are ${state}, and no run is open`),
+      ...(await findLeft(pool)),
+    ];
+    if (left.length === 0 || performance.now() > end) return left;
     await sleep(250);
   }
 }

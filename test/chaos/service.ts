@@ -3,11 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
-import { COUNTERS } from './program.ts';
+import { GROUPS, type Group } from './program.ts';
+import { COUNTERS } from './steps.ts';
 
 export interface CounterService extends AsyncDisposable {
   readonly url: string;
-  readonly counters: number[];
+  /** By group. */
+  readonly counters: Record<Group, number[]>;
   /** Calls that came again with a key that had been counted. */
   readonly repeated: number;
 }
@@ -18,26 +20,25 @@ export interface CounterService extends AsyncDisposable {
  */
 export async function startCounterService(): Promise<CounterService> {
   const db = new DatabaseSync(':memory:');
-  db.exec('create table counter (id integer primary key, value integer not null)');
+  db.exec('create table counter (name text, id integer, value integer not null, primary key (name, id))');
   db.exec(
     'create table call (key text primary key, calls integer not null, failures integer not null, is_counted integer not null default 0)',
   );
-  for (let id = 0; id < COUNTERS; id += 1) db.prepare('insert into counter values (?, 0)').run(id);
+  for (const group of GROUPS)
+    for (let id = 0; id < COUNTERS; id += 1) db.prepare('insert into counter values (?, ?, 0)').run(group, id);
+  const read = db.prepare('select value from counter where name = ? order by id');
   const call = db.prepare(
     'insert into call (key, calls, failures) values (?, 1, ?) on conflict do update set calls = calls + 1 returning calls, is_counted',
   );
   const count = db.prepare('update call set is_counted = 1 where key = ?');
-  const add = db.prepare('update counter set value = value + ? where id = ?');
+  const add = db.prepare('update counter set value = value + ? where name = ? and id = ?');
 
-  function answer(
-    key: string,
-    { counter, amount, failures }: { counter: number; amount: number; failures: number },
-  ): number {
+  function answer(key: string, { counter, amount, failures, group }: Call): number {
     const { calls, is_counted } = call.get(key, failures) as { calls: number; is_counted: number };
     if (calls <= failures) return 503;
     if (is_counted === 0) {
       count.run(key);
-      add.run(amount, counter);
+      add.run(amount, group, counter);
     }
     return 200;
   }
@@ -53,10 +54,8 @@ export async function startCounterService(): Promise<CounterService> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     get counters() {
-      return db
-        .prepare('select value from counter order by id')
-        .all()
-        .map(({ value }) => Number(value));
+      const [certain = [], cancelled = []] = GROUPS.map((group) => read.all(group).map(({ value }) => Number(value)));
+      return { certain, cancelled };
     },
     get repeated() {
       return Number(db.prepare('select count(*) as n from call where calls > failures + 1').get()?.n);
@@ -68,4 +67,11 @@ export async function startCounterService(): Promise<CounterService> {
       db.close();
     },
   };
+}
+
+interface Call {
+  counter: number;
+  amount: number;
+  failures: number;
+  group: Group;
 }

@@ -15,7 +15,7 @@ import { type OwnPostgres, startOwnPostgres } from '#test/support/own-postgres.t
 import { nodeEnvironment } from '#test/support/process.ts';
 import { startTCPProxy, type TCPProxy } from '#test/support/tcp-proxy.ts';
 import { type EmbeddedRedis, startRedis } from '../servers/redis.ts';
-import type { Fault, Target } from './program.ts';
+import type { Fault, Target } from './faults.ts';
 
 /** A deployment of real processes, with a network between each of them and its stores that can be broken. */
 export interface World extends AsyncDisposable {

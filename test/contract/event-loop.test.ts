@@ -84,7 +84,69 @@ describe('five megabytes', () => {
 
     expect(await longestHold(max, () => send(value))).toBeLessThan(max);
   });
+
+  const rowsPath = '/api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows';
+  const many = (unit: (n: number) => string, count: number) =>
+    Array.from({ length: count }, (_, n) => unit(n)).join(',');
+  const padding = 'x'.repeat(900);
+
+  test.each([
+    [`patch ${rowsPath}/delete`, 'a list in a filter', `{"where":{"id":{"in":[${many(String, 700_000)}]}}}`],
+    [
+      `patch ${rowsPath}/delete`,
+      'a list of conditions',
+      `{"where":{"OR":[${many((n) => `{"id":{"=":${n}}}`, 250_000)}]}}`,
+    ],
+    [`post ${rowsPath}`, 'rows that are none', `{"databaseTableRowData":[${many(() => '1', 2_400_000)}]}`],
+    [
+      'post /api/v1/tenants/:tenantID/workflows',
+      'nodes of which each is at fault, in several ways',
+      `{"title":"x","nodes":[${many((n) => `{"id":"n${n}","type":"condition","config":{"a":"${padding}"}}`, 5_000)}],"edges":[]}`,
+    ],
+    [
+      'post /api/v1/tenants/:tenantID/workflows',
+      'edges between nodes that are not there',
+      `{"title":"x","nodes":[{"id":"a","type":"start"}],"edges":[${many((n) => `{"id":"e${n}","source":"s${n}","target":"t${n}","label":"${padding.slice(0, 180)}"}`, 20_000)}]}`,
+    ],
+    [
+      'post /api/v1/tenants/:tenantID/workflows/:workflowID/execute/bulk',
+      'items that are at fault',
+      `{"items":[${many(() => `{"args":1,"tags":[${many(String, 1_000)}]}`, 1_000)}]}`,
+    ],
+  ])('of %s with %s', async (name, _fault, value) => {
+    const { send } = await prepare(routes.find((route) => nameOf(route) === name));
+    const max = 3 * Math.min(...repeat(3, () => costOfJSON(value)));
+
+    expect(await longestHold(max, () => send(value))).toBeLessThan(max);
+  });
+
+  test('of a comparison of two versions that differ at the bottom', async () => {
+    const api = cluster.as(tenant.creator).in(tenant);
+    const parts = hostile('small objects', LARGE - 1_000);
+    const { workflowID: id = '' } = await makeParams(cluster, routeNamed('diffWorkflowVersion'), tenant);
+    const { rows } = await cluster.pool.query<{ id: string }>(
+      `insert into workflow_version (id, tenant_id, workflow_id, number, nodes, edges, options, created_at)
+       select gen_random_uuid(), $1, $2, 1000 + n, jsonb_build_array(jsonb_build_object('id', 'a', 'config',
+         jsonb_build_object('b', jsonb_build_object('c', jsonb_build_array($3::jsonb, n))))), '[]', '{}', now()
+       from generate_series(1, 2) n returning id`,
+      [tenant.id, id, parts],
+    );
+    const versionID = rows[1]?.id;
+    const max = 3 * Math.min(...repeat(3, () => costOfJSON(parts)));
+
+    const hold = await longestHold(max, async () => {
+      const { body } = await api.get(`T/workflows/${id}/versions/${versionID}/diff`);
+      expect(body.diff.nodes.changed).toEqual([{ id: 'a', paths: [['config', 'b', 'c', 1]] }]);
+    });
+    expect(hold).toBeLessThan(max);
+  });
 });
+
+function routeNamed(name: string): Route {
+  const route = routes.find((candidate) => candidate.name === name);
+  if (!route) throw new Error(`There is no route ${name}`);
+  return route;
+}
 
 async function prepare(route: Route | undefined) {
   if (!route) throw new Error('There is no such route');

@@ -28,11 +28,19 @@ const frozen: { [Name in QueueName]: unknown[] } = {
       more: [{ instanceID: '01976e1c-0000-7000-8000-000000000002', epoch: 3 }],
     },
   ],
+  'listener.events': [
+    { tenantID: '01976e1c-0000-7000-8000-000000000003', eventID: '01976e1c-0000-7000-8000-000000000001' },
+    { tenantID: '01976e1c-0000-7000-8000-000000000003', eventID: '01976e1c-0000-7000-8000-000000000001', attempt: 2 },
+  ],
   'datasource.tests': [ask],
   'datasource.metadata': [ask],
   'query.runs': [ask],
   'tenant.database': [ask],
   'oauth.exchange': [ask],
+  'workflow.plans': [ask],
+  'cron.ticks': [
+    { tenantID: '01976e1c-0000-7000-8000-000000000003', cronJobID: '01976e1c-0000-7000-8000-000000000004' },
+  ],
 };
 
 const database = { schema: 'public', table: 'orders' };
@@ -50,6 +58,7 @@ const tenantID = '01976e1c-0000-7000-8000-000000000003';
 const frozenQuestions: { [Name in AnyAsk['name']]: unknown[] } = {
   'datasource.tests': [{ kind: 'url', url: 'postgresql://user:password@db.example:5432/orders' }],
   'datasource.metadata': [{ tenantID, datasourceID: tenantID, path: ['public'] }],
+  'workflow.plans': [{ tenantID, versionID: tenantID, input: { n: 1 } }],
   'query.runs': [
     {
       tenantID,

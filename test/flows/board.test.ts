@@ -90,7 +90,9 @@ describe('open on loopback', () => {
     const { status, text } = await browser.get('/api/queues');
 
     expect(status).toBe(200);
-    expect(JSON.parse(text).queues.map(({ name }: { name: string }) => name)).toEqual(queues.map(({ name }) => name));
+    expect(JSON.parse(text).queues.map(({ name }: { name: string }) => name)).toEqual(
+      queues.flatMap(({ name, deadLetters }) => (deadLetters === null ? [name] : [name, deadLetters])),
+    );
     expect((await browser.get('/')).text).toContain('Gantry');
   });
 

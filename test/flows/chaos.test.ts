@@ -1,6 +1,25 @@
 import { expect, test } from 'vitest';
+import { nodes } from '#shared/nodes/index.ts';
+import { atOnce } from '#shared/pauses.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { redisURL } from '#test/support/backplane.ts';
+import { graphOf } from '../chaos/graph.ts';
+import { planProgram } from '../chaos/program.ts';
 import { runChaos } from '../chaos/run.ts';
+
+test('the workflows of the programs have every kind of node', () => {
+  const id = '01a20361-eaf3-7000-be68-4c6e95a38225';
+  const around = { serviceURL: 'http://127.0.0.1:1', dataQueryID: id, handlerID: id, childID: id, person: 'a@b.test' };
+  const types = new Set<string>();
+  for (let seed = 0; seed < 20; seed += 1)
+    for (const shape of planProgram(seed, { seconds: 1, isRedis: true }).shapes) {
+      const { workflowNodes, workflowEdges } = graphOf(shape, { name: 'shape', ...around });
+      for (const { type } of workflowNodes) types.add(type);
+      atOnce(compileGraph(WorkflowNode.array().parse(workflowNodes), WorkflowEdge.array().parse(workflowEdges)));
+    }
+
+  expect([...types].toSorted()).toEqual(nodes.map(({ kind }) => kind).toSorted());
+});
 
 test('under random faults every acknowledged run ends, once, with the state that the model says', async () => {
   const seed = Math.floor(Math.random() * 1_000_000);

@@ -14,7 +14,15 @@ const wanted = process.env.CRASH_POINTS;
 function drawn(seed: number): CrashPoint[] {
   const random = createRandom(seed);
   return Array.from({ length: SAMPLE }, () => {
-    const scenario = random.pick(['in turn', 'in turn', 'at once', 'in a loop', 'stopped', 'yielding'] as const);
+    const scenario = random.pick([
+      'in turn',
+      'in turn',
+      'at once',
+      'in a loop',
+      'with large outputs',
+      'stopped',
+      'yielding',
+    ] as const);
     return {
       scenario,
       n: random.between(1, scenarios[scenario].points),

@@ -31,7 +31,7 @@ test('a run whose worker is killed keeps its concurrency key until it ends, and 
   };
 
   await using first = spawnNode(['workers/main.ts'], deployment.env);
-  await accept('first');
+  const { instanceID: holder } = await accept('first');
   await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first']), PATIENCE_MS);
   await accept('next 0');
   await using _second = spawnNode(['workers/main.ts'], deployment.env);
@@ -41,7 +41,19 @@ test('a run whose worker is killed keeps its concurrency key until it ends, and 
   }, PATIENCE_MS);
 
   await first.kill('SIGKILL');
-  for (let n = 1; n < WAITING; n += 1) await accept(`next ${n}`);
+  const { held_by: dead } = await deployment.read(holder);
+  const lease = async () => {
+    const { rows } = await deployment.pool.query<{ isOver: boolean; isEnded: boolean }>(
+      'select expires_at <= now() as "isOver", ended_at is not null as "isEnded" from worker_session where id = $1',
+      [dead],
+    );
+    return rows[0];
+  };
+  // While nothing renews the lease of the dead worker, and when the run has been taken away from it.
+  await eventually(async () => expect(await lease()).toMatchObject({ isOver: true }), PATIENCE_MS);
+  await accept('next 1');
+  await eventually(async () => expect(await lease()).toMatchObject({ isEnded: true }), PATIENCE_MS);
+  await accept('next 2');
 
   // The same run again, by the other worker: its death has freed no place.
   await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first', 'first']), PATIENCE_MS);

@@ -28,7 +28,7 @@ test('an idle worker has loaded no driver, no parser and no entity manager', asy
     expect(rows).toHaveLength(1);
   }, START_MS);
   expect(await loadedBy(worker)).toEqual(
-    [...backplane, 'casbin', 'lru-cache', 'oauth4webapi', 'pg', 'pino', 'prom-client', 'zod'].sort(),
+    [...backplane, 'casbin', 'cron-parser', 'lru-cache', 'oauth4webapi', 'pg', 'pino', 'prom-client', 'zod'].sort(),
   );
 });
 
@@ -36,7 +36,16 @@ test('an idle API process has loaded no writer of workbooks', async () => {
   const port = await freePort();
   await using api = start('api/main.ts', { PORT: String(port) });
   await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200), START_MS);
-  const loaded = ['@mikro-orm/core', '@mikro-orm/migrations', '@mikro-orm/postgresql', 'busboy', 'casbin', 'cors'];
+  const loaded = [
+    '@mikro-orm/core',
+    '@mikro-orm/migrations',
+    '@mikro-orm/postgresql',
+    'busboy',
+    'casbin',
+    'cors',
+    'cron-parser',
+    'cronstrue',
+  ];
   expect(await loadedBy(api)).toEqual(
     [
       ...backplane,

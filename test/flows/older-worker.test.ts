@@ -5,7 +5,7 @@ import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
 const PATIENCE_MS = 60_000;
-const EACH = 20;
+const EACH = 10;
 
 let deployment: Deployment;
 beforeAll(async () => {
@@ -30,10 +30,34 @@ const unknown = graph(
   ['start>ask', 'ask:approved>add', 'add:success>label', 'label>end'],
 );
 
+/** In the midst of the new kind: it waits for its event. */
+const awaiting = graph(
+  {
+    start: { type: 'start' },
+    wait: { type: 'waitForEvent', eventName: 'approved', eventKey: '{{ctx.input.n}}' },
+    add: code('return ctx.input.n + 1;'),
+    end,
+  },
+  ['start>wait', 'wait:received>add', 'add:success>end'],
+);
+/** In the midst of the new kind: its only chunk is a run that asks a person. */
+const mapping = graph(
+  {
+    start: { type: 'start' },
+    each: { type: 'map', sourceVariable: ['{{ctx.input.n}}'] },
+    ask: { type: 'approval' },
+    add: code('return ctx.input.n + 1;'),
+    first: code('return ctx.mapResults[0];'),
+    end,
+  },
+  ['start>each', 'each:map>ask', 'ask:approved>add', 'each:completed>first', 'first:success>end'],
+);
+const NEW_KINDS = ['log', 'map', 'waitForEvent'];
+
 const older = () =>
   spawnNode(['--import', './test/support/older-worker.ts', 'workers/main.ts'], {
     ...deployment.env,
-    WITHOUT_KINDS: 'log',
+    WITHOUT_KINDS: NEW_KINDS.join(),
   });
 const newer = () => spawnNode(['workers/main.ts'], deployment.env);
 
@@ -41,8 +65,9 @@ const newer = () => spawnNode(['workers/main.ts'], deployment.env);
 async function untilLive(workers: number, { knowing }: { knowing: number }): Promise<void> {
   await eventually(async () => {
     const { rows } = await deployment.pool.query(
-      `select count(*) as workers, count(*) filter (where 'log' = any(kinds)) as knowing from worker_session
+      `select count(*) as workers, count(*) filter (where kinds::text[] && $1::text[]) as knowing from worker_session
        where ended_at is null and expires_at > now()`,
+      [NEW_KINDS],
     );
     expect(rows).toEqual([{ workers, knowing }]);
   }, PATIENCE_MS);
@@ -61,46 +86,75 @@ async function statesOf(ids: readonly string[]) {
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 }
 
-async function approveAll(ids: readonly string[]): Promise<void> {
-  await deployment.pool.query(
-    `update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}' where instance_id = any($1::uuid[])`,
-    [ids],
-  );
-  await deployment.runs.wake(ids);
+/** Gives the runs, or the chunks of their maps, what they wait for. */
+async function answerAll(ids: readonly string[]): Promise<void> {
+  const { rows } = await deployment.pool.query<{ id: string }>(ANSWER, [ids]);
+  await deployment.runs.wake(rows.map(({ id }) => id));
+}
+
+const ANSWER = `
+with approved as (
+  update collection_request set status = 'COMPLETED', submitted_data = '{"decision":"approve"}'
+  where instance_id in (select id from workflow_instance where id = any($1::uuid[]) or parent_id = any($1::uuid[]))
+  returning instance_id as id
+), event as (
+  insert into workflow_event (id, tenant_id, name, key, data, bytes, caller, is_told, remembered_until)
+  select uuidv7(), tenant_id, name, key, '{}', 2, '{}', true, now() from event_wait where instance_id = any($1::uuid[]) and is_open
+  returning id, key
+), given as (
+  update event_wait w set is_open = false, event_id = event.id from event
+  where w.key = event.key and w.instance_id = any($1::uuid[]) and w.is_open returning w.instance_id as id
+)
+select id from approved union all select id from given`;
+
+/** Returns when so many questions are open and so many events are waited for. */
+async function untilAsked(questions: number, events: number): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await deployment.pool.query(
+      `select (select count(*) from collection_request where status = 'PENDING') as questions,
+         (select count(*) from event_wait where is_open) as events`,
+    );
+    expect(rows).toEqual([{ questions, events }]);
+  }, PATIENCE_MS);
 }
 
 async function expectAllCompleted(ids: readonly string[]): Promise<void> {
-  await eventually(async () => expect(await statesOf(ids)).toEqual({ COMPLETED: EACH }), PATIENCE_MS);
+  await eventually(async () => expect(await statesOf(ids)).toEqual({ COMPLETED: ids.length }), PATIENCE_MS);
   for (const [n, id] of ids.entries())
-    expect(await deployment.read(id)).toMatchObject({ output: { value: n + 1 }, error: null, losses: 0 });
+    expect(await deployment.read(id)).toMatchObject({ output: { value: (n % EACH) + 1 }, error: null, losses: 0 });
 }
 
-test('beside a worker that does not know a kind of node, and after the others have gone, no run fails', async () => {
+test('beside a worker that does not know kinds of nodes, and after the others have gone, no run fails', async () => {
   await using first: Spawned = older();
   await using second: Spawned = newer();
   await untilLive(2, { knowing: 1 });
 
   const plain = await accept(known);
-  const mixed = await accept(unknown);
+  const before = await accept(unknown);
+  const amid = [...(await accept(awaiting)), ...(await accept(mapping))];
   await expectAllCompleted(plain);
-  await eventually(async () => expect(await statesOf(mixed)).toEqual({ WAITING: EACH }), PATIENCE_MS);
-  await approveAll(mixed.slice(0, EACH / 2));
-  await eventually(
-    async () => expect(await statesOf(mixed)).toEqual({ COMPLETED: EACH / 2, WAITING: EACH / 2 }),
-    PATIENCE_MS,
-  );
+  await untilAsked(2 * EACH, EACH);
+  const mixed = [...before, ...amid];
+  await eventually(async () => expect(await statesOf(mixed)).toEqual({ WAITING: mixed.length }), PATIENCE_MS);
+  const isEven = (_: string, n: number) => n % 2 === 0;
+  const now = mixed.filter(isEven);
+  await answerAll(now);
+  await eventually(async () => expect(await statesOf(now)).toEqual({ COMPLETED: now.length }), PATIENCE_MS);
 
   // A rollback: the only worker left does not know them.
   await second.kill('SIGTERM');
   await untilLive(1, { knowing: 0 });
-  await approveAll(mixed.slice(EACH / 2));
+  const later = mixed.filter((id, n) => !isEven(id, n));
+  await answerAll(later);
   await eventually(async () => {
     const { rows } = await deployment.pool.query(
-      'select count(*) as n from workflow_instance where id = any($1::uuid[]) and hand_backs > 0 and held_by is null and completed_at is null',
-      [mixed],
+      `select count(*) as n from workflow_instance where (id = any($1::uuid[]) or parent_id = any($1::uuid[]))
+         and hand_backs > 0 and held_by is null and completed_at is null`,
+      [later],
     );
-    expect(rows).toEqual([{ n: EACH / 2 }]);
+    expect(rows).toEqual([{ n: later.length }]);
   }, PATIENCE_MS);
+  expect(await statesOf(later)).not.toHaveProperty('FAILED');
   await expectAllCompleted(await accept(known));
 
   await using _third = newer();

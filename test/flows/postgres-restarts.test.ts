@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
 import { migrateAll } from '#ops/migrate-all.ts';
-import { runSample } from '#ops/sample.ts';
+import { runFirstSample } from '#ops/samples/first-run.ts';
 import { createBackplane } from '#shared/backplane/index.ts';
 import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
@@ -62,6 +62,6 @@ test('processes that start before Postgres wait for it, and outlive its restarts
 
   /** By way of API, queue, worker and socket. */
   async function runsSample(): Promise<void> {
-    await eventually(async () => void (await runSample(url, () => undefined)), 20_000);
+    await eventually(async () => void (await runFirstSample(url, () => undefined)), 20_000);
   }
 });

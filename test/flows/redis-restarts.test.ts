@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '#ops/embedded/ports.ts';
-import { runSample } from '#ops/sample.ts';
+import { runFirstSample } from '#ops/samples/first-run.ts';
 import { redisURL } from '#test/support/backplane.ts';
 import { startDeployment } from '#test/support/deployment.ts';
 import { spawnNode } from '#test/support/process.ts';
@@ -52,6 +52,6 @@ test('processes that start before Redis wait for it and say so, and outlive its 
   /** By way of API, queue, worker and socket. */
   async function runsSample(): Promise<void> {
     await eventually(async () => expect((await fetch(`${url}/ready`)).status).toBe(200), 20_000);
-    await eventually(async () => void (await runSample(url, () => undefined)), 20_000);
+    await eventually(async () => void (await runFirstSample(url, () => undefined)), 20_000);
   }
 });

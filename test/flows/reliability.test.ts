@@ -9,10 +9,11 @@ import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph, noop } from '#test/support/graphs.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
-import { createChaosClient } from '../chaos/client.ts';
+import { createChaosClient, eventKey } from '../chaos/client.ts';
 import { judge, openRuns } from '../chaos/judge.ts';
+import { findLeft } from '../chaos/left.ts';
 import { answerQuestions } from '../chaos/person.ts';
-import { planProgram } from '../chaos/program.ts';
+import { eventsOf, type PlannedRun, planProgram } from '../chaos/program.ts';
 import { startCounterService } from '../chaos/service.ts';
 import { startWorld } from '../chaos/world.ts';
 import { startRedis } from '../servers/redis.ts';
@@ -114,7 +115,9 @@ test('R2: Redis loses all data, then dies and comes back empty, and no accepted 
 test('R3: Postgres is away for longer than a lease, the API says so and recovers, and no acknowledged run is lost', async () => {
   const leaseSeconds = 2;
   const shapes = planProgram(3, { seconds: 1, isRedis: false }).shapes;
-  const runs = Array.from({ length: 60 }, (_, n) => ({ atMs: n * 100, shape: n % shapes.length, n }));
+  const runs = Array.from({ length: 60 }, (_, n): PlannedRun => {
+    return { shape: n % shapes.length, n, fate: { kind: 'end' }, eventsAfterMs: 0 };
+  });
   await using service = await startCounterService();
   await using world = await startWorld({ isRedis: redisURL !== undefined, leaseSeconds });
   const client = await createChaosClient(world.apiURL, { shapes, serviceURL: service.url });
@@ -124,8 +127,12 @@ test('R3: Postgres is away for longer than a lease, the API says so and recovers
 
   const acknowledged = Promise.all(
     runs.map(async (run, index) => {
-      await sleep(run.atMs);
-      return { id: await client.start(run, `r3-${index}`), run };
+      const atMs = index * 100;
+      const { shape } = run;
+      await sleep(atMs);
+      for (const event of eventsOf(shapes, shape)) await client.send({ ...event, key: eventKey(`r3-${index}`, 0) });
+      const [id = ''] = await client.start({ atMs, shape, runs: [run], laterMs: 0 }, `r3-${index}`);
+      return { id, run };
     }),
   );
   await sleep(1_500);
@@ -140,8 +147,10 @@ test('R3: Postgres is away for longer than a lease, the API says so and recovers
   await eventually(async () => expect((await asked()).status).toBe(201), 30_000);
   const ended = await acknowledged;
   await eventually(async () => expect(await openRuns(world.pool)).toEqual([]), 60_000);
-  const program = { leaseSeconds, shapes, runs, faults: [] };
-  expect(await judge(world.pool, { program, acknowledged: ended, counters: service.counters })).toEqual([]);
+  await eventually(async () => expect(await findLeft(world.pool)).toEqual([]), 30_000);
+  const { handlerID } = client;
+  const state = { shapes, acknowledged: ended, counters: service.counters, handlerID };
+  expect(await judge(world.pool, state)).toEqual([]);
   expect(world.exits).toEqual([]);
 }, 180_000);
 

@@ -55,6 +55,8 @@ test('runs on a given Postgres and a given Redis, names them without credentials
   expect(banner).toMatch(new RegExp(`Queues +Redis at ${new URL(redis.url).host}\\n`));
   expect(banner).toMatch(/Identity +development issuer/);
   expect(banner, 'the sample has run').toContain('COMPLETED');
+  for (const name of ['nightly-import', 'order-approval', 'webhook-enrichment'])
+    expect(banner).toMatch(new RegExp(`^  PORT=\\d+ npm run sample -- ${name} `, 'm'));
   expect(await redis.client.keys('gantry:workflow.runs:*'), 'its queues').not.toEqual([]);
   expect(await onDatabase('select status from workflow_instance')).toEqual([{ status: 'COMPLETED' }]);
   expect(await readdir(home)).not.toContain('postgres');

@@ -99,3 +99,32 @@ describe('SECRETS_KEYS', () => {
     expect(readConfig({ ...production, SECRETS_KEYS: text(first) }).secrets.keys).toHaveLength(1);
   });
 });
+
+describe('a signature', () => {
+  const text = 'a question';
+  const signature = ring.sign(text, 'place');
+
+  test('is the same each time, and good for its text and context only', () => {
+    expect(ring.sign(text, 'place')).toBe(signature);
+    expect(ring.isSigned(text, signature, 'place')).toBe(true);
+    expect(ring.isSigned('another', signature, 'place')).toBe(false);
+    expect(ring.isSigned(text, signature, 'elsewhere')).toBe(false);
+    expect(ring.isSigned(text, ring.seal(text, 'place'), 'place')).toBe(false);
+  });
+
+  test('with one changed character is refused, the last included', () => {
+    for (let at = 0; at < signature.length; at += 1)
+      for (const other of ['A', 'B', '.', 'é'].filter((character) => character !== signature[at]))
+        expect(ring.isSigned(text, signature.slice(0, at) + other + signature.slice(at + 1), 'place')).toBe(false);
+    for (const cut of ['', '.', 'k1', 'k1.', signature.slice(0, -1), `${signature}=`, `${signature}A`])
+      expect(ring.isSigned(text, cut, 'place')).toBe(false);
+  });
+
+  test('of an older key is accepted, and of an unknown key refused', () => {
+    const both = createKeyRing([second, first]);
+    expect(both.isSigned(text, signature, 'place')).toBe(true);
+    expect(both.sign(text, 'place')).toMatch(/^k2\./);
+    expect(createKeyRing([aKey('k1')]).isSigned(text, signature, 'place')).toBe(false);
+    expect(createKeyRing([second]).isSigned(text, signature, 'place')).toBe(false);
+  });
+});

@@ -115,6 +115,7 @@ describe('the window', () => {
       key: newID(),
       requestHash: 'h',
       onReplay: () => undefined,
+      onStored: () => undefined,
       pause: async () => undefined,
     };
 

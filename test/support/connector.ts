@@ -49,6 +49,7 @@ export async function openDatasource(
     files,
     tenantDatabases,
     oauthConnections,
+    syslogPorts: new Map(),
     logger: testLogger,
   });
   return {

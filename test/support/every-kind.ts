@@ -50,6 +50,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
   const no = { id: 'no', conditions: [{ operator: 'equals', leftValue: '{{ctx.input.n}}', rightValue: 8 }] };
   const work: readonly (readonly [string, JsonObject])[] = [
     ['retryLimit', { retryLimit: 11 }],
+    ['retryOn.0', { retryOn: ['always'] }],
     ['errorHandling', { errorHandling: 'ignore' }],
     ['timeoutSeconds', { timeoutSeconds: 0 }],
     ['isDisabled', { isDisabled: '{{ctx.input.off}}' }],
@@ -59,6 +60,13 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
   const paid = { eventName: 'paid', eventKey: '{{ctx.input.n}}', lookbackMinutes: 0 };
   const posted = (path: string) => ({ url: `${service}${path}`, method: 'POST' });
   const asked = (path: string) => ({ dataQueryID, inputValues: { path } });
+  /** Of kinds that repeat a body: each item lasts. */
+  const heldItems = {
+    data: { sourceVariable: [1, 2] },
+    body: { type: 'http', ...posted('/held') },
+    exits: { completed: [{ ok: true }, { ok: true }] },
+    overtime: null,
+  };
 
   return {
     start: {
@@ -261,12 +269,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
         again: false,
         passedOver: 'completed',
       },
-      lasting: {
-        data: { sourceVariable: [1, 2] },
-        body: { type: 'http', ...posted('/held') },
-        exits: { completed: [{ ok: true }, { ok: true }] },
-        overtime: null,
-      },
+      lasting: heldItems,
     },
     map: {
       refused: [
@@ -292,12 +295,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
         again: false,
         passedOver: 'completed',
       },
-      lasting: {
-        data: { sourceVariable: [1, 2] },
-        body: { type: 'http', ...posted('/held') },
-        exits: { completed: [{ ok: true }, { ok: true }] },
-        overtime: null,
-      },
+      lasting: heldItems,
     },
     delay: {
       refused: [

@@ -1,49 +1,75 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { AppError } from '#shared/errors.ts';
-import type { Json } from '#shared/json.ts';
-import type { Repeat, RunEventPayload } from '#shared/realtime/events.ts';
+import { isJsonObject, type Json } from '#shared/json.ts';
+import { createLogger } from '#shared/logger.ts';
+import type { RunEventPayload } from '#shared/realtime/events.ts';
+import { resolveConfig } from '#shared/workflow/arguments.ts';
 import { pathKey } from '#shared/workflow/frame.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
 import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Chunk } from '#workers/engine/chunk.ts';
-import { type Conclusion, failFrame, repeatBody, succeed } from '#workers/engine/conclude.ts';
+import { type Conclusion, failFrame, repeatBody, skip, succeed } from '#workers/engine/conclude.ts';
 import { beginChunk, completeChunk } from '#workers/engine/conclude-chunk.ts';
 import { Results } from '#workers/engine/iterations.ts';
+import { briefOf, LARGE_LENGTH } from '#workers/engine/large-outputs.ts';
 import type { EventRow, Past } from '#workers/engine/past.ts';
 import { versionOfChunk } from '#workers/engine/read-chunk.ts';
+import { readKeys, readScope, readScopeOfBody } from '#workers/engine/read-values.ts';
 import { replayAll } from '#workers/engine/restore.ts';
 import { Run } from '#workers/engine/run.ts';
-import { runLoop } from '#workers/nodes/loop.ts';
+import type { Source } from '#workers/engine/source.ts';
+import type { PendingEvent } from '#workers/engine/step.ts';
+import { createTask } from '#workers/engine/task.ts';
+import type { Fact, Park } from '#workers/nodes/executor.ts';
+import { executorOf } from '#workers/nodes/index.ts';
 
 export interface ExecutedDrawing {
   graph: Graph;
   /** By node: it fails in one of so many frames; 0: never. */
   failing: Map<string, number>;
+  /** Nodes whose wait ends without what they wait for. */
+  late?: ReadonlySet<string>;
 }
 
-const limits = { nodeOutputMaxBytes: 1e6, runOutputMaxBytes: 1e9 };
+const limits = { nodeOutputMaxBytes: 1e6, runOutputMaxBytes: 1e9, largeLength: LARGE_LENGTH };
+
+/** `apart`: every output leaves the memory of its run, as large ones do. */
+export type Keeping = 'with the run' | 'apart';
+
+/** What happens to the worker at a step: nothing, it loses an outcome that is not committed, or another goes on with the run. */
+export type Mishap = 'none' | 'loses' | 'replaced' | 'replaced with a checkpoint';
 
 /** A run, or a chunk of a map, that executes frames in any order, and is restored from its rows in between. */
 export class Execution {
   readonly rows: EventRow[] = [];
+  /** Outcomes in the chunks of its maps. */
+  readonly #inChunks: string[] = [];
   #run: Run;
   #ready: Frame[];
+  /** Frames that wait, by their names: the rows of the waits. */
+  readonly #waiting = new Map<string, Waiting>();
+  /** Of the outcome that is written next. */
+  #parking: Waiting | null = null;
   readonly #drawing: ExecutedDrawing;
   #checkpoint: Past['checkpoint'] = null;
   #checkpointSeq = 0;
 
   readonly #chunk: Chunk | null;
+  readonly #keeping: Keeping;
+  /** By the numbers of their rows: payloads without the output. */
+  readonly #briefs = new Map<number, RunEventPayload>();
 
-  constructor(drawing: ExecutedDrawing, chunk: Chunk | null = null) {
+  constructor(drawing: ExecutedDrawing, chunk: Chunk | null = null, keeping: Keeping = 'with the run') {
     this.#drawing = drawing;
     this.#chunk = chunk;
+    this.#keeping = keeping;
     this.#run = createRun(drawing.graph, chunk);
     this.#ready = [...this.#run.state.begin()];
   }
 
-  /** Of a chunk that has completed. */
+  /** Of a run that has completed. */
   output: Json = null;
 
   get status(): string {
@@ -53,71 +79,182 @@ export class Execution {
   /** What each frame came to, in no order. */
   get outcomes(): string[] {
     return this.rows
-      .filter(({ status, payload }) => status === 'SUCCESS' || (status === 'FAILED' && payload))
+      .filter(({ status, payload }) => isOutcome(status) || (status === 'FAILED' && payload))
       .map(({ node_id, frame, status, exit, payload }) => JSON.stringify([node_id, frame, status, exit, payload]))
+      .concat(this.#inChunks)
+      .map((text) => text.replaceAll(/"completedAt":"[^"]*"/g, ''))
       .sort();
   }
 
-  /** Executes one ready frame; false if there is none. What needs no row is lost with the worker, so the next frame follows at once. */
-  async step(pick: number): Promise<boolean> {
-    const [frame] = this.#ready.splice(pick % Math.max(1, this.#ready.length), 1);
-    if (!frame || this.#run.isOver) return false;
+  /** Executes the run to its end, with picks and mishaps in turn. */
+  async finish(order: readonly number[], mishaps: readonly Mishap[] = ['none']): Promise<this> {
+    for (let at = 0; ; at += 1) {
+      if (at > 5_000) throw new Error('The run does not end');
+      const mishap = mishaps[at % mishaps.length] ?? 'none';
+      if (!(await this.step(order[at % order.length] ?? 0, { loses: mishap === 'loses', order, mishaps }))) return this;
+      if (mishap !== 'none') this.restore({ saves: mishap === 'replaced with a checkpoint' });
+    }
+  }
+
+  /**
+   * Executes one frame that is ready or whose wait is over; false if there is none. What needs no row is lost with the worker, so the
+   * next frame follows at once. `loses`: the outcome is not written.
+   */
+  async step(pick: number, { loses = false, order = [0], mishaps = ['none'] }: Stepping = {}): Promise<boolean> {
+    const waiting = [...this.#waiting];
+    const at = pick % Math.max(1, this.#ready.length + waiting.length);
+    if (this.#run.isOver || this.#ready.length + waiting.length === 0) return false;
+    const [name, wait] = waiting[at - this.#ready.length] ?? [];
+    if (name !== undefined && wait) {
+      const frame = this.#run.state.find(wait.nodeID, wait.key) ?? expect.fail(`there is no frame ${name}`);
+      const conclusion = await this.#execute(frame, await this.#factAfter(frame, wait.park, { order, mishaps }));
+      if (!loses) this.#conclude(conclusion);
+      if (!loses) this.#waiting.delete(name);
+      return true;
+    }
+    const [frame] = this.#ready.splice(at, 1);
+    if (!frame) return false;
     const { phase } = this.#run.state.repetitionOf(frame) ?? {};
     if (phase === 'between') {
       this.#ready.push(...this.#run.state.beginNext(frame));
-      return this.step(this.#ready.length - 1);
+      return this.step(this.#ready.length - 1, { loses, order, mishaps });
     }
-    this.#conclude(await this.#execute(frame));
+    const conclusion = await this.#execute(frame, undefined);
+    if (!loses) this.#conclude(conclusion);
     return true;
   }
 
-  async #execute(frame: Frame): Promise<Conclusion> {
+  async #execute(frame: Frame, given: Fact | AppError | undefined): Promise<Conclusion> {
+    this.#parking = null;
     const run = this.#run;
     const { node, path } = frame;
-    const resolved = node.config;
+    if (node.isDisabled) return skip(run, frame);
+    let resolved: unknown = node.config;
     try {
+      if (given instanceof AppError) throw given;
       if (this.#chunk && path.length === 0) return this.#goOnWithChunk(frame, this.#chunk);
-      if (node.definition.kind !== 'loop') {
-        const every = this.#drawing.failing.get(node.id) ?? 0;
-        const hash = path.reduce((sum, { iteration }) => sum * 7 + iteration + 1, node.index);
-        if (every > 0 && hash % every === 0)
-          throw new AppError('NODE_FAILED', `${node.id} ${pathKey(path)}`, { retry: false });
-        const output = { [node.id]: this.#seenBy(frame) };
-        return succeed(limits, run, frame, { resolved, output, exit: node.definition.begins ? 'output' : 'success' });
+      const scope = await readScope(this.#reading, run, { frame, waiting });
+      resolved = resolveConfig(node, scope);
+      if (node.definition.kind === 'javascript') return await this.#work(frame, resolved);
+      const task = createTask(run, frame, given ?? this.#factOf(frame), silent).with(resolved);
+      task.scope = scope;
+      // No kind that a drawing has needs the process around it.
+      const result = await executorOf(node.definition)(task, {} as never);
+      if (!('park' in result)) return succeed(this.#limits, run, frame, { resolved, ...result });
+      if (result.park === 'iterations') {
+        const { park: _, ...repeat } = result;
+        return repeatBody(limits, run, frame, repeat);
       }
-      const result = await runLoop({ config: resolved, ...this.#factOf(frame) } as never, {} as never);
-      if ('park' in result) return repeatBody(limits, run, frame, result as unknown as Repeat & { items: [] });
-      return succeed(limits, run, frame, { resolved, ...result });
+      if (result.park === 'chunks' && result.items.length === 0)
+        return this.#execute(frame, { kind: 'iterations', results: [], total: 0, failed: 0 });
+      run.record(frame, { status: 'SUSPENDED', exit: null, payload: null });
+      this.#parking = { nodeID: node.id, key: pathKey(path), park: result };
+      return null;
     } catch (error) {
       return failFrame(run, frame, { resolved, error: error as AppError });
     }
   }
 
+  /** In place of code, which would need the sandbox. */
+  async #work(frame: Frame, resolved: unknown): Promise<Conclusion> {
+    const { node, path } = frame;
+    const every = this.#drawing.failing.get(node.id) ?? 0;
+    const hash = path.reduce((sum, { iteration }) => sum * 7 + iteration + 1, node.index);
+    if (every > 0 && hash % every === 0)
+      throw new AppError('NODE_FAILED', `${node.id} ${pathKey(path)}`, { retry: false });
+    const output = { [node.id]: await this.#seenBy(frame) };
+    return succeed(this.#limits, this.#run, frame, { resolved, output, exit: 'success' });
+  }
+
+  /** What ends a wait. */
+  async #factAfter(frame: Frame, park: Park, stepping: Required<Omit<Stepping, 'loses'>>): Promise<Fact | AppError> {
+    const isLate = this.#drawing.late?.has(frame.node.id) ?? false;
+    switch (park.park) {
+      case 'time':
+        return { kind: 'time' };
+      case 'input':
+        return { kind: 'input', submission: isLate ? null : { decision: 'approve', answer: frame.path.length } };
+      case 'event':
+        return { kind: 'event', event: isLate ? null : { id: 'e', data: { paid: frame.path.length }, sentAt: 'now' } };
+      case 'child': {
+        const error = { code: 'NODE_FAILED', message: 'no luck', nodeID: 'a' };
+        const ended = { kind: 'child' as const, instanceID: nameOf(frame), output: park.input };
+        return isLate ? { ...ended, status: 'FAILED', error } : { ...ended, status: 'COMPLETED', error: null };
+      }
+      case 'chunks':
+        return this.#workOff(frame, park, stepping);
+      default:
+        throw new Error('Iterations do not wait');
+    }
+  }
+
+  /** Works off the items of a map in chunks, each a run of its own. */
+  async #workOff(
+    { node, path }: Frame,
+    { park: _, items, ...plan }: Extract<Park, { park: 'chunks' }>,
+    { order, mishaps }: Required<Omit<Stepping, 'loses'>>,
+  ): Promise<Fact | AppError> {
+    const frame = this.#run.state.find(node.id, pathKey(path)) ?? expect.fail('a map without a frame');
+    const scope = await readScopeOfBody(this.#reading, this.#run, { frame, waiting });
+    const outputs: { results: Json[]; failed: number }[] = [];
+    const outcomes: string[] = [];
+    const size = plan.chunkSize ?? items.length;
+    for (let first = 0; first < items.length; first += size) {
+      const own = { mapID: 'm', nodeID: node.id, scope, first, items: items.slice(first, first + size), plan };
+      const chunk = await new Execution(this.#drawing, own, this.#keeping).finish(order, mishaps);
+      if (chunk.status === 'FAILED') return new AppError('NODE_FAILED', 'an item has failed', { retry: false });
+      // The output of a chunk: see `completeChunk`.
+      outputs.push(chunk.output as unknown as (typeof outputs)[number]);
+      outcomes.push(...chunk.outcomes.map((outcome) => `${node.id} ${pathKey(path)} ${first} ${outcome}`));
+    }
+    this.#inChunks.push(...outcomes.filter((outcome) => !this.#inChunks.includes(outcome)));
+    const failed = outputs.reduce((sum, output) => sum + output.failed, 0);
+    return { kind: 'iterations', results: outputs.flatMap(({ results }) => results), total: items.length, failed };
+  }
+
   #goOnWithChunk(frame: Frame, chunk: Chunk): Conclusion {
     const run = this.#run;
     if (!run.state.repetitionOf(frame)) return beginChunk(run, frame, chunk);
-    const { fact } = this.#factOf(frame) as { fact: Parameters<typeof completeChunk>[3] };
+    const fact = this.#factOf(frame) ?? expect.fail('a chunk goes on without its items');
     const conclusion = completeChunk(limits, run, frame, fact);
     run.rest();
     return conclusion;
   }
 
   /** The item, and the values of the nodes before the frame. */
-  #seenBy(frame: Frame): string {
-    const { edges, nodes } = this.#drawing.graph;
+  async #seenBy(frame: Frame): Promise<string> {
+    const { edges, nodes } = this.#run.version.graph;
     const before = frame.node.incoming.map((edge) => nodes[edges[edge]?.source ?? -1]?.id ?? '');
-    const { item = null, index = null, ...scope } = this.#run.state.scopeOf(frame);
+    const all = await readKeys(this.#reading, this.#run, { frame, waiting, keys: new Set(before) });
+    const { item = null, index = null, ...scope } = all;
     const values = before.map((id) => JSON.stringify(scope[id] ?? null));
     return `${frame.node.id} ${item} ${index} ${createHash('sha1').update(values.join()).digest('hex')}`;
   }
 
+  get #limits() {
+    return this.#keeping === 'apart' ? { ...limits, largeLength: 0 } : limits;
+  }
+
+  /** Reads values from the rows here. */
+  get #reading() {
+    const query = async ({ values: [, seq, name] }: { values: [string, number, string] }) => {
+      const output = this.rows.find((row) => row.seq === seq)?.payload?.output;
+      return { rows: [{ value: isJsonObject(output) ? output[name] : undefined }] };
+    };
+    const keep = (_: Run, source: Source): void => {
+      source.value = undefined;
+    };
+    // Of a pool only this is used; what was read is not kept for the next node.
+    return { pool: { query }, values: { keep } } as never;
+  }
+
   /** As `readIterations`, from the rows here. */
-  #factOf(frame: Frame): object {
+  #factOf(frame: Frame): Extract<Fact, { kind: 'iterations' }> | undefined {
     const repetition = this.#run.state.repetitionOf(frame);
-    if (!repetition) return {};
+    if (!repetition) return undefined;
     const { failure, phase, source } = repetition;
     if (phase === 'failed' && failure) throw new AppError('NODE_FAILED', failure.message, { retry: false });
-    const results = new Results(this.#drawing.graph);
+    const results = new Results(this.#run.version.graph);
     for (const { seq, node_id, frame: path, exit, payload, status } of this.rows) {
       if (seq <= source.seq || path?.length !== frame.path.length + 1 || path.at(-1)?.nodeID !== frame.node.id)
         continue;
@@ -125,21 +262,27 @@ export class Execution {
       const { output = null, error = null, failsItem: fails_item = false } = payload ?? {};
       results.add({ seq, node_id, frame: path, status, exit, output: output as null, error, fails_item });
     }
-    return { fact: results.fact(repetition) };
+    return results.fact(repetition);
   }
 
   #conclude(conclusion: Conclusion): void {
+    if (this.#parking) this.#waiting.set(`${this.#parking.nodeID} ${this.#parking.key}`, this.#parking);
     const step = this.#run.takeStep();
-    this.output = step.end?.output ?? null;
-    for (const { frame, attempt, status, exit, payload, source } of step.events) {
-      if (!frame) continue;
-      const { node, path } = frame;
-      const seq = this.rows.length + 1;
-      if (source) source.seq = seq;
-      const parsed = payload === null ? null : (JSON.parse(payload) as RunEventPayload);
-      this.rows.push({ seq, node_id: node.id, frame: path, attempt, status, exit, payload: parsed, started: null });
-    }
+    if (this.#run.state.isFinished) this.output = step.end?.output ?? this.#run.state.end.output;
+    for (const event of step.events) if (event.frame) this.#write(event, event.frame);
     if (conclusion && 'next' in conclusion) this.#ready.push(...conclusion.next);
+  }
+
+  #write({ attempt, status, exit, payload, source }: PendingEvent, { node, path }: Frame): void {
+    const seq = this.rows.length + 1;
+    const parsed = payload === null ? null : (JSON.parse(payload) as RunEventPayload);
+    this.rows.push({ seq, node_id: node.id, frame: path, attempt, status, exit, payload: parsed, started: null });
+    const brief = briefOf({ payload, ...(source && { source }) });
+    if (brief) this.#briefs.set(seq, JSON.parse(brief));
+    if (!source) return;
+    source.seq = seq;
+    if (source.large) this.#run.state.letGo(source);
+    source.value = undefined;
   }
 
   /** As another worker would find it, with or without a checkpoint of this moment. */
@@ -150,13 +293,40 @@ export class Execution {
       this.#checkpointSeq = this.rows.length;
     }
     const seq = this.#checkpointSeq;
-    const events = this.rows.filter((row) => row.seq > seq || this.#checkpoint?.outputs.includes(row.seq));
+    const events = this.rows
+      .filter((row) => row.seq > seq || this.#checkpoint?.outputs.includes(row.seq))
+      .map((row) => ({ ...row, payload: this.#briefs.get(row.seq) ?? row.payload }));
     this.#run = createRun(this.#drawing.graph, this.#chunk);
     const { open } = replayAll(this.#run, { checkpoint: this.#checkpoint, seq, events });
+    for (const frame of open) if (this.#waiting.has(nameOf(frame))) open.delete(frame);
     this.#ready = [...open];
     const again: unknown = JSON.parse(JSON.stringify(this.#run.state.checkpoint({ retrying: [], isPaused: false })));
     if (saves) expect(again).toEqual(this.#checkpoint);
   }
+}
+
+interface Waiting {
+  nodeID: string;
+  key: string;
+  park: Park;
+}
+
+interface Stepping {
+  loses?: boolean;
+  /** For the chunks of its maps. */
+  order?: readonly number[];
+  mishaps?: readonly Mishap[];
+}
+
+const silent = createLogger({ level: 'silent' });
+const waiting = { logger: silent };
+
+function isOutcome(status: string): boolean {
+  return status === 'SUCCESS' || status === 'SKIPPED';
+}
+
+function nameOf({ node, path }: Frame): string {
+  return `${node.id} ${pathKey(path)}`;
 }
 
 function createRun(compiled: Graph, chunk: Chunk | null): Run {
@@ -175,6 +345,7 @@ function createRun(compiled: Graph, chunk: Chunk | null): Run {
     deadline_at: new Date(),
     caller,
     input: {},
+    test_mode: null,
   };
   return chunk ? new Run(row, versionOfChunk(version, chunk), chunk) : new Run(row, version);
 }

@@ -10,6 +10,8 @@ import { findDatasourceType } from '#shared/datasources/index.ts';
 import { ApiKey } from '#shared/db/entities/api-key.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
+import { Listener } from '#shared/db/entities/listener.ts';
+import { ListenerAction } from '#shared/db/entities/listener-action.ts';
 import { Membership } from '#shared/db/entities/membership.ts';
 import { OAuthConnection } from '#shared/db/entities/oauth-connection.ts';
 import { Operator } from '#shared/db/entities/operator.ts';
@@ -20,6 +22,7 @@ import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { shapeOf } from '#shared/listeners/endpoint-path.ts';
 import { changeRules, type RuleSpec } from '#shared/policy/change.ts';
 import { type Permission, type RolePermission, splitPermission } from '#shared/policy/permissions.ts';
 import { rulesOfRole } from '#shared/policy/roles.ts';
@@ -211,6 +214,42 @@ export async function aDataQuery(api: SealingApiHolder, settings: DataQuerySetti
 }
 
 /** An OAuth connection whose tokens were never requested from a provider. */
+interface ListenerSettings {
+  tenant: TestTenant;
+  creator?: TestUser;
+  title?: string;
+  /** Options of its datasource, which is of type webhook. */
+  options?: JsonObject;
+  datasource?: TestDatasource;
+  config?: JsonObject;
+  endpointPath?: string;
+  status?: 'inactive' | 'active';
+  actions?: readonly { actionType: string; actionConfig: JsonObject }[];
+}
+
+/** A listener of its datasource; without one a webhook without authentication. Active unless the test says otherwise. */
+export async function aListener(api: SealingApiHolder, settings: ListenerSettings): Promise<{ id: string }> {
+  const { tenant, creator = tenant.creator, title = 'A listener', config = {}, endpointPath = null } = settings;
+  const { status = 'active', options = {}, actions = [] } = settings;
+  const datasource = settings.datasource ?? (await aDatasource(api, { tenant, type: 'webhook', options }));
+  const id = newID();
+  const em = tenantEntityManager(api.context.orm.em, tenant.id);
+  await createAsset(em, callerOf(creator), 'listener', Listener, {
+    id,
+    listenerTitle: title,
+    listenerType: datasource.type ?? 'webhook',
+    datasourceID: datasource.id,
+    listenerConfig: config,
+    status,
+    endpointPath,
+    endpointShape: endpointPath === null ? null : shapeOf(endpointPath),
+  });
+  for (const [orderIndex, action] of actions.entries())
+    em.create(ListenerAction, { ...action, id: newID(), tenantID: tenant.id, listenerID: id, orderIndex });
+  await em.flush();
+  return { id };
+}
+
 export async function anOAuthConnection(
   api: SealingApiHolder,
   { tenant }: { tenant: TestTenant },

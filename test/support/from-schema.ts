@@ -14,7 +14,8 @@ export interface JsonSchema {
   maxLength?: number;
   minimum?: number;
   maximum?: number;
-  items?: JsonSchema;
+  items?: JsonSchema | false;
+  prefixItems?: JsonSchema[];
   maxItems?: number;
   properties?: Record<string, JsonSchema>;
   required?: string[];
@@ -96,9 +97,17 @@ function ofType(schema: JsonSchema, below: (inner: JsonSchema) => fc.Arbitrary<u
   if (type === 'number') return fc.double({ min: minimum, max: maximum, noNaN: true });
   if (type === 'boolean') return fc.boolean();
   if (type === 'null') return fc.constant(null);
-  if (type === 'array') return fc.array(below(schema.items ?? {}), { maxLength: Math.min(schema.maxItems ?? 4, 4) });
+  if (type === 'array') return array(schema, below);
   if (type === 'object') return object(schema, below);
   return fc.jsonValue({ maxDepth: 2 });
+}
+
+function array(
+  { prefixItems, items = {}, maxItems = 4 }: JsonSchema,
+  below: (inner: JsonSchema) => fc.Arbitrary<unknown>,
+): fc.Arbitrary<unknown> {
+  if (prefixItems) return fc.tuple(...prefixItems.map(below));
+  return items === false ? fc.constant([]) : fc.array(below(items), { maxLength: Math.min(maxItems, 4) });
 }
 
 function text({ format, minLength = 0, maxLength = 40 }: JsonSchema): fc.Arbitrary<string> {

@@ -1,9 +1,11 @@
+import { tokenOf } from '#shared/form-links.ts';
 import { newID } from '#shared/ids.ts';
 import type { Cluster } from './cluster.ts';
 import { testServers } from './environment.ts';
 import {
   aDataQuery,
   aDatasource,
+  aListener,
   aMember,
   anApiKey,
   anOAuthConnection,
@@ -48,14 +50,52 @@ const params: Record<string, MakeParam> = {
     );
     return rows[0]?.version_id ?? newID();
   },
+  webhookDatasourceID: async (cluster, tenant) =>
+    (await aDatasource(cluster, { tenant, type: 'webhook', options: {} })).id,
   datasourceID: async (cluster, tenant) => (await aDatasource(cluster, { tenant })).id,
   dataQueryID: async (cluster, tenant) => (await aDataQuery(cluster, { tenant })).id,
+  listenerID: async (cluster, tenant) => (await aListener(cluster, { tenant })).id,
+  pathSuffix: async (cluster, tenant) => {
+    const endpointPath = `p-${newID()}`;
+    await aListener(cluster, { tenant, endpointPath });
+    return endpointPath;
+  },
+  // Of the listener that was made just before, for the same path.
+  actionID: async (cluster, tenant) => {
+    const id = newID();
+    await cluster.context.pool.query(
+      `insert into listener_action (id, tenant_id, listener_id, action_type, action_config)
+       select $1, tenant_id, id, 'transform', '{"script": "return event;"}' from listener
+       where tenant_id = $2 order by created_at desc, id desc limit 1`,
+      [id, tenant.id],
+    );
+    return id;
+  },
+  // Of the same listener.
+  eventID: async (cluster, tenant) => {
+    const id = newID();
+    await cluster.context.pool.query(
+      `insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at, error)
+       select $1, tenant_id, id, 'webhook', 'dead', now(), now() + interval '1 day', '{"code": "NOT_FOUND", "message": "a"}'
+       from listener where tenant_id = $2 order by created_at desc, id desc limit 1`,
+      [id, tenant.id],
+    );
+    return id;
+  },
   apiKeyID: async (cluster, tenant) => (await anApiKey(cluster, { tenant })).id,
   instanceID: aRun,
   batchID: async (cluster, tenant) => {
     const { id } = await aWorkflow(cluster, { tenant });
     const api = cluster.as(tenant.creator).in(tenant);
     return (await api.post(`T/workflows/${id}/execute/bulk`, { items: [{}] })).body.batchID;
+  },
+  deliveryID: async (cluster, tenant) => {
+    const { id: workflowID } = await aWorkflow(cluster, { tenant });
+    const { rows } = await cluster.context.pool.query<{ id: string }>(
+      `insert into run_delivery (instance_id, tenant_id, workflow_id, url, secret) values ($1, $2, $3, '', '') returning id`,
+      [newID(), tenant.id, workflowID],
+    );
+    return rows[0]?.id ?? newID();
   },
   logoID: async (cluster, tenant) => {
     const answer = await cluster.as(tenant.creator).in(tenant).post('T/upload-logo', aFile(aPNG()));
@@ -78,10 +118,39 @@ const params: Record<string, MakeParam> = {
     return 'touch';
   },
   provider: async () => 'acme',
+  cronJobID: async (cluster, tenant) => {
+    const { id: workflowID } = await aWorkflow(cluster, { tenant });
+    const answer = await cluster
+      .as(tenant.creator)
+      .in(tenant)
+      .post('T/cronjobs', { ...aCronJob, cronJobConfig: { workflowID } });
+    return answer.body.cronJob.id;
+  },
+  // Of the job that was made just before, for the same path.
+  backfillID: async (cluster, tenant) => {
+    const api = cluster.as(tenant.creator).in(tenant);
+    const { cronJobs } = (await api.get('T/cronjobs?limit=1')).body;
+    const id = cronJobs[0]?.id ?? (await paramFixture('cronJobID')(cluster, tenant));
+    const answer = await api.post(`T/cronjobs/${id}/backfills`, { from: '2026-01-01T00:00:00Z' });
+    return answer.body.backfill.id;
+  },
+  folderID: async (cluster, tenant) => {
+    const given = { entityType: 'workflow', folderTitle: 'A folder' };
+    return (await cluster.as(tenant.creator).in(tenant).post('T/folders', given)).body.folder.id;
+  },
   variableID: async (cluster, tenant) => {
     const given = { name: `v_${newID().replaceAll('-', '')}`, value: 1 };
     const answer = await cluster.as(tenant.creator).in(tenant).post('T/variables', given);
     return answer.body.variable.id;
+  },
+  token: async (cluster, tenant) => {
+    const instanceID = await aRun(cluster, tenant);
+    await cluster.context.pool.query(
+      `insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)
+       values ($1, $2, $3, 'ask', 'form', '{"collectionType": "form", "answerByLink": true, "linkExpiryMinutes": 60}')`,
+      [newID(), tenant.id, instanceID],
+    );
+    return tokenOf(cluster.context.formLinks.urlOf({ tenantID: tenant.id, instanceID, nodeID: 'ask', path: '0' }));
   },
   oauthConnectionID: async (cluster, tenant) => (await anOAuthConnection(cluster, { tenant })).id,
   roleID: async (cluster, tenant) => (await aRole(cluster, { tenant })).id,
@@ -127,6 +196,9 @@ const aQuery = {
 
 const theServer = { connectionOption: 'connectionString', connectionString: testServers.datasourceURL };
 
+/** Due on a leap day. */
+const aCronJob = { cronJobTitle: 'A cron job', cronJobSchedule: '0 0 29 2 *', cronJobType: 'workflow' };
+
 /** An accepted body for every route that does not accept an empty one. */
 const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
@@ -171,10 +243,25 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/workflows/batches/rerun': { filter: { errorCode: 'NODE_FAILED' } },
   'post /api/v1/tenants/:tenantID/workflows/batches/cancel': { filter: { tag: 'a' } },
   'post /api/v1/tenants/:tenantID/workflows/events': { name: 'paid', key: 'order-1' },
+  'post /api/v1/tenants/:tenantID/listeners': {
+    listenerTitle: 'A listener',
+    datasourceID: '{webhookDatasourceID}',
+    endpointPath: 'orders/:orderID',
+  },
+  'post /api/v1/tenants/:tenantID/listeners/:listenerID/actions': {
+    actionType: 'transform',
+    actionConfig: { script: 'return event;' },
+  },
   'post /api/v1/tenants/:tenantID/workflows': { title: 'A workflow', ...chain() },
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'patch /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID': { label: 'First' },
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': { submittedData: { a: 1 } },
+  'post /api/v1/tenants/:tenantID/cronjobs': { ...aCronJob, cronJobConfig: { workflowID: '{workflowID}' } },
+  'post /api/v1/tenants/:tenantID/cronjobs/:cronJobID/backfills': { from: '2026-01-01T00:00:00Z' },
+  'post /api/v1/tenants/:tenantID/cronjobs/preview': { cronJobSchedule: '0 9 * * *' },
+  'post /api/v1/forms/:token': { submittedData: { a: 1 } },
+  'post /api/v1/tenants/:tenantID/folders': { entityType: 'workflow', folderTitle: 'A folder' },
+  'post /api/v1/tenants/:tenantID/folders/move': { entityType: 'workflow', entityIDs: ['{workflowID}'] },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },
@@ -184,6 +271,7 @@ const bodies: Record<string, unknown> = {
 /** Query strings that routes require. */
 const queries: Record<string, string> = {
   'delete /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName': '?cascade=true',
+  'get /api/v1/tenants/:tenantID/folders': '?entityType=workflow',
   // The run of the fixture does not end.
   'get /api/v1/tenants/:tenantID/workflows/instances/:instanceID/stream': '?seconds=0',
 };

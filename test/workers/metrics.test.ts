@@ -84,6 +84,25 @@ test('what runs have done is counted, and the sweep is seen', async () => {
   });
 });
 
+test('a difference of the accounting moves its metric', async () => {
+  const difference = async () => readSeries((await scrape(worker.metricsPort)).text, 'gantry_accounting_difference');
+  const insert = (completed: string, status: string) =>
+    cluster.pool.query(
+      `insert into workflow_instance (id, tenant_id, version_id, deadline_at, caller, status, completed_at)
+       values (uuidv7(), $1, $1, now() + interval '1 hour', '{}', $2, ${completed})`,
+      [tenant.id, status],
+    );
+  await eventually(async () => expect(await difference()).toBe(0));
+
+  await insert('now()', 'RUNNING');
+  expect(await difference()).toBe(1);
+  await insert('null', 'COMPLETED');
+  await eventually(async () => expect(await difference()).toBe(2));
+
+  await cluster.pool.query('delete from workflow_instance where tenant_id = $1', [tenant.id]);
+  await eventually(async () => expect(await difference()).toBe(0));
+});
+
 test('a question is counted where it is asked and where it is answered; only the named tenants are told apart', async () => {
   const api = cluster.as(tenant.creator).in(tenant);
   await cluster.pool.query(

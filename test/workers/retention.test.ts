@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
 import { retire, startRetention } from '#workers/retention/retire.ts';
-import { BATCH, deletionOf, retentions, secondsOf } from '#workers/retention/tables.ts';
+import { BATCH, deletionOf, ofRuns, retentions, secondsOf } from '#workers/retention/tables.ts';
 import { type Deployment, startDeployment } from '../support/deployment.ts';
 import { testLogger } from '../support/environment.ts';
 import { eventually } from '../support/settle.ts';
@@ -13,7 +14,12 @@ beforeAll(async () => {
 afterAll(() => deployment[Symbol.asyncDispose]());
 
 const DAY_MS = 86_400_000;
-const settings = { runsMs: 30 * DAY_MS, queryRunsMs: 7 * DAY_MS, operatorAuditMs: 400 * DAY_MS };
+const settings = {
+  runsMs: 30 * DAY_MS,
+  maxRunsMs: 90 * DAY_MS,
+  queryRunsMs: 7 * DAY_MS,
+  operatorAuditMs: 400 * DAY_MS,
+};
 
 type Table = keyof typeof retentions;
 
@@ -40,6 +46,7 @@ const rows: Record<Table, string> = {
     with events as (insert into run_event (instance_id, seq, status) values ($1, 1, 'COMPLETED')),
     logs as (insert into run_log (instance_id, seq, node_id, lines, cut_lines, cut_bytes) values ($1, 1, 'a', '[]', 0, 0)),
     failures as (insert into run_failure (instance_id, tenant_id, handler_id) values ($1, $3, $1)),
+    deliveries as (insert into run_delivery (instance_id, tenant_id, workflow_id, url, secret) values ($1, $3, $1, '', '')),
     tags as (insert into run_tag (instance_id, tag, tenant_id) values ($1, 'a', $3)),
     checkpoints as (insert into run_checkpoint (instance_id, seq, state) values ($1, 1, '{}')),
     maps as (insert into run_map (id, instance_id, node_id, path, attempt, plan, scope, items, chunks, concurrency, max_result_size)
@@ -49,9 +56,36 @@ const rows: Record<Table, string> = {
     awaited as (insert into event_wait (id, tenant_id, instance_id, workflow_id, name, key, since) values ($1, $3, $1, $1, 'a', 'b', $2))
     insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, completed_at)
     values ($1, $3, $1, 'COMPLETED', '{}', $2, $2)`,
+  test_run: `
+    insert into workflow_instance (id, tenant_id, version_id, status, is_test, caller, deadline_at, completed_at)
+    values ($1, $3, $1, 'COMPLETED', true, '{}', $2, $2)`,
   workflow_event: `
     insert into workflow_event (id, tenant_id, name, key, data, bytes, caller, is_told, remembered_until)
     values ($1, $3, 'a', 'b', '{}', 2, '{}', true, $2)`,
+  listener_event: `
+    insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at)
+    values ($1, $3, $1, 'webhook', 'done', $2, $2)`,
+  listener_buffer: `
+    with source as (insert into datasource (id, tenant_id, datasource_title, datasource_type, datasource_options, creator_id)
+      values ($1, $3, 'A', 'webhook', '{}', $3) returning id),
+    listener as (insert into listener (id, tenant_id, listener_title, listener_type, datasource_id, creator_id)
+      select $1, $3, 'A', 'webhook', id, $3 from source returning id)
+    insert into listener_buffer (id, tenant_id, listener_id, event_id, buffer_name, event_data, bytes, received_at, expires_at)
+    select $1, $3, id, $1, 'a', '{}', 2, $2, $2 from listener`,
+  listener_dedup: `
+    insert into listener_dedup (listener_id, key, tenant_id, event_id, body_hash, expires_at) values ($1, 'a', $3, $1, '', $2)`,
+  listener_usage: 'insert into listener_usage (tenant_id, day) values ($1, $2)',
+  cron_backfill: `
+    with job as (insert into cron_job (id, tenant_id, cron_job_title, cron_job_schedule, timezone, cron_job_type, cron_job_config, overlap_policy,
+      missed_run_policy, missed_run_window_seconds, jitter_seconds, timeout_seconds, retry_attempts, retry_delay_seconds, creator_id)
+      values ($1, $3, 'A', '* * * * *', 'UTC', 'workflow', '{}', 'allow', 'skip', 60, 0, 1, 0, 0, $3) returning id)
+    insert into cron_backfill (id, tenant_id, cron_job_id, from_at, to_at, creator_id, created_at) select $1, $3, id, $2, $2, $3, $2 from job`,
+  cron_tick: `
+    with job as (insert into cron_job (id, tenant_id, cron_job_title, cron_job_schedule, timezone, cron_job_type, cron_job_config, overlap_policy,
+      missed_run_policy, missed_run_window_seconds, jitter_seconds, timeout_seconds, retry_attempts, retry_delay_seconds, creator_id)
+      values ($1, $3, 'A', '* * * * *', 'UTC', 'workflow', '{}', 'allow', 'skip', 60, 0, 1, 0, 0, $3) returning id)
+    insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, trigger_type, status, outcome, created_at)
+    select $1, $3, id, $2, 'SCHEDULED', 'SUCCESS', 'fired', $2 from job`,
   run_batch: `insert into run_batch (id, tenant_id, kind, creator_id, caller, created_at) values ($1, $3, 'execute', $3, '{}', $2)`,
   workflow_version: `insert into workflow_version (id, tenant_id, nodes, edges, created_at, superseded_at) values ($1, $3, '[]', '[]', $2, $2)`,
 };
@@ -67,7 +101,8 @@ async function add(table: Table, ageMs: number): Promise<void> {
   await pool.query(typed, params);
 }
 
-async function count(table: string): Promise<number> {
+async function count(entry: string): Promise<number> {
+  const table = entry === 'test_run' ? retentions.test_run.table : entry;
   const { rows: counted } = await deployment.pool.query<{ n: number }>(`select count(*)::int as n from ${table}`);
   return counted[0]?.n ?? 0;
 }
@@ -75,8 +110,10 @@ async function count(table: string): Promise<number> {
 test.each(Object.entries(retentions))('%s is kept for its period and no longer', async (name, kept) => {
   const table = name as Table;
   const keptMs = typeof kept.for === 'number' ? kept.for * DAY_MS : settings[kept.for];
-  const others: readonly string[] = 'with' in kept ? kept.with : [];
+  // The rows with a test run are those with any other.
+  const others: readonly string[] = table === 'workflow_instance' ? ofRuns : [];
   const { pool } = deployment;
+  if ('table' in kept) await pool.query(`delete from ${kept.table}`);
 
   await add(table, keptMs - 60_000);
   await retire(table, { pool, settings });
@@ -86,6 +123,51 @@ test.each(Object.entries(retentions))('%s is kept for its period and no longer',
   for (const each of [table, ...others]) expect(await count(each), each).toBe(2);
   await retire(table, { pool, settings });
   for (const each of [table, ...others]) expect(await count(each), each).toBe(1);
+});
+
+test('the chunks of a map, and sub-workflows, are kept as long as their run, and are deleted with it', async () => {
+  const { pool, tenantID } = deployment;
+  await pool.query('delete from workflow_instance');
+  const [parent, mapID, inner, other] = [newID(), newID(), newID(), newID()];
+  const insert = (id: string, completed: string | null, more: { mapID?: string; parentID?: string } = {}) =>
+    pool.query(
+      `insert into workflow_instance (id, tenant_id, version_id, status, caller, deadline_at, completed_at, map_id, parent_id)
+       values ($1, $2, $1, 'COMPLETED', '{}', now(), now() - $3::interval, $4, $5)`,
+      [id, tenantID, completed, more.mapID ?? null, more.parentID ?? null],
+    );
+  await insert(parent, null);
+  await pool.query(
+    `insert into run_map (id, instance_id, node_id, path, attempt, plan, scope, items, chunks, concurrency, max_result_size)
+     values ($1, $2, 'map', '0', 1, '{}', '{}', 2, 2, 1, 1)`,
+    [mapID, parent],
+  );
+  for (const n of [1, 2]) {
+    const id = newID();
+    await insert(id, '40 days', { mapID, parentID: parent });
+    await pool.query(
+      `insert into map_chunk (map_id, n, first, size, items, instance_id) values ($1, $2, $2, 1, '[]', $3)`,
+      [mapID, n, id],
+    );
+  }
+  // A map within the map, and a sub-workflow of it.
+  const [chunk] = (await pool.query<{ id: string }>('select instance_id as id from map_chunk')).rows;
+  await insert(inner, '40 days', { mapID: newID(), parentID: chunk?.id ?? '' });
+  await insert(other, '40 days', { parentID: inner });
+  const left = async () => {
+    await retire('workflow_instance', { pool, settings });
+    return [await count('workflow_instance'), await count('map_chunk')];
+  };
+
+  expect(await left(), 'while the run goes on').toEqual([5, 2]);
+  await pool.query(`update workflow_instance set completed_at = now() - interval '29 days' where id = $1`, [parent]);
+  expect(await left(), 'while the run is kept').toEqual([5, 2]);
+  await pool.query(`update workflow_instance set completed_at = now() - interval '31 days' where id = $1`, [parent]);
+  await pool.query('update workflow_instance set completed_at = null where id = $1', [other]);
+  expect(await left(), 'while a part of it goes on').toEqual([4, 2]);
+  await pool.query('update workflow_instance set completed_at = now() where id = $1', [other]);
+  expect(await left(), 'afterwards').toEqual([0, 0]);
+  await insert(other, '40 days', { parentID: parent });
+  expect(await left(), 'if an earlier version has left it').toEqual([0, 0]);
 });
 
 test('a version is kept while it is published, labelled, the latest, or the version of a run', async () => {
@@ -160,10 +242,7 @@ test('an event is kept until it is told, and the runs that it has reached go on'
 test('the deletion from every table finds its rows by an index', async () => {
   const { pool } = deployment;
   for (const table of Object.keys(retentions) as Table[]) {
-    const { rows: plans } = await pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-      `explain (format json) ${deletionOf(table)}`.replaceAll('$1', '86400'),
-    );
-    const scans = scansIn(plans[0]?.['QUERY PLAN'][0].Plan);
+    const scans = await scansOf(pool, deletionOf(table).replaceAll('$1', '86400'));
     expect(scans.length, table).toBeGreaterThan(0);
     for (const scan of scans) {
       const isByPlace = scan['Node Type'] === 'Tid Scan';
@@ -236,8 +315,14 @@ test('periods come from the settings', () => {
   expect(secondsOf('policy_change', settings)).toBe(7 * 86_400);
 });
 
+async function scansOf(pool: Pool, statement: string): Promise<Plan[]> {
+  const { rows: plans } = await pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(`explain (format json) ${statement}`);
+  return scansIn(plans[0]?.['QUERY PLAN'][0].Plan);
+}
+
 interface Plan {
   'Node Type': string;
+  'Index Name'?: string;
   'Index Cond'?: string;
   Plans?: Plan[];
 }

@@ -10,6 +10,10 @@ export interface ExecuteOptions {
   maxRows: number;
   /** The same for every attempt at the same work, for servers that accept a key; null for none. */
   idempotencyKey: string | null;
+  /** Whether the server must refuse to change anything: types whose queries are statements execute them read-only. */
+  isDryRun?: boolean;
+  /** Whether the work is done at most once for the key, by a receipt in the same transaction; for types with `receipts`. */
+  isOnce?: boolean;
   /**
    * Takes rows in batches as they arrive; the next batch is read when the promise resolves. `data` is then empty and `rowCount` is
    * the number of rows taken. Rejects with an AppError to end the query. A type that does not stream returns all rows in `data`.

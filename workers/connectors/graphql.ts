@@ -85,7 +85,7 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
   };
 };
 
-function credentialsOf({ authType, bearerToken, apiKey, basicAuth }: Options): Credentials {
+export function credentialsOf({ authType, bearerToken, apiKey, basicAuth }: Options): Credentials {
   if (authType === 'bearer') return bearer(bearerToken);
   if (authType === 'apiKey') return inHeader(apiKey.headerName, apiKey.value);
   return authType === 'basic' ? basic(basicAuth.username, basicAuth.password) : nothing;

@@ -90,7 +90,7 @@ async function request(
   };
 }
 
-function serversOf(text: string): Server[] {
+export function serversOf(text: string): Server[] {
   return text.split(',').map((part) => {
     const written = part.trim();
     const url = URL.parse(/^\w+:\/\//.test(written) ? written : `nats://${written}`);
@@ -100,7 +100,7 @@ function serversOf(text: string): Server[] {
   });
 }
 
-async function openFirst(
+export async function openFirst(
   servers: Server[],
   options: Options,
   outbound: Outbound,

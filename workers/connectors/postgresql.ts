@@ -27,7 +27,7 @@ const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-
 
 type Options = z.output<typeof postgresql.options>;
 
-function endpointOf(options: Options): PostgresEndpoint {
+export function endpointOf(options: Options): PostgresEndpoint {
   if (options.connectionOption === 'connectionDetails') {
     const { host, port, database, user, password, sslMode, caCertificate, additionalOptions } =
       options.connectionDetails;

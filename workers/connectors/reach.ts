@@ -19,13 +19,15 @@ export interface Reach {
   readonly files: Files;
   readonly oauthConnections: OAuthConnections;
   readonly tenantDatabases: TenantDatabases;
+  /** Ports of this worker that are given to tenants, by port. */
+  readonly syslogPorts: ReadonlyMap<number, string>;
 }
 
 interface ReachNeeds {
   pool: Pool;
   secrets: KeyRing;
   servers: TenantServers;
-  config: OwnSettings & Pick<Config, 'outbound' | 'oauth'>;
+  config: OwnSettings & Pick<Config, 'outbound' | 'oauth' | 'syslogPorts'>;
   logger: Logger;
 }
 
@@ -50,6 +52,7 @@ export async function createReach({
     files,
     oauthConnections,
     tenantDatabases,
+    syslogPorts: config.syslogPorts,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -116,7 +116,7 @@ function read(message: RawData, isBinary: boolean): Json {
 
 const byStatus: Readonly<Record<string, Reason>> = { 401: 'authentication', 403: 'authentication', 404: 'not-found' };
 
-function explain(error: unknown, where: string): AppError {
+export function explain(error: unknown, where: string): AppError {
   if (error instanceof AppError) return error;
   const status = /^Unexpected server response: (\d+)$/.exec(error instanceof Error ? error.message : '')?.[1];
   if (status !== undefined) return upstreamError(byStatus[status] ?? 'refused', where, error);

@@ -1,31 +1,18 @@
-import type { WorkerConfig } from '#shared/config.ts';
-import { StoreAway } from '#shared/db/own-read.ts';
-import type { Pool } from '#shared/db/pool.ts';
-import type { Logger } from '#shared/logger.ts';
-import { namedAssets } from '#shared/nodes/named-assets.ts';
-import type { Rights } from '#shared/policy/rights.ts';
-import { untilReachable } from '#shared/until-reachable.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
-import type { GraphNode } from '#shared/workflow/graph.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
-import type { Fact, NodeContext, Park } from '../nodes/executor.ts';
+import type { Fact } from '../nodes/executor.ts';
 import { executorOf } from '../nodes/index.ts';
-import { checkAssets } from './asset-rights.ts';
-import { parkMap } from './begin-map.ts';
-import { type Conclusion, failFrame, repeatBody, skip, succeed } from './conclude.ts';
-import { beginChunk, completeChunk, failChunk } from './conclude-chunk.ts';
+import { attempt, endChunk, type Process } from './attempt.ts';
+import { type Conclusion, failFrame, skip, succeed, takePin } from './conclude.ts';
+import { beginChunk } from './conclude-chunk.ts';
 import type { WaitRow } from './facts.ts';
-import { readIterations } from './iterations.ts';
-import { readMapResults } from './map-results.ts';
-import type { Maps } from './maps.ts';
-import { variablesOf } from './node-variables.ts';
-import { type OwnPark, parkNode } from './park.ts';
+import { isAtHand, scopeAtHand } from './read-values.ts';
 import { remind } from './reminders.ts';
 import type { Restored } from './restore.ts';
 import type { Run } from './run.ts';
 import { isShortNode, type Slots } from './slots.ts';
 import type { PendingEvent } from './step.ts';
-import { type AttemptTask, createTask } from './task.ts';
+import { createTask } from './task.ts';
 import { Together } from './together.ts';
 import type { Wait } from './waits.ts';
 
@@ -38,14 +25,8 @@ const QUANTUM_MS = 1000;
 const LATER_MS = 500;
 
 /** What the functions below need of the process. They execute ready nodes and fill the run's step; the committer writes it. */
-export interface Advance {
-  pool: Pool;
-  rights: Rights;
+export interface Advance extends Process {
   slots: Slots;
-  nodes: NodeContext;
-  maps: Pick<Maps, 'stop'>;
-  config: WorkerConfig;
-  logger: Logger;
   submit(run: Run): void;
   shouldYield(): boolean;
   /** Reads the run's waits and passes them to `applyWaits`. */
@@ -78,6 +59,7 @@ export function resumeRun(advance: Advance, run: Run, { ready, waits }: Restored
         ref: wait.ref ?? undefined,
         purpose,
         ms: wait.dueInMs,
+        ...(wait.question && { expiresInMs: wait.question.expiresInMs }),
         reminded: wait.question?.reminded ?? 0,
       },
       () => onDue(advance, run, frame),
@@ -108,101 +90,30 @@ export function applyWaits(advance: Advance, run: Run, waits: readonly WaitRow[]
 function execute(advance: Advance, run: Run, frame: Frame, fact?: Fact): void {
   if (run.isOver) return;
   run.start(frame);
-  if (frame.node.isDisabled) return proceed(advance, run, frame, skip(run, frame));
+  const untried = withoutExecution(advance, run, frame);
+  if (untried !== undefined) return proceed(advance, run, frame, untried);
   void advance.slots.enter({
     turn: run.turn,
-    isShort: isShortNode(frame.node),
+    // A read holds bytes, which short nodes have none of.
+    isShort: isShortNode(frame.node) && isAtHand(run, frame),
     isOver: () => run.isOver,
-    run: () => (isRootOfChunk(run, frame) ? endChunk(advance, run, frame) : attempt(advance, run, frame, fact)),
+    run: () => {
+      const attempting = { run, frame, fact, proceed: (next: Conclusion) => proceed(advance, run, frame, next) };
+      return isRootOfChunk(run, frame) ? endChunk(advance, attempting) : attempt(advance, attempting);
+    },
   });
+}
+
+/** What follows from a frame that is disabled or pinned; undefined if it is to be executed. */
+function withoutExecution({ config }: Advance, run: Run, frame: Frame): Conclusion | undefined {
+  if (frame.node.isDisabled) return skip(run, frame);
+  const pin = isRootOfChunk(run, frame) ? undefined : run.pinOf(frame);
+  return pin && takePin(config, run, frame, pin);
 }
 
 /** Whether the frame is the map itself, in a chunk of it. */
 function isRootOfChunk({ chunk }: Run, { path }: Frame): boolean {
   return chunk !== null && path.length === 0;
-}
-
-/** Ends a chunk whose items have ended. */
-async function endChunk(advance: Advance, run: Run, frame: Frame): Promise<void> {
-  const task = createTask(run, frame, undefined, advance.logger);
-  try {
-    const fact = await untilReachable(() => readIterations(advance.pool, run, frame), task.waiting({}));
-    if (!run.isOver) proceed(advance, run, frame, completeChunk(advance.config, run, frame, fact));
-  } catch (error) {
-    if (!run.isOver) proceed(advance, run, frame, failChunk(run, frame, task.explain(error)));
-  }
-}
-
-async function attempt(advance: Advance, run: Run, frame: Frame, fact: Fact | undefined): Promise<void> {
-  const { node } = frame;
-  const task = createTask(run, frame, fact, advance.logger);
-  let resolved: unknown;
-  try {
-    // What Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
-    const waiting = task.waiting({});
-    if (node.variables) {
-      const names = node.variables.named.map(({ name }) => name);
-      const read = () => advance.nodes.variables.read(run.tenantID, names);
-      const isAway = (error: unknown) => error instanceof StoreAway;
-      task.variables = variablesOf(node, await untilReachable(read, task.waiting({ isAway })));
-    }
-    resolved = resolveConfig(node, run.state.scopeOf(frame), task.variables.values);
-    task.fact = await untilReachable(() => factFor(advance, run, frame, fact), waiting);
-    // A node that continues after its wait was checked before it parked.
-    const assets = task.fact ? [] : namedAssets(node.definition, resolved);
-    if (assets.length > 0) await untilReachable(() => checkAssets(advance.rights, run, { node, assets }), waiting);
-    const whileExecuting = task.waiting({
-      isAway: (error) => error instanceof StoreAway,
-      // The node's time is for its own work.
-      onAway: () => task.stopClock(),
-    });
-    const result = await untilReachable(() => executeClocked(advance, task.with(resolved), node), whileExecuting);
-    if (run.isOver) return;
-    if ('park' in result && result.park === 'iterations') {
-      const { park: _, ...repeat } = result;
-      proceed(advance, run, frame, repeatBody(advance.config, run, frame, repeat));
-    } else if ('park' in result && result.park === 'chunks') beginMap(advance, run, frame, result);
-    else if ('park' in result) await untilReachable(() => park(advance, run, frame, result), waiting);
-    else proceed(advance, run, frame, succeed(advance.config, run, frame, { resolved, ...result }));
-  } catch (error) {
-    if (!run.isOver) proceed(advance, run, frame, failFrame(run, frame, { resolved, error: task.explain(error) }));
-  } finally {
-    task.stopClock();
-  }
-}
-
-function executeClocked({ nodes }: Advance, task: AttemptTask, { definition }: GraphNode) {
-  if (definition.clocked) task.startClock();
-  return Promise.resolve(executorOf(definition)(task, nodes));
-}
-
-/** Begins to work off items in chunks, unless there is nothing to do. */
-function beginMap(
-  advance: Advance,
-  run: Run,
-  frame: Frame,
-  { park: _, ...map }: Extract<Park, { park: 'chunks' }>,
-): void {
-  if (map.items.length === 0 || frame.node.body === null)
-    return execute(advance, run, frame, { kind: 'iterations', results: [], total: map.items.length, failed: 0 });
-  const parked = parkMap(advance.config, run, frame, map);
-  run.record(frame, parked.event);
-  proceed(advance, run, frame, { wait: parked.wait });
-}
-
-/** What the node is told, with what its iterations or its chunks gave. Throws if they have failed. */
-async function factFor(advance: Advance, run: Run, frame: Frame, fact: Fact | undefined): Promise<Fact | undefined> {
-  if (run.state.repetitionOf(frame)) return readIterations(advance.pool, run, frame);
-  if (fact?.kind !== 'chunks') return fact;
-  if (fact.outcome !== 'done') await advance.maps.stop(fact.mapID);
-  return readMapResults(advance.pool, fact);
-}
-
-async function park(advance: Advance, run: Run, frame: Frame, request: OwnPark): Promise<void> {
-  const parked = await parkNode(advance, run, frame, request);
-  if (run.isOver) return;
-  run.record(frame, parked.event);
-  proceed(advance, run, frame, { wait: parked.wait });
 }
 
 /** The time of a wait has come while the run is held. */
@@ -275,8 +186,10 @@ function goOnRepeating(advance: Advance, run: Run, frame: Frame): void {
 }
 
 /** Whether a frame is computed for the commit of the outcome that makes it ready, and not after that. */
-function isTogether({ version }: Run, { node }: Frame): boolean {
-  return (node.isPure || node.isDisabled) && version.options.durability === 'effect';
+function isTogether(run: Run, frame: Frame): boolean {
+  const { isPure, isDisabled } = frame.node;
+  const takesNoTime = isPure || isDisabled || run.pinOf(frame) !== undefined;
+  return takesNoTime && run.version.options.durability === 'effect' && isAtHand(run, frame);
 }
 
 /**
@@ -307,11 +220,13 @@ function lengthOf(conclusion: Conclusion): number {
 function compute(advance: Advance, run: Run, frame: Frame): Conclusion {
   const { node } = frame;
   run.start(frame);
-  if (node.isDisabled) return skip(run, frame);
+  const untried = withoutExecution(advance, run, frame);
+  if (untried !== undefined) return untried;
   const task = createTask(run, frame, undefined, advance.logger);
   let resolved: unknown;
   try {
-    resolved = resolveConfig(node, run.state.scopeOf(frame));
+    if (run.state.hasApart) task.scope = scopeAtHand(run, frame);
+    resolved = resolveConfig(node, task.scope);
     const result = executorOf(node.definition)(task.with(resolved), advance.nodes);
     if (result instanceof Promise) throw new Error(`A pure node of the kind ${node.definition.kind} took time`);
     return succeed(advance.config, run, frame, { resolved, ...result });
@@ -320,7 +235,7 @@ function compute(advance: Advance, run: Run, frame: Frame): Conclusion {
   }
 }
 
-function mustYield({ shouldYield }: Advance, run: Run): boolean {
-  if (run.hasBacklog || run.isSuspect) return true;
+function mustYield({ shouldYield, values }: Advance, run: Run): boolean {
+  if (run.hasBacklog || run.isSuspect || values.mustMakeRoom(run)) return true;
   return shouldYield() && Date.now() - run.claimedAt >= QUANTUM_MS;
 }

@@ -1,5 +1,5 @@
 import { newID } from '#shared/ids.ts';
-import type { Json } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
 import { chunkSizeOf, type MapPlan } from '#shared/map-plan.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import { outputText } from './outputs.ts';
@@ -9,6 +9,8 @@ import type { PendingMap } from './step.ts';
 
 interface MapToBegin extends MapPlan {
   items: Json[];
+  /** What its body may read. */
+  scope: JsonObject;
 }
 
 /** Parks a frame that works off its items in chunks. Throws if there is no room for the items. */
@@ -16,7 +18,7 @@ export function parkMap(
   { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
   run: Run,
   frame: Frame,
-  { items, ...plan }: MapToBegin,
+  { items, scope, ...plan }: MapToBegin,
 ): Parked {
   outputText({ items }, nodeOutputMaxBytes);
   const size = chunkSizeOf(items.length, plan);
@@ -25,7 +27,7 @@ export function parkMap(
     frame,
     attempt: run.attemptOf(frame),
     plan,
-    scope: run.state.scopeOf(frame),
+    scope,
     items,
     size,
     maxResultSize: nodeOutputMaxBytes,

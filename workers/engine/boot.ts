@@ -29,10 +29,12 @@ export async function failStaleRuns(pool: Pool, runs: Runs, staleAfterMs: number
   return ended.length;
 }
 
-// The last sign of life: a commit, the end of the lease that held the run, or the moment it became ready again.
+// The last sign of life: a commit, the end of the lease that held the run, or the moment it became ready again. A run in line was
+// not interrupted while some worker lived: it had only not had its turn.
 const FIND_STALE = `
 select i.id, i.parent_id from workflow_instance i
 left join worker_session s on s.id = i.held_by
 where i.status = 'RUNNING'
   and not exists (select from worker_session live where live.ended_at is null and live.expires_at > now())
-  and greatest(i.updated_at, coalesce(s.ended_at, s.expires_at, i.updated_at), coalesce(i.ready_at, i.updated_at)) < now() - make_interval(secs => $1)`;
+  and greatest(i.updated_at, coalesce(s.ended_at, s.expires_at, i.updated_at), coalesce(i.ready_at, i.updated_at),
+    case when i.ready_at is null then i.updated_at else (select max(coalesce(ended_at, expires_at)) from worker_session) end) < now() - make_interval(secs => $1)`;

@@ -4,6 +4,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { READY_BY_ID } from '#shared/db/ready.ts';
 import type { JsonObject } from '#shared/json.ts';
 import type { Claimable } from '#shared/queues/workflow-runs.ts';
+import type { TestMode } from '#shared/workflow/test-mode.ts';
 
 export interface ClaimedRow {
   id: string;
@@ -21,6 +22,7 @@ export interface ClaimedRow {
   deadline_at: Date;
   caller: Caller;
   input: JsonObject;
+  test_mode: TestMode | null;
 }
 
 export interface Claims {
@@ -107,7 +109,7 @@ const CLAIMED = `
   started_at = coalesce(started_at, now()), updated_at = now()`;
 
 const RETURNED = `
-returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.input`;
+returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.input, i.test_mode`;
 
 // A suspect that was handed over all the same, by a process of an earlier version, is left to the processes for suspects.
 const CLAIM = `

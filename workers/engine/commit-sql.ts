@@ -39,6 +39,13 @@ e as (${INSERT_EVENTS}
   join u on u.id = v.instance_id
 )`;
 
+const EVENTS_AND_BRIEFS = `
+e as (${INSERT_EVENTS.replace('started)', 'started, brief)')}
+  select v.* from unnest($11::uuid[], $12::bigint[], $13::text[], $14::int[], $15::int[], $16::text[], $17::text[], $18::jsonb[], $19::jsonb[], $20::jsonb[], $29::jsonb[])
+    as v(instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started, brief)
+  join u on u.id = v.instance_id
+)`;
+
 // The time of the events, as their rows have it.
 const RESULT = 'select id, wake_seq, watched, ready, awaited_by, now()::timestamptz(3) as at from u';
 
@@ -62,8 +69,7 @@ e as (${INSERT_EVENTS}
 )
 ${RESULT}`;
 
-/** Also writes waits, children and questions, deletes waits that are over, and parks. */
-export const COMMIT_AND_WAITS = `${LOCKED},
+const withWaits = (events: string) => `${LOCKED},
 w as (
   select r.instance_id, r.node_id, r.path, r.kind, r.ref, r.event, r.reminded,
          now() + make_interval(secs => r.due_ms / 1000.0) as due_at
@@ -76,7 +82,7 @@ due as (
     (select min(rw.due_at) from run_wait rw where rw.instance_id = l.id
        and not exists (select from over where over.instance_id = rw.instance_id and over.node_id = rw.node_id and over.path = rw.path))
   ) as at from l where l.status = 'WAITING'
-),${UPDATED('(select due.at from due where due.id = l.id)', FOR_CHILDREN)},${EVENTS},
+),${UPDATED('(select due.at from due where due.id = l.id)', FOR_CHILDREN)},${events},
 gone as (
   delete from run_wait rw using u where rw.instance_id = u.id
     and (exists (select from over where over.instance_id = rw.instance_id and over.node_id = rw.node_id and over.path = rw.path)
@@ -151,3 +157,9 @@ useless as (
   where rc.instance_id = u.id and l.status in ('COMPLETED', 'FAILED', 'CANCELLED')
 )
 ${RESULT}`;
+
+/** Also writes waits, children and questions, deletes waits that are over, and parks. */
+export const COMMIT_AND_WAITS = withWaits(EVENTS);
+
+/** The same with events that have large outputs, which are also written without them. */
+export const COMMIT_AND_BRIEFS = withWaits(EVENTS_AND_BRIEFS);

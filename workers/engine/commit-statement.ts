@@ -1,5 +1,5 @@
-import { COMMIT, COMMIT_AND_WAITS, COMMIT_ONE } from './commit-sql.ts';
-import { type Entry, isPlain, oneStepValues, stepValues, waitValues } from './commit-values.ts';
+import { COMMIT, COMMIT_AND_BRIEFS, COMMIT_AND_WAITS, COMMIT_ONE } from './commit-sql.ts';
+import { briefValues, type Entry, hasLarge, isPlain, oneStepValues, stepValues, waitValues } from './commit-values.ts';
 
 /** What the statements answer for each run that they have updated. */
 export interface CommitRow {
@@ -20,12 +20,12 @@ interface Statement {
 
 /** The statement that commits a batch: most have no waits, and a run alone in its batch has a cheaper one. */
 export function statementOf(batch: readonly Entry[], leaseID: string): Statement {
-  if (!batch.every(isPlain))
-    return {
-      name: 'commit_steps_and_waits',
-      text: COMMIT_AND_WAITS,
-      values: [...stepValues(batch, leaseID), ...waitValues(batch)],
-    };
+  if (!batch.every(isPlain)) {
+    const values = [...stepValues(batch, leaseID), ...waitValues(batch)];
+    return batch.some(hasLarge)
+      ? { name: 'commit_steps_and_briefs', text: COMMIT_AND_BRIEFS, values: [...values, briefValues(batch)] }
+      : { name: 'commit_steps_and_waits', text: COMMIT_AND_WAITS, values };
+  }
   const [entry] = batch;
   const [event] = entry?.step.events ?? [];
   if (entry && event && batch.length === 1 && entry.step.events.length === 1)

@@ -5,6 +5,7 @@ import type { RunEventPayload, RunEventRow, Started } from '#shared/realtime/eve
 import { type IterationPath, innermost, pathKey } from '#shared/workflow/frame.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
+import { briefOf } from './large-outputs.ts';
 import type { Run } from './run.ts';
 import { type AwaitedEvent, numbersOf, type PendingEvent, type PendingMap, type Step } from './step.ts';
 
@@ -46,7 +47,7 @@ export function isPlain({ run, step }: Pick<Entry, 'run' | 'step'>): boolean {
     step.resolved.length === 0 &&
     step.children.length === 0 &&
     step.requests.length === 0 &&
-    step.events.every(({ log }) => log === undefined) &&
+    step.events.every(({ log, source }) => log === undefined && !source?.large) &&
     step.release !== 'park'
   );
 }
@@ -200,6 +201,15 @@ export function waitValues(batch: readonly Entry[]): string[] {
   return [...texts, `[${checkpoints.join(',')}]`, ...others].map(storableJSON);
 }
 
+/** $29: of each event, its payload without a large output; null if it has none. */
+export function briefValues(batch: readonly Entry[]): string {
+  return textArray(batch.flatMap(({ step }) => step.events.map(briefOf).map((brief) => brief && storableJSON(brief))));
+}
+
+export function hasLarge({ step }: Pick<Entry, 'step'>): boolean {
+  return step.events.some(({ source }) => source?.large);
+}
+
 /** Under the numbers of the rows of their events. */
 function logRows({ run, step, fromSeq }: Entry) {
   let seq = fromSeq;
@@ -258,11 +268,18 @@ export function toRows({ run, step, fromSeq }: Entry, at: Date): RunEventRow[] {
       status: event.status,
       exit: event.exit,
       at,
-      payload: event.payload === null ? null : (JSON.parse(event.payload) as RunEventPayload),
+      payload: shownPayload(event),
       started: startedBy(event),
       log: event.log ?? null,
     };
   });
+}
+
+/** Clients are not sent large outputs. */
+function shownPayload(event: PendingEvent): RunEventPayload | null {
+  const brief = briefOf(event);
+  if (brief) return { ...(JSON.parse(brief) as RunEventPayload), outputOmitted: true };
+  return event.payload === null ? null : (JSON.parse(event.payload) as RunEventPayload);
 }
 
 function startedBy({ frame, started }: PendingEvent): Started[] {

@@ -17,7 +17,7 @@ export function beginChunk(run: Run, frame: Frame, { items, first, plan }: Chunk
     failedItems: plan.failsFast ? 'fail' : 'keep',
     ...(plan.tolerated !== null && { tolerated: plan.tolerated }),
   };
-  const { next, source } = run.state.repeat(frame, items, repeat, first);
+  const { next, source } = run.state.repeat(frame, { items, repeat, first, length: 0 });
   const payload = JSON.stringify({ wait: 'iterations', repeat, output: {} });
   return { outcome: run.record(frame, { status: 'SUSPENDED', exit: null, payload, source }), next };
 }

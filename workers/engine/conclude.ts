@@ -2,12 +2,14 @@ import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { exitsOf, failedExitOf, needsEdge, usualExitOf } from '#shared/nodes/properties.ts';
-import type { Repeat } from '#shared/realtime/events.ts';
+import type { Repeat, RunEventPayload } from '#shared/realtime/events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
-import { endsTheRun, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
+import type { Pin } from '#shared/workflow/test-mode.ts';
+import { briefError, endsTheRun, isRepeatable, nullOutput, retriesOf, retryDelay, shownError } from './outcome.ts';
 import { outputText } from './outputs.ts';
 import type { Run } from './run.ts';
+import type { KeptOutput } from './run-state.ts';
 import type { PendingEvent } from './step.ts';
 import type { Wait } from './waits.ts';
 
@@ -19,16 +21,18 @@ interface Success {
   output: JsonObject;
   exit: string | null;
   cancelsOthers?: boolean;
+  /** Beside the output. */
+  marks?: Pick<RunEventPayload, 'isPinned'>;
 }
 
-type Limits = Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'>;
+type Limits = Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'> & Pick<KeptOutput, 'largeLength'>;
 
 /** Records the output of a frame. Throws if the run cannot take it. */
 export function succeed(
   limits: Limits,
   run: Run,
   frame: Frame,
-  { resolved, output, exit, cancelsOthers }: Success,
+  { resolved, output, exit, cancelsOthers, marks }: Success,
 ): Conclusion {
   const { node } = frame;
   if (run.chunk && node.definition.ends) refuseFailedEnd(output);
@@ -39,13 +43,51 @@ export function succeed(
       retry: false,
     });
   const text = takeOutput(limits, run, output);
-  const source = run.state.keep(frame, resolved, output);
-  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload: `{"output":${text}}`, source });
-  const next = run.state.settle(frame, exit);
+  const { length } = text;
+  const source = run.state.keep(frame, resolved, { output, length, largeLength: limits.largeLength });
+  const payload = marks?.isPinned ? `{"output":${text},"isPinned":true}` : `{"output":${text}}`;
+  const outcome = run.record(frame, { status: 'SUCCESS', exit, payload, source });
+  const conclusion = goOn(run, frame, { outcome, exit, output });
   // In a map, an end is that of its item.
-  if (!cancelsOthers || run.chunk) return { outcome, next };
+  if (!cancelsOthers || run.chunk || conclusion === null) return conclusion;
   run.endAt(frame);
   return null;
+}
+
+/** What follows from an outcome by which a frame is left. */
+function goOn(
+  run: Run,
+  frame: Frame,
+  { outcome, exit, output }: { outcome: PendingEvent; exit: string | null; output: Json },
+): Conclusion {
+  const next = run.state.settle(frame, exit);
+  return run.stopAfter(frame, output) ? null : { outcome, next };
+}
+
+/** Records what a test gives in place of executing a frame. */
+export function takePin(limits: Limits, run: Run, frame: Frame, { output, exit }: Pin): Conclusion {
+  const resolved = frame.node.config;
+  try {
+    return succeed(limits, run, frame, { resolved, output, exit, marks: { isPinned: true } });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return failFrame(run, frame, { resolved, error });
+  }
+}
+
+/** Leaves a frame by its usual exit, without its value: a dry run has refused what it would have written. */
+export function passWrite(
+  run: Run,
+  frame: Frame,
+  { resolved, write }: { resolved: unknown; write: string },
+): Conclusion {
+  const { node } = frame;
+  const output = nullOutput(resolved);
+  const exit = usualExitOf(node.definition, resolved ?? node.config);
+  const source = run.state.keep(frame, resolved, { output, length: 0 });
+  const payload = JSON.stringify({ output, refusedWrite: write });
+  const outcome = run.record(frame, { status: 'SKIPPED', exit, payload, source });
+  return goOn(run, frame, { outcome, exit, output });
 }
 
 /** An end in a chunk of a map that says failure fails its item. */
@@ -63,7 +105,7 @@ export function repeatBody(
   { items, ...repeat }: Repeat & { items: Json[] },
 ): Conclusion {
   const text = takeOutput(limits, run, { items });
-  const { next, source } = run.state.repeat(frame, items, repeat);
+  const { next, source } = run.state.repeat(frame, { items, repeat, length: text.length });
   const payload = `{"wait":"iterations","repeat":${JSON.stringify(repeat)},"output":${text}}`;
   return { outcome: run.record(frame, { status: 'SUSPENDED', exit: null, payload, source }), next };
 }
@@ -85,7 +127,7 @@ export function skip(run: Run, frame: Frame): Conclusion {
   const { node } = frame;
   const exit = usualExitOf(node.definition, node.config);
   const outcome = run.record(frame, { status: 'SKIPPED', exit, payload: null });
-  return { outcome, next: run.state.settle(frame, exit) };
+  return goOn(run, frame, { outcome, exit, output: null });
 }
 
 interface Failure {
@@ -98,7 +140,7 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
   const { node } = frame;
   const policy = run.version.policies[node.index];
   const failures = run.state.countFailure(frame);
-  if (error.retry && failures <= retriesOf(policy)) {
+  if (isRepeatable(error, policy) && failures <= retriesOf(policy)) {
     const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
     const dueAt = new Date(Date.now() + ms).toISOString();
     run.record(frame, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error), dueAt }) });
@@ -116,11 +158,11 @@ export function failFrame(run: Run, frame: Frame, { resolved, error }: Failure):
     return null;
   }
   const exit = connected ? 'error' : failedExitOf(node.definition, node.config);
-  const output: JsonObject = { ...nullOutput(resolved), success: false, error: shownError(error) };
-  const source = run.state.keep(frame, resolved, output);
+  const output: JsonObject = { ...nullOutput(resolved), success: false, error: briefError(error) };
+  const source = run.state.keep(frame, resolved, { output, length: 0 });
   const payload = JSON.stringify({ output, error: shownError(error) });
   const outcome = run.record(frame, { status: 'FAILED', exit, payload, source });
-  return { outcome, next: run.state.settle(frame, exit) };
+  return goOn(run, frame, { outcome, exit, output });
 }
 
 /** Whether a node that repeats the body of this path, or one around it, takes the failure of an item. */

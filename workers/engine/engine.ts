@@ -17,6 +17,7 @@ import { type CommitStats, type Committed, createCommitter } from './commit.ts';
 import { createReadEventWaits } from './event-waits.ts';
 import { createReadWaits, type WaitRow } from './facts.ts';
 import { createHandBack } from './hand-back.ts';
+import { createHeldValues } from './held-values.ts';
 import { createIntake, type RunsToClaim, type Taken } from './intake.ts';
 import type { HeldRow, Lease } from './lease.ts';
 import { createMaps } from './maps.ts';
@@ -25,6 +26,7 @@ import { release, releaseAll, releaseFenced } from './release.ts';
 import { createRestore } from './restore.ts';
 import { type Leaving, Run } from './run.ts';
 import { createSlots } from './slots.ts';
+import type { Step } from './step.ts';
 import { createVersions } from './versions.ts';
 
 export interface Engine {
@@ -49,6 +51,8 @@ export interface Engine {
   /** Totals so far, for metrics. */
   readonly stats: CommitStats & {
     readonly slotsUsed: number;
+    /** Characters of outputs in memory. */
+    readonly heldLength: number;
     readonly slotsWaiting: number;
     readonly claims: ClaimStats;
     readonly left: LeftStats;
@@ -98,6 +102,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   const handBack = createHandBack({ pool, runs, leaseID, logger });
   const slots = createSlots(config.slots, lease, dependencies.bytes);
   const intake = createIntake({ ...dependencies, claims, slots: config.slots, hold });
+  const values = createHeldValues(config.heldRunsMaxBytes);
   let draining = false;
   let pressure = false;
 
@@ -116,6 +121,9 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       leave(run, 'fenced');
     },
     onRefused: (run, step, cause) => {
+      // Not the message of the error: it repeats values.
+      const { code } = cause as { code?: unknown };
+      logger.warn({ code, instanceID: run.id }, 'the database refused an outcome');
       const message = 'The output cannot be stored in the database';
       run.refuse(step, new AppError('INVALID_OUTPUT', message, { cause }));
       committer.submit(run);
@@ -129,6 +137,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     slots,
     nodes: dependencies.nodes,
     maps,
+    values,
     config,
     logger,
     submit: (run) => committer.submit(run),
@@ -141,6 +150,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     const { run, step, wakeSeq, ready } = committed;
     publisher.reminders(step.reminders);
     if (step.end) return onEnded(committed, step.end);
+    takeStock(run, step.events);
     if (step.children.length > 0) void runs.handOver(step.children.map(({ id }) => id));
     for (const { id } of step.maps) void maps.advance(id);
     if (step.release !== 'hold') return onReleased(run, step.release, ready);
@@ -148,6 +158,13 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     for (const start of step.next) start();
     if (wakeSeq > run.seen) reread(run);
     committer.submit(run);
+  }
+
+  /** Counts what a run holds after a commit or a restore. */
+  function takeStock(run: Run, events: Step['events'] = []): void {
+    if (run.left) return;
+    values.count(run, events);
+    intake.setFull(values.isFull);
   }
 
   function onReleased(run: Run, how: 'park' | 'yield', ready: boolean): void {
@@ -231,6 +248,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     if (!run.leave(how)) return;
     if (how === 'fenced' || how === 'drained') run.abort(new AppError('NODE_FAILED', `The run was ${how}`));
     if (held.get(run.id) === run) held.delete(run.id);
+    values.drop(run);
+    intake.setFull(values.isFull);
     dependencies.onFinished();
   }
 
@@ -262,7 +281,11 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       run = new Run(row, version, chunk);
       held.set(run.id, run);
       if (row.seq === 0) startRun(advance, run);
-      else resumeRun(advance, run, await restore(run));
+      else {
+        const restored = await restore(run);
+        takeStock(run);
+        resumeRun(advance, run, restored);
+      }
       run.begin();
     } catch (error) {
       if (run) leave(run, 'fenced');
@@ -290,7 +313,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   return {
     held,
     get stats() {
-      return { ...committer.stats, slotsUsed: slots.used, slotsWaiting: slots.waiting, claims: claims.stats, left };
+      const { used: slotsUsed, waiting: slotsWaiting } = slots;
+      return { ...committer.stats, slotsUsed, slotsWaiting, heldLength: values.length, claims: claims.stats, left };
     },
     advance: intake.take,
     async advanceSuspect() {

@@ -21,6 +21,8 @@ export interface Taken {
 export interface Intake {
   /** Claims runs as places become free. Resolves when that is done and there is a place for the next job. */
   take(job: RunsToClaim): Promise<Taken>;
+  /** Sets whether the runs that are held leave no memory for others. */
+  setFull(isFull: boolean): void;
   /** Takes nothing more: runs that are not claimed yet are left to be handed over again. */
   close(): void;
 }
@@ -128,6 +130,7 @@ export function createIntake({ pool, runs, claims, lease, slots, logger, hold }:
         await places.untilMayAsk();
       }
     },
+    setFull: (isFull) => places.setFull(isFull),
     close() {
       places.close();
       closed.resolve();

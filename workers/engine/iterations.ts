@@ -1,12 +1,13 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, type ErrorCode } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
+import { causedBy } from '#shared/run-errors.ts';
 import { resultOf } from '#shared/workflow/arguments.ts';
 import { type IterationPath, innermost } from '#shared/workflow/frame.ts';
 import type { Graph } from '#shared/workflow/graph.ts';
 import { type Frame, isLast } from '#shared/workflow/progress.ts';
 import type { Fact } from '../nodes/executor.ts';
-import type { Repetition } from './repetitions.ts';
+import type { ItemFailure, Repetition } from './repetitions.ts';
 import type { Run } from './run.ts';
 
 /** The outcome of a node of the body, as its row has it. */
@@ -37,9 +38,7 @@ export async function readIterations(
   const repetition = run.state.repetitionOf(frame);
   if (!repetition) throw new Error(`Node ${frame.node.id} repeats nothing`);
   const { failure, source } = repetition;
-  // The engine writes only codes of its own.
-  if (repetition.phase === 'failed' && failure)
-    throw new AppError(failure.code as ErrorCode, failure.message, { retry: false });
+  if (repetition.phase === 'failed' && failure) throw failedItem(failure);
 
   const { graph } = run.version;
   const results = new Results(graph);
@@ -56,6 +55,11 @@ export async function readIterations(
     after = rows.length < PAGE ? null : (rows.at(-1)?.seq ?? null);
   }
   return results.fact(repetition);
+}
+
+function failedItem({ place: _, ...failure }: ItemFailure): AppError {
+  // The engine writes only codes of its own.
+  return new AppError(failure.code as ErrorCode, failure.message, { retry: false, details: causedBy(failure) });
 }
 
 /** Puts together what each item gave, from the outcomes in its iteration in any order. */
@@ -79,7 +83,9 @@ export class Results {
     const { place } = node;
     if (failsItem && error) {
       const known = this.#errors.get(iteration);
-      if (!known || place < known.place) this.#errors.set(iteration, { place, error });
+      // As in `ctx`: the event of the node has the details.
+      const { code = null, message = null } = error;
+      if (!known || place < known.place) this.#errors.set(iteration, { place, error: { code, message } });
     } else if (isLast(this.#graph, node, exit)) {
       const known = this.#values.get(iteration);
       if (!known || place > known.place) this.#values.set(iteration, { place, value: resultOf(node, output) });

@@ -1,7 +1,9 @@
+import type { RunError } from '#shared/db/entities/workflow-instance.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError, type ErrorCode } from '#shared/errors.ts';
-import type { Json, JsonObject } from '#shared/json.ts';
+import type { Json } from '#shared/json.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
+import { causedBy } from '#shared/run-errors.ts';
 import type { Fact, MapOutcome } from '../nodes/executor.ts';
 
 /** Chunks that are read at once. */
@@ -55,9 +57,13 @@ async function whyFailed(
   const code = (first?.error?.code ?? 'NODE_FAILED') as ErrorCode;
   const what = first?.error?.message ?? 'its chunk has failed';
   const where = first?.item === null || first === undefined ? '' : `Item ${first.item}: `;
-  if (map.plan.failsFast) return new AppError(code, `${where}${what}`, final);
+  // Of the item: the chunk itself fails with it, or because of it.
+  const { cause, ...own } = first?.error ?? {};
+  const ofItem = first && { code, message: what, ...(cause ?? own), instanceID: first.id };
+  const why = { ...final, ...(ofItem && { details: causedBy(ofItem) }) };
+  if (map.plan.failsFast) return new AppError(code, `${where}${what}`, why);
   const many = `${map.failed_items} items have failed, more than toleratedFailures (${map.tolerated})`;
-  return new AppError('NODE_FAILED', many, final);
+  return new AppError('NODE_FAILED', many, why);
 }
 
 interface MapRow {
@@ -76,7 +82,8 @@ interface ChunkRow {
 }
 
 interface FailureRow {
-  error: JsonObject & { code?: string; message?: string };
+  id: string;
+  error: Partial<RunError> | null;
   item: number | null;
 }
 
@@ -90,7 +97,7 @@ where c.map_id = $1 and c.n > $2 order by c.n limit $3`;
 
 // Of the chunks that have failed by now, the first in the order of the items.
 const FAILURE = `
-select i.error, (
+select i.id, i.error, (
     select (e.frame #>> '{0,iteration}')::int from run_event e
     where e.instance_id = i.id and e.status = 'FAILED' and e.node_id = i.error ->> 'nodeID' and e.frame is not null order by e.seq desc limit 1
   ) as item

@@ -1,14 +1,21 @@
 import { AppError } from '#shared/errors.ts';
+import { type FormLinks, tokenOf } from '#shared/form-links.ts';
 import { isJsonObject } from '#shared/json.ts';
+import { LINKS_ROOT } from '#shared/nodes/links-root.ts';
 import type { LogLine } from '#shared/run-logs.ts';
+import { VARIABLES_ROOT } from '#shared/variables.ts';
+import { pathKey } from '#shared/workflow/frame.ts';
 import type { GraphNode } from '#shared/workflow/graph.ts';
 import { invalid } from '#shared/workflow/issues.ts';
+import type { Frame } from '#shared/workflow/progress.ts';
+import type { Roots } from '#shared/workflow/templates.ts';
 import { maskIn } from '../http/status.ts';
 import type { NodeVariables } from '../nodes/executor.ts';
 import { maskOutput } from '../nodes/mask.ts';
 import type { VariablesByName } from '../variables.ts';
+import type { Run } from './run.ts';
 
-export const noVariables: NodeVariables = { values: {}, secrets: [], inCode: false };
+export const noVariables: NodeVariables = { values: {}, links: {}, secrets: [], inCode: false };
 
 /** The variables of a node: those that are no secrets, and the secrets that its templates name where its kind allows them. */
 export function variablesOf({ definition, variables }: GraphNode, all: VariablesByName): NodeVariables {
@@ -27,9 +34,34 @@ export function variablesOf({ definition, variables }: GraphNode, all: Variables
   }
   return {
     values: Object.fromEntries([...plain, ...opened]),
+    links: {},
     secrets: [...opened.values()],
     inCode: variables?.inCode ?? false,
   };
+}
+
+/** With the links that a node sends; their tokens are masked like secrets. */
+export function withLinks(variables: NodeVariables, { node, path }: Frame, { run, links }: Linking): NodeVariables {
+  if (node.links.length === 0) return variables;
+  const { id: instanceID, tenantID } = run;
+  const urls = node.links.map(({ nodeID, path: at }) => {
+    const url = links.urlOf({ tenantID, instanceID, nodeID, path: pathKey(path) });
+    if (!URL.canParse(url))
+      throw invalid([{ path: [...at], message: 'links need the setting PUBLIC_URL, which this deployment lacks' }]);
+    return [nodeID, url] as const;
+  });
+  const secrets = [...variables.secrets, ...urls.map(([, url]) => tokenOf(url))];
+  return { ...variables, links: Object.fromEntries(urls), secrets };
+}
+
+interface Linking {
+  run: Pick<Run, 'id' | 'tenantID'>;
+  links: FormLinks;
+}
+
+/** The values under the roots of templates other than `ctx`. */
+export function rootsOf({ values, links }: NodeVariables): Roots {
+  return { [VARIABLES_ROOT]: values, [LINKS_ROOT]: links };
 }
 
 function whereOf(fields: readonly string[]): string {

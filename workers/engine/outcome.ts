@@ -1,8 +1,27 @@
-import type { AppError } from '#shared/errors.ts';
-import type { JsonObject } from '#shared/json.ts';
+import type { AppError, ErrorCode } from '#shared/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import type { RetryClass } from '#shared/nodes/common.ts';
+import type { ErrorCause, ShownError } from '#shared/run-errors.ts';
 import type { NodePolicy } from '#shared/workflow/options.ts';
 
-export function shownError({ code, message }: AppError): { code: string; message: string } {
+/** Characters of details and of causes that are kept with an outcome. */
+const MAX_DETAILS = 4_000;
+
+/** The error of an attempt as it is stored. Its `details.cause` is what led to it. */
+export function shownError({ code, message, details: all }: AppError): ShownError {
+  const { cause, ...details } = isJsonObject(all) ? all : {};
+  const isShort = (value: unknown) => JSON.stringify(value).length <= MAX_DETAILS;
+  return {
+    code,
+    message,
+    ...(Object.keys(details).length > 0 && isShort(details) && { details }),
+    // Made by `causedBy`.
+    ...(isJsonObject(cause) && isShort(cause) && { cause: cause as unknown as ErrorCause }),
+  };
+}
+
+/** The error in the output of a node that is left all the same. */
+export function briefError({ code, message }: AppError): JsonObject {
   return { code, message };
 }
 
@@ -10,6 +29,17 @@ export function retriesOf(policy: NodePolicy | undefined): number {
   const once = ['continue', 'continue_default', 'skip_item'];
   return policy && !once.includes(policy.errorHandling ?? '') ? policy.retryLimit : 0;
 }
+
+/** Whether another attempt may succeed, and the policy wants one after this error. One that would come again is never repeated. */
+export function isRepeatable({ code, retry }: AppError, policy: NodePolicy | undefined): boolean {
+  return retry && (policy?.retryOn?.some((name) => codes[name].has(code)) ?? true);
+}
+
+const codes: Readonly<Record<RetryClass, ReadonlySet<ErrorCode>>> = {
+  timeout: new Set(['NODE_TIMEOUT', 'UPSTREAM_TIMEOUT']),
+  upstream: new Set(['UPSTREAM_FAILED', 'UNAVAILABLE']),
+  code: new Set(['NODE_FAILED']),
+};
 
 export function endsTheRun(handling: NodePolicy['errorHandling'], connected: boolean): boolean {
   return handling === undefined ? !connected : handling === 'fail_workflow' || handling === 'retry_then_fail';

@@ -46,7 +46,14 @@ export async function parkNode({ pool, config }: Parking, run: Run, frame: Frame
     const request = { id: ref, frame, config, expiresInMs };
     return {
       event: suspended({ wait: 'input', request: question }),
-      wait: { kind: 'input', purpose: 'park', ms: nextMoment({ config, askedMs: 0, expiresInMs }).inMs, ref, request },
+      wait: {
+        kind: 'input',
+        purpose: 'park',
+        ms: nextMoment({ config, askedMs: 0, expiresInMs }).inMs,
+        expiresInMs,
+        ref,
+        request,
+      },
     };
   }
   const child = await prepareChild(pool, run, frame, { ...park, id: ref });

@@ -69,23 +69,23 @@ type Row = { instance_id: string; is_large: boolean } & (
   | { node_id: null; seq: number; payload: Checkpoint }
 );
 
-// The row without a node is the checkpoint. The select around the ids hides their number, so that the planner keeps one plan.
+// The row without a node is the checkpoint. Large outputs are left out. The select around the ids hides their number, so that the planner keeps one plan.
 const PAST = `
 with past as (
   select r.id, coalesce(c.seq, 0) as seq, c.state
   from unnest((select $1::uuid[])) as r(id) left join run_checkpoint c on c.instance_id = r.id and c.state ->> 'version' = $2
 ),
 event as (
-  select e.* from past join run_event e on e.instance_id = past.id and e.seq > past.seq and e.node_id is not null
+  select e.*, coalesce(brief, payload) as shown from past join run_event e on e.instance_id = past.id and e.seq > past.seq and e.node_id is not null
   union all
-  select e.* from past cross join lateral jsonb_array_elements(past.state -> 'outputs') as output(seq)
+  select e.*, coalesce(brief, payload) from past cross join lateral jsonb_array_elements(past.state -> 'outputs') as output(seq)
   join run_event e on e.instance_id = past.id and e.seq = output.seq::bigint
 )
 select id as instance_id, seq, null as node_id, null as frame, null as attempt, null as status, null as exit, state as payload,
        null as started, false as is_large
 from past where state is not null
 union all
-select instance_id, seq, node_id, frame, attempt, status, exit, case when pg_column_size(payload) <= $3 then payload end, started,
-       coalesce(pg_column_size(payload) > $3, false)
+select instance_id, seq, node_id, frame, attempt, status, exit, case when pg_column_size(shown) <= $3 then shown end, started,
+       coalesce(pg_column_size(shown) > $3, false)
 from event
 order by seq`;

@@ -20,6 +20,7 @@ export class Places {
   /** Consumers that ask for a job. */
   #asking: number;
   #isClosed = false;
+  #isFull = false;
   #claimers: Claimer[] = [];
   #askers: (() => void)[] = [];
 
@@ -41,7 +42,7 @@ export class Places {
   /** Takes up to `max` places, as many as are free; waits up to `patienceMs` for the first. Answers how many, and 0 in vain. */
   async take(max: number, patienceMs: number): Promise<number> {
     if (this.#isClosed) return 0;
-    if (this.#free > 0) return this.#takeFree(max);
+    if (this.#free > 0 && !this.#isFull) return this.#takeFree(max);
     if (patienceMs <= 0) return 0;
     const { promise, resolve } = Promise.withResolvers<number>();
     const claimer = { max, resolve };
@@ -58,6 +59,19 @@ export class Places {
   /** Gives back a place. */
   leave(): void {
     this.#free += 1;
+    this.#serveOne();
+  }
+
+  /** Sets whether places are given: the runs that are held may have all of the memory. */
+  setFull(isFull: boolean): void {
+    if (this.#isFull === isFull) return;
+    this.#isFull = isFull;
+    if (isFull) return;
+    for (let left = this.#claimers.length + this.#askers.length; left > 0; left -= 1) this.#serveOne();
+  }
+
+  #serveOne(): void {
+    if (this.#free === 0 || this.#isFull) return;
     const [claimer] = this.#claimers.splice(0, 1);
     if (claimer) claimer.resolve(this.#takeFree(claimer.max));
     else this.#admitAsker();
@@ -84,7 +98,7 @@ export class Places {
   }
 
   #admitAsker(): void {
-    if (!this.#isClosed && this.#free <= this.#asking) return;
+    if (!this.#isClosed && (this.#isFull || this.#free <= this.#asking)) return;
     const [asker] = this.#askers.splice(0, 1);
     if (!asker) return;
     this.#asking += 1;

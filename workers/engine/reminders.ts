@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/json.ts';
 import type { ReminderNotice } from '#shared/realtime/reminders.ts';
-import { innermost } from '#shared/workflow/frame.ts';
+import { innermost, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Run } from './run.ts';
 
@@ -44,7 +44,12 @@ export function remind(run: Run, frame: Frame, question: OpenQuestion, onDue: ()
   const notices = Array.from({ length: due - reminded }, (_, at) =>
     noticeOf(run, frame, { ref: String(wait.ref), config: question.config, number: reminded + at + 1 }),
   );
-  run.remind(frame, notices, { kind: 'input', purpose: 'park', ms: inMs, ref: wait.ref, reminded: due }, onDue);
+  run.remind(
+    frame,
+    notices,
+    { kind: 'input', purpose: 'park', ms: inMs, expiresInMs: question.expiresInMs, ref: wait.ref, reminded: due },
+    onDue,
+  );
 }
 
 function noticeOf(
@@ -52,7 +57,7 @@ function noticeOf(
   { node, path }: Frame,
   { ref, config, number }: { ref: string; config: JsonObject; number: number },
 ): ReminderNotice {
-  const { title, approvers } = config;
+  const { title, approvers, answerByLink } = config;
   return {
     tenantID,
     workflowID,
@@ -62,6 +67,7 @@ function noticeOf(
     iteration: innermost(path),
     frame: path,
     collectionRequestID: ref,
+    ...(answerByLink === true && { linkPath: pathKey(path) }),
     title: typeof title === 'string' ? title : null,
     number,
     of: timesOf(config).length,

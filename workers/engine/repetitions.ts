@@ -1,14 +1,16 @@
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { Repeat } from '#shared/realtime/events.ts';
-import { pathKey } from '#shared/workflow/frame.ts';
+import type { ShownError } from '#shared/run-errors.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Source } from './source.ts';
 
 /** Why an item has failed: the first of its frames, in the order of the graph, whose failure its body does not handle. */
-export interface ItemFailure {
+export interface ItemFailure extends ShownError {
   place: number;
-  code: string;
-  message: string;
+  /** Absent in checkpoints of earlier versions. */
+  nodeID?: string;
+  frame?: IterationPath;
 }
 
 /** What a frame repeats its body for, one item after the other. */
@@ -69,8 +71,8 @@ export function endIteration(repetition: Repetition): boolean {
   return repetition.phase === 'between' && repeat.delayMs === 0;
 }
 
-export function addFailure(repetition: Repetition, { node }: Frame, error: { code: string; message: string }): void {
+export function addFailure(repetition: Repetition, { node, path }: Frame, error: ShownError): void {
   const { failure } = repetition;
   if (!failure || node.place < failure.place)
-    repetition.failure = { place: node.place, code: error.code, message: error.message };
+    repetition.failure = { ...error, place: node.place, nodeID: node.id, frame: path };
 }

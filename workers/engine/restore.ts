@@ -55,7 +55,7 @@ export function replayAll(
   const retrying = new Set((checkpoint?.retrying ?? []).map(([nodeID, path]) => run.state.find(nodeID, path)));
   for (const row of events) {
     if (row.seq <= seq) {
-      keepAgain(run, pathKey(row.frame ?? []), row);
+      keepAgain(run, row.frame ?? [], row);
       continue;
     }
     if (row.frame) beginAgain(run, row.frame, open);
@@ -83,16 +83,17 @@ function beginAgain(run: Run, path: IterationPath, open: Set<Frame>): void {
 }
 
 /** Reads an output that the checkpoint refers to. */
-function keepAgain(run: Run, path: string, { node_id: nodeID, seq, payload }: EventRow): void {
+function keepAgain(run: Run, path: IterationPath, { node_id: nodeID, seq, payload }: EventRow): void {
+  if (payload?.large) return run.state.keepApartAgain({ nodeID, path }, payload.large, seq);
   if (!isJsonObject(payload?.output)) return;
-  if (payload.repeat) run.state.repeatAgain({ nodeID, path }, payload.output, payload.repeat);
-  else run.state.keepAgain({ nodeID, path }, payload.output, { seq });
+  if (payload.repeat) run.state.repeatAgain({ nodeID, path: pathKey(path) }, payload.output, payload.repeat);
+  else run.state.keepAgain({ nodeID, path }, payload.output, seq);
 }
 
 function replay(run: Run, frame: Frame, { row, open }: { row: EventRow; open: Set<Frame> }): void {
   const { seq, attempt, status, exit, payload, started } = row;
-  const { output, error, repeat, failsItem = false } = payload ?? {};
-  const next = run.state.replay(frame, { attempt, status, exit, output, error, repeat, failsItem, seq });
+  const { output, large, error, repeat, failsItem = false } = payload ?? {};
+  const next = run.state.replay(frame, { attempt, status, exit, output, large, error, repeat, failsItem, seq });
   if (!next) return;
   open.delete(frame);
   for (const ready of next) {

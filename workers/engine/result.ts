@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
 import type { RunEventPayload } from '#shared/realtime/events.ts';
+import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Source } from './source.ts';
 import type { Step } from './step.ts';
 
@@ -8,6 +9,7 @@ export interface Result {
   readonly output: JsonObject;
   status: 'success' | 'failure' | 'cancelled';
   nodeID: string | null;
+  path: IterationPath;
   /** Of the end node with the worst status. */
   message: string | null;
   reached: boolean;
@@ -21,6 +23,7 @@ export function emptyResult(): Result {
     output: {},
     status: 'success',
     nodeID: null,
+    path: [],
     message: null,
     reached: false,
     sources: new Map(),
@@ -32,7 +35,7 @@ export function emptyResult(): Result {
 export function addEnd(
   result: Result,
   output: JsonObject,
-  { nodeID, source }: { nodeID: string; source: Source },
+  { nodeID, path, source }: { nodeID: string; path: IterationPath; source: Source },
 ): void {
   if (isJsonObject(output.workflowOutput)) {
     Object.assign(result.output, output.workflowOutput);
@@ -42,6 +45,7 @@ export function addEnd(
   if (!result.reached || severity[status] > severity[result.status]) {
     result.status = status;
     result.nodeID = nodeID;
+    result.path = path;
     result.message = typeof output.message === 'string' ? output.message : null;
     result.statusSource = source;
   }
@@ -51,13 +55,14 @@ export function addEnd(
 const severity = { success: 0, cancelled: 1, failure: 2 };
 
 /** The end of a run of which every branch has ended. Without an end node it completes without an output. */
-export function endOf({ output, status, nodeID, message, reached }: Result): NonNullable<Step['end']> {
+export function endOf({ output, status, nodeID, path, message, reached }: Result): NonNullable<Step['end']> {
   const attempt = nodeID === null ? null : 1;
   const failure = {
     code: 'NODE_FAILED',
     message: message || 'The run ended with status "failure"',
     nodeID,
     attempt,
+    frame: path,
   };
   return {
     status: statusOf[status],

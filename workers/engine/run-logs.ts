@@ -1,6 +1,9 @@
 import { type LogLine, type LogSize, MAX_NODE_LOG, MAX_RUN_LOG, type Printed, sizeOfLine } from '#shared/run-logs.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 
+/** The columns that count what is cut are of type integer. A loop of `console.log` prints more within seconds. */
+const MAX_INTEGER = 2_147_483_647;
+
 /** The log of an attempt, as the commit of its outcome writes it. */
 export interface EventLog extends Printed {
   /** Of the lines that are kept. */
@@ -40,7 +43,7 @@ export class RunLogs {
       if (has) lines.push(line);
     }
     this.count(id, size);
-    return { lines, cut, size };
+    return { lines, cut: { lines: Math.min(cut.lines, MAX_INTEGER), bytes: Math.min(cut.bytes, MAX_INTEGER) }, size };
   }
 
   /** Counts lines of a node that are stored. */

@@ -1,16 +1,18 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import type { Repeat } from '#shared/realtime/events.ts';
+import type { LargeOutput, Repeat } from '#shared/realtime/events.ts';
+import type { ShownError } from '#shared/run-errors.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
-import type { Graph, GraphNode } from '#shared/workflow/graph.ts';
+import type { Graph } from '#shared/workflow/graph.ts';
 import { type Frame, Progress } from '#shared/workflow/progress.ts';
 import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
 import type { Chunk } from './chunk.ts';
+import { LARGE_LENGTH, largeOf } from './large-outputs.ts';
 import { addFailure, endIteration, type Repetition, snapshotOf, valuesOf } from './repetitions.ts';
 import { addEnd, emptyResult, endOf } from './result.ts';
 import { RunLogs } from './run-logs.ts';
-import { Scopes } from './scopes.ts';
-import type { Source } from './source.ts';
+import { type Keys, type Missing, Scopes } from './scopes.ts';
+import { Source } from './source.ts';
 import type { Step } from './step.ts';
 
 /** An event of an earlier holder of the run. */
@@ -19,7 +21,9 @@ export interface PastEvent {
   status: string;
   exit: string | null;
   output: Json | undefined;
-  error: { code: string; message: string } | undefined;
+  /** In place of the output. */
+  large: LargeOutput | undefined;
+  error: ShownError | undefined;
   /** How the frame repeats its body from here on; the items stand in the output. */
   repeat: Repeat | undefined;
   /** Whether the frame is left without an exit, because a node around it handles the failure. */
@@ -41,6 +45,8 @@ export class RunState {
   /** What its nodes have printed. */
   readonly logs = new RunLogs();
   #outputLength = 0;
+  /** Of the outputs of its ends. */
+  #endLength = 0;
 
   /** `chunk`: what is around the map, and its items, of which this run works off a part. */
   constructor(graph: Graph, input: JsonObject, chunk: Pick<Chunk, 'scope' | 'items' | 'first'> | null = null) {
@@ -53,6 +59,28 @@ export class RunState {
   /** What templates and code call `ctx`. An iteration has its own, which begins as a copy of that around it. */
   scopeOf({ path }: Frame): JsonObject {
     return this.#scopes.of(path);
+  }
+
+  /** Values in the `ctx` of a frame that are kept apart, of these keys. */
+  missing({ path }: Frame, keys: Keys): Missing[] {
+    return this.#scopes.missing(path, keys);
+  }
+
+  /** Whether values of some outputs are kept apart. */
+  get hasApart(): boolean {
+    return this.#scopes.hasApart;
+  }
+
+  /** Removes the values of a large output, which its row has by now. */
+  letGo(source: Source): void {
+    this.#scopes.letGo(source);
+  }
+
+  /** Length of the outputs that are in memory: in `ctx`, as items of repetitions, and in the result. */
+  get heldLength(): number {
+    let length = this.#scopes.length + this.#endLength;
+    for (const { source } of this.#repetitions.values()) length += source.length;
+    return length;
   }
 
   /** Whether every branch has ended. */
@@ -100,13 +128,18 @@ export class RunState {
     return this.#progress.begin();
   }
 
-  /** Takes the output of a frame into its `ctx`, and into the result if the node is an end. Returns its source, for the event. */
-  keep(frame: Frame, config: unknown, output: JsonObject): Source {
+  /**
+   * Takes the output of a frame into its `ctx`, and into the result if the node is an end. Returns its source, for the event.
+   * `length`: of its JSON text; from `largeLength` on its values may be kept apart.
+   */
+  keep(frame: Frame, config: unknown, { output, length, largeLength = LARGE_LENGTH }: KeptOutput): Source {
     const { node, path } = frame;
-    const source = { seq: 0 };
     const patch = contextPatch(node, config, output);
+    const isLarge = length >= largeLength && !node.definition.ends;
+    const source = new Source(length, isLarge ? largeOf(config, patch, length) : null);
+    if (source.large?.name) source.value = output[source.large.name] ?? null;
     if (patch) this.#scopes.set({ path, patch }, source);
-    this.#keepEnd(node, output, source);
+    this.#keepEnd({ node, path }, output, source);
     return source;
   }
 
@@ -121,18 +154,37 @@ export class RunState {
    * Takes an output that a checkpoint refers to into every `ctx` that had it, and into the result. To be called in the order of `seq`.
    * The iteration of an end may be over.
    */
-  keepAgain({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, source: Source): void {
+  keepAgain({ nodeID, path }: Place, output: JsonObject, seq: number): void {
     const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
     if (!node) return;
-    const frame = this.find(nodeID, path);
+    const frame = this.find(nodeID, pathKey(path));
     const patch = contextPatch(node, node.config, output);
+    const { length } = JSON.stringify(output);
+    const isLarge = length >= LARGE_LENGTH && !node.definition.ends;
+    const source = new Source(length, isLarge ? largeOf(node.config, patch, length) : null);
+    source.seq = seq;
     if (frame && patch) this.#scopes.setAgain({ path: frame.path, patch }, source);
-    this.#keepEnd(node, output, source);
+    this.#keepEnd({ node, path }, output, source);
+    this.#letGoAgain(source);
   }
 
-  #keepEnd(node: GraphNode, output: JsonObject, source: Source): void {
+  /** For a large output whose row a worker of an earlier version has written: it was read as a whole. */
+  #letGoAgain(source: Source): void {
+    if (!source.large) return;
+    source.value = undefined;
+    this.#scopes.letGo(source);
+  }
+
+  /** The same for an output whose values are read from its row. */
+  keepApartAgain({ nodeID, path }: Place, large: LargeOutput, seq: number): void {
+    const frame = this.find(nodeID, pathKey(path));
+    if (frame) this.#scopes.setAgain({ path: frame.path, patch: patchApart(large) }, sourceApart(large, seq));
+  }
+
+  #keepEnd({ node, path }: Frame, output: JsonObject, source: Source): void {
     if (!node.definition.ends) return;
-    addEnd(this.#result, output, { nodeID: node.id, source });
+    this.#endLength += source.length;
+    addEnd(this.#result, output, { nodeID: node.id, path, source });
   }
 
   /**
@@ -177,8 +229,8 @@ export class RunState {
    * Begins to repeat the body of a frame, once for each item. Returns the frames that become ready, and the source of the items, for
    * the event. A frame that has to go on itself, because no iteration runs, counts as ready again.
    */
-  repeat(frame: Frame, items: readonly Json[], repeat: Repeat, first = 0): { next: readonly Frame[]; source: Source } {
-    const source = { seq: 0 };
+  repeat(frame: Frame, { items, repeat, first = 0, length }: Repeated): { next: readonly Frame[]; source: Source } {
+    const source = new Source(length);
     const isEmpty = items.length === 0 || frame.node.body === null;
     const phase = isEmpty ? 'over' : 'between';
     this.#repetitions.set(frame, { repeat, items, first, source, phase, at: first, failure: null, failures: 0 });
@@ -201,7 +253,7 @@ export class RunState {
   }
 
   /** Ends a frame whose failure a node around it handles: its item has failed. Returns the frames that become ready. */
-  failItem(frame: Frame, error: { code: string; message: string }): readonly Frame[] {
+  failItem(frame: Frame, error: ShownError): readonly Frame[] {
     const repetition = this.#repetitions.get(this.containerOf(frame.path) ?? frame);
     if (repetition) addFailure(repetition, frame, error);
     this.#forget(frame);
@@ -269,7 +321,7 @@ export class RunState {
           repeat: unknownRepeat,
           items: [],
           first: 0,
-          source: { seq },
+          source: sourceAt(seq),
         });
     }
     return ready.filter((frame) => this.#repetitions.get(frame)?.phase !== 'open');
@@ -290,13 +342,13 @@ export class RunState {
 
   /** Takes an event of an earlier holder. Returns the frames that it made ready; undefined if it does not settle its frame. */
   replay(frame: Frame, event: PastEvent): readonly Frame[] | undefined {
-    const { attempt, status, exit, output, error, repeat, failsItem, seq } = event;
+    const { attempt, status, exit, output, large, error, repeat, failsItem, seq } = event;
     this.#attempts.set(frame, Math.max(this.attemptsOf(frame), attempt));
     if (status === 'FAILED') this.countFailure(frame);
     if (repeat && isJsonObject(output)) {
-      this.countOutput(JSON.stringify(output).length);
-      const { items, first } = this.#itemsOf(frame, output);
-      const { next, source } = this.repeat(frame, items, repeat, first);
+      const { length } = JSON.stringify(output);
+      this.countOutput(length);
+      const { next, source } = this.repeat(frame, { ...this.#itemsOf(frame, output), repeat, length });
       source.seq = seq;
       return next;
     }
@@ -304,9 +356,15 @@ export class RunState {
     // A handled failure left by an exit; a failure that is retried, or that ended the run, did not.
     const isSettled = status === 'SUCCESS' || status === 'SKIPPED' || (status === 'FAILED' && exit !== null);
     if (!isSettled) return undefined;
-    if (isJsonObject(output)) {
-      this.countOutput(JSON.stringify(output).length);
-      this.keep(frame, frame.node.config, output).seq = seq;
+    if (large) {
+      this.countOutput(large.length);
+      this.#scopes.set({ path: frame.path, patch: patchApart(large) }, sourceApart(large, seq));
+    } else if (isJsonObject(output)) {
+      const { length } = JSON.stringify(output);
+      this.countOutput(length);
+      const source = this.keep(frame, frame.node.config, { output, length });
+      source.seq = seq;
+      this.#letGoAgain(source);
     }
     return this.settle(frame, exit);
   }
@@ -316,6 +374,40 @@ export class RunState {
     if (this.#chunk && path.length === 0) return this.#chunk;
     return { items: Array.isArray(items) ? items : [], first: 0 };
   }
+}
+
+/** An output with the length of its JSON text. */
+export interface KeptOutput {
+  output: JsonObject;
+  length: number;
+  /** From which on its values may be kept apart. */
+  largeLength?: number | undefined;
+}
+
+interface Repeated {
+  items: readonly Json[];
+  repeat: Repeat;
+  first?: number;
+  /** Of the JSON text of the items, if this run has them in an output. */
+  length: number;
+}
+
+interface Place {
+  nodeID: string;
+  path: IterationPath;
+}
+
+function sourceAt(seq: number): Source {
+  return Object.assign(new Source(0), { seq });
+}
+
+function sourceApart(large: LargeOutput, seq: number): Source {
+  return Object.assign(new Source(large.length, large), { seq, isApart: true });
+}
+
+/** The keys of an output whose values are kept apart. */
+function patchApart({ keys }: LargeOutput): JsonObject {
+  return Object.fromEntries(keys.map((key) => [key, null]));
 }
 
 const unknownRepeat: Repeat = { itemVariable: 'item', indexVariable: 'index', delayMs: 0, failedItems: 'fail' };

@@ -7,8 +7,10 @@ import type { Graph } from '#shared/workflow/graph.ts';
 import type { NodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
+import type { Pin, TestMode } from '#shared/workflow/test-mode.ts';
 import type { Chunk } from './chunk.ts';
 import type { ClaimedRow } from './claim.ts';
+import { shownError } from './outcome.ts';
 import { endPayload, withField } from './result.ts';
 import { RunState } from './run-state.ts';
 import type { Source } from './source.ts';
@@ -68,6 +70,7 @@ export class Run {
   readonly state: RunState;
   /** It may have ended a worker. It yields as soon as its interrupted nodes have ended, because other suspects wait. */
   readonly isSuspect: boolean;
+  readonly #testMode: TestMode;
   readonly claimedAt = Date.now();
   readonly #abort = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
@@ -105,6 +108,7 @@ export class Run {
     this.chunk = chunk;
     this.state = new RunState(version.graph, row.input, chunk);
     this.isSuspect = row.losses > 0;
+    this.#testMode = row.test_mode ?? {};
     this.#seq = row.seq;
     this.#seen = row.wake_seq;
   }
@@ -157,6 +161,17 @@ export class Run {
 
   get hasChildren(): boolean {
     return this.#waits.hasChildren;
+  }
+
+  /** Whether writes are refused. */
+  get isDryRun(): boolean {
+    return this.#testMode.dryRun ?? false;
+  }
+
+  /** What a frame gives without being executed; undefined if it is executed. */
+  pinOf({ node }: Frame): Pin | undefined {
+    const { pinned = {} } = this.#testMode;
+    return Object.hasOwn(pinned, node.id) ? pinned[node.id] : undefined;
   }
 
   attemptOf(frame: Frame): number {
@@ -284,7 +299,8 @@ export class Run {
   fail(error: AppError, at: Attempt | null): void {
     this.#cancelOthers(at?.frame, null);
     const where = { nodeID: at?.frame.node.id ?? null, attempt: at?.attempt ?? null };
-    this.#end({ status: 'FAILED', output: null, error: { code: error.code, message: error.message, ...where } });
+    const frame = at && { frame: at.frame.path };
+    this.#end({ status: 'FAILED', output: null, error: { ...shownError(error), ...where, ...frame } });
     this.#abort.abort(error);
   }
 
@@ -293,6 +309,15 @@ export class Run {
     this.#cancelOthers(frame, JSON.stringify({ output: { cancelledBy: frame.node.id } }));
     this.#end(this.state.end);
     this.#abort.abort(new AppError('NODE_FAILED', `The run has ended at node "${frame.node.id}"`));
+  }
+
+  /** Ends a test run if it is to stop after this frame, with the output of the frame. Returns whether it has ended. */
+  stopAfter(frame: Frame, output: Json): boolean {
+    if (this.#testMode.stopAfter !== frame.node.id) return false;
+    this.#cancelOthers(frame, JSON.stringify({ output: { cancelledBy: frame.node.id } }));
+    this.#end({ status: 'COMPLETED', output, error: null });
+    this.#abort.abort(new AppError('NODE_FAILED', `The test has ended after node "${frame.node.id}"`));
+    return true;
   }
 
   /** Fails the run after the database has refused a step. The failure replaces everything else that was to be written. */

@@ -1,9 +1,10 @@
-import type { JsonObject } from '#shared/json.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Source } from './source.ts';
 
 interface Scope {
-  readonly ctx: JsonObject;
+  /** Replaced as a whole where values leave it: a node that has begun keeps the object that it began with. */
+  ctx: JsonObject;
   /** Values that no output has set: the input of the run, or the item of an iteration. */
   readonly given: JsonObject;
   /** By key: the output that has set its value. */
@@ -23,6 +24,27 @@ interface Patch {
   patch: JsonObject;
 }
 
+/** Keys of `ctx`; all of them where it is known only later which. */
+export type Keys = ReadonlySet<string> | 'all';
+
+/** A value that is not here, by its key. */
+export type Missing = readonly [key: string, source: Source];
+
+/** Stands in `ctx` for a value that is read for the nodes that name it. Throws where a node passes it on without. */
+const APART: Json = Object.freeze({
+  toJSON(): never {
+    throw new Error('A value that is kept apart was not read');
+  },
+  // A function is no JSON, which is its purpose.
+}) as unknown as Json;
+
+/** The values that are here. */
+export function withoutApart(ctx: JsonObject): JsonObject {
+  const entries = Object.entries(ctx);
+  const here = entries.filter(([, value]) => value !== APART);
+  return here.length === entries.length ? ctx : Object.fromEntries(here);
+}
+
 /** What templates and code call `ctx`: that of the nodes outside of bodies, and one for each open iteration. */
 export class Scopes {
   readonly #outermost: Scope;
@@ -30,13 +52,36 @@ export class Scopes {
   readonly #inner = new Map<IterationPath, Scope>();
   /** Of iterations from a checkpoint: the numbers of the outputs that their `ctx` had. */
   readonly #expected = new WeakMap<Scope, ReadonlySet<number>>();
+  #length = 0;
+  #hasApart = false;
 
   constructor(given: JsonObject) {
     this.#outermost = createScope(given);
   }
 
+  /** Length of the outputs whose values are here. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Whether values of some outputs are kept apart. */
+  get hasApart(): boolean {
+    return this.#hasApart;
+  }
+
   of(path: IterationPath): JsonObject {
     return this.#scope(path).ctx;
+  }
+
+  /** Values in the `ctx` of a path that are kept apart, of these keys. */
+  missing(path: IterationPath, keys: Keys): Missing[] {
+    if (!this.#hasApart) return [];
+    const { sources } = this.#scope(path);
+    const wanted = keys === 'all' ? sources.keys() : keys;
+    return [...wanted].flatMap((key): Missing[] => {
+      const source = sources.get(key);
+      return source?.isApart ? [[key, source]] : [];
+    });
   }
 
   /** Opens the scope of an iteration: a copy of that around it, with values of its own. What is set in either does not show in the other. */
@@ -44,6 +89,7 @@ export class Scopes {
     const { ctx, given, sources } = this.#scope(around);
     const inherited = Object.entries(given).filter(([key]) => !sources.has(key));
     const kept = [...sources].filter(([key]) => !Object.hasOwn(values, key));
+    for (const [, source] of kept) this.#use(source);
     this.#inner.set(path, {
       ctx: { ...ctx, ...values },
       given: { ...Object.fromEntries(inherited), ...values },
@@ -53,19 +99,34 @@ export class Scopes {
 
   /** Forgets the scope of an iteration, and of those in it. */
   close(path: IterationPath): void {
-    for (const other of this.#inner.keys()) if (isWithin(other, path)) this.#inner.delete(other);
+    for (const [other, { sources }] of this.#inner) {
+      if (!isWithin(other, path)) continue;
+      for (const source of sources.values()) this.#unuse(source);
+      this.#inner.delete(other);
+    }
   }
 
   /** Sets values from an output. */
   set({ path, patch }: Patch, source: Source): void {
-    const { ctx, sources } = this.#scope(path);
-    Object.assign(ctx, patch);
-    for (const key of Object.keys(patch)) sources.set(key, source);
+    this.#put(this.#scope(path), patch, source);
   }
 
   /** The outputs that still have a value in a scope. */
   sources(): Source[] {
     return [this.#outermost, ...this.#inner.values()].flatMap(({ sources }) => [...sources.values()]);
+  }
+
+  /** Removes the values of a large output, which its row has by now. */
+  letGo(source: Source): void {
+    if (source.isApart) return;
+    if (source.uses > 0) this.#length -= source.length;
+    source.isApart = true;
+    if (source.uses === 0) return;
+    this.#hasApart = true;
+    for (const scope of [this.#outermost, ...this.#inner.values()]) {
+      const keys = [...scope.sources].flatMap(([key, own]) => (own === source ? [[key, APART] as const] : []));
+      if (keys.length > 0) scope.ctx = { ...scope.ctx, ...Object.fromEntries(keys) };
+    }
   }
 
   /** The scopes of open iterations. */
@@ -89,8 +150,7 @@ export class Scopes {
     if (path.length === 0) this.set({ path, patch }, source);
     for (const [own, scope] of this.#inner) {
       if (!this.#expected.get(scope)?.has(source.seq)) continue;
-      Object.assign(scope.ctx, patch);
-      for (const key of Object.keys(patch)) scope.sources.set(key, source);
+      this.#put(scope, patch, source);
       // An output from around the iteration is older than the values given to it.
       if (own !== path) this.#giveAgain(scope);
     }
@@ -98,7 +158,32 @@ export class Scopes {
 
   #giveAgain({ ctx, given, sources }: Scope): void {
     Object.assign(ctx, given);
-    for (const key of Object.keys(given)) sources.delete(key);
+    for (const key of Object.keys(given)) {
+      const source = sources.get(key);
+      if (source) this.#unuse(source);
+      sources.delete(key);
+    }
+  }
+
+  #put({ ctx, sources }: Scope, patch: JsonObject, source: Source): void {
+    if (source.isApart) this.#hasApart = true;
+    for (const key of Object.keys(patch)) {
+      ctx[key] = source.isApart ? APART : (patch[key] ?? null);
+      const before = sources.get(key);
+      this.#use(source);
+      if (before) this.#unuse(before);
+      sources.set(key, source);
+    }
+  }
+
+  #use(source: Source): void {
+    source.uses += 1;
+    if (source.uses === 1 && !source.isApart) this.#length += source.length;
+  }
+
+  #unuse(source: Source): void {
+    source.uses -= 1;
+    if (source.uses === 0 && !source.isApart) this.#length -= source.length;
   }
 
   #scope(path: IterationPath): Scope {

@@ -1,4 +1,23 @@
-/** Where an output is kept: the number of the row with the event, once it has one. */
-export interface Source {
-  seq: number;
+import type { Json } from '#shared/json.ts';
+import type { LargeOutput } from '#shared/realtime/events.ts';
+
+/** An output that has set values, and where it is kept. */
+export class Source {
+  /** The number of the row with the event, once it has one. */
+  seq = 0;
+  /** How many keys of scopes have a value of it. */
+  uses = 0;
+  /** Length of the output as JSON text. */
+  readonly length: number;
+  /** Null: its values stay with the run. */
+  readonly large: Omit<LargeOutput, 'preview'> | null;
+  /** Scopes do not have its values any more: they are read from the row for a node that names them. */
+  isApart = false;
+  /** Of a large output: what the node gave, as long as the process has room for it. */
+  value: Json | undefined;
+
+  constructor(length: number, large: Omit<LargeOutput, 'preview'> | null = null) {
+    this.length = length;
+    this.large = large;
+  }
 }

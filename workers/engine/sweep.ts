@@ -125,7 +125,7 @@ export function createSweep(options: SweepOptions): Sweep {
       { name: 'keep runs of paused workflows', run: () => keptRuns.keep() },
       { name: 'let go on after pauses', run: () => keptRuns.letGo() },
       { name: 'refill', run: () => runs.refill() },
-      { name: 'look for forgotten runs', isDue: round % 10 === 5, run: repairs.lookForForgotten },
+      { name: 'look for forgotten runs', run: repairs.lookForForgotten },
     ];
     for (const { name, isDue = true, run } of steps) {
       if (!isDue) continue;

@@ -15,6 +15,8 @@ export class AttemptTask implements NodeRun {
   fact: Fact | undefined;
   config: unknown;
   variables: NodeVariables = noVariables;
+  /** As it is when the attempt begins. */
+  scope: JsonObject;
   readonly #run: Run;
   readonly #frame: Frame;
   readonly #logger: Logger;
@@ -26,6 +28,7 @@ export class AttemptTask implements NodeRun {
     this.#frame = frame;
     this.#logger = logger;
     this.fact = fact;
+    this.scope = run.state.scopeOf(frame);
   }
 
   with(config: unknown): this {
@@ -61,11 +64,11 @@ export class AttemptTask implements NodeRun {
   get caller(): Caller {
     return this.#run.caller;
   }
-  get scope(): JsonObject {
-    return this.#run.state.scopeOf(this.#frame);
-  }
   get idempotencyKey(): string {
     return idempotencyKey(this.#run.id, this.#frame.node.id, this.#frame.path);
+  }
+  get isDryRun(): boolean {
+    return this.#run.isDryRun;
   }
   get timeoutMs(): number {
     return this.#run.version.policies[this.#frame.node.index]?.timeoutMs ?? 60_000;

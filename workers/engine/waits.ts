@@ -8,6 +8,8 @@ export interface Wait {
   purpose: 'park' | 'retry' | 'next';
   /** From now; null without an end. */
   ms: number | null;
+  /** Of a question: when it expires, which is later than `ms` while there are reminders. */
+  expiresInMs?: number | null;
   /** The child, the question, the wait for an event or the map, and its id. */
   ref?: string | undefined;
   child?: PendingChild;
@@ -20,6 +22,8 @@ export interface Wait {
 
 interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
   dueAt: number | null;
+  /** What clients are told. */
+  until: number | null;
   reminded: number;
   timer: NodeJS.Timeout | null;
 }
@@ -67,10 +71,10 @@ export class Waits {
       (one, other) => ranks[one.kind] - ranks[other.kind] || (one.dueAt ?? Infinity) - (other.dueAt ?? Infinity),
     );
     if (!first) return undefined;
-    const { kind, ref, dueAt } = first;
+    const { kind, ref, until } = first;
     return {
       reason: reasons[kind],
-      ...(dueAt !== null && { until: new Date(dueAt).toISOString() }),
+      ...(until !== null && { until: new Date(until).toISOString() }),
       ...(kind === 'input' && ref !== undefined && { collectionRequestID: ref }),
     };
   }
@@ -81,11 +85,11 @@ export class Waits {
   }
 
   /** `onDue` is called when the time comes. */
-  begin(frame: Frame, { kind, purpose, ms, ref, reminded = 0 }: Wait, onDue: () => void): void {
+  begin(frame: Frame, { kind, purpose, ms, ref, reminded = 0, expiresInMs = ms }: Wait, onDue: () => void): void {
     clearTimeout(this.#waiting.get(frame)?.timer ?? undefined);
     const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
-    const dueAt = ms === null ? null : Date.now() + ms;
-    this.#waiting.set(frame, { kind, purpose, ...(ref !== undefined && { ref }), dueAt, reminded, timer });
+    const [dueAt, until] = [inFuture(ms), inFuture(expiresInMs)];
+    this.#waiting.set(frame, { kind, purpose, ...(ref !== undefined && { ref }), dueAt, until, reminded, timer });
   }
 
   /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */
@@ -105,6 +109,10 @@ export class Waits {
   stopTimers(): void {
     for (const { timer } of this.#waiting.values()) if (timer) clearTimeout(timer);
   }
+}
+
+function inFuture(ms: number | null): number | null {
+  return ms === null ? null : Date.now() + ms;
 }
 
 function isShort({ kind, dueAt }: Waiting): boolean {

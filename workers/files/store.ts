@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
+import { makeFolder, removeFolder } from './folder.ts';
 
 /** A file on the disk of this worker, which stays there until it is disposed of. */
 export interface HeldFile extends Disposable {
@@ -32,8 +32,7 @@ interface Copy {
 const MAX_COPIES_BYTES = 512 * 1024 * 1024;
 
 export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX_COPIES_BYTES }): Promise<FileStore> {
-  // Accessible only to the user of this process.
-  const folder = await mkdtemp(join(tmpdir(), 'gantry-files-'));
+  const folder = await makeFolder();
   /** By tenant and digest, the last used at the end. */
   const copies = new Map<string, Copy>();
 
@@ -88,7 +87,7 @@ export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX
     },
     async [Symbol.asyncDispose]() {
       await Promise.allSettled(copies.values().map(({ written }) => written));
-      await rm(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     },
   };
 }

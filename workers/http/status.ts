@@ -42,8 +42,15 @@ export function maskIn(text: string, secrets: readonly string[]): string {
 
 /** The texts in which secrets may be repeated, the longest first: one may be a part of another. */
 export function formsOf(secrets: readonly string[]): string[] {
-  const forms = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);
+  const forms = secrets.flatMap((secret) => [...nestedInJSON(secret), encodeURIComponent(secret)]);
   return [...new Set(forms)].filter(({ length }) => length >= 4).sort((a, b) => b.length - a.length);
+}
+
+/** As it is, in JSON, and in JSON that is a text in JSON, as in the answer of a server that repeats what it was sent. */
+function nestedInJSON(secret: string): string[] {
+  const forms = [secret];
+  for (let level = 1; level <= 3; level += 1) forms.push(JSON.stringify(forms.at(-1)).slice(1, -1));
+  return forms;
 }
 
 export function maskForms(text: string, forms: readonly string[]): string {

@@ -7,18 +7,21 @@ interface Asking {
   description?: string | undefined;
   approvers?: string | readonly string[] | undefined;
   expiryMinutes: number;
+  answerByLink: boolean;
+  linkExpiryMinutes: number;
   reminders?: Parameters<typeof reminderTimes>[0]['reminders'];
 }
 
 /** Parks until a person answers. The request holds what the person is shown, and who may answer. */
 export function ask(asking: Asking, request: object): Park {
-  const { title, description, approvers, expiryMinutes } = asking;
+  const { title, description, approvers, expiryMinutes, answerByLink, linkExpiryMinutes } = asking;
   const reminders = reminderTimes(asking);
   const shown = {
     title,
     description,
     ...request,
     expiryMinutes,
+    ...(answerByLink && { answerByLink, linkExpiryMinutes }),
     approvers: approvers && namesIn(approvers),
     // Minutes after it was asked.
     reminders: reminders.length > 0 ? reminders : undefined,

@@ -1,10 +1,10 @@
 import type { Caller } from '#shared/caller.ts';
-import type { JsonObject } from '#shared/json.ts';
 import type { dataQuery } from '#shared/nodes/data-query.ts';
 import type { Executor, NodeRun } from './executor.ts';
+import { maskOutput } from './mask.ts';
 
 export const runDataQuery: Executor<typeof dataQuery> = async ({ config, run, signal }, { queries }) => {
-  const { dataQueryID, inputValues: inputs, outputVariable } = config;
+  const { dataQueryID, inputValues: inputs, outputVariable, exactlyOnce: isOnce } = config;
   const { dataQueryResult, truncated } = await queries.run({
     tenantID: run.tenantID,
     caller: callerOf(run),
@@ -15,12 +15,17 @@ export const runDataQuery: Executor<typeof dataQuery> = async ({ config, run, si
     isPaged: false,
     signal,
     idempotencyKey: run.idempotencyKey,
+    isDryRun: run.isDryRun,
+    // A dry run leaves nothing in the tenant's database.
+    isOnce: isOnce && !run.isDryRun,
   });
-  const output: JsonObject = { [outputVariable]: dataQueryResult, success: true };
+  const output = maskOutput({ [outputVariable]: dataQueryResult, success: true }, run.variables.secrets);
   return { output: truncated ? { ...output, truncated } : output, exit: 'success' };
 };
 
 function callerOf({ caller, workflowID }: NodeRun): Caller {
+  // The run of a cron job that executes a query.
+  if (workflowID === null && caller.origin === 'cron') return caller;
   const { originID: _before, ...who } = caller;
   return { ...who, origin: 'workflow', ...(workflowID !== null && { originID: workflowID }) };
 }

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from '#shared/errors.ts';
 import type { Json } from '#shared/json.ts';
 import { isPlain, type Operator } from '#shared/nodes/operators.ts';
-import type { SandboxRequest } from '../sandbox/pool.ts';
+import type { Sandbox, SandboxRequest } from '../sandbox/pool.ts';
 import { compare, toText } from './compare.ts';
 import type { NodeContext, NodeRun } from './executor.ts';
 
@@ -28,8 +28,22 @@ interface Attempt {
 
 /** Runs a test in the sandbox. False if the tenant's code or pattern fails; throws if the sandbox does. */
 export async function evaluate(test: Test, { run, signal }: Attempt, { sandbox }: NodeContext): Promise<boolean> {
+  const { tenantID, timeoutMs } = run;
+  return evaluateWith(test, { tenantID, timeoutMs, args: argsOf(run), signal }, sandbox);
+}
+
+interface Asked extends Pick<SandboxRequest, 'tenantID' | 'timeoutMs' | 'args'> {
+  signal: AbortSignal;
+}
+
+/** The same for other code than that of workflows: `args` are the values that an expression may name. */
+export async function evaluateWith(
+  test: Test,
+  { signal, ...asked }: Asked,
+  sandbox: Pick<Sandbox, 'run'>,
+): Promise<boolean> {
   try {
-    return (await sandbox.run(requestFor(test, run), signal)) === true;
+    return (await sandbox.run(requestFor(test, asked), signal)) === true;
   } catch (error) {
     if (!signal.aborted && error instanceof AppError && ownFaults.has(error.code)) return false;
     throw error;
@@ -40,10 +54,12 @@ const evaluationMs = 5000;
 
 const ownFaults: ReadonlySet<ErrorCode> = new Set(['NODE_FAILED', 'NODE_TIMEOUT']);
 
-function requestFor({ operator, left, right, expression }: Test, run: NodeRun): SandboxRequest {
-  const limits = { tenantID: run.tenantID, timeoutMs: Math.min(evaluationMs, run.timeoutMs) };
-  if (operator === 'expression')
-    return { ...limits, code: `return Boolean((\n${toText(expression)}\n));`, args: argsOf(run) };
+function requestFor(
+  { operator, left, right, expression }: Test,
+  { tenantID, timeoutMs, args }: Omit<Asked, 'signal'>,
+): SandboxRequest {
+  const limits = { tenantID, timeoutMs: Math.min(evaluationMs, timeoutMs) };
+  if (operator === 'expression') return { ...limits, code: `return Boolean((\n${toText(expression)}\n));`, args };
   // In the sandbox, because some patterns backtrack without end and would block the event loop of this process.
   const code = 'return new RegExp(pattern).test(text);';
   return { ...limits, code, args: { text: toText(left), pattern: toText(right) } };

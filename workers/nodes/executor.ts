@@ -1,11 +1,13 @@
 import type { z } from 'zod';
 import type { Caller } from '#shared/caller.ts';
+import type { FormLinks } from '#shared/form-links.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
 import type { EndStatus } from '#shared/nodes/end.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
 import type { Repeat } from '#shared/realtime/events.ts';
+import type { ShownError } from '#shared/run-errors.ts';
 import type { Printed } from '#shared/run-logs.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Reach } from '../connectors/reach.ts';
@@ -30,16 +32,20 @@ export interface NodeRun {
   /** The same for every attempt of this node in this frame, and of no other. */
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
+  /** Writes are refused: the executor, or what it calls, throws RefusedWrite. */
+  readonly isDryRun: boolean;
   readonly log: Logger;
   /** Adds lines to the log of the run, which is written with the outcome of the attempt. */
   print(printed: Printed): void;
 }
 
-/** The tenant's variables at the moment of the node. */
+/** What a node reads beside `ctx`: the tenant's variables at the moment of the node, and links to questions. */
 export interface NodeVariables {
   /** What templates and code call `vars`; of secrets, those that the node's templates may insert. */
   readonly values: JsonObject;
-  /** Their texts in clear, to be masked in outputs and errors. */
+  /** What templates call `links`: the links that the node sends, by the node whose question they answer. */
+  readonly links: JsonObject;
+  /** Texts in clear of secrets and links, to be masked in outputs and errors. */
   readonly secrets: readonly string[];
   /** Whether the node's code reads `vars`. */
   readonly inCode: boolean;
@@ -72,10 +78,9 @@ export interface TakenEvent {
 export type MapOutcome = 'done' | 'failed' | 'stopped' | 'large';
 
 /** The error of a child run, as stored with it. */
-export interface ChildError {
-  code: string;
-  message: string;
+export interface ChildError extends ShownError {
   nodeID: string | null;
+  frame?: IterationPath;
 }
 
 export type Park =
@@ -93,6 +98,7 @@ export interface NodeContext extends Pick<Reach, 'fetch'> {
   sandbox: Sandbox;
   queries: Queries;
   variables: TenantVariables;
+  formLinks: FormLinks;
 }
 
 export interface Task<D extends AnyNode> {

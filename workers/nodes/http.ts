@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Json } from '#shared/json.ts';
 import type { http } from '#shared/nodes/http.ts';
+import { LINKS_ROOT } from '#shared/nodes/links-root.ts';
 import { VARIABLES_ROOT } from '#shared/variables.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
+import { RefusedWrite } from '../dry-run.ts';
 import { mediaTypeOf, readBody, writeBody } from '../http/body.ts';
 import { addParams } from '../http/endpoint.ts';
 import { statusError } from '../http/status.ts';
@@ -43,6 +45,7 @@ function requestOf(config: Config, run: NodeRun): HTTPRequest {
   const url = urlOf(config, run);
   const { method, bodyType } = config;
   const isRead = method === 'GET' || method === 'HEAD';
+  if (run.isDryRun && !isRead) throw new RefusedWrite(`${method} ${url.origin}${url.pathname}`);
   const body = isRead ? null : bodyOf(config);
   const headers = {
     accept: 'application/json, */*;q=0.5',
@@ -60,7 +63,8 @@ function bodyOf({ bodyType, body }: Config): string | null {
 }
 
 function urlOf(config: Config, run: NodeRun): URL {
-  const filled = fillURL(config.url, { ctx: run.scope, [VARIABLES_ROOT]: run.variables.values });
+  const { values, links } = run.variables;
+  const filled = fillURL(config.url, { ctx: run.scope, [VARIABLES_ROOT]: values, [LINKS_ROOT]: links });
   if ('fault' in filled) throw invalidField('url', filled.fault);
   const url = URL.parse(filled.url);
   if (!url || !/^https?:$/.test(url.protocol))

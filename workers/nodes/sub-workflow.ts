@@ -1,6 +1,7 @@
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject } from '#shared/json.ts';
 import type { subWorkflow } from '#shared/nodes/sub-workflow.ts';
+import { causedBy } from '#shared/run-errors.ts';
 import type { ChildError, Executor } from './executor.ts';
 
 export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fact, run }) => {
@@ -9,7 +10,9 @@ export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, fac
     return { park: 'child', workflowID, input, maxDepth, timeoutMs: run.timeoutMs };
   }
   if (fact.status !== 'COMPLETED')
-    throw new AppError('NODE_FAILED', `The sub-workflow ended as ${fact.status}${whyOf(fact.error)}`);
+    throw new AppError('NODE_FAILED', `The sub-workflow ended as ${fact.status}${whyOf(fact.error)}`, {
+      ...(fact.error && { details: causedBy({ ...fact.error, instanceID: fact.instanceID }) }),
+    });
   const merged = config.mergeOutputs && isJsonObject(fact.output) ? fact.output : {};
   return {
     output: {

@@ -36,16 +36,21 @@ interface FetchOptions {
   sslVerify?: boolean;
   /** Limit of a body, compressed and uncompressed. */
   maxBytes?: number;
+  /** A longer body is cut, as it came, in place of an error. */
+  cuts?: boolean;
 }
 
 const MAX_RESPONSE_BYTES = 10_000_000;
 const MAX_REDIRECTS = 10;
-/** Connections to one origin, in one process. Creators share them, so that slow answers to one tenant do not hold up another's. */
-const CONNECTIONS = { places: 16, maxPerTenant: 4, sharesByCreator: true };
+/**
+ * Connections to one origin, in one process. The tenants of a creator who is alone there may have four fifths of them, more than the slots of
+ * a worker allow by default. Creators share them, so that slow answers to one do not hold up another's.
+ */
+const CONNECTIONS = { places: 128, sharesByCreator: 4 };
 
 export function createOutboundFetch(
   outbound: Outbound,
-  { sslVerify = true, maxBytes = MAX_RESPONSE_BYTES }: FetchOptions = {},
+  { sslVerify = true, maxBytes = MAX_RESPONSE_BYTES, cuts = false }: FetchOptions = {},
 ): OutboundFetch {
   let agent: Promise<Agent> | undefined;
   // Without a limit of those that wait: nodes and questions are limited before they come here.
@@ -73,8 +78,10 @@ export function createOutboundFetch(
       signal,
     });
     const received = joined(response.headers);
+    const { statusCode: status } = response;
+    if (cuts) return { status, headers: received, body: await beginningOf(response.body, maxBytes), url };
     const bytes = await collect(response.body, received, maxBytes, url);
-    return { status: response.statusCode, headers: received, body: await unpack(bytes, received, maxBytes, url), url };
+    return { status, headers: received, body: await unpack(bytes, received, maxBytes, url), url };
   }
 
   async function readably(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
@@ -192,6 +199,18 @@ function joined(headers: Readonly<Record<string, string | string[] | undefined>>
     (entry): entry is [string, string | string[]] => entry[1] !== undefined,
   );
   return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
+}
+
+async function beginningOf(body: AsyncIterable<Buffer> & { destroy(): void }, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    // Ends the connection: the server may send without end.
+    if (size >= maxBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
 async function collect(

@@ -15,6 +15,8 @@ export interface PostgresConnection extends PooledConnection {
   /** Name of the server in errors. */
   readonly where: string;
   readonly driver: pg.Client;
+  /** For work that stops reading for a while. */
+  readonly stream: Socket;
   readonly meter: Meter;
   readonly types: Types;
   /** For our own statements, whose answers are small and of known types. */
@@ -82,6 +84,7 @@ async function open(
   return {
     where: endpoint.where,
     driver,
+    stream,
     meter,
     types: createTypes(),
     query: driver.query.bind(driver),

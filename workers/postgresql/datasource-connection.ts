@@ -1,14 +1,18 @@
+import pg from 'pg';
 import type { postgresql } from '#shared/datasources/postgresql.ts';
+import { shown } from '#shared/datasources/sql-writes.ts';
 import type { Json } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { convertInParts, MAX_READ_BYTES } from '../connections/rows.ts';
+import { RefusedWrite } from '../dry-run.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 import { browse } from './browse.ts';
 import type { PostgresConnection } from './connection.ts';
 import { statementError } from './errors.ts';
 import { type RawResult, readTag, runPortal } from './portal.ts';
+import { onceByReceipt } from './receipts.ts';
 import { columnsOf, learnTypes, rowsOf, streamRows, writeParams } from './rows.ts';
 
 /** Lends connections to one database. */
@@ -32,12 +36,15 @@ export function createDatasourceConnection(
 
   return {
     test: (signal) => lend(signal, async (connection) => void (await connection.query('select 1'))),
-    async execute({ statement }, { maxRows, signal, onRows }) {
+    async execute({ statement }, { maxRows, signal, onRows, isDryRun = false, isOnce = false, idempotencyKey }) {
       const rendered = render(statement);
       const request = { ...rendered, maxRows };
-      return await lend(signal, (connection) =>
-        onRows ? streamStatement(connection, request, onRows) : executeStatement(connection, request),
-      );
+      return await lend(signal, (connection) => {
+        const execute = () =>
+          onRows ? streamStatement(connection, request, onRows) : executeStatement(connection, request);
+        if (isDryRun) return readOnly(connection, request.sql, execute);
+        return isOnce && idempotencyKey !== null ? onceByReceipt(connection, idempotencyKey, execute) : execute();
+      });
     },
     browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
     async explain({ statement }, { signal }) {
@@ -49,6 +56,21 @@ export function createDatasourceConnection(
     },
   };
 }
+
+/** The transaction is rolled back when the connection is given back. */
+async function readOnly<T>(connection: PostgresConnection, sql: string, work: () => Promise<T>): Promise<T> {
+  await connection.query('begin read only');
+  try {
+    return await work();
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof pg.DatabaseError ? error.cause : error;
+    if (cause instanceof pg.DatabaseError && cause.code === READ_ONLY) throw new RefusedWrite(shown(sql), error);
+    throw error;
+  }
+}
+
+/** read_only_sql_transaction */
+const READ_ONLY = '25006';
 
 interface Rendered {
   sql: string;

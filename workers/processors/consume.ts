@@ -14,7 +14,9 @@ import type { QueueDefinition } from '#shared/queues/define-queue.ts';
 import type { AnyQueue } from '#shared/queues/index.ts';
 import { describeIssues } from '#shared/workflow/issues.ts';
 import type { Reach } from '../connectors/reach.ts';
+import type { Ticker } from '../cron/ticker.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { EventProcessing } from '../listeners/process-events.ts';
 import type { Datasources } from '../queries/datasources.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { Cancels } from './cancels.ts';
@@ -23,6 +25,7 @@ import { createRetention } from './kept-jobs.ts';
 
 export interface ProcessorContext extends Reach {
   engine: Engine;
+  events: EventProcessing;
   pool: Pool;
   secrets: KeyRing;
   messages: Messages;
@@ -35,6 +38,8 @@ export interface ProcessorContext extends Reach {
   bytes: ByteAccount;
   datasources: Datasources;
   queries: Queries;
+  cron: Pick<Ticker, 'ring'>;
+  backplane: Pick<Backplane, 'removeAlarm'>;
   logger: Logger;
 }
 

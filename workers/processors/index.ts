@@ -4,20 +4,27 @@ import type { AnyQueue } from '#shared/queues/index.ts';
 import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import { queryRuns } from '#shared/queues/query-runs.ts';
 import { tenantDatabase } from '#shared/queues/tenant-database.ts';
+import { workflowPlans } from '#shared/queues/workflow-plans.ts';
 import { answerQuestions } from './answer-questions.ts';
 import type { Processor } from './consume.ts';
+import { processCronTick } from './cron-ticks.ts';
 import { answerDatasourceMetadata } from './datasource-metadata.ts';
 import { answerDatasourceTest } from './datasource-tests.ts';
+import { processListenerEvents } from './listener-events.ts';
 import { answerOAuthExchange } from './oauth-exchange.ts';
 import { answerQueryRun } from './query-runs.ts';
 import { answerTenantDatabase } from './tenant-database.ts';
+import { answerWorkflowPlan } from './workflow-plans.ts';
 import { processWorkflowRuns } from './workflow-runs.ts';
 
 export const processors = {
   'workflow.runs': processWorkflowRuns,
+  'listener.events': processListenerEvents,
   'datasource.tests': answerQuestions(datasourceTests, answerDatasourceTest),
   'datasource.metadata': answerQuestions(datasourceMetadata, answerDatasourceMetadata),
   'query.runs': answerQuestions(queryRuns, answerQueryRun),
   'tenant.database': answerQuestions(tenantDatabase, answerTenantDatabase),
   'oauth.exchange': answerQuestions(oauthExchange, answerOAuthExchange),
+  'workflow.plans': answerQuestions(workflowPlans, answerWorkflowPlan),
+  'cron.ticks': processCronTick,
 } satisfies { [D in AnyQueue as D['name']]: Processor<D> };

@@ -4,11 +4,12 @@ import { nextCursorOf, type ResultOwner } from '#shared/result-pages.ts';
 import { invalidField } from '#shared/workflow/issues.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../connections/connection.ts';
 import { createResultPages } from '../connections/result-pages.ts';
+import { RefusedWrite } from '../dry-run.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import { applyTransform } from './apply-transform.ts';
 import type { RunnableQuery } from './bind-inputs.ts';
 import type { QueryContext } from './context.ts';
-import type { DatasourceRef } from './datasources.ts';
+import { type DatasourceRef, definitionOf } from './datasources.ts';
 import type { QueryRequest } from './queries.ts';
 import { queryError } from './query-error.ts';
 
@@ -20,8 +21,10 @@ export async function executeOnDatasource(
 ): Promise<QueryResult> {
   const { bound, options, dataQueryID } = query;
   const ref = datasourceRefOf(query, request.tenantID);
-  const { signal, idempotencyKey } = request;
-  const execution = { signal, maxRows: options.maxRows, idempotencyKey };
+  const { signal, idempotencyKey, isDryRun, isOnce = false } = request;
+  const execution = { signal, maxRows: options.maxRows, idempotencyKey, isDryRun, isOnce };
+  if (isDryRun) refuseWrite(query);
+  if (isOnce) requireReceipts(query);
   const withConnection = (work: (connection: Connection<never>) => Promise<QueryResult>) =>
     context.datasources.withConnection(ref, (connection) =>
       work(connection).catch((error: unknown) => Promise.reject(queryError(error))),
@@ -36,6 +39,11 @@ export async function executeOnDatasource(
     return await applyTransform(context.sandbox, query, { result: await execute(), request });
   const owner = { tenantID: request.tenantID, source: `dataquery:${dataQueryID}`, callerID: request.caller.id };
   return await storePages(context, owner, { rowsPerPage: options.rowsPerPage, execute });
+}
+
+function requireReceipts({ datasourceType }: RunnableQuery): void {
+  if (!definitionOf(datasourceType).receipts)
+    throw invalidField('exactlyOnce', `a query of a datasource of type "${datasourceType}" cannot write a receipt`);
 }
 
 interface Paging {
@@ -62,6 +70,12 @@ async function storePages(
     totalCount,
     nextCursor: nextCursorOf({ resultID, page: 1, pages }),
   };
+}
+
+function refuseWrite({ datasourceType, bound }: RunnableQuery): void {
+  // Parsed by the schema of this type, as for `execute`.
+  const write = definitionOf(datasourceType).writes(bound.query as never);
+  if (write !== null) throw new RefusedWrite(write);
 }
 
 function datasourceRefOf({ datasourceID, datasourceType }: RunnableQuery, tenantID: string): DatasourceRef {

@@ -3,6 +3,8 @@ import type { queryRuns } from '#shared/queues/query-runs.ts';
 
 export interface QueryRequest extends z.output<typeof queryRuns.question> {
   signal: AbortSignal;
+  /** Whether attempts with the same `idempotencyKey` change something once at most, together. */
+  isOnce?: boolean;
 }
 
 /** Runs data queries, for requests and for nodes of workflows. The caller checks permissions before. */

@@ -55,9 +55,9 @@ async function readOrExecute(context: QueryContext, query: RunnableQuery, reques
 }
 
 /** Undefined if the answer is not cached. A query that is not stored is never cached, because it has no version of its datasource. */
-function cacheKeyOf(query: RunnableQuery, { tenantID, mode }: QueryRequest): string | undefined {
+function cacheKeyOf(query: RunnableQuery, { tenantID, mode, isOnce }: QueryRequest): string | undefined {
   const { dataQueryID, datasourceID, datasourceVersion, datasourceType, dataQueryOptions, options, inputs } = query;
-  if (mode !== 'run' || options.cacheSeconds === 0 || dataQueryID === null) return undefined;
+  if (mode !== 'run' || isOnce || options.cacheSeconds === 0 || dataQueryID === null) return undefined;
   return cacheKey({
     tenantID,
     datasource: [datasourceID, datasourceVersion],

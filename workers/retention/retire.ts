@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import type { Logger } from '#shared/logger.ts';
 import { keep } from '../keep.ts';
-import { batchOf, deletionOf, type Retention, retentions, secondsOf } from './tables.ts';
+import { fromTheOldest, type Looked, type RunsEntry, retireRunsByAge, retireRunsByRule, withTurn } from './runs.ts';
+import { BATCH, deletionOf, type Retention, retentions, secondsOf } from './tables.ts';
 
-type Table = keyof typeof retentions;
+type Entry = keyof typeof retentions | RunsEntry;
 
-const tables = Object.keys(retentions) as Table[];
+// The place of an entry is the number of its lock.
+const entries: readonly Entry[] = [...(Object.keys(retentions) as (keyof typeof retentions)[]), 'run_retention'];
 const EVERY_MS = 15_000;
 
 interface Needs {
@@ -22,9 +24,10 @@ interface Needs {
  */
 export function startRetention({ everyMs = EVERY_MS, ...needs }: Needs): AsyncDisposable {
   const closing = new AbortController();
-  const kept = tables.map((table) => {
-    const run = () => retire(table, { ...needs, signal: closing.signal });
-    const step = { name: `retention of ${table}`, everyMs, firstAfterMs: 1 + Math.random() * everyMs, run };
+  const kept = entries.map((entry) => {
+    const looked = fromTheOldest();
+    const run = () => retire(entry, { ...needs, signal: closing.signal, looked });
+    const step = { name: `retention of ${entry}`, everyMs, firstAfterMs: 1 + Math.random() * everyMs, run };
     return keep(step, needs.logger);
   });
   return {
@@ -39,25 +42,33 @@ interface Retiring {
   pool: Pool;
   settings: Retention;
   signal?: AbortSignal;
+  /** How far the last round has looked for old runs; default: begins with the oldest. */
+  looked?: Looked;
 }
 
 /** Deletes all old rows of a table, batch by batch, and rests after each batch for as long as it took. */
-export async function retire(table: Table, { pool, settings, signal }: Retiring): Promise<number> {
-  const statement = deletionOf(table);
-  const values = [secondsOf(table, settings)];
-  let sum = 0;
-  while (!signal?.aborted) {
+export async function retire(entry: Entry, { pool, settings, signal, looked }: Retiring): Promise<number> {
+  const turn = [LOCK, entries.indexOf(entry)] as const;
+  let tookMs = 0;
+  async function inTurn<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined> {
+    if (tookMs > 0) await sleep(tookMs, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+    if (signal?.aborted) return undefined;
     const began = performance.now();
-    const deleted = await inTransaction(pool, async (client) => {
-      const { rows } = await client.query<{ mine: boolean }>(TURN, [tables.indexOf(table)]);
-      return rows[0]?.mine ? ((await client.query(statement, values)).rowCount ?? 0) : 0;
-    });
-    sum += deleted;
-    if (deleted < batchOf(table)) return sum;
-    await sleep(performance.now() - began, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+    const done = await withTurn(pool, turn, work);
+    tookMs = performance.now() - began;
+    return done;
   }
-  return sum;
+
+  if (entry === 'run_retention') return await retireRunsByRule({ settings, inTurn });
+  if (entry === 'workflow_instance' || entry === 'test_run')
+    return await retireRunsByAge(entry, looked ?? fromTheOldest(), { settings, inTurn });
+  const statement = deletionOf(entry);
+  const values = [secondsOf(entry, settings)];
+  for (let sum = 0; ; ) {
+    const deleted = await inTurn(async (client) => (await client.query(statement, values)).rowCount ?? 0);
+    sum += deleted ?? 0;
+    if (deleted === undefined || deleted < BATCH.alone) return sum;
+  }
 }
 
-// Until the transaction ends; the worker that has it goes on, others have nothing to do.
-const TURN = 'select pg_try_advisory_xact_lock(7265004, $1::int) as mine';
+const LOCK = 7_265_004;

@@ -1,18 +1,33 @@
 /** Periods that are settings, in milliseconds. */
 export interface Retention {
   runsMs: number;
+  /** The most that a tenant may set for its own runs. */
+  maxRunsMs: number;
   queryRunsMs: number;
   operatorAuditMs: number;
 }
 
 interface Kept {
+  /** Absent: the key of the entry. */
+  table?: string;
   /** Days, or the setting with the period. */
-  for: number | keyof Retention;
+  for: number | Exclude<keyof Retention, 'maxRunsMs'>;
   /** SQL: whether a row is older than `$1` seconds. */
   old: string;
-  /** Tables whose rows are deleted with it, by their `instance_id`. */
-  with?: readonly string[];
 }
+
+/** Tables whose rows are deleted with a run, by their `instance_id`. */
+export const ofRuns = [
+  'run_event',
+  'run_log',
+  'run_failure',
+  'run_delivery',
+  'run_checkpoint',
+  'run_tag',
+  'collection_request',
+  'event_wait',
+  'run_map',
+] as const;
 
 /** Every table whose rows are deleted by age. `ops/guides/limits.md` says the same for administrators. */
 export const retentions = {
@@ -30,22 +45,9 @@ export const retentions = {
   operator_session: { for: 90, old: since('expires_at') },
   operator_audit: { for: 'operatorAuditMs', old: since('created_at') },
   query_run: { for: 'queryRunsMs', old: since('started_at') },
-  workflow_instance: {
-    for: 'runsMs',
-    // A chunk of a map is kept for as long as its run goes on, which reads its results.
-    old: `${since('completed_at')} and case when map_id is null then true else
-      (select case when p.completed_at is null then true end from workflow_instance p where p.id = workflow_instance.parent_id) is null end`,
-    with: [
-      'run_event',
-      'run_log',
-      'run_failure',
-      'run_checkpoint',
-      'run_tag',
-      'collection_request',
-      'event_wait',
-      'run_map',
-    ],
-  },
+  // Runs that no other run has started; those that they have started go with them. See `retireRuns`.
+  workflow_instance: { for: 'runsMs', old: since('completed_at') },
+  test_run: { table: 'workflow_instance', for: 3, old: `is_test and ${since('completed_at')}` },
   workflow_event: {
     for: 0,
     // A run that it has reached reads it when a worker has the run.
@@ -53,6 +55,17 @@ export const retentions = {
       and (
         select true from event_wait w join run_wait r on r.ref = w.id where w.event_id = workflow_event.id limit 1) is null`,
   },
+  // Set when an event is finished, by what has become of it.
+  listener_event: { for: 0, old: since('expires_at') },
+  listener_buffer: { for: 0, old: since('expires_at') },
+  listener_dedup: { for: 0, old: since('expires_at') },
+  // Longer than what a quota counts.
+  listener_usage: { for: 8, old: since('day') },
+  cron_backfill: {
+    for: 'runsMs',
+    old: `${since('created_at')} and (select true from cron_tick t where t.backfill_id = cron_backfill.id limit 1) is null`,
+  },
+  cron_tick: { for: 'runsMs', old: `status <> 'SCHEDULED' and ${since('created_at')}` },
   run_batch: {
     for: 'runsMs',
     old: `${since('created_at')} and (select true from workflow_instance i where i.batch_id = run_batch.id limit 1) is null`,
@@ -88,31 +101,15 @@ const DAY_SECONDS = 86_400;
 /** A statement deletes at most this many rows, or runs with all their events. Short, so that no lock is held for long. */
 export const BATCH = { alone: 2_000, withOthers: 250 };
 
-/** How many rows of the table a batch deletes at most. */
-export function batchOf(table: keyof typeof retentions): number {
-  const kept: Kept = retentions[table];
-  return kept.with ? BATCH.withOthers : BATCH.alone;
-}
-
 /** Age in seconds from which rows of the table are old. */
 export function secondsOf(table: keyof typeof retentions, settings: Retention): number {
   const kept: Kept = retentions[table];
   return typeof kept.for === 'number' ? kept.for * DAY_SECONDS : settings[kept.for] / 1000;
 }
 
-/** Deletes a batch, oldest first. `$1` is the age in seconds. */
+/** Deletes a batch. `$1` is the age in seconds. */
 export function deletionOf(table: keyof typeof retentions): string {
-  const { old, with: others = [] }: Kept = retentions[table];
-  if (others.length === 0)
-    return `delete from ${table} where ctid = any(array(
-select ctid from ${table} where ${old} limit ${BATCH.alone} for update skip locked))`;
-
-  const deletions = others.map(
-    // As an array, for which the planner takes the index also of an empty table, whose size it guesses.
-    (name) => `${name}_rows as (delete from ${name} where instance_id = any(array(select id from old)))`,
-  );
-  return `
-with old as materialized (select id from ${table} where ${old} limit ${BATCH.withOthers} for update skip locked),
-${deletions.join(',\n')}
-delete from ${table} where id in (select id from old)`;
+  const { old, table: name = table }: Kept = retentions[table];
+  return `delete from ${name} where ctid = any(array(
+select ctid from ${name} where ${old} limit ${BATCH.alone} for update skip locked))`;
 }

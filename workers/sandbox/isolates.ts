@@ -170,17 +170,23 @@ export class TenantIsolate {
       script = await this.#isolate.compileScript(source, { filename: codeFile, lineOffset: -1 });
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      const [, message = error.message, line] = /^([\s\S]*) \[code\.js:(\d+):\d+\]$/.exec(error.message) ?? [];
-      return { kind: 'thrown', name: 'SyntaxError', message: message.slice(0, 2000), line: line ? Number(line) : null };
+      const [, message = error.message, line, column] =
+        /^([\s\S]*) \[code\.js:(\d+):(\d+)\]$/.exec(error.message) ?? [];
+      return { kind: 'thrown', name: 'SyntaxError', message: message.slice(0, 2000), ...placeOf(line, column) };
     }
     const check = fresh.entries.getSync('check', { reference: true });
     const problem = await check.apply(undefined, [job.names, job.code], { arguments: { copy: true } });
     check.release();
-    if (typeof problem === 'string') return { kind: 'thrown', name: 'SyntaxError', message: problem, line: null };
+    if (typeof problem === 'string') return { kind: 'thrown', name: 'SyntaxError', message: problem, ...placeOf() };
 
     this.#scripts.set(scriptKey(job), script);
     return script;
   }
+}
+
+/** Of an error in the code. */
+function placeOf(line?: string, column?: string): { line: number | null; column: number | null } {
+  return { line: line ? Number(line) : null, column: column ? Number(column) : null };
 }
 
 const READ_MS = 20;
@@ -200,8 +206,8 @@ function toOutcome(ending: Ending | undefined, { maxOutputBytes }: Job): CallOut
   if (ending.kind === 'thrown') {
     const { kind, name, message, stack } = ending;
     if (message === 'Array buffer allocation failed') return { kind: 'memory' };
-    const line = /^\s+at .*\bcode\.js:(\d+)/m.exec(stack)?.[1];
-    return { kind, name, message, line: line ? Number(line) : null };
+    const [, line, column] = /^\s+at .*\bcode\.js:(\d+):(\d+)/m.exec(stack) ?? [];
+    return { kind, name, message, ...placeOf(line, column) };
   }
   if (ending.kind === 'value' && Buffer.byteLength(ending.json) > maxOutputBytes) return { kind: 'large' };
   return ending;

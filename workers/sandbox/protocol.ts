@@ -26,7 +26,7 @@ export type HostReply =
 /** Outcome of a call. Only text leaves an isolate, never an object. */
 export type CallOutcome =
   | { kind: 'value'; json: string }
-  | { kind: 'thrown'; name: string; message: string; line: number | null }
+  | { kind: 'thrown'; name: string; message: string; line: number | null; column: number | null }
   | { kind: 'invalid'; message: string }
   | { kind: 'large' }
   | { kind: 'memory' }

@@ -8,9 +8,12 @@ export function readOutcome(outcome: CallOutcome, job: Job): Json {
     case 'value':
       return JSON.parse(outcome.json) as Json;
     case 'thrown': {
-      const { name, message, line } = outcome;
+      const { name, message, line, column } = outcome;
       const where = line === null ? '' : ` (line ${line})`;
-      throw new AppError('NODE_FAILED', `${name}: ${message}${where}`, { retry: !deterministic.has(name) });
+      throw new AppError('NODE_FAILED', `${name}: ${message}${where}`, {
+        retry: !deterministic.has(name),
+        ...(line !== null && { details: { line, ...(column !== null && { column }) } }),
+      });
     }
     case 'invalid':
       throw new AppError('INVALID_OUTPUT', `The result is not JSON: ${outcome.message}`);

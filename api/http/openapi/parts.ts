@@ -118,7 +118,11 @@ const failures: Record<string, [description: string, code: ErrorCode, message: s
     'CONFLICT',
     'Workflow is disabled',
   ],
-  413: ['The body is too large: PAYLOAD_TOO_LARGE', 'PAYLOAD_TOO_LARGE', 'The body is larger than 5242880 bytes'],
+  413: [
+    'The body or the answer is too large: PAYLOAD_TOO_LARGE',
+    'PAYLOAD_TOO_LARGE',
+    'The body is larger than 5242880 bytes',
+  ],
   429: [
     'A limit is reached; `Retry-After` says when to try again: RATE_LIMITED, QUOTA_EXCEEDED',
     'RATE_LIMITED',

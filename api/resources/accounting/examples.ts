@@ -1,5 +1,16 @@
 const counts = { accepted: 130, completed: 120, failed: 4, cancelled: 2, inFlight: 4, difference: 0 };
 
+const eventCounts = {
+  received: 40,
+  done: 35,
+  filtered: 2,
+  duplicate: 1,
+  dead: 1,
+  replaced: 0,
+  pending: 1,
+  difference: 0,
+};
+
 export const exampleAccounting = {
   from: '2026-11-22T09:00:00.000Z',
   to: '2026-11-22T11:00:00.000Z',
@@ -18,4 +29,9 @@ export const exampleAccounting = {
     },
     { hour: '2026-11-22T10:00:00.000Z', origin: 'direct' as const, ...counts, accepted: 124, completed: 114 },
   ],
+  events: {
+    completeSince: '2026-11-15T10:24:00.000Z',
+    total: eventCounts,
+    hours: [{ hour: '2026-11-22T10:00:00.000Z', ...eventCounts }],
+  },
 };

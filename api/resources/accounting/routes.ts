@@ -1,20 +1,22 @@
 import type { z } from 'zod';
-import { accountFor, type HourOfRuns } from '#shared/db/accounting.ts';
+import { accountFor } from '#shared/db/accounting.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
+import { completeSince } from '#shared/db/run-retention.ts';
 import { AppError } from '#shared/errors.ts';
+import { keptSeconds } from '#shared/listeners/event-states.ts';
 import type { ApiContext } from '../../context.ts';
 import { operatorRoute, tenantRoute } from '../../http/route.ts';
 import { Accounting, Period, TenantID } from './schemas.ts';
 
 const explained =
-  'Of the runs accepted in a period, how many have completed, failed, been cancelled or are in flight, by the hour of their acceptance and their origin. Counted from the runs themselves.';
+  'Of the runs accepted in a period, how many have completed, failed, been cancelled or are in flight, by the hour of their acceptance and their origin; and of the events that listeners received, what has become of them. Counted from the runs and the events themselves.';
 
 export const accountingRoutes = [
   tenantRoute({
     name: 'getAccounting',
     method: 'get',
     path: '/accounting',
-    summary: 'Account for the runs of a tenant',
+    summary: 'Account for the runs and events of a tenant',
     description: explained,
     permission: 'workflow.list',
     object: () => 'workflow:*',
@@ -30,7 +32,7 @@ export const operatorAccountingRoutes = [
     name: 'getDeploymentAccounting',
     method: 'get',
     path: '/accounting',
-    summary: 'Account for the runs of all tenants',
+    summary: 'Account for the runs and events of all tenants',
     description: explained,
     query: Period,
     response: Accounting,
@@ -42,7 +44,7 @@ export const operatorAccountingRoutes = [
     name: 'getTenantAccounting',
     method: 'get',
     path: '/tenants/:tenantID/accounting',
-    summary: 'Account for the runs of any tenant',
+    summary: 'Account for the runs and events of any tenant',
     description: explained,
     params: TenantID,
     query: Period,
@@ -61,24 +63,50 @@ async function answer(
   { from, to }: z.output<typeof Period>,
   tenantID?: string,
 ): Promise<z.input<typeof Accounting>> {
-  const hours = await accountFor(pool, { from, to, ...(tenantID !== undefined && { tenantID }) }).catch(explain);
-  const total = totalOf(hours);
+  const of = tenantID === undefined ? {} : { tenantID };
+  const { runs, events } = await accountFor(pool, { from, to, ...of }).catch(explain);
+  const total = totalOf(RUN_COUNTS, runs);
+  const ofEvents = totalOf(EVENT_COUNTS, events);
   if (total.difference !== 0)
     logger.error({ tenantID, from, to, ...total }, 'accounting of runs has a difference: nothing continues some runs');
+  if (ofEvents.difference !== 0)
+    logger.error(
+      { tenantID, from, to, ...ofEvents },
+      'accounting of events has a difference: some have an unknown state',
+    );
   return {
     from: from.toISOString(),
     to: to.toISOString(),
-    completeSince: new Date(Date.now() - config.worker.retention.runsMs).toISOString(),
+    completeSince: (await completeSince(pool, { ...config.worker.retention, ...of })).toISOString(),
     total,
-    hours: hours.map((row) => ({ ...row, hour: row.hour.toISOString() })),
+    hours: runs.map((row) => ({ ...row, hour: row.hour.toISOString() })),
+    events: {
+      completeSince: new Date(Date.now() - keptSeconds('done') * 1_000).toISOString(),
+      total: ofEvents,
+      hours: events.map((row) => ({ ...row, hour: row.hour.toISOString() })),
+    },
   };
 }
 
-function totalOf(hours: readonly HourOfRuns[]) {
-  const total = { accepted: 0, completed: 0, failed: 0, cancelled: 0, inFlight: 0, difference: 0 };
-  for (const name of ['accepted', 'completed', 'failed', 'cancelled', 'inFlight', 'difference'] as const)
-    for (const hour of hours) total[name] += hour[name];
-  return total;
+const RUN_COUNTS = ['accepted', 'completed', 'failed', 'cancelled', 'inFlight', 'difference'] as const;
+const EVENT_COUNTS = [
+  'received',
+  'done',
+  'filtered',
+  'duplicate',
+  'dead',
+  'replaced',
+  'pending',
+  'difference',
+] as const;
+
+function totalOf<Name extends string>(
+  names: readonly Name[],
+  hours: readonly Readonly<Record<NoInfer<Name>, number>>[],
+): Record<Name, number> {
+  const sums = names.map((name) => [name, hours.reduce((sum, hour) => sum + hour[name], 0)]);
+  // The names are those of the parameter.
+  return Object.fromEntries(sums) as Record<Name, number>;
 }
 
 /** A statement that takes too long is cancelled by Postgres. */

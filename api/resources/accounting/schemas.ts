@@ -37,20 +37,44 @@ const counts = {
   difference: z.int().describe('Accepted, less all others. Not 0: runs that nothing will continue'),
 };
 
+const eventCounts = {
+  received: z.int(),
+  done: z.int(),
+  filtered: z.int().describe('Ended by an action'),
+  duplicate: z.int().describe('Received before with the same id'),
+  dead: z.int().describe('Dead letters'),
+  replaced: z.int().describe('Dead letters in whose place a corrected copy was recorded'),
+  pending: z.int(),
+  difference: z.int().describe('Received, less all others. Not 0: events in an unknown state'),
+};
+
+const Events = z
+  .object({
+    completeSince: z.iso.datetime().describe('Finished events that came before may be deleted. Purged ones are too'),
+    total: z.object(eventCounts).meta({ id: 'EventAccountingTotal' }),
+    hours: z.array(z.object({ hour: z.iso.datetime(), ...eventCounts }).meta({ id: 'EventAccountingHour' })),
+  })
+  .meta({ id: 'EventAccounting', description: 'What became of the events that listeners received' });
+
 export const Accounting = z
   .object({
     from: z.iso.datetime(),
     to: z.iso.datetime(),
-    completeSince: z.iso.datetime().describe('Runs that ended before are deleted by age, and are counted nowhere'),
+    completeSince: z.iso.datetime().describe('Runs that ended before may be deleted, and are counted nowhere then'),
     total: z.object(counts).meta({ id: 'AccountingTotal' }),
     hours: z.array(
       z
         .object({
           hour: z.iso.datetime().describe('In which the runs were accepted'),
-          origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']),
+          origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']),
           ...counts,
         })
         .meta({ id: 'AccountingHour' }),
     ),
+    events: Events,
   })
-  .meta({ id: 'Accounting', description: 'What became of the runs that were accepted', examples: [exampleAccounting] });
+  .meta({
+    id: 'Accounting',
+    description: 'What became of the runs that were accepted, and of events',
+    examples: [exampleAccounting],
+  });

@@ -10,6 +10,7 @@ import type { RolePermission } from '#shared/policy/permissions.ts';
 import { readRoleIDs, setRoles } from '#shared/policy/roles.ts';
 import { createKey } from '../../auth/api-key.ts';
 import { createAsset } from '../../db/assets.ts';
+import { titleOfCopy } from '../../http/copy-title.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { requireRights, rulesOf } from './permissions.ts';
 import { presentApiKey } from './present.ts';
@@ -73,7 +74,7 @@ export const cloneApiKey = tenantRoute({
     const expiresAt = isExpired ? defaultExpiry(config) : original.expiresAt;
     const roleIDs = (await readRoleIDs(onEntities(em), tenantID, [original.id])).get(original.id) ?? [];
     await requireRights(em, tenantID, { require, holds }, { permissions, roleIDs });
-    const apiKeyName = `${original.apiKeyName.slice(0, 255 - ' (Copy)'.length)} (Copy)`;
+    const apiKeyName = titleOfCopy(original.apiKeyName);
     const settings = { apiKeyName, apiKeyDescription, permissions, expiresAt, folderID };
     return save(em, caller, roleIDs, { ...settings, isDisabled: true });
   },

@@ -1,6 +1,8 @@
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
+import { folderOfCopy } from '../../db/folders.ts';
+import { titleOfCopy } from '../../http/copy-title.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDatasource } from './find.ts';
 import { openOptions, sealOptions } from './options.ts';
@@ -23,11 +25,12 @@ export const cloneDatasource = tenantRoute({
 
   async handle({ params, caller, em }, { secrets }) {
     const original = await getDatasource(em, params.datasourceID);
-    const { datasourceType, datasourceDescription, datasourceTags, folderID } = original;
+    const { datasourceType, datasourceDescription, datasourceTags } = original;
+    const folderID = await folderOfCopy(em, 'datasource', original);
     const id = newID();
     const datasource = await createAsset(em, caller, 'datasource', Datasource, {
       id,
-      datasourceTitle: `${original.datasourceTitle.slice(0, 255 - ' (Copy)'.length)} (Copy)`,
+      datasourceTitle: titleOfCopy(original.datasourceTitle),
       datasourceType,
       datasourceDescription,
       datasourceTags,

@@ -28,6 +28,7 @@ export const datasourceRoutes = [
     filter: true,
     query: DatasourceList,
     response: Datasources,
+    errors: ['413'],
 
     async handle({ query, em, visible }) {
       const { search, folderID, datasourceType } = query;
@@ -37,7 +38,11 @@ export const datasourceRoutes = [
         ...(folderID && { folderID }),
         ...(datasourceType && { datasourceType }),
       };
-      const { rows, fields } = await findPage(em, DatasourceEntity, { where, query });
+      const { rows, fields } = await findPage(em, DatasourceEntity, {
+        where,
+        query,
+        large: ['datasourceOptions', 'datasourceTags'],
+      });
       return { datasources: rows.map(presentDatasource), ...fields };
     },
   }),

@@ -3,9 +3,11 @@ import type { z } from 'zod';
 import type { KeyRing } from '#shared/crypto.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import type { Datasource } from '#shared/db/entities/datasource.ts';
+import { Listener } from '#shared/db/entities/listener.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
 import { invalid } from '#shared/workflow/issues.ts';
+import { requireFolder } from '../../db/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { typeAccess } from '../../http/type-access.ts';
 import { checkConnection } from './check-connection.ts';
@@ -38,6 +40,7 @@ export const updateDatasource = tenantRoute({
       if (changeOptions(datasource, body, secrets)) await checkConnection(tx, datasource.datasourceOptions);
       const { datasourceTitle, datasourceDescription, datasourceTags, folderID } = body;
       const changes = { datasourceTitle, datasourceDescription, datasourceTags, folderID };
+      await requireFolder(tx, 'datasource', folderID);
       tx.assign(datasource, changes, { ignoreUndefined: true });
       await tx.flush();
       return { datasource: presentDatasource(datasource), message: 'Datasource updated' };
@@ -60,6 +63,12 @@ async function changeType(
     throw new AppError(
       'CONFLICT',
       `${queries} data ${queries === 1 ? 'query is' : 'queries are'} written for ${datasource.datasourceType}: the type cannot change`,
+    );
+  const listeners = await em.count(Listener, { datasourceID: datasource.id });
+  if (listeners > 0)
+    throw new AppError(
+      'CONFLICT',
+      `${listeners} ${listeners === 1 ? 'listener is' : 'listeners are'} of type ${datasource.datasourceType}: the type cannot change`,
     );
   datasource.datasourceType = datasourceType;
   // A mask in options of a new type cannot stand for a secret of the old type.

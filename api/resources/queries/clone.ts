@@ -1,6 +1,8 @@
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
+import { folderOfCopy } from '../../db/folders.ts';
+import { titleOfCopy } from '../../http/copy-title.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
 import { presentDataQuery } from './present.ts';
@@ -25,10 +27,11 @@ export const cloneDataQuery = tenantRoute({
     const original = await getDataQuery(em, params.dataQueryID);
     await require(targetAccess(original));
     const { dataQueryDescription, dataQueryOptions, datasourceID, datasourceType } = original;
-    const { runOnLoad, isDisabled, folderID } = original;
+    const folderID = await folderOfCopy(em, 'dataQuery', original);
+    const { runOnLoad, isDisabled } = original;
     const query = await createAsset(em, caller, 'dataquery', DataQuery, {
       id: newID(),
-      dataQueryTitle: `${original.dataQueryTitle.slice(0, 255 - ' (Copy)'.length)} (Copy)`,
+      dataQueryTitle: titleOfCopy(original.dataQueryTitle),
       dataQueryDescription,
       dataQueryOptions,
       datasourceID,

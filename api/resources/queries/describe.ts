@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { DatasourceDefinition } from '#shared/datasources/define-datasource.ts';
-import { datasources, findDatasourceType } from '#shared/datasources/index.ts';
+import { datasources } from '#shared/datasources/index.ts';
 import { AppError } from '#shared/errors.ts';
 import { QueryOptions } from '#shared/queries/options.ts';
 import { formOf, joinForms } from '../../http/form.ts';
@@ -19,7 +19,7 @@ export const describeDataQueries = tenantRoute({
   response: DataQuerySchemas,
 
   async handle({ query: { datasourceType } }) {
-    const wanted = datasourceType === undefined ? datasources : [getType(datasourceType)];
+    const wanted = datasourceType === undefined ? types : [getType(datasourceType)];
     return {
       schemas: Object.fromEntries(wanted.map((definition) => [definition.type, describe(definition)])),
       message: 'Data query schemas',
@@ -27,8 +27,10 @@ export const describeDataQueries = tenantRoute({
   },
 });
 
+const types = (datasources as readonly DatasourceDefinition[]).filter(({ listensOnly }) => !listensOnly);
+
 function getType(type: string): DatasourceDefinition {
-  const definition = findDatasourceType(type);
+  const definition = types.find((one) => one.type === type);
   if (!definition) throw new AppError('SCHEMA_NOT_FOUND', `There is no datasource type "${type}"`);
   return definition;
 }

@@ -27,6 +27,7 @@ export const dataQueryRoutes = [
     filter: true,
     query: DataQueryList,
     response: DataQueries,
+    errors: ['413'],
 
     async handle({ query, em, visible }) {
       const { search, folderID, datasourceID } = query;
@@ -36,7 +37,7 @@ export const dataQueryRoutes = [
         ...(folderID && { folderID }),
         ...(datasourceID && { datasourceID }),
       };
-      const { rows, fields } = await findPage(em, DataQueryEntity, { where, query });
+      const { rows, fields } = await findPage(em, DataQueryEntity, { where, query, large: ['dataQueryOptions'] });
       return { dataQueries: rows.map(presentDataQuery), ...fields };
     },
   }),

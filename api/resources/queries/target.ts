@@ -48,6 +48,11 @@ export async function checkTarget(
   if (typeof found !== 'string') return { issues: [found], unknown: none };
   const definition = findType(found);
   if (!definition) return { issues: [unknownType(found)], unknown: none };
+  if (definition.listensOnly)
+    return {
+      issues: [{ path: ['datasourceType'], message: `${definition.label} has no queries: create a listener for it` }],
+      unknown: none,
+    };
   const unknown = findUnknownFields([QueryOptions, definition.query], dataQueryOptions, ['dataQueryOptions']);
   const issues = within(['dataQueryOptions'], await inTurns(checkQuery(definition, dataQueryOptions)));
   if (issues.length > 0) return { issues, unknown };

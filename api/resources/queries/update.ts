@@ -1,5 +1,6 @@
 import type { DataQuery } from '#shared/db/entities/data-query.ts';
 import { invalid } from '#shared/workflow/issues.ts';
+import { requireFolder } from '../../db/folders.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { getDataQuery } from './find.ts';
 import { presentDataQuery } from './present.ts';
@@ -32,6 +33,7 @@ export const updateDataQuery = tenantRoute({
       }
       const { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, folderID } = body;
       const changes = { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, folderID };
+      await requireFolder(tx, 'dataQuery', folderID);
       tx.assign(query, changes, { ignoreUndefined: true });
       await tx.flush();
       return { dataQuery: presentDataQuery(query), message: 'Data query updated' };

@@ -4,19 +4,28 @@ const usual = { max: 1_000, used: 12, isDefault: true };
 
 export const exampleQuotas = {
   workflows: { max: 2_000, used: 1_400, isDefault: false },
+  versionBytes: { max: 2_147_483_648, used: 48_300, isDefault: true },
   queries: usual,
   datasources: usual,
+  listeners: usual,
+  listenerConnections: { max: 100, used: 3, isDefault: true },
   apiKeys: usual,
   oauthConnections: usual,
   variables: { max: 200, used: 12, isDefault: true },
+  folders: { max: 1_000, used: 8, isDefault: true },
   roles: usual,
+  cronJobs: usual,
   files: usual,
   fileBytes: { max: 1_073_741_824, used: 52_428_800, isDefault: true },
   resultPages: { max: 10_000, used: 0, isDefault: true },
   resultBytes: { max: 2_147_483_648, used: 0, isDefault: true },
   events: { max: 10_000, used: 3, isDefault: true },
   eventBytes: { max: 67_108_864, used: 120, isDefault: true },
+  listenerEvents: { max: 100_000, used: 2, isDefault: true },
+  listenerBufferBytes: { max: 1_073_741_824, used: 20_480, isDefault: true },
+  listenerEventBytes: { max: 5_368_709_120, used: 1_048_576, isDefault: true },
   runs: { max: 100_000, used: 38, isDefault: true },
+  runBytes: { max: 2_147_483_648, used: 9_120, isDefault: true },
 };
 
 export const exampleListedTenant = {

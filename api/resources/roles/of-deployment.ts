@@ -37,7 +37,12 @@ export async function listAllRoles({ em, query }: Pick<Work, 'em'> & { query: z.
     ...(query.tenantID && { tenantID: query.tenantID }),
     ...(query.search && { roleName: containing(query.search) }),
   };
-  const { rows, fields } = await findPage(em, RoleEntity, { where, query, ...everyTenant });
+  const { rows, fields } = await findPage(em, RoleEntity, {
+    where,
+    query,
+    large: ['assetPermissions', 'permissions'],
+    ...everyTenant,
+  });
   return { roles: rows.map(presentRole), ...fields };
 }
 

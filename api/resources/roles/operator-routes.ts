@@ -14,6 +14,7 @@ export const operatorRoleRoutes = [
     description: 'Returns the roles of the deployment and of every tenant, newest first.',
     query: AllRolesList,
     response: Roles,
+    errors: ['413'],
     handle: listAllRoles,
   }),
 

@@ -27,6 +27,7 @@ export const roleRoutes = [
     filter: true,
     query: RoleList,
     response: Roles,
+    errors: ['413'],
 
     async handle({ query, em, visible }) {
       const where: FilterQuery<RoleEntity> = {
@@ -34,7 +35,11 @@ export const roleRoutes = [
         ...(query.search && { roleName: containing(query.search) }),
         ...(query.folderID && { folderID: query.folderID }),
       };
-      const { rows, fields } = await findPage(em, RoleEntity, { where, query });
+      const { rows, fields } = await findPage(em, RoleEntity, {
+        where,
+        query,
+        large: ['assetPermissions', 'permissions'],
+      });
       return { roles: rows.map(presentRole), ...fields };
     },
   }),

@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
+import { inEntityTransaction } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
 import { createAsset } from '../../db/assets.ts';
+import { folderOfCopy } from '../../db/folders.ts';
+import { requireVersionRoom } from '../../db/workflow-versions.ts';
+import { titleOfCopy } from '../../http/copy-title.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {
   authorAccess,
-  checkFailureHandler,
   checkGraph,
+  checkOptions,
   findLatest,
   graphOf,
   isEmpty,
@@ -40,16 +44,21 @@ export const cloneWorkflow = tenantRoute({
     const isDraft = original.versionID !== latest.id;
     await require(authorAccess(graph.nodes, graph.options));
     if (!isDraft && !isEmpty(graph)) await checkGraph(em, graph);
-    if (!isDraft) await checkFailureHandler(em, graph.options);
+    if (!isDraft) await checkOptions(em, graph.options);
 
     const id = newID();
     const version = writeVersion(em, { tenantID, workflowID: id, number: 1, caller }, graph);
     const state = { versionID: null, workflowOptions: version.options };
     if (!isDraft) publish(state, version, caller);
-    const { workflowDescription, folderID } = original;
-    const title = `${original.title.slice(0, 255 - ' (Copy)'.length)} (Copy)`;
+    const { workflowDescription } = original;
+    const folderID = await folderOfCopy(em, 'workflow', original);
+    const title = titleOfCopy(original.title);
     const copy = { id, title, workflowDescription, folderID, ...state };
-    const workflow = await createAsset(em, caller, 'workflow', WorkflowEntity, copy);
+    const workflow = await inEntityTransaction(em, async () => {
+      const created = await createAsset(em, caller, 'workflow', WorkflowEntity, copy);
+      await requireVersionRoom(em, tenantID);
+      return created;
+    });
     return { workflow: presentWorkflow(workflow, version) };
   },
 });

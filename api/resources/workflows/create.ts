@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { Workflow as WorkflowEntity } from '#shared/db/entities/workflow.ts';
+import { inEntityTransaction } from '#shared/db/query.ts';
 import { newID } from '#shared/ids.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { createAsset } from '../../db/assets.ts';
+import { requireVersionRoom } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { asStored, authorAccess, checkFailureHandler, checkGraph, isEmpty, publish, writeVersion } from './graph.ts';
+import { asStored, authorAccess, checkGraph, checkOptions, isEmpty, publish, writeVersion } from './graph.ts';
 import { presentWorkflow } from './present.ts';
 import { graphSpellings, Workflow, WorkflowCreate } from './schemas.ts';
 
@@ -32,7 +34,7 @@ export const createWorkflow = tenantRoute({
       options: body.options ?? WorkflowOptions.parse({}),
     };
     if (!body.draft && !isEmpty(graph)) await checkGraph(em, graph);
-    if (!body.draft) await checkFailureHandler(em, graph.options);
+    if (!body.draft) await checkOptions(em, graph.options);
 
     const id = newID();
     const version = writeVersion(em, { tenantID, workflowID: id, number: 1, caller }, graph);
@@ -40,7 +42,11 @@ export const createWorkflow = tenantRoute({
     if (!body.draft) publish(state, version, caller);
     const { title, description: workflowDescription, folderID } = body;
     const named = { id, title, workflowDescription, folderID };
-    const workflow = await createAsset(em, caller, 'workflow', WorkflowEntity, { ...named, ...state });
+    const workflow = await inEntityTransaction(em, async () => {
+      const created = await createAsset(em, caller, 'workflow', WorkflowEntity, { ...named, ...state });
+      await requireVersionRoom(em, tenantID);
+      return created;
+    });
     return { workflow: presentWorkflow(workflow, version) };
   },
 });

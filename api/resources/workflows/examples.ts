@@ -101,6 +101,27 @@ const order = { id: 4711, total: '249.00' };
 
 export const exampleFailureHandling = { workflowID, instanceID, error: null };
 
+export const exampleDelivery = {
+  deliveryID: exampleIDs.deliveryID,
+  instanceID,
+  workflowID,
+  url: 'https://shop.example.com/hooks/gantry',
+  status: 'PENDING' as const,
+  attempts: [
+    {
+      number: 1,
+      at: '2026-03-05T14:05:13.100Z',
+      durationMs: 212,
+      status: 503,
+      response: 'Service Unavailable',
+      error: null,
+    },
+  ],
+  nextAttemptAt: '2026-03-05T14:05:18.300Z',
+  createdAt: exampleTimes.updatedAt,
+  settledAt: null,
+};
+
 export const exampleInstance = {
   ...exampleInstanceSummary,
   seq: 4,
@@ -159,7 +180,15 @@ export const exampleCollectionRequest = {
   ...exampleSubmission,
   submittedBy: userID,
   expiresAt: '2026-03-05T15:05:12.530Z',
+  answerURL: null,
   ...exampleTimes,
+};
+
+export const exampleForm = {
+  collectionType: 'form',
+  title: 'Ask a person',
+  fields,
+  expiresAt: '2026-03-05T15:05:12.530Z',
 };
 
 export const exampleNode = {

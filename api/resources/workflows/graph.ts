@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Caller } from '#shared/caller.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
@@ -11,8 +12,14 @@ import type { JsonObject } from '#shared/json.ts';
 import { findNodeKind } from '#shared/nodes/index.ts';
 import { assetWords, type NamedAsset, type NamedResource, namedAssets } from '#shared/nodes/named-assets.ts';
 import { inTurns } from '#shared/pauses.ts';
-import { compileGraph, type WorkflowEdge, type WorkflowNode } from '#shared/workflow/graph.ts';
-import { invalid } from '#shared/workflow/issues.ts';
+import { quote } from '#shared/quote.ts';
+import {
+  type Graph as CompiledGraph,
+  compileGraph,
+  type WorkflowEdge,
+  type WorkflowNode,
+} from '#shared/workflow/graph.ts';
+import { type Issue, invalid } from '#shared/workflow/issues.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { usesVariables } from '#shared/workflow/variable-uses.ts';
 import type { Access } from '../../http/route.ts';
@@ -29,7 +36,7 @@ export function authorAccess(
   nodes: readonly WorkflowNode[] = [],
   options: Partial<WorkflowOptions> | null = {},
 ): Access[] {
-  const usesVars = usesVariables(nodes);
+  const usesVars = usesVariables(nodes) || options?.completionWebhook !== undefined;
   const handlerID = options?.onFailure?.workflowID;
   return [
     ...accessTo(assetsIn(nodes)),
@@ -48,27 +55,50 @@ export function accessTo(assets: readonly NamedAsset[]): Access[] {
   return [...demands.values()];
 }
 
-/** Rejects a graph that could not run, or that names an asset the tenant does not have. `self` is the workflow it belongs to. */
+/** The permissions that a caller needs to start a run of a saved graph, beside the route's own. */
+export function callerAccess(nodes: readonly WorkflowNode[]): Access[] {
+  return accessTo(assetsIn(nodes).filter(({ neededBy }) => neededBy === 'caller'));
+}
+
+/**
+ * Compiles a graph. Rejects one that could not run, or that names an asset the tenant does not have. `self` is the workflow it
+ * belongs to.
+ */
 export async function checkGraph(
   em: EntityManager,
   { nodes, edges }: Pick<Graph, 'nodes' | 'edges'>,
   self?: string,
-): Promise<void> {
+): Promise<CompiledGraph> {
   const graph = await inTurns(compileGraph(nodes, edges));
   const unparsed = await inTurns(codeIssues(graph));
   if (unparsed.length > 0) throw invalid(unparsed);
 
+  const issues = await findMissing(em, nodes, self);
+  if (issues.length > 0) throw invalid(issues);
+  return graph;
+}
+
+/** The assets that nodes name and the tenant does not have. */
+export async function findMissing(em: EntityManager, nodes: readonly WorkflowNode[], self?: string): Promise<Issue[]> {
   const assets = assetsIn(nodes);
   const found = await findExisting(em, assets);
-  const issues = assets.flatMap(({ id, type, path }) => {
+  return assets.flatMap(({ id, type, path }) => {
     if (id === self) return [{ path, message: 'a workflow cannot call itself' }];
     return found.has(id) ? [] : [{ path, message: `there is no such ${assetWords[type]}` }];
   });
-  if (issues.length > 0) throw invalid(issues);
 }
 
-/** Rejects options whose failure handler could not be started. `self` is the workflow that they belong to. */
-export async function checkFailureHandler(em: EntityManager, options: WorkflowOptions, self?: string): Promise<void> {
+/** Rejects options whose failure handler could not be started, or whose receiver could not be told. `self` is the workflow that they belong to. */
+export async function checkOptions(em: EntityManager, options: WorkflowOptions, self?: string): Promise<void> {
+  await checkFailureHandler(em, options, self);
+  const name = options.completionWebhook?.secret;
+  if (name === undefined) return;
+  const path = ['workflowOptions', 'completionWebhook', 'secret'];
+  if ((await em.count(TenantVariable, { name, secret: { $ne: null } })) === 0)
+    throw invalid([{ path, message: `there is no secret variable ${quote(name)}` }]);
+}
+
+async function checkFailureHandler(em: EntityManager, options: WorkflowOptions, self?: string): Promise<void> {
   const id = options.onFailure?.workflowID;
   if (id === undefined) return;
   const path = ['workflowOptions', 'onFailure', 'workflowID'];
@@ -92,7 +122,7 @@ async function findExisting(em: EntityManager, assets: readonly NamedAsset[]): P
 }
 
 /** Assets that the nodes name, with paths inside the body. */
-function assetsIn(nodes: readonly WorkflowNode[]): (NamedAsset & { path: (string | number)[] })[] {
+export function assetsIn(nodes: readonly WorkflowNode[]): (NamedAsset & { path: (string | number)[] })[] {
   return nodes.flatMap(({ type, data }, index) => {
     const definition = findNodeKind(type);
     const assets = definition ? namedAssets(definition, data) : [];

@@ -5,6 +5,7 @@ import { onEntities } from '#shared/db/query.ts';
 import { readApproverNames } from '#shared/policy/approvers.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { answerURLOf } from './answer-link.ts';
 import { presentCollectionRequest } from './present.ts';
 import { CollectionRequestList, CollectionRequests } from './request-schemas.ts';
 
@@ -19,15 +20,23 @@ export const listCollectionRequests = tenantRoute({
   filter: true,
   query: CollectionRequestList,
   response: CollectionRequests,
+  errors: ['413'],
 
-  async handle({ query, em, tenantID, identity, visible }) {
+  async handle({ query, em, tenantID, identity, visible }, { formLinks }) {
     const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
     const { status } = query;
     const where = {
       $and: [await visible('workflow.execute', 'workflow_id'), mayAnswer(names), status ? { status } : {}],
     };
-    const { rows, fields } = await findPage(em, CollectionRequest, { where, query });
-    return { requests: rows.map((row) => presentCollectionRequest(row, row.workflowID ?? null)), ...fields };
+    const { rows, fields } = await findPage(em, CollectionRequest, {
+      where,
+      query,
+      large: ['collectionConfig', 'submittedData'],
+    });
+    const requests = rows.map((row) =>
+      presentCollectionRequest(row, { workflowID: row.workflowID ?? null, answerURL: answerURLOf(formLinks, row) }),
+    );
+    return { requests, ...fields };
   },
 });
 

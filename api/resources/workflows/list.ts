@@ -1,6 +1,6 @@
 import type { FilterQuery } from '@mikro-orm/postgresql';
 import { Workflow } from '#shared/db/entities/workflow.ts';
-import { readLatestVersions } from '../../db/workflow-versions.ts';
+import { readLatestVersions, requireVersionsFit } from '../../db/workflow-versions.ts';
 import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { presentSummary, presentWorkflow } from './present.ts';
@@ -17,6 +17,7 @@ export const listWorkflows = tenantRoute({
   filter: true,
   query: WorkflowList,
   response: Workflows,
+  errors: ['413'],
 
   async handle({ query, em, tenantID, visible }, { pool }) {
     const where: FilterQuery<Workflow> = {
@@ -26,6 +27,7 @@ export const listWorkflows = tenantRoute({
     };
     const { rows, fields } = await findPage(em, Workflow, { where, query });
     const wanted = { workflowIDs: rows.map(({ id }) => id), withGraphs: query.fields === 'full' };
+    await requireVersionsFit(pool, tenantID, wanted);
     const latest = await readLatestVersions(pool, tenantID, wanted);
     const workflows = rows.flatMap((workflow) => {
       const version = latest.get(workflow.id);

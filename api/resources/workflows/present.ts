@@ -142,7 +142,7 @@ export function presentInstanceSummary(
 
 export function presentCollectionRequest(
   request: CollectionRequestEntity,
-  workflowID: string | null,
+  { workflowID, answerURL }: { workflowID: string | null; answerURL: string | null },
 ): z.input<typeof CollectionRequest> {
   const { id, instanceID, nodeID, iteration, status, collectionType, collectionConfig } = request;
   return {
@@ -158,6 +158,7 @@ export function presentCollectionRequest(
     submittedData: request.submittedData ?? null,
     submittedBy: request.submittedBy ?? null,
     expiresAt: request.expiresAt?.toISOString() ?? null,
+    answerURL,
     createdAt: request.createdAt.toISOString(),
     updatedAt: request.updatedAt.toISOString(),
   };

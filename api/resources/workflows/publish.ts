@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import { AppError } from '#shared/errors.ts';
+import { requireVersionRoom } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {
   authorAccess,
-  checkFailureHandler,
   checkGraph,
+  checkOptions,
   findLatest,
   type Graph,
   graphOf,
@@ -62,7 +63,7 @@ export const restoreVersion = tenantRoute({
   // Repeating it changes nothing more.
   idempotent: false,
 
-  async handle({ params, body, caller, em, require }) {
+  async handle({ params, body, caller, em, tenantID, require }) {
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const graph = graphOf(await getVersion(tx, params));
@@ -71,6 +72,7 @@ export const restoreVersion = tenantRoute({
       const latest = await findLatest(tx, workflow.id);
       const version = saveGraph(tx, { workflow, latest, caller, publishes: !body.draft }, graph);
       await tx.flush();
+      if (version !== latest) await requireVersionRoom(tx, tenantID);
       return { workflow: presentWorkflow(workflow, version) };
     });
   },
@@ -84,5 +86,5 @@ async function getVersion(em: EntityManager, params: z.output<typeof VersionID>)
 
 async function requireComplete(em: EntityManager, graph: Graph, workflowID: string): Promise<void> {
   if (!isEmpty(graph)) await checkGraph(em, graph, workflowID);
-  await checkFailureHandler(em, graph.options, workflowID);
+  await checkOptions(em, graph.options, workflowID);
 }

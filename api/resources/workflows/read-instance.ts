@@ -39,6 +39,7 @@ export const readInstance = tenantRoute({
     return {
       ...presentInstanceSummary(run, names),
       seq: run.seq,
+      testMode: presentTestMode(run.testMode),
       input: run.input,
       output: run.output ?? null,
       error: run.error ?? null,
@@ -84,10 +85,10 @@ async function findTimeline(
   };
 }
 
-// The stored size, after compression.
+// The stored size, after compression. `brief` spares Postgres to read a large output only to leave it out.
 const TIMELINE = `
 select seq, node_id as "nodeID", iteration, frame, attempt, status, exit, started, created_at as at,
-       case when large then payload - 'output' else payload end as payload, large as "isOmitted"
+       case when large then coalesce(brief, payload - 'output') else payload end as payload, large as "isOmitted"
 from (select *, not $4 and coalesce(pg_column_size(payload), 0) > 16384 as large from run_event) e
 where instance_id = $1 and seq > $2 and node_id is not null order by seq limit $3`;
 
@@ -119,14 +120,23 @@ function presentEvent(
     frame: frame ?? [],
     output: payload?.output ?? null,
     ...(isOmitted && payload && { outputOmitted: true }),
+    ...(payload?.large && { outputLength: payload.large.length, outputPreview: payload.large.preview }),
     error: payload?.error ?? null,
     ...(payload?.reusedFrom && { reusedFrom: payload.reusedFrom }),
+    ...(payload?.isPinned && { isPinned: true }),
+    ...(payload?.refusedWrite !== undefined && { refusedWrite: payload.refusedWrite }),
     ...(payload?.mapID && { mapID: payload.mapID }),
     ...(payload?.progress && { progress: payload.progress }),
     ...(child && { child }),
     ...(payload?.reminder && { reminder: payload.reminder }),
     at: at.toISOString(),
   };
+}
+
+function presentTestMode(mode: WorkflowInstance['testMode']) {
+  if (!mode) return undefined;
+  const { dryRun = false, stopAfter = null, pinned = {} } = mode;
+  return { dryRun, stopAfter, pinned: Object.keys(pinned) };
 }
 
 interface Latest {

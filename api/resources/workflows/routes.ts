@@ -2,11 +2,15 @@ import { z } from 'zod';
 import { AppError } from '#shared/errors.ts';
 import { readWorkflow } from '../../db/read-workflow.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { readForm, submitForm } from './answer-by-link.ts';
+import { answerURLOf } from './answer-link.ts';
+import { mayAnswerRequest } from './approvers.ts';
 import { batchJobRoutes } from './batch-jobs.ts';
 import { batchRoutes } from './batches.ts';
 import { cloneWorkflow } from './clone.ts';
 import { createWorkflow } from './create.ts';
 import { deleteWorkflow } from './delete.ts';
+import { deliveryRoutes } from './deliveries.ts';
 import { describeNodes } from './describe.ts';
 import { executeWorkflow } from './execute.ts';
 import { executeWorkflowBulk } from './execute-bulk.ts';
@@ -15,6 +19,7 @@ import { listWorkflows } from './list.ts';
 import { listInstances } from './list-instances.ts';
 import { listCollectionRequests } from './list-requests.ts';
 import { pauseRoutes } from './pause.ts';
+import { planWorkflow } from './plan.ts';
 import { presentCollectionRequest, presentWorkflow } from './present.ts';
 import { readInstance } from './read-instance.ts';
 import { readLogs } from './read-logs.ts';
@@ -38,6 +43,7 @@ export const workflowRoutes = [
   rerunInstance,
   streamInstance,
   readLogs,
+  ...deliveryRoutes,
 
   tenantRoute({
     name: 'stopWorkflowInstance',
@@ -76,14 +82,19 @@ export const workflowRoutes = [
     params: CollectionRequestID,
     response: z.object({ request: CollectionRequest }),
 
-    async handle({ params, em, require }) {
+    async handle({ params, em, tenantID, identity, require }, { formLinks }) {
       const asking = { em, require, permission: 'workflow.read' } as const;
       const { request, run } = await findRequest(asking, params.collectionRequestID);
-      return { request: presentCollectionRequest(request, run.workflowID ?? null) };
+      const workflowID = run.workflowID ?? null;
+      const answerURL = answerURLOf(formLinks, request);
+      const mayAnswer = answerURL !== null && (await mayAnswerRequest(request, { em, tenantID, identity, require }));
+      return { request: presentCollectionRequest(request, { workflowID, answerURL: mayAnswer ? answerURL : null }) };
     },
   }),
 
   submitCollection,
+  readForm,
+  submitForm,
 
   tenantRoute({
     name: 'getWorkflow',
@@ -108,6 +119,7 @@ export const workflowRoutes = [
   cloneWorkflow,
   executeWorkflow,
   executeWorkflowBulk,
+  planWorkflow,
   ...pauseRoutes,
   ...versionRoutes,
 ];

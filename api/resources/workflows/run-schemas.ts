@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/json.ts';
 import { MapProgress } from '#shared/map-plan.ts';
+import { moreOfError, moreOfRunError } from '#shared/run-errors.ts';
 import { IterationPath } from '#shared/workflow/frame.ts';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
@@ -80,7 +81,7 @@ const runFilter = {
   errorCode: z.string().max(64).optional(),
   tag: Tag.optional(),
   version: VersionName.optional().describe('The id of a version, or its number, which needs `workflowID`'),
-  origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct']).optional(),
+  origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']).optional(),
   batch: ID.optional().describe('The id of a batch'),
   rerunOf: ID.optional().describe('Runs that repeat this one'),
   from: Moment.optional().describe('Accepted at this time or later'),
@@ -134,7 +135,16 @@ export const StreamQuery = z.object({
     .describe('The stream ends after this time; the client connects again'),
 });
 
-const RunError = WorkError.extend({ nodeID: z.string().nullable(), attempt: z.int().nullable() }).meta({
+const NodeError = WorkError.extend(moreOfError).meta({
+  id: 'NodeError',
+  examples: [{ code: 'NODE_FAILED', message: 'Error: no luck (line 3)', details: { line: 3, column: 7 } }],
+});
+
+const RunError = WorkError.extend({
+  nodeID: z.string().nullable(),
+  attempt: z.int().nullable(),
+  ...moreOfRunError,
+}).meta({
   id: 'RunError',
   examples: [{ code: 'NODE_TIMEOUT', message: 'The node took longer than 60 s', nodeID: 'order', attempt: 1 }],
 });
@@ -220,8 +230,18 @@ const TimelineEvent = z
     exit: z.string().nullable(),
     output: z.unknown(),
     outputOmitted: z.boolean().optional(),
-    error: WorkError.nullable(),
+    outputLength: z
+      .int()
+      .optional()
+      .describe('Of an output that is omitted and above 64 kB: characters of its JSON text'),
+    outputPreview: z.string().optional().describe('The first of them'),
+    error: NodeError.nullable(),
     reusedFrom: z.uuid().optional().describe('The run that computed the result, if this one has taken it over'),
+    isPinned: z
+      .boolean()
+      .optional()
+      .describe('In a test run: the output was given with it, and the node was not executed'),
+    refusedWrite: z.string().optional().describe('In a dry run: the write that the node would have made'),
     mapID: z.uuid().optional().describe('While the node works off items in chunks'),
     progress: MapProgress.optional(),
     child: ChildRun.optional().describe('The run that the node waits for, as it is now'),
@@ -256,6 +276,14 @@ const MapOfRun = MapProgress.extend({
   createdAt: z.iso.datetime(),
 }).meta({ id: 'WorkflowInstanceMap', description: 'How far a map of a run is' });
 
+const ShownTestMode = z
+  .object({
+    dryRun: z.boolean(),
+    stopAfter: z.string().nullable(),
+    pinned: z.array(z.string()).describe('The ids of nodes'),
+  })
+  .meta({ id: 'TestMode', description: 'How a test run differs from others' });
+
 export const FailureHandling = z
   .object({
     workflowID: z.uuid(),
@@ -266,6 +294,7 @@ export const FailureHandling = z
 
 export const Instance = InstanceSummary.extend({
   seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
+  testMode: ShownTestMode.optional().describe('Of a test run that differs from others'),
   input: Stored,
   output: z.unknown(),
   error: RunError.nullable(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { testMode } from '#shared/workflow/test-mode.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
 import type { Spellings } from '../../http/spelling.ts';
@@ -13,6 +14,7 @@ import {
   exampleWorkflowUpdate,
 } from './examples.ts';
 import { runInputs, runSpellings, Stored } from './run-schemas.ts';
+import { VersionName } from './version-schemas.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });
 
@@ -80,16 +82,25 @@ export const WorkflowTest = z
     workflowEdges: Edges.optional(),
     workflowOptions: Options.nullish(),
     workflowID: ID.nullish().describe('The stored workflow that this is a test of'),
+    version: VersionName.optional().describe(
+      'Without `nodes`: the id or the number of the version of the workflow to test; by default the one saved last',
+    ),
     ...runInputs,
+    ...testMode,
   })
   .transform((body, check) => {
     const nodes = body.nodes ?? body.workflowNodes;
     const edges = body.edges ?? body.workflowEdges;
+    const { workflowOptions: options, workflowID, version, pinned, dryRun, stopAfter } = body;
+    const args = body.args ?? body.inputValues ?? {};
+    const mode = { pinned, dryRun, ...(stopAfter !== undefined && { stopAfter }) };
+    if (!nodes && !edges && workflowID) return { given: null, saved: { workflowID, version }, args, mode };
     if (!nodes) check.addIssue({ code: 'custom', path: ['nodes'], message: 'is required' });
     if (!edges) check.addIssue({ code: 'custom', path: ['edges'], message: 'is required' });
-    if (!nodes || !edges) return z.NEVER;
-    const { workflowOptions: options, workflowID } = body;
-    return { nodes, edges, options, workflowID: workflowID ?? null, args: body.args ?? body.inputValues ?? {} };
+    if (version !== undefined)
+      check.addIssue({ code: 'custom', path: ['version'], message: 'cannot stand beside a graph' });
+    if (!nodes || !edges || version !== undefined) return z.NEVER;
+    return { given: { nodes, edges, options, workflowID: workflowID ?? null }, saved: null, args, mode };
   })
   .meta({ id: 'WorkflowTest', examples: [exampleWorkflowTest] });
 

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { requireFolder } from '../../db/folders.ts';
+import { requireVersionRoom } from '../../db/workflow-versions.ts';
 import { tenantRoute } from '../../http/route.ts';
 import {
   authorAccess,
-  checkFailureHandler,
   checkGraph,
+  checkOptions,
   findLatest,
   type Graph,
   graphOf,
@@ -31,7 +33,7 @@ export const updateWorkflow = tenantRoute({
   spellings: graphSpellings,
   response: z.object({ workflow: Workflow }),
 
-  async handle({ params, body, caller, em, require }) {
+  async handle({ params, body, caller, em, tenantID, require }) {
     return em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const latest = await findLatest(tx, workflow.id);
@@ -43,12 +45,14 @@ export const updateWorkflow = tenantRoute({
       if (publishes && isUnchecked && !body.nodes) await require(authorAccess(after.nodes, after.options));
       if (publishes && (body.nodes || body.edges || isUnchecked) && !isEmpty(after))
         await checkGraph(tx, after, workflow.id);
-      if (publishes && (body.options || isUnchecked)) await checkFailureHandler(tx, after.options, workflow.id);
+      if (publishes && (body.options || isUnchecked)) await checkOptions(tx, after.options, workflow.id);
 
       const version = saveGraph(tx, { workflow, latest, caller, publishes }, after);
       const { title, description: workflowDescription, folderID, isDisabled } = body;
+      await requireFolder(tx, 'workflow', folderID);
       tx.assign(workflow, { title, workflowDescription, folderID, isDisabled }, { ignoreUndefined: true });
       await tx.flush();
+      if (version !== latest) await requireVersionRoom(tx, tenantID);
       return { workflow: presentWorkflow(workflow, version) };
     });
   },

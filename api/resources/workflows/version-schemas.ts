@@ -72,7 +72,12 @@ export const Version = VersionSummary.extend({
 const Paths = z.array(z.array(z.union([z.string(), z.int()])));
 
 const Change = z
-  .object({ id: z.string(), paths: Paths.describe('What differs, at most 12 steps deep') })
+  .object({
+    id: z.string(),
+    paths: Paths.describe(
+      'What differs, at most 12 steps deep. A value in which more than 100 values differ is named itself; the empty path is the whole',
+    ),
+  })
   .meta({ id: 'GraphChange' });
 
 const ListDiff = z

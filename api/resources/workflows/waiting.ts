@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { CollectionRequest } from '#shared/db/entities/collection-request.ts';
 import { RunEvent } from '#shared/db/entities/run-event.ts';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
@@ -25,8 +26,15 @@ export async function findWaiting(
   const events = await em.find(RunEvent, { instanceID: run.id, seq: { $in: seqs } });
   const reasons = events.flatMap(({ payload }) => reasonOf(payload));
   const [reason] = reasons.sort((one, other) => rank[one.reason] - rank[other.reason]);
+  if (reason?.collectionRequestID) return { ...reason, ...(await expiryOf(em, reason.collectionRequestID)) };
   // A pause between two items of a loop has no event.
   return reason ?? (run.wakeAt ? { reason: 'delay', until: run.wakeAt.toISOString() } : undefined);
+}
+
+/** When a question expires: its events do not say, because that is by the clock of the database. */
+async function expiryOf(em: EntityManager, id: string): Promise<Pick<Reason, 'until'>> {
+  const request = await em.findOne(CollectionRequest, { id }, { fields: ['expiresAt'] });
+  return request?.expiresAt ? { until: request.expiresAt.toISOString() } : {};
 }
 
 function reasonOf(stored: RunEvent['payload']): Reason[] {

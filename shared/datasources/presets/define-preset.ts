@@ -69,7 +69,7 @@ export interface PresetDefinition<
 }
 
 export function definePreset<const Type extends string, Options extends z.ZodObject, Query extends z.ZodObject>(
-  definition: Omit<PresetDefinition<Type, Options, Query>, 'category' | 'templates'>,
+  definition: Omit<PresetDefinition<Type, Options, Query>, 'category' | 'templates' | 'writes'>,
 ): PresetDefinition<Type, Options, Query> {
   const { preset, options } = definition;
   const query = definition.query.superRefine((value, issues) => {
@@ -90,7 +90,13 @@ export function definePreset<const Type extends string, Options extends z.ZodObj
       if (isEmpty(fields[field]))
         issues.addIssue({ code: 'custom', path: [field], message: `is required for ${name}` });
   }) as Query;
-  return { ...defineDatasource({ ...definition, query, category: 'api', templates: {} }), preset };
+  /** Some APIs list by POST. */
+  const writes = (value: unknown) => {
+    const name = callName(value as Readonly<Record<string, unknown>>);
+    const call = preset.calls[name];
+    return !call || call.method === 'GET' || call.items !== undefined ? null : name;
+  };
+  return { ...defineDatasource({ ...definition, query, category: 'api', templates: {}, writes }), preset };
 }
 
 /** The key of a call in `calls`. */

@@ -15,6 +15,8 @@ export const CollectionRequestSchema = defineEntity({
     workflowID: p.uuid().nullable(),
     nodeID: p.text(),
     iteration: p.integer(),
+    /** See `pathKey`. */
+    path: p.text(),
     frame: p.json().$type<IterationPath>().nullable(),
     status: p.string().$type<'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELLED'>(),
     collectionType: p.string(),

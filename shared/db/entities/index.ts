@@ -1,8 +1,17 @@
 import { ApiKey } from './api-key.ts';
 import { CollectionRequest } from './collection-request.ts';
+import { CronBackfill } from './cron-backfill.ts';
+import { CronJob } from './cron-job.ts';
+import { CronTick } from './cron-tick.ts';
 import { DataQuery } from './data-query.ts';
 import { Datasource } from './datasource.ts';
+import { Folder } from './folder.ts';
 import { Invitation } from './invitation.ts';
+import { Listener } from './listener.ts';
+import { ListenerAction } from './listener-action.ts';
+import { ListenerBreaker } from './listener-breaker.ts';
+import { ListenerBuffer } from './listener-buffer.ts';
+import { ListenerEvent } from './listener-event.ts';
 import { Membership } from './membership.ts';
 import { OAuthConnection } from './oauth-connection.ts';
 import { OAuthFlow } from './oauth-flow.ts';
@@ -13,6 +22,7 @@ import { PolicyRule } from './policy-rule.ts';
 import { QueryRun } from './query-run.ts';
 import { Role } from './role.ts';
 import { RunBatch } from './run-batch.ts';
+import { RunDelivery } from './run-delivery.ts';
 import { RunEvent } from './run-event.ts';
 import { Tenant } from './tenant.ts';
 import { TenantFile } from './tenant-file.ts';
@@ -39,14 +49,24 @@ export const entities = [
   Invitation,
   TenantUser,
   TenantVariable,
+  Folder,
   Workflow,
   WorkflowVersion,
   WorkflowInstance,
   RunBatch,
+  RunDelivery,
   RunEvent,
   CollectionRequest,
   Datasource,
   DataQuery,
+  CronJob,
+  Listener,
+  ListenerAction,
+  ListenerBreaker,
+  ListenerBuffer,
+  ListenerEvent,
+  CronTick,
+  CronBackfill,
   QueryRun,
   TenantFile,
   TenantFileChunk,

@@ -1,12 +1,14 @@
 import type { Caller } from '../../caller.ts';
 import type { Json, JsonObject } from '../../json.ts';
+import type { ShownError } from '../../run-errors.ts';
+import type { IterationPath } from '../../workflow/frame.ts';
+import type { TestMode } from '../../workflow/test-mode.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-export interface RunError {
-  code: string;
-  message: string;
+export interface RunError extends ShownError {
   nodeID: string | null;
   attempt: number | null;
+  frame?: IterationPath;
 }
 
 /** A run. Written by `shared/runs.ts` and the engine in SQL; handlers only read it here. */
@@ -21,6 +23,7 @@ export const WorkflowInstanceSchema = defineEntity({
     versionID: p.uuid(),
     status: p.string().$type<'PENDING' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'CANCELLED'>(),
     isTest: p.boolean(),
+    testMode: p.json().$type<TestMode>().nullable(),
     class: p.string(),
     heldBy: p.uuid().nullable(),
     readyAt: p.datetime().nullable(),

@@ -42,6 +42,24 @@ import { Migration20261122202500_Maps } from './Migration20261122202500_Maps.ts'
 import { Migration20261122203700_Reminders } from './Migration20261122203700_Reminders.ts';
 import { Migration20261122204500_RunLogs } from './Migration20261122204500_RunLogs.ts';
 import { Migration20261122205800_FailureHandlers } from './Migration20261122205800_FailureHandlers.ts';
+import { Migration20261122225500_CronJobs } from './Migration20261122225500_CronJobs.ts';
+import { Migration20261122231700_Listeners } from './Migration20261122231700_Listeners.ts';
+import { Migration20261122233000_TestModes } from './Migration20261122233000_TestModes.ts';
+import { Migration20261122233500_CompletionWebhooks } from './Migration20261122233500_CompletionWebhooks.ts';
+import { Migration20261122234500_QueueTimeouts } from './Migration20261122234500_QueueTimeouts.ts';
+import { Migration20261122235100_CronTicks } from './Migration20261122235100_CronTicks.ts';
+import { Migration20261122235200_CronBackfills } from './Migration20261122235200_CronBackfills.ts';
+import { Migration20261122235700_StoredBytes } from './Migration20261122235700_StoredBytes.ts';
+import { Migration20261122235800_EventProcessing } from './Migration20261122235800_EventProcessing.ts';
+import { Migration20261123020700_EventTurns } from './Migration20261123020700_EventTurns.ts';
+import { Migration20261123021500_RunRetention } from './Migration20261123021500_RunRetention.ts';
+import { Migration20261123023000_GrantedRuns } from './Migration20261123023000_GrantedRuns.ts';
+import { Migration20261123023300_ListenerOwners } from './Migration20261123023300_ListenerOwners.ts';
+import { Migration20261123023900_ListenerBreakers } from './Migration20261123023900_ListenerBreakers.ts';
+import { Migration20261123024500_Differences } from './Migration20261123024500_Differences.ts';
+import { Migration20261123030300_ListenerTests } from './Migration20261123030300_ListenerTests.ts';
+import { Migration20261123031500_BriefEvents } from './Migration20261123031500_BriefEvents.ts';
+import { Migration20261123032000_Folders } from './Migration20261123032000_Folders.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -89,6 +107,24 @@ const classes = {
   Migration20261122203700_Reminders,
   Migration20261122204500_RunLogs,
   Migration20261122205800_FailureHandlers,
+  Migration20261122225500_CronJobs,
+  Migration20261122231700_Listeners,
+  Migration20261122233000_TestModes,
+  Migration20261122233500_CompletionWebhooks,
+  Migration20261122234500_QueueTimeouts,
+  Migration20261122235100_CronTicks,
+  Migration20261122235200_CronBackfills,
+  Migration20261122235700_StoredBytes,
+  Migration20261122235800_EventProcessing,
+  Migration20261123020700_EventTurns,
+  Migration20261123021500_RunRetention,
+  Migration20261123023000_GrantedRuns,
+  Migration20261123023300_ListenerOwners,
+  Migration20261123023900_ListenerBreakers,
+  Migration20261123024500_Differences,
+  Migration20261123030300_ListenerTests,
+  Migration20261123031500_BriefEvents,
+  Migration20261123032000_Folders,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

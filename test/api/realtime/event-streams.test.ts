@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startApi } from '#api/listen.ts';
+import { readConfig } from '#shared/config.ts';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { testLogger } from '../../support/environment.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '../../support/factories.ts';
 import { code } from '../../support/graphs.ts';
 import { eventually } from '../../support/settle.ts';
@@ -35,9 +38,14 @@ function statusesOf(sent: readonly Sent[]): string[] {
 }
 
 /** Opens a stream. `rest` reads it to its end. */
-async function open(instanceID: string, headers: Record<string, string>, query = '') {
-  const path = `/api/v1/tenants/${tenant.id}/workflows/instances/${instanceID}/stream${query}`;
-  const response = await fetch(cluster.baseURL + path, { headers });
+async function open(
+  instanceID: string,
+  headers: Record<string, string>,
+  query = '',
+  { baseURL = cluster.baseURL, of = tenant } = {},
+) {
+  const path = `/api/v1/tenants/${of.id}/workflows/instances/${instanceID}/stream${query}`;
+  const response = await fetch(baseURL + path, { headers });
   const sent: Sent[] = [];
   let text = '';
   const read = async () => {
@@ -111,8 +119,8 @@ test('messages with one number share an id, so that none is lost between them', 
   const at = sent.findIndex(({ event }) => event === 'workflow_data_collection_request');
   const { seq } = sent[at]?.payload ?? {};
   expect(sent.slice(at - 1, at + 2)).toMatchObject([
-    { id: null, event: 'workflow_node_update', payload: { seq } },
-    { id: null, payload: { seq } },
+    { id: null, event: 'workflow_node_update', payload: { seq, more: true } },
+    { id: null, payload: { seq, more: true } },
     { id: seq, event: 'workflow_status_update', payload: { seq } },
   ]);
   expect(sent.at(-1)).toMatchObject({ payload: { status: 'CANCELLED' } });
@@ -185,6 +193,72 @@ test('a caller has a limited number of streams', async () => {
 
   expect(opened.filter(({ response }) => response.status === 429)).toHaveLength(1);
   expect(opened.filter(({ response }) => response.status === 200)).toHaveLength(50);
+  await api().delete(`T/workflows/instances/${instanceID}/stop`);
+  await Promise.all(opened.map(({ rest }) => rest));
+});
+
+test('the stream of a key ends when the key is deleted', async () => {
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ wait: { type: 'delay', delayMinutes: 60 } }) });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+  const { id: apiKeyID, key } = await anApiKey(cluster, { tenant, can: ['workflow.read'] });
+  const { sent, rest } = await open(instanceID, { 'x-api-key': key });
+  await eventually(() => expect(sent).not.toEqual([]));
+
+  expect((await api().delete(`T/apikeys/${apiKeyID}?permanently=true`)).status).toBe(200);
+  await rest;
+
+  expect((await open(instanceID, { 'x-api-key': key })).response.status).toBe(401);
+  await api().delete(`T/workflows/instances/${instanceID}/stop`);
+});
+
+test('a client whose API stops goes on at another one behind its last id, without a gap or a double', async () => {
+  const delays = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { type: 'delay', delayMs: 400 }]));
+  const { id } = await aWorkflow(cluster, { tenant, ...chain({ ...delays, one: code('return 1;') }) });
+  const other = await startApi({ config: readConfig(cluster.env), logger: testLogger });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+  const headers = await tokenOf(tenant.creator);
+  const before = await open(instanceID, headers, '', { baseURL: `http://127.0.0.1:${other.port}` });
+  await eventually(() => expect(before.sent.length).toBeGreaterThan(1));
+
+  await other[Symbol.asyncDispose]();
+  await before.rest;
+  const last = before.sent.findLast(({ id: seq }) => seq !== null)?.id;
+  const after = await open(instanceID, { ...headers, 'last-event-id': String(last) });
+  await after.rest;
+
+  const ids = [...before.sent, ...after.sent].flatMap(({ id: seq }) => seq ?? []);
+  const { seq } = (await api().get(`T/workflows/instances/${instanceID}`)).body;
+  expect(after.sent.length).toBeGreaterThan(1);
+  expect(ids).toEqual(Array.from({ length: seq }, (_, at) => at + 1));
+});
+
+test('a tenant has a limited number of streams, and takes none from another', async () => {
+  const shape = chain({ wait: { type: 'delay', delayMinutes: 60 } });
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+  const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
+  const keys = await Promise.all(
+    Array.from({ length: 5 }, () => anApiKey(cluster, { tenant, can: ['workflow.read'] })),
+  );
+  const elsewhere = await aTenant(cluster);
+  const steps = await aWorkflow(cluster, { tenant: elsewhere, ...chain({ one: code('return 1;') }) });
+  const stranger = cluster.as(elsewhere.creator).in(elsewhere);
+
+  const opened = await Promise.all(
+    keys.flatMap(({ key }) => Array.from({ length: 45 }, () => open(instanceID, { 'x-api-key': key }))),
+  );
+
+  const refused = opened.filter(({ response }) => response.status !== 200);
+  expect(refused.map(({ response }) => response.status)).toEqual(Array.from({ length: 25 }, () => 429));
+  const { key = '' } = keys[0] ?? {};
+  const again = await cluster.withKey({ key }).in(tenant).get(`T/workflows/instances/${instanceID}/stream`);
+  expect(again.body.error).toMatchObject({
+    code: 'RATE_LIMITED',
+    message: 'The users and keys of this tenant have 200 streams open, and may have 200',
+  });
+  const run = (await stranger.post(`T/workflows/${steps.id}/execute`)).body;
+  const own = await open(run.instanceID, await tokenOf(elsewhere.creator), '', { of: elsewhere });
+  await own.rest;
+  expect(statusesOf(own.sent).at(-1)).toBe('COMPLETED');
   await api().delete(`T/workflows/instances/${instanceID}/stop`);
   await Promise.all(opened.map(({ rest }) => rest));
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tokenOf } from '#shared/form-links.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow } from '../../support/factories.ts';
 import { graph } from '../../support/graphs.ts';
@@ -26,7 +27,7 @@ test('a reminder reaches the sockets of those who may answer, and no others, and
     ]);
   const [open, closed] = [
     await aWorkflow(cluster, { tenant, ...shape({}) }),
-    await aWorkflow(cluster, { tenant, ...shape({ approvers: [named.email] }) }),
+    await aWorkflow(cluster, { tenant, ...shape({ approvers: [named.email], answerByLink: true }) }),
   ];
   await using stack = new AsyncDisposableStack();
   const join = async (user: typeof named, of = tenant) => {
@@ -59,8 +60,16 @@ test('a reminder reaches the sockets of those who may answer, and no others, and
     frame: [],
     collectionRequestID: expect.any(String),
     title: 'Pay 5?',
+    answerURL: null,
     number: 1,
     of: 1,
+  });
+  const linked = sockets.named.messages.find(({ payload }) => payload.instanceID === runs.closed)?.payload;
+  expect(cluster.context.formLinks.read(tokenOf(String(linked?.answerURL)))).toEqual({
+    tenantID: tenant.id,
+    instanceID: runs.closed,
+    nodeID: 'ask',
+    path: '0',
   });
   const { body } = await api.get(`T/workflows/instances/${runs.open}`);
   const collectionRequestID = message?.payload.collectionRequestID;
@@ -71,6 +80,7 @@ test('a reminder reaches the sockets of those who may answer, and no others, and
     expect((await api.get(`T/workflows/instances/${runs.open}`)).body.waiting).toEqual({
       reason: 'input',
       collectionRequestID,
+      until: expect.any(String),
     }),
   );
   expect([reminded(sockets.reader), reminded(sockets.stranger)]).toEqual([[], []]);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sendTo } from '#api/realtime/socket.ts';
 import { createRunWatch, type RunWatch } from '#api/realtime/watch.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { newID } from '#shared/ids.ts';
@@ -8,6 +9,7 @@ import type { RunBroadcast } from '#shared/realtime/publish.ts';
 import { freshDatabase } from '../../support/database.ts';
 import { testLogger } from '../../support/environment.ts';
 import { eventually } from '../../support/settle.ts';
+import { heldFor, openPair } from '../../support/slow-client.ts';
 
 const resources = new AsyncDisposableStack();
 let pool: Pool;
@@ -163,6 +165,33 @@ test('a slow watcher gets its pages at its own pace, and does not delay the othe
   expect(slow).toEqual(numbers(1, 2_000));
 });
 
+test('a client that reads nothing holds little of the runs that it has joined, and gets everything once it reads', async () => {
+  const runs = await Promise.all(Array.from({ length: 12 }, aRun));
+  for (const run of runs) await commitLong(run, 100);
+  const { state, pool: counted } = observed(pool);
+  await using other = createRunWatch({ pool: counted, logger: testLogger });
+  await using pair = await openPair();
+  const { socket, client, connection } = pair;
+  connection.pause();
+
+  for (const run of runs) other.watch(run.id, 0, sendTo(socket));
+  await eventually(() => expect(state.asked).toBeGreaterThanOrEqual(2 * runs.length));
+  // Until nothing more is read for it.
+  await eventually(async () => {
+    const { asked } = state;
+    await sleep(200);
+    expect(state.asked).toBe(asked);
+  });
+  expect(heldFor(socket)).toBeLessThan(1_000_000);
+  connection.resume();
+
+  await eventually(() => expect(client.messages).toHaveLength(runs.length * 100), 20_000);
+  for (const { id } of runs) {
+    const own = client.messages.filter(({ payload }) => payload.instanceID === id);
+    expect(own.map(({ payload }) => payload.seq)).toEqual(numbers(1, 100));
+  }
+});
+
 test('watching a run requests its publication for a minute', async () => {
   const run = await aRun();
   expect(await watchedFor(run)).toBeNull();
@@ -207,6 +236,18 @@ async function aRun(): Promise<Run> {
 async function commit(run: Run, count: number): Promise<RunBroadcast> {
   const rows = numbers(run.seq + 1, run.seq + count).map((seq) => eventOf(run, seq, 'SUCCESS'));
   return write(run, rows, 'RUNNING');
+}
+
+/** Events of 9.6 kB each. */
+async function commitLong(run: Run, count: number): Promise<void> {
+  await pool.query(
+    `with e as (
+       insert into run_event (instance_id, seq, node_id, status, payload)
+       select $1::uuid, n, 'n', 'SUCCESS', jsonb_build_object('output', repeat(md5(n::text), 300)) from generate_series(1, $2::int) n
+     )
+     update workflow_instance set seq = $2 where id = $1`,
+    [run.id, count],
+  );
 }
 
 function end(run: Run): Promise<RunBroadcast> {

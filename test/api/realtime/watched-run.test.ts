@@ -87,7 +87,7 @@ test('a gateway of the version before, which does not read the starts in a row, 
 /** A watched run that has these rows in Postgres. */
 function stored(all: readonly RunEventRow[]): WatchedRun {
   const run = new WatchedRun({
-    read: async (after, maxRows) => all.filter(({ seq }) => seq > after).slice(0, maxRows),
+    read: async (after) => ({ rows: all.filter(({ seq }) => seq > after), hasMore: false }),
     onIdle: () => undefined,
     onFailure: (error) => {
       throw error;
@@ -99,11 +99,11 @@ function stored(all: readonly RunEventRow[]): WatchedRun {
 
 /** A watched run whose first page is read when the test answers; later pages are empty. */
 function aRun() {
-  const { promise: page, resolve } = Promise.withResolvers<RunEventRow[]>();
+  const { promise: page, resolve } = Promise.withResolvers<{ rows: RunEventRow[]; hasMore: boolean }>();
   let isFirst = true;
   const run = new WatchedRun({
     async read() {
-      if (!isFirst) return [];
+      if (!isFirst) return { rows: [], hasMore: false };
       isFirst = false;
       return page;
     },
@@ -113,7 +113,7 @@ function aRun() {
     },
   });
   run.isOpen = true;
-  return { run, answer: (seqs: number[]) => resolve(seqs.map(eventOf)) };
+  return { run, answer: (seqs: number[]) => resolve({ rows: seqs.map(eventOf), hasMore: false }) };
 }
 
 function live(...seqs: number[]): ServerMessage[] {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ACCOUNT_OF_TENANTS_EVENTS, COUNT_CONTRADICTIONS } from '#shared/db/accounting.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
@@ -61,6 +62,85 @@ describe('the accounting of runs', () => {
     const { body } = await admin().get('T/accounting');
 
     expect(body.total).toMatchObject({ accepted: 3, inFlight: 1, difference: 2 });
+  });
+
+  test('counts a map as one run, at work and afterwards, however many chunks it has', async () => {
+    const parent = await aRun({ ...parked });
+    await cluster.pool.query(
+      `insert into run_wait (instance_id, node_id, kind, ref) values ($1, 'map', 'chunks', $1)`,
+      [parent],
+    );
+    const chunk = { map_id: `'${newID()}'`, parent_id: `'${parent}'` };
+    await aRun(chunk);
+    await aRun({ ...chunk, ...ended('FAILED') });
+    await aRun({ ...chunk, ...ended('COMPLETED') });
+    const total = async () => (await admin().get('T/accounting')).body.total;
+
+    expect(await total()).toMatchObject({ accepted: 1, inFlight: 1, failed: 0, difference: 0 });
+    await cluster.pool.query(
+      `update workflow_instance set status = 'COMPLETED', completed_at = now(), ready_at = null where id = $1`,
+      [parent],
+    );
+    expect(await total()).toMatchObject({ accepted: 1, completed: 1, failed: 0, inFlight: 0, difference: 0 });
+  });
+
+  test('balances the events of listeners: each is in one of the states, or a difference', async () => {
+    const states = ['done', 'done', 'filtered', 'duplicate', 'dead', 'replaced', 'pending'];
+    const [one, two] = [newID(), newID()];
+    const anEvent = (state: string, isFinished: boolean, listenerID = one, of = tenant.id) =>
+      cluster.pool.query(
+        `insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at)
+         values ($1, $2, $3, 'webhook', $4, case when $5 then now() end, case when $5 then now() end)`,
+        [newID(), of, listenerID, state, isFinished],
+      );
+    for (const [at, state] of states.entries()) await anEvent(state, state !== 'pending', at % 2 ? one : two);
+    await anEvent('done', true, newID(), (await aTenant(cluster)).id);
+    const expected = { received: 7, done: 2, filtered: 1, duplicate: 1, dead: 1, replaced: 1, pending: 1 };
+
+    const { events } = (await admin().get(`T/accounting?from=${hourAgo()}`)).body;
+    expect(events.total).toEqual({ ...expected, difference: 0 });
+    expect(events.hours).toMatchObject([{ received: 7, difference: 0 }]);
+    // A state that the accounting does not know, as a later version may have.
+    await cluster.pool.query('alter table listener_event drop constraint listener_event_state_check');
+    await anEvent('lost', true, two);
+    const total = async () => (await admin().get('T/accounting')).body.events.total;
+    expect(await total()).toEqual({ ...expected, received: 8, difference: 1 });
+
+    await cluster.pool.query(
+      `update listener_event set state = 'dead', finished_at = now(), expires_at = now() where tenant_id = $1 and state in ('lost', 'pending')`,
+      [tenant.id],
+    );
+    expect(await total()).toMatchObject({ received: 8, dead: 3, pending: 0, difference: 0 });
+  });
+
+  test('finds what it counts by an index, planned beside an empty table or a full one', async () => {
+    const plan = async (statement: string, ...values: string[]) => {
+      const text = values.reduce((sql, value, at) => sql.replaceAll(`$${at + 1}`, `'${value}'`), statement);
+      const { rows } = await cluster.pool.query<{ 'QUERY PLAN': string }>(`explain ${text}`);
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    };
+    const day = [
+      '2026-01-01',
+      '2027-01-01',
+      '00000000-0000-0000-0000-000000000000',
+      'ffffffff-ffff-ffff-ffff-ffffffffffff',
+      tenant.id,
+    ];
+    const plans = async () => [await plan(ACCOUNT_OF_TENANTS_EVENTS, ...day), await plan(COUNT_CONTRADICTIONS)];
+    await cluster.pool.query('delete from listener_event');
+    await cluster.pool.query('vacuum analyze listener_event');
+    const empty = await plans();
+    await cluster.pool.query(
+      `insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at)
+       select uuidv7(), case when n > 50 then '${newID()}'::uuid else '${tenant.id}' end, '${newID()}', 'webhook', 'done', now(), now() from generate_series(1, 5000) n`,
+    );
+    await cluster.pool.query('analyze listener_event');
+    const filled = await plans();
+    expect(filled[0]).toMatch(/using listener_event_page on listener_event e\b/);
+    for (const [events = '', contradictions = ''] of [empty, filled]) {
+      expect(contradictions).toContain('workflow_instance_contradiction');
+      expect(`${events}${contradictions}`).not.toContain('Seq Scan');
+    }
   });
 
   test('leaves out runs of other hours and other tenants', async () => {

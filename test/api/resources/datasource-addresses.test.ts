@@ -61,12 +61,17 @@ const cases: Record<string, Case> = {
   },
   graphql: {
     options: { endpoint: 'https://a.example.com', apiKey: { value: 'k' }, basicAuth: { password: 'p' } },
-    addresses: { endpoint: 'https://a.example.com:8443' },
+    addresses: { endpoint: 'https://a.example.com:8443', subscriptionEndpoint: 'wss://b.example.com' },
     secrets: ['apiKey.value', 'basicAuth.password'],
   },
   websocket: {
     options: { url: 'wss://a.example.com', headers: [{ key: 'x-key', value: 'v' }] },
     addresses: { url: 'ws://a.example.com' },
+    secrets: ['headers.0.value'],
+  },
+  sse: {
+    options: { url: 'https://a.example.com/events', headers: [{ key: 'x-key', value: 'v' }] },
+    addresses: { url: 'https://b.example.com/events' },
     secrets: ['headers.0.value'],
   },
   s3: {
@@ -83,7 +88,7 @@ const cases: Record<string, Case> = {
 };
 
 /** Secrets of these go to an address that the type itself names, or they have none. */
-const withoutAddress = 'tenantdb excelcsv duckdb sqlite stripe twilio slack notion airtable'.split(' ');
+const withoutAddress = 'tenantdb excelcsv duckdb sqlite stripe twilio slack notion airtable webhook syslog'.split(' ');
 
 test('each datasource type is in one of the two lists, and each part of an address is declared', () => {
   expect([...Object.keys(cases), ...withoutAddress].sort()).toEqual(datasources.map(({ type }) => type).sort());

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
 import { createResultPages } from '#workers/connections/result-pages.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {
@@ -157,6 +159,94 @@ test('runs in flight have a quota; a repeated request for one of them is answere
   expect((await admin().get('T/quotas')).body.quotas.runs.used).toBe(2);
 });
 
+describe('versions of workflows', () => {
+  const nodes = (size: number) => [
+    { id: 'start', type: 'start' },
+    { id: 'end', type: 'end', config: { output: 'x'.repeat(size) } },
+  ];
+  const edges = [{ id: 'e', source: 'start', target: 'end' }];
+  const used = async () => (await admin().get('T/quotas')).body.quotas.versionBytes.used;
+
+  test('have a quota of their bytes, however they are written; what is refused leaves nothing', async () => {
+    const { body } = await admin().post('T/workflows', { title: 'Large', nodes: nodes(20_000), edges });
+    const { id } = body.workflow;
+    const one = await used();
+    expect(one).toBeGreaterThan(20_000);
+    expect(one).toBeLessThan(25_000);
+    await set({ versionBytes: 50_000 });
+    const draft = { nodes: nodes(20_001), edges, draft: true };
+    expect((await admin().patch(`T/workflows/${id}`, draft)).status).toBe(200);
+    expect(await used()).toBe(2 * one + 1);
+
+    const first = (await admin().get(`T/workflows/${id}/versions`)).body.versions.at(-1).versionID;
+    const refused = [
+      await admin().post('T/workflows', { title: 'More', nodes: nodes(20_000), edges }),
+      await admin().patch(`T/workflows/${id}`, { nodes: nodes(20_002), edges }),
+      await admin().post(`T/workflows/${id}/clone`),
+      await admin().post(`T/workflows/${id}/versions/${first}/restore`),
+      await admin().post('T/workflows/test', { nodes: nodes(20_000), edges }),
+    ];
+    for (const answer of refused)
+      expect(answer).toMatchObject({
+        status: 429,
+        body: { error: { code: 'QUOTA_EXCEEDED', details: { quota: 'versionBytes', max: 50_000 } } },
+      });
+    expect(await used()).toBe(2 * one + 1);
+    expect((await admin().get('T/workflows')).body.workflows).toHaveLength(1);
+    expect((await admin().patch(`T/workflows/${id}`, { title: 'Another title' })).status).toBe(200);
+    expect((await admin().post(`T/workflows/${id}/versions/${first}/publish`)).status).toBe(200);
+  });
+
+  test('that are saved at once do not exceed it together', async () => {
+    await set({ versionBytes: 50_000 });
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        admin(n % 2).post('T/workflows', { title: `W${n}`, nodes: nodes(20_000), edges }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 429, 429, 429, 429]);
+  });
+
+  test('make room when they are deleted, also many of several tenants in one statement', async () => {
+    const other = await aTenant(cluster);
+    await cluster.pool.query(
+      `insert into workflow_version (id, tenant_id, nodes, edges, options, created_at)
+       select gen_random_uuid(), tenant, '[]', '[]', jsonb_build_object('notes', repeat('x', 10000)), now()
+       from unnest($1::uuid[]) tenant, generate_series(1, 20)`,
+      [[tenant.id, other.id]],
+    );
+    expect(await used()).toBeGreaterThan(200_000);
+    await cluster.pool.query('delete from workflow_version where tenant_id = any($1::uuid[])', [[tenant.id, other.id]]);
+    expect(await used()).toBe(0);
+  });
+});
+
+test('inputs of runs in flight have a quota of their bytes', async () => {
+  const workflow = await aWorkflow(cluster, { tenant });
+  const text = randomBytes(30_000).toString('base64');
+  const execute = (api = 0) => admin(api).post(`T/workflows/${workflow.id}/execute`, { args: { text } });
+  await set({ runBytes: 100_000 });
+  const first = await execute();
+  expect(first.status).toBe(200);
+  expect((await execute()).status).toBe(200);
+
+  const bulk = { items: [{ args: { text } }, { args: {} }] };
+  const answer = await execute();
+  expect(answer.body.error).toMatchObject({
+    code: 'QUOTA_EXCEEDED',
+    message: expect.stringMatching(/bytes of inputs of runs in flight: .+ stop some, or ask an operator/),
+    details: { quota: 'runBytes', max: 100_000 },
+  });
+  const refused = await admin(1).post(`T/workflows/${workflow.id}/execute/bulk`, bulk);
+  expect(refused.body).toMatchObject({ accepted: 0 });
+  const { used } = (await admin().get('T/quotas')).body.quotas.runBytes;
+  expect(used).toBeGreaterThan(70_000);
+  expect(used).toBeLessThan(90_000);
+
+  await admin().delete(`T/workflows/instances/${first.body.instanceID}/stop`);
+  await eventually(async () => expect((await execute()).status).toBe(200));
+});
+
 test('a user may create a number of tenants, which operators raise', async () => {
   const user = await aUser(cluster);
   const path = `/api/v1/operator/users/${user.id}/quotas`;
@@ -192,4 +282,84 @@ test('operators list tenants; a member without tenant.read sees no quotas', asyn
   expect((await set({ workflows: -1 })).status).toBe(400);
   const nowhere = `/api/v1/operator/tenants/${tenant.creator.id}/quotas`;
   expect((await cluster.asOperator(operator).get(nowhere)).status).toBe(404);
+});
+
+describe('the share and the limit of a tenant', () => {
+  const grant = (dispatch: object, of = tenant.id) =>
+    cluster.asOperator(operator).patch(`/api/v1/operator/tenants/${of}/dispatch`, dispatch);
+
+  beforeEach(async () => {
+    await cluster.pool.query('delete from workflow_instance; delete from worker_session');
+    await cluster.pool.query(
+      `insert into worker_session (id, expires_at, slots, version) values ($1, now() + interval '1 hour', 16, 't')`,
+      [newID()],
+    );
+  });
+
+  /** Accepts runs of the tenants in turn and admits as many as there is room for: of each tenant, how many. */
+  async function admitted(count: number, tenants: readonly TestTenant[]): Promise<number[]> {
+    const runs = Array.from({ length: count }, () =>
+      tenants.map(({ id }) => cluster.newRun(newID(), {}, { tenantID: id, class: 'batch' })),
+    );
+    await cluster.runs.acceptMany(runs.flat());
+    return await afterAdmission(tenants);
+  }
+
+  async function afterAdmission(tenants: readonly TestTenant[]): Promise<number[]> {
+    // The rows say what is admitted, also if the queue is slow to take the jobs.
+    await cluster.runs.refill().catch(() => undefined);
+    const { rows } = await cluster.pool.query<{ id: string; n: number }>(
+      'select tenant_id as id, count(*)::int as n from workflow_instance where dispatched_at is not null group by 1',
+    );
+    return tenants.map(({ id }) => rows.find((row) => row.id === id)?.n ?? 0);
+  }
+
+  test('as operators grant it counts at the next admission, and the tenant may set a lower one', async () => {
+    expect((await grant({ maxRuns: 4 })).body.dispatch).toEqual({
+      weight: 1,
+      maxRuns: 4,
+      grantedMaxRuns: 4,
+      ownMaxRuns: null,
+    });
+    expect((await admin().patch('T/dispatch', { maxRuns: 2 })).body.dispatch).toMatchObject({ maxRuns: 2 });
+
+    expect(await admitted(10, [tenant])).toEqual([2]);
+    await admin().patch('T/dispatch', { maxRuns: null });
+    expect(await afterAdmission([tenant])).toEqual([4]);
+    await grant({ maxRuns: null });
+    expect(await afterAdmission([tenant])).toEqual([10]);
+    expect((await admin().get('T/dispatch')).body.dispatch).toMatchObject({ maxRuns: null, grantedMaxRuns: null });
+  });
+
+  test('by weight counts at the next admission', async () => {
+    const other = await aTenant(cluster);
+    await grant({ weight: 3 });
+
+    const [own = 0, others = 0] = await admitted(40, [tenant, other]);
+
+    expect(own + others).toBe(18);
+    expect(own / others).toBeGreaterThan(2);
+  });
+
+  test('is refused by the name of the field, and stays the lower one if operators grant less later', async () => {
+    await grant({ maxRuns: 10 });
+    const member = await aMember(cluster, { tenant, can: ['tenant.read'] });
+    for (const [client, body] of [
+      [admin(), { maxRuns: 11 }],
+      [admin(), { maxRuns: 0 }],
+    ] as const) {
+      const { status, body: answer } = await client.patch('T/dispatch', body);
+      expect([status, answer.error.details.issues[0].path]).toEqual([400, ['maxRuns']]);
+    }
+    for (const weight of [0, 101, null]) {
+      const { status, body } = await grant({ weight });
+      expect([status, body.error.details.issues[0].path]).toEqual([400, ['weight']]);
+    }
+    expect((await cluster.as(member).in(tenant).patch('T/dispatch', { maxRuns: 1 })).status).toBe(403);
+    expect((await grant({ maxRuns: 1 }, newID())).status).toBe(404);
+
+    await admin().patch('T/dispatch', { maxRuns: 8 });
+    await grant({ maxRuns: 5 });
+    expect((await admin().get('T/dispatch')).body.dispatch).toMatchObject({ maxRuns: 5, ownMaxRuns: 8 });
+  });
 });

@@ -70,6 +70,24 @@ test('from the failed node: results before it are taken over and marked, and it 
   expect(instances).toMatchObject([{ instanceID: after.instanceID }]);
 });
 
+test('a large result is shown by its length and its beginning, and can be taken over', async () => {
+  const list = `const list = []; for (let n = 0; n < 9_000; n += 1) list.push(Math.random()); return list;`;
+  const large = { list: code(list, { outputVariable: 'list' }), last: code('return ctx.list.at(-1);') };
+  const { id } = await aWorkflow(cluster, { tenant, ...chain(large, { last: '{{ctx.scriptResult}}' }) });
+  const first = await ended(await run(id));
+  const ofList = ({ timeline }: { timeline: Event[] }) =>
+    timeline.find(({ nodeID, status }) => nodeID === 'list' && status === 'SUCCESS');
+  const whole = ofList((await api().get(`T/workflows/instances/${first.instanceID}?outputs=full`)).body);
+  const text = JSON.stringify(whole?.output);
+
+  const again = await ended((await rerun(first.instanceID, { from: { nodeID: 'last' } })).body.instanceID);
+
+  const brief = { output: null, outputOmitted: true, outputLength: text.length, outputPreview: text.slice(0, 200) };
+  expect(ofList(first)).toMatchObject(brief);
+  expect(ofList(again)).toMatchObject({ ...brief, reusedFrom: first.instanceID });
+  expect(again.output).toEqual({ last: JSON.parse(text).list.at(-1) });
+});
+
 test('a result that was taken over twice stays that of the run that computed it', async () => {
   const first = await run(picky.id);
   const second = (await rerun(first, { from: 'failed' })).body.instanceID;

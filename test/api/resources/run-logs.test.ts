@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findLogLines, LOG_LINES } from '#api/db/run-logs.ts';
-import { READ } from '#api/db/watched-runs.ts';
+import { READ, readRunEvents } from '#api/db/watched-runs.ts';
 import { newID } from '#shared/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { explaining } from '../../support/explaining.ts';
@@ -221,7 +221,7 @@ test('the statements read the rows of one run, beside an empty table and a fille
   ]);
   const instanceID = await executed({ nodes, edges });
   await findLogLines(pool, instanceID, { level: 'debug', limit: 10 });
-  await pool.query(READ, [instanceID, 0, 500]);
+  await readRunEvents(pool, instanceID, { after: 0 });
   await cluster.pool.query(
     `insert into run_log select gen_random_uuid(), n, 'a', '[{"level":"info","at":"2026-01-01T00:00:00Z","message":"m"}]', 0, 0
      from generate_series(1, 20000) n`,
@@ -229,9 +229,36 @@ test('the statements read the rows of one run, beside an empty table and a fille
   await cluster.pool.query('analyze run_log');
 
   expect(await findLogLines(pool, instanceID, { level: 'debug', limit: 10 })).toHaveLength(5);
-  await pool.query(READ, [instanceID, 0, 500]);
+  await readRunEvents(pool, instanceID, { after: 0 });
   expect(await findLogLines(pool, newID(), { level: 'debug', limit: 10 })).toEqual([]);
 
   expect(rowsRead.get(LOG_LINES)).toBeLessThan(100);
   expect(rowsRead.get(READ)).toBeLessThan(100);
+});
+
+test('a page of a long run reads little more than its own rows, at any place', async () => {
+  const rowsRead = new Map<string, number>();
+  const instanceID = newID();
+  // A loop over two nodes, whose outcomes start each other.
+  await cluster.pool.query(
+    `insert into run_event (instance_id, seq, node_id, iteration, frame, attempt, status, payload, started)
+     select $1, 2 * n, case n % 2 when 0 then 'a' else 'b' end, n / 2, own, 1, 'SUCCESS', '{"output": {}}',
+       case n % 2 when 0 then '["b"]' else jsonb_build_array(jsonb_build_object('nodeID', 'a', 'frame', next)) end
+     from generate_series(1, 5000) n cross join lateral (
+       select jsonb_build_array(jsonb_build_object('nodeID', 'loop', 'iteration', n / 2)) as own,
+              jsonb_build_array(jsonb_build_object('nodeID', 'loop', 'iteration', n / 2 + 1)) as next) frame`,
+    [instanceID],
+  );
+  const pool = explaining(cluster.pool, rowsRead);
+
+  const page = await findLogLines(pool, instanceID, {
+    level: 'debug',
+    limit: 50,
+    cursor: { seq: 5_000, n: 1_000_000_001 },
+  });
+
+  expect(page.map(({ seq }) => seq)).toEqual(Array.from({ length: 51 }, (_, at) => 5_001 + at));
+  expect(page.filter(({ data }) => JSON.stringify(data).includes('durationMs'))).toHaveLength(26);
+  // 26 outcomes, each with its log, its size, and the row before it, which has started its node.
+  expect(rowsRead.get(LOG_LINES)).toBeLessThan(200);
 });

@@ -3,6 +3,8 @@ import { newID } from '#shared/ids.ts';
 import { deleteTenant, resumeDeletions } from '#shared/tenants.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import {
+  aDatasource,
+  aListener,
   aMember,
   anApiKey,
   anOAuthConnection,
@@ -174,6 +176,20 @@ async function aFullTenant(): Promise<TestTenant> {
   );
   await api.post(`T/workflows/${workflow.id}/execute/bulk`, { items: [{}] });
   await api.post('T/variables', { name: 'rate', value: 1 });
+  await api.post('T/folders', { entityType: 'workflow', folderTitle: 'Orders' });
+  await api.patch('T/retention', { days: 5 });
+  const job = await api.post('T/cronjobs', {
+    cronJobTitle: 'A cron job',
+    cronJobSchedule: '0 0 29 2 *',
+    cronJobType: 'workflow',
+    cronJobConfig: { workflowID: workflow.id },
+  });
+  await api.post(`T/cronjobs/${job.body.cronJob.id}/run`);
+  await api.post(`T/cronjobs/${job.body.cronJob.id}/backfills`, { from: '2026-01-01T00:00:00Z' });
+  await cluster.context.pool.query(
+    `insert into cron_end (instance_id, tenant_id, cron_job_id, tick_id, status, ended_at) values ($1, $2, $1, $1, 'COMPLETED', now())`,
+    [newID(), tenant.id],
+  );
   await cluster.as(tenant.creator).post(`/api/v1/auth/config/${tenant.id}`, { config: { a: 1 } });
   await api.post('T/roles', { roleName: 'A role', rolePermissions: ['workflow.read'] });
   await api.post('T/users', { userEmail: `${newID()}@example.test` });
@@ -222,6 +238,36 @@ async function aFullTenant(): Promise<TestTenant> {
     tenant.id,
     workflow.id,
   ]);
+  const listener = await aListener(cluster, {
+    tenant,
+    actions: [{ actionType: 'transform', actionConfig: { script: 'return event;' } }],
+  });
+  const redis = await aDatasource(cluster, {
+    tenant,
+    type: 'redis',
+    options: { connectionOption: 'connectionUrl', connectionUrl: 'redis://127.0.0.1:1' },
+  });
+  await aListener(cluster, { tenant, datasource: redis, config: { channels: 'a' } });
+  const ofListener = [newID(), tenant.id, listener.id];
+  await pool.query(
+    `insert into listener_event (id, tenant_id, listener_id, source) values ($1, $2, $3, 'webhook')`,
+    ofListener,
+  );
+  await pool.query(
+    `insert into listener_dedup (event_id, tenant_id, listener_id, key, body_hash, expires_at) values ($1, $2, $3, 'a', '', now())`,
+    ofListener,
+  );
+  await pool.query(
+    `insert into listener_buffer (id, event_id, tenant_id, listener_id, buffer_name, event_data, bytes, received_at)
+     values ($1, $1, $2, $3, 'a', '{}', 2, now())`,
+    ofListener,
+  );
+  await pool.query('insert into listener_breaker (listener_id, tenant_id) values ($1, $2)', [listener.id, tenant.id]);
+  await pool.query(`insert into listener_usage (tenant_id, day) values ($1, now())`, [tenant.id]);
+  await pool.query(
+    `insert into run_delivery (instance_id, tenant_id, workflow_id, url, secret) values ($1, $2, $3, '', '')`,
+    [body.instanceID, tenant.id, workflow.id],
+  );
   await anOAuthConnection(cluster, { tenant });
   await api.get(`/api/v1/oauth/acme/${tenant.id}/url`);
   await pool.query(

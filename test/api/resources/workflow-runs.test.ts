@@ -177,9 +177,12 @@ test('a waiting run tells its cause', async () => {
     const { instanceID } = (await api().post(`T/workflows/${id}/execute`)).body;
     await eventually(async () => {
       const { body } = await api().get(`T/workflows/instances/${instanceID}`);
-      expect(body).toMatchObject({ status: 'WAITING', waiting: { reason } });
+      expect(body).toMatchObject({ status: 'WAITING', waiting: { reason }, waitReason: { code: reason } });
       if (reason === 'delay') expect(Date.parse(body.waiting.until) - Date.now()).toBeGreaterThan(170_000);
-      if (reason === 'input') expect(body.waiting.collectionRequestID).toEqual(expect.any(String));
+      if (reason === 'input') {
+        expect(body.waiting.collectionRequestID).toEqual(expect.any(String));
+        expect(Date.parse(body.waiting.until) - Date.now()).toBeGreaterThan(3_000_000);
+      }
     });
   }
 });

@@ -55,7 +55,7 @@ describe('creating', () => {
 
   test('stores and names unknown fields of a node, and accepts any fields of the editor', async () => {
     const { nodes, edges } = chain({
-      step: { ...noop, retrys: 3 },
+      step: { ...noop, retryLimits: 3 },
       ask: { type: 'dataCollection', fields: [{ key: 'a', requierd: true }], formSchema: { any: 1 } },
     });
     const placed = nodes.map((node) => ({ ...node, position: { x: 1, y: 2 }, style: {} }));
@@ -66,7 +66,7 @@ describe('creating', () => {
     const created = await admin().post('T/workflows', wanted, lenient);
     expect(created).toMatchObject({ status: 201, body: { workflow: { workflowNodes: placed, workflowOptions } } });
     expect(created.body.unknownFields).toEqual([
-      { path: ['nodes', 1, 'data', 'retrys'], message: 'not known here; did you mean retryLimit?' },
+      { path: ['nodes', 1, 'data', 'retryLimits'], message: 'not known here; did you mean retryLimit?' },
       { path: ['nodes', 2, 'data', 'fields', 0, 'requierd'], message: 'not known here; did you mean required?' },
       { path: ['workflowOptions', 'workflowRunTimeOut'], message: 'not known here; did you mean workflowRunTimeout?' },
       {
@@ -180,7 +180,8 @@ describe('updating', () => {
 
   test('null clears description, folder and graph', async () => {
     const { id } = await aWorkflow(cluster, { tenant });
-    const folderID = newID();
+    const folder = await admin().post('T/folders', { entityType: 'workflow', folderTitle: 'Orders' });
+    const folderID = folder.body.folder.id;
     await admin().patch(`T/workflows/${id}`, { workflowDescription: 'words', folderID });
 
     const { body } = await admin().patch(`T/workflows/${id}`, {
@@ -643,6 +644,7 @@ describe('instances', () => {
     expect((await instance(instanceID)).body).toMatchObject({
       status: 'PENDING',
       waiting: { reason: 'no-worker' },
+      waitReason: { code: 'no-worker' },
       timeline: [],
       nodes: [],
       nextSeq: null,

@@ -4,11 +4,10 @@ import { datasources } from '#shared/datasources/index.ts';
 
 /** Option texts that every reader of the datasource sees. All others are secrets, which are encrypted and masked. */
 const plain =
-  `accessKeyId accountSid apiKey.name apiVersion applicationName baseId baseUrl brokerUrl bucket caCertificate
+  `accessKeyId accountSid allowedSources apiKey.name apiVersion applicationName authHeaderName baseId baseUrl brokerUrl bucket caCertificate
   clientId connectionName database email endpoint fileName filePath fileType fileUrl files.*.name from headerName
-  headers.*.key host oauthConnectionID queryParams.*.key region scope servers tokenUrl url user username vhost`.split(
-    /\s+/,
-  );
+  headers.*.key host oauthConnectionID publicUrl queryParams.*.key region scope servers signatureHeader signaturePrefix signedContent
+  subscriptionEndpoint timestampHeader tokenUrl url user username vhost`.split(/\s+/);
 
 interface Schema {
   type?: string;

@@ -26,6 +26,7 @@ const definition: DatasourceDefinition = defineDatasource({
     topic: { as: 'topic' },
     graph: { as: 'none', instead: 'must be a variable' },
   },
+  writes: () => null,
   defaults: { options: {}, query: {} },
 });
 

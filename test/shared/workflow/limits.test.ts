@@ -29,6 +29,11 @@ describe('a run', () => {
     expect(governed({ priority: 60 }, { asked: { priority: 0 } }).priority).toBe(0);
   });
 
+  test('has the time for its beginning from its workflow, or none', () => {
+    expect(governed({})).not.toHaveProperty('queueTimeoutMs');
+    expect(governed({ queueTimeout: '5 min' }).queueTimeoutMs).toBe(300_000);
+  });
+
   test('without limits in its workflow has none', () => {
     expect(governed({ class: 'batch', priority: 5 }).limits).toBeUndefined();
   });

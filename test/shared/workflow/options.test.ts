@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '#shared/errors.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { atOnce } from '#shared/pauses.ts';
+import { parseDuration } from '#shared/workflow/duration.ts';
 import { compileGraph, type GraphNode } from '#shared/workflow/graph.ts';
-import { nodePolicy, parseDuration, runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
+import { nodePolicy, runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 
 function aNode(data: JsonObject, type = 'javascript'): GraphNode {
   const { nodes } = atOnce(

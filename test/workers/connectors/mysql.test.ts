@@ -9,6 +9,7 @@ import { newID } from '#shared/ids.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
+import { describeReceipts } from '#test/support/receipts.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { createOutbound } from '#workers/outbound/gate.ts';
@@ -59,6 +60,14 @@ describe.skipIf(found.path === null)('MySQL', () => {
     const { data } = await datasource.execute({ query }, inputs);
     return Object.values((data as JsonObject[])[0] ?? {})[0];
   }
+
+  describeReceipts({
+    open: () => datasource,
+    createTable: 'create table $table (note longtext)',
+    slowInsert: (ms) => `insert into once_only (note) select if(sleep(${ms / 1000}) = 0, 'a', 'a')`,
+    refused: ['create table other (id int)', '/*! truncate once_only */', 'set autocommit = 1', 'commit'],
+    makeOld: 'update gantry_receipt set expires_at = utc_timestamp() - interval 1 second',
+  });
 
   test('connects by details and by a connection string, and binds the values of a query', async () => {
     const { user, password, port } = server;
@@ -280,6 +289,23 @@ describe.skipIf(found.path === null)('MySQL', () => {
 
       expect(inserted).toEqual({ data: [], affectedRows: 5 });
       expect(updated).toEqual({ data: [], affectedRows: 2 });
+    });
+
+    test('a dry run has the server refuse what a statement would change', async () => {
+      await datasource.execute({ query: 'create table kept (id int primary key)' });
+      await datasource.execute({ query: 'create procedure fill_kept() insert into kept values (1)' });
+      await datasource.execute({
+        query:
+          'create function kept_next() returns int modifies sql data begin insert into kept values (1); return 1; end',
+      });
+
+      for (const query of ['insert into kept values (2)', 'call fill_kept()', 'select kept_next()'])
+        await expect(datasource.execute({ query }, {}, { isDryRun: true })).rejects.toMatchObject({ write: query });
+      const { data } = await datasource.execute({ query: 'select count(*) as n from kept' }, {}, { isDryRun: true });
+      const after = await datasource.execute({ query: 'insert into kept values (3)' });
+
+      expect(data).toEqual([{ n: '0' }]);
+      expect(after).toMatchObject({ affectedRows: 1 });
     });
 
     test('an error has its code and line', async () => {

@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '#shared/json.ts';
 import { certificates } from '#test/support/certificates.ts';
 import { type OpenedDatasource, openDatasource } from '#test/support/connector.ts';
 import { testServers } from '#test/support/environment.ts';
+import { describeReceipts } from '#test/support/receipts.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCP } from '#test/support/tcp.ts';
 import { startTLSPostgres } from '#test/support/tls-postgres.ts';
@@ -54,6 +55,15 @@ async function single(query: string, inputs: JsonObject = {}): Promise<Json | un
   const { data } = await datasource.execute({ query }, inputs);
   return Object.values((data as JsonObject[])[0] ?? {})[0];
 }
+
+describeReceipts({
+  open: () => datasource,
+  createTable: 'create table $table (note text)',
+  slowInsert: (ms) =>
+    `with slept as (select pg_sleep(${ms / 1000})) insert into once_only (note) select 'a' from slept`,
+  refused: ['commit', 'rollback'],
+  makeOld: `update gantry_receipt set expires_at = now() - interval '1 second'`,
+});
 
 test('connects, and binds the values of a query', async () => {
   await datasource.test();

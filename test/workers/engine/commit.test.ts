@@ -108,6 +108,7 @@ function asHeld(id: string): Run {
     deadline_at: new Date(),
     caller: { type: 'system', id: deployment.tenantID, origin: 'direct' },
     input: {},
+    test_mode: null,
   };
   return new Run(row, { creatorID: deployment.tenantID, graph, options: WorkflowOptions.parse({}), policies: [] });
 }

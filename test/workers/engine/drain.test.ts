@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
+import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
 import { createVersions } from '#workers/engine/versions.ts';
 
@@ -95,28 +97,49 @@ test('a run that is claimed while its worker stops is handed back, not begun', a
   expect(await deployment.events(id)).toEqual([]);
 });
 
-test('a child that is prepared while its run fails is not started', async () => {
+test('a child that is prepared while its run fails is not started, although the failure is not committed yet', async () => {
+  const open = new Map<string | undefined, ServerResponse>();
+  await using server = await startHTTP(({ url }, response) => void open.set(url, response));
   const child = await deployment.saveWorkflow(noops(1));
   const call = { type: 'subWorkflow', childWorkflowID: child.workflowID };
-  const failing = { type: 'javascript', code: 'throw new Error("no");', retryLimit: 0, errorHandling: 'fail_workflow' };
+  const asked = (path: string) => ({ type: 'http', method: 'GET', url: `${server.origin}${path}`, retryLimit: 0 });
+  const failing = { ...asked('/failing'), errorHandling: 'fail_workflow' };
   const versionID = await deployment.saveVersion(
-    graph({ start: { type: 'start' }, call, failing, after: noop }, [
+    graph({ start: { type: 'start' }, call, failing, quick: asked('/quick'), after: noop }, [
       'start>call',
       'start>failing',
+      'start>quick',
       'call:success>after',
     ]),
   );
   const worker = await deployment.startWorker({}, ['query.runs']);
   const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
 
+  const [failed, prepared] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let committing = Promise.resolve();
   // Locked after the run was accepted, which reads whether its workflow is paused.
   await whileLocked('workflow', async () => {
     await worker.engine.advance({ runs: [{ instanceID: id, epoch: 1 }] });
     await eventually(async () => expect(await waitingFor('workflow', PREPARE_CHILD)).toBe(true));
-    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'FAILED' }));
+    await eventually(() => expect([...open.keys()].toSorted()).toEqual(['/failing', '/quick']));
+    committing = whileLocked('run_event', async () => {
+      open.get('/quick')?.end('{}');
+      await eventually(async () => expect(await waitingFor('run_event')).toBe(true));
+      // So this outcome waits for the commit of the other.
+      open.get('/failing')?.writeHead(500).end('{}');
+      await eventually(() => expect([...worker.engine.held.values()].map(({ isOver }) => isOver)).toEqual([true]));
+      failed.resolve();
+      await prepared.promise;
+    });
+    await Promise.race([failed.promise, committing]);
   });
-
   await eventually(async () => expect(await waitingFor('workflow')).toBe(false));
+  // More statements than it takes to prepare a child.
+  for (let i = 0; i < 20; i++) await worker.pool.query('select');
+  prepared.resolve();
+  await committing;
+
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'FAILED' }));
   const { rows } = await deployment.pool.query('select from workflow_instance where parent_id = $1', [id]);
   expect(rows).toEqual([]);
 });

@@ -27,6 +27,10 @@ describe('an end', () => {
 
   test('with the status failure ends the run with its own message, and cancels all that runs or waits', async () => {
     const { workflowID } = await deployment.saveWorkflow(child);
+    let go: ServerResponse | undefined;
+    await using server = await startHTTP((_request, response) => {
+      go = response;
+    });
     const id = await accepted(
       graph(
         {
@@ -35,12 +39,17 @@ describe('an end', () => {
           question: { type: 'dataCollection', fields: [{ key: 'a' }] },
           call: { type: 'subWorkflow', childWorkflowID: workflowID },
           busy: code('for (;;);', { timeoutSeconds: 600 }),
-          soon: { type: 'delay', delayMs: 800 },
+          stock: { type: 'http', method: 'GET', url: server.origin },
           bad: { type: 'end', status: 'failure', message: 'No stock of {{ctx.input.what}}' },
         },
-        ['start>early', 'start>question', 'start>call', 'start>busy', 'start>soon', 'soon>bad'],
+        ['start>early', 'start>question', 'start>call', 'start>busy', 'start>stock', 'stock:success>bad'],
       ),
     );
+    await eventually(async () => {
+      expect(await one('select from run_wait where instance_id = $1', id)).toHaveLength(2);
+      expect(go).toBeDefined();
+    });
+    go?.end('{}');
 
     await eventually(async () =>
       expect(await deployment.read(id)).toMatchObject({

@@ -51,8 +51,8 @@ async function hold(): Promise<{ run: Run; leaseID: string }> {
   );
   const row = { id, tenant_id: tenantID, workflow_id: null, version_id: versionID, epoch: 1, seq: 0, wake_seq: 0 };
   const version = { creatorID: tenantID, graph: nested, options: WorkflowOptions.parse({}), policies: [] };
-  const more = { losses: 0, parent_id: null, map_id: null, depth: 0, deadline_at: new Date(), caller, input: {} };
-  return { run: new Run({ ...row, ...more }, version), leaseID };
+  const more = { losses: 0, parent_id: null, map_id: null, depth: 0, deadline_at: new Date(), caller };
+  return { run: new Run({ ...row, ...more, input: {}, test_mode: null }, version), leaseID };
 }
 
 /** The node `ask` in the first round of each of two inner loops. */

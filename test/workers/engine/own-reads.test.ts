@@ -46,7 +46,7 @@ async function aQuery(type: 'restapi' | 'tenantdb'): Promise<{ tenantID: string;
 
 test.each([
   ['restapi', 'the query', /from data_query /],
-  ['restapi', 'kept answers', /from query_cache /],
+  ['restapi', 'kept answers', /select sealed from query_cache /],
   ['restapi', 'the datasource', /from datasource /],
   ['tenantdb', "the place of the tenant's database", /left join tenant_database /],
 ] as const)(

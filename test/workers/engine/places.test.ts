@@ -99,3 +99,24 @@ test('after the close nothing waits, and no place is given', async () => {
 test('a process has no more consumers than slots', () => {
   expect([1, 3, 50].map(consumersFor)).toEqual([1, 3, 8]);
 });
+
+test('while the memory is full no place is given, and afterwards those that wait get theirs', async () => {
+  const places = new Places(2, 1);
+  const { done, watch } = inOrder();
+  places.gotJob();
+  places.setFull(true);
+  watch('claim', places.take(1, LONG_MS));
+  watch('ask', places.untilMayAsk());
+  expect(await places.take(1, 0)).toBe(0);
+  await turn();
+  expect(done).toEqual([]);
+  // A run that ends may leave the memory full.
+  places.leave();
+  await turn();
+  expect(done).toEqual([]);
+
+  places.setFull(false);
+  await turn();
+
+  expect(done).toEqual(['claim', 'ask']);
+});

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newID } from '#shared/ids.ts';
 import { workflowRuns } from '#shared/queues/workflow-runs.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { testLogger } from '#test/support/environment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
+import { failStaleRuns } from '#workers/engine/boot.ts';
 
 /** Each test leaves the rows as a crash between two statements of the protocol would, and then starts a worker. */
 describe('after a crash at any point', () => {
@@ -285,6 +287,40 @@ describe('after a crash at any point', () => {
     expect(rows).toEqual([]);
   });
 
+  test('a run that does not begin in time fails, and one that begins has its whole time from then on', async () => {
+    const within = { timeoutMs: 600_000, queueTimeoutMs: 60_000 };
+    const ids = await deployment.runs.acceptMany([
+      deployment.newRun(versionID, {}, within),
+      deployment.newRun(versionID, {}, { timeoutMs: 600_000 }),
+    ]);
+    const [late = '', patient = ''] = ids;
+    // They are not handed over: no worker runs yet.
+    await deployment.pool.query(
+      `update workflow_instance set deadline_at = deadline_at - interval '61 s' where id = any($1)`,
+      [ids],
+    );
+    const slow = await deployment.saveVersion(
+      graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']),
+    );
+    const { instanceID: begun } = await deployment.runs.accept(deployment.newRun(slow, {}, within));
+
+    const worker = await work();
+    await worker.sweep.once();
+
+    await eventually(async () => expect((await deployment.read(late)).status).toBe('FAILED'));
+    expect((await deployment.read(late)).error).toMatchObject({
+      code: 'RUN_TIMEOUT',
+      message: 'The run waited longer for its beginning than its workflow allows',
+    });
+    await eventually(async () => expect((await deployment.read(patient)).status).toBe('COMPLETED'));
+    await eventually(async () => expect((await deployment.read(begun)).status).toBe('WAITING'));
+    const { rows } = await deployment.pool.query<{ seconds: number }>(
+      'select extract(epoch from deadline_at - started_at)::float8 as seconds from workflow_instance where id = $1',
+      [begun],
+    );
+    expect(rows).toEqual([{ seconds: 600 }]);
+  });
+
   test('two concurrent refills hand over each run once', async () => {
     const worker = await work();
     const ids = await deployment.runs.acceptMany(Array.from({ length: 300 }, () => deployment.newRun(versionID)));
@@ -345,6 +381,34 @@ describe('stale runs at the start of the service', () => {
     expect(await deployment.read(stale)).toMatchObject({ status: 'FAILED', error: { code: 'WORKER_LOST' } });
     expect(await deployment.read(fresh)).toMatchObject({ status: 'COMPLETED' });
     expect(await deployment.read(pending)).toMatchObject({ status: 'COMPLETED' });
+  });
+
+  test('a run that has waited in line for longer than the window fails only if the service was away for as long', async () => {
+    await using deployment = await startDeployment({ STALE_WORKFLOW_WINDOW: '300' });
+    const versionID = await deployment.saveVersion(noops(1));
+    const inLine = async () => {
+      const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID));
+      await deployment.pool.query(
+        `update workflow_instance set status = 'RUNNING', epoch = 1, ready_at = now() - interval '20 minutes', updated_at = now() - interval '20 minutes' where id = $1`,
+        [instanceID],
+      );
+      return instanceID;
+    };
+    const id = newID();
+    const endedBefore = (age: string) =>
+      deployment.pool.query(
+        `insert into worker_session (id, expires_at, ended_at, slots, version, kinds) values ($1, now() - $2::interval, now() - $2::interval, 1, '1', '{}')
+         on conflict (id) do update set ended_at = excluded.ended_at, expires_at = excluded.expires_at`,
+        [id, age],
+      );
+    const fail = () => failStaleRuns(deployment.pool, deployment.runs, 300_000, testLogger);
+
+    const instanceID = await inLine();
+    await endedBefore('10 seconds');
+    expect(await fail()).toBe(0);
+    await endedBefore('6 minutes');
+    expect(await fail()).toBe(1);
+    expect(await deployment.read(instanceID)).toMatchObject({ status: 'FAILED', error: { code: 'WORKER_LOST' } });
   });
 
   test('no run fails while a worker lives, which may have been about to release it', async () => {

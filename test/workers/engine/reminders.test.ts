@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JsonObject } from '#shared/json.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
@@ -63,6 +63,15 @@ async function reminders(id: string): Promise<unknown[]> {
   return events.flatMap(({ payload }) => payload?.reminder ?? []);
 }
 
+/** By the messages that the run waits: in how many minutes the question ends. */
+async function minutesTold(id: string): Promise<number[]> {
+  const events = await deployment.events(id);
+  return events.flatMap(({ payload }) => {
+    const { waits } = payload ?? {};
+    return isJsonObject(waits) ? Math.round((Date.parse(String(waits.until)) - Date.now()) / 60_000) : [];
+  });
+}
+
 const reminder = (number: number) => ({ collectionRequestID: expect.any(String), number, of: 2 });
 
 test('a question reminds at each of its times, once, and then expires as it would without', async () => {
@@ -74,10 +83,13 @@ test('a question reminds at each of its times, once, and then expires as it woul
     [id],
   );
   expect(rows).toEqual([{ minutes: 10 }]);
+  // Clients are told when the question expires, which is not when the run is woken next.
+  expect(await minutesTold(id)).toEqual([60]);
 
   await after(id, 11);
   await worker.sweep.once();
   await eventually(async () => expect(await reminders(id)).toEqual([reminder(1)]));
+  await eventually(async () => expect(await minutesTold(id)).toEqual([60, 49]));
   await isParked(id);
   // A wake that has another cause reminds of nothing.
   await deployment.runs.wake([id]);

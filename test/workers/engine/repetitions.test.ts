@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Json } from '#shared/json.ts';
 import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
-import { type ExecutedDrawing, Execution } from '#test/support/executed-runs.ts';
+import { type ExecutedDrawing, Execution, type Mishap } from '#test/support/executed-runs.ts';
 import { code, graph } from '#test/support/graphs.ts';
 import type { Chunk } from '#workers/engine/chunk.ts';
 
@@ -76,31 +76,19 @@ function draw(all: Item[]): ExecutedDrawing {
   }
 }
 
-async function execute(
-  drawing: ExecutedDrawing,
-  order: readonly number[],
-  restores: readonly number[] = [],
-  chunk: Chunk | null = null,
-): Promise<Execution> {
-  const run = new Execution(drawing, chunk);
-  for (let at = 0; await run.step(order[at % order.length] ?? 0); at += 1) {
-    if (at > 5_000) throw new Error('The run does not end');
-    const restore = restores.length > 0 ? restores[at % restores.length] : 0;
-    if (restore) run.restore({ saves: restore > 1 });
-  }
-  return run;
-}
-
 const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 40 });
-const restores = fc.array(fc.nat(2), { minLength: 1, maxLength: 40 });
+const restores = fc.array(fc.constantFrom<Mishap>('none', 'replaced', 'replaced with a checkpoint'), {
+  minLength: 1,
+  maxLength: 40,
+});
 
 test('in any order, and whenever it is restored, a run with loops executes the same frames with the same outcomes', async () => {
   let completed = 0;
   await fc.assert(
     fc.asyncProperty(items, picks, restores, async (list, order, lost) => {
       const drawing = draw(list);
-      const inTurn = await execute(drawing, [0]);
-      const other = await execute(drawing, order, lost);
+      const inTurn = await new Execution(drawing).finish([0]);
+      const other = await new Execution(drawing).finish(order, lost);
 
       expect(inTurn.status).not.toBe('RUNNING');
       expect(other.status).toBe(inTurn.status);
@@ -119,7 +107,7 @@ test('a map in chunks of any size, each in any order and restored at will, gives
     fc.asyncProperty(items, fc.nat(6), fc.integer({ min: 1, max: 4 }), picks, restores, async (...drawn) => {
       const [body, times, size, order, lost] = drawn;
       const around = { times, handling: 'continue', hasError: false, delayMs: 0, body };
-      const looped = await execute(draw([{ kind: 'loop', ...around }]), [0]);
+      const looped = await new Execution(draw([{ kind: 'loop', ...around }])).finish([0]);
       const last = looped.rows.findLast(({ node_id, status }) => node_id === 'n1' && status === 'SUCCESS');
       const results = last?.payload?.output as { n1: Json[] };
 
@@ -128,10 +116,10 @@ test('a map in chunks of any size, each in any order and restored at will, gives
       const outputs: { results: Json[]; failed: number }[] = [];
       for (let first = 0; first < times; first += size) {
         const own = list.slice(first, first + size);
-        const run = await execute(drawing, order, lost, aChunk(own, first));
+        const run = await new Execution(drawing, aChunk(own, first)).finish(order, lost);
         const output = run.output as unknown as { results: Json[]; failed: number };
         outputs.push(output);
-        const tolerant = await execute(drawing, order, lost, aChunk(own, first, { tolerated: 1 }));
+        const tolerant = await new Execution(drawing, aChunk(own, first, { tolerated: 1 })).finish(order, lost);
         expect(tolerant.output).toEqual(output.failed > 1 ? null : output);
       }
 

@@ -74,7 +74,7 @@ describe('a run that was parked continues', () => {
     await endWaits(id);
     await ended(id);
 
-    const rows = await readRunEvents(deployment.pool, id, { after: 0, maxRows: 1_000 });
+    const { rows } = await readRunEvents(deployment.pool, id, { after: 0 });
     const messages = rows.flatMap(presentRunEvent).filter(({ event }) => event === 'workflow_status_update');
     expect(messages.map(({ payload }) => 'status' in payload && payload.status)).toEqual([
       ...['WAITING', 'RUNNING', 'WAITING', 'RUNNING'],

@@ -21,6 +21,14 @@ test('what an attempt prints is taken once, with what its process has cut', () =
   expect(logs.take(frame)).toBeUndefined();
 });
 
+test('counts no more than the columns hold of what an endless loop prints', () => {
+  const logs = new RunLogs();
+  const frame = frameOf('a');
+  logs.print(frame, { lines: [], cut: { lines: 3_000_000_000, bytes: 10_000_000_000 } });
+
+  expect(logs.take(frame)?.cut).toEqual({ lines: 2 ** 31 - 1, bytes: 2 ** 31 - 1 });
+});
+
 test('a node has a limit of its own, so that it cannot take the room of the others', () => {
   const logs = new RunLogs();
   const [a, b] = [frameOf('a'), frameOf('b')];

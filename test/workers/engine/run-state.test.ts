@@ -27,9 +27,14 @@ function saved(state: RunState): Checkpoint {
 function restored(drawing: Pick<Drawing, 'graph'>, checkpoint: Checkpoint, rows: readonly Row[]): RunState {
   const state = new RunState(drawing.graph, { from: 'input' });
   state.load(checkpoint);
-  for (const { seq, output, ...place } of rows)
-    if (checkpoint.outputs.includes(seq)) state.keepAgain(place, output, { seq });
+  for (const { seq, output, nodeID, path } of rows)
+    if (checkpoint.outputs.includes(seq)) state.keepAgain({ nodeID, path: pathOf(path) }, output, seq);
   return state;
+}
+
+/** The key has the iterations alone. */
+function pathOf(key: string) {
+  return key === '' ? [] : key.split('.').map((iteration) => ({ nodeID: '', iteration: Number(iteration) }));
 }
 
 /** Executes frames in any order, beside a model of every `ctx`. */
@@ -83,7 +88,7 @@ class Execution {
     const merged: JsonObject = mergeOutputs ? { key0: `${value}, merged`, key1: `${value}, merged` } : {};
     const output: JsonObject = outputVariable ? { [outputVariable]: mergeOutputs ? merged : value } : {};
     this.rows.push({ seq: this.#seq, nodeID: node.id, path: pathKey(path), output });
-    this.state.keep(frame, node.config, output).seq = this.#seq;
+    this.state.keep(frame, node.config, { output, length: 0 }).seq = this.#seq;
     Object.assign(this.#model.get(modelKey(path)) ?? {}, merged, output);
     this.#check(frame);
     this.#add(this.state.settle(frame, node.id === 's' ? 'output' : AFTER));
@@ -185,7 +190,7 @@ test('an end that an iteration has reached counts after a checkpoint, though the
   const [end] = loop ? state.open(loop, 0, {}) : [];
   if (!loop || !end) throw new Error('The iteration did not begin');
   const output = { status: 'success', workflowOutput: { reached: 'yes' } };
-  state.keep(end, end.node.config, output).seq = 3;
+  state.keep(end, end.node.config, { output, length: 0 }).seq = 3;
   state.settle(end, null);
   state.close(loop, 0);
 

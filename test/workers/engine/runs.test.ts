@@ -108,6 +108,17 @@ describe('a run, from acceptance to its end', () => {
     expect(events.filter(({ status }) => status === 'FAILED').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1]);
   });
 
+  test('a failing node is retried after errors of the classes that it names only', async () => {
+    const failing = (retryOn: string[]) =>
+      run(
+        graph({ start: { type: 'start' }, bad: code('throw new Error("again")', { ...once, retryOn }) }, ['start>bad']),
+      );
+    const once = { retryLimit: 1, retryDelaySeconds: 0 };
+
+    expect((await failing(['timeout', 'upstream'])).row).toMatchObject({ status: 'FAILED', error: { attempt: 1 } });
+    expect((await failing(['timeout', 'code'])).row).toMatchObject({ status: 'FAILED', error: { attempt: 2 } });
+  });
+
   test('an end with status failure fails the run', async () => {
     const { row } = await run(
       graph({ start: { type: 'start' }, end: { type: 'end', status: 'failure' } }, ['start>end']),

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { aTenant } from '#test/support/factories.ts';
 import { type FileWorld, startFileWorld } from '#test/support/tenant-files.ts';
 import { createFileStore } from '#workers/files/store.ts';
@@ -54,6 +55,30 @@ test('a full store deletes files not in use, the least recently used first', asy
   // A deleted file is downloaded again when it is needed.
   using back = await hold(1);
   expect(readFileSync(back.path, 'utf8')).toBe(table('2'));
+});
+
+test('the folder of a worker that was killed is removed by the next one, and no other', async () => {
+  await using first = await createFileStore(world.cluster.context.pool);
+  const { pid } = spawnSync('true');
+  const at = (owner: string) => first.folder.replace(/-\d+-([^-]+)$/, `-${owner}-x$1`);
+  const left = [at(String(pid)), at(String(process.pid))];
+  const others = [
+    at(String(process.ppid)),
+    at(`9999999-${pid}`),
+    at('1').replace('gantry-files-', 'gantry-files-elsewhere-'),
+  ];
+  onTestFinished(() => {
+    for (const folder of [...left, ...others]) rmSync(folder, { recursive: true, force: true });
+  });
+  for (const folder of [...left, ...others]) {
+    mkdirSync(folder);
+    writeFileSync(`${folder}/copy`, 'bytes');
+  }
+
+  await using second = await createFileStore(world.cluster.context.pool);
+
+  expect(left.map((folder) => existsSync(folder))).toEqual([false, false]);
+  expect([first.folder, second.folder, ...others].every((folder) => existsSync(folder))).toBe(true);
 });
 
 test('a file with other bytes than the uploaded ones is not given out', async () => {

@@ -15,6 +15,13 @@ export interface Greeting {
   username: string;
   password: string;
   keepAlive: number;
+  /** Seconds for which the server keeps subscriptions, and messages for them, after the connection. Default: not at all. */
+  sessionSeconds?: number;
+}
+
+/** For messages that are acknowledged only when the receiver has done its part. */
+export interface Receiver {
+  onMessage(message: MqttMessage, acknowledge: () => void): void;
 }
 
 export interface MqttMessage {
@@ -28,9 +35,11 @@ export interface MqttMessage {
 export interface MqttConnection {
   /** Aborted when the connection has ended. */
   readonly gone: AbortSignal;
+  /** Whether the server has kept the session of an earlier connection, with its subscriptions. */
+  readonly isResumed: boolean;
   /** Resolves when the server has taken the message, as far as the quality of service confirms that. */
   publish(message: MqttMessage): Promise<void>;
-  subscribe(filter: { topic: string; qos: QoS }, onMessage: (message: MqttMessage) => void): Promise<void>;
+  subscribe(filter: { topic: string; qos: QoS }, onMessage?: (message: MqttMessage) => void): Promise<void>;
   /** Resolves when the server has read everything that was sent before. */
   ping(): Promise<void>;
   /** Draws what arrives from the bytes of one piece of work. */
@@ -48,7 +57,7 @@ type Reply = PromiseWithResolvers<Packet>;
 /** MQTT on a connected socket. It never reconnects, keeps no messages to send later, and checks every packet of the server. */
 export async function openMqttConnection(
   socket: Socket,
-  { where, greeting }: { where: string; greeting: Greeting },
+  { where, greeting, receiver }: { where: string; greeting: Greeting; receiver?: Receiver },
   signal: AbortSignal,
 ): Promise<MqttConnection> {
   const { protocolVersion, keepAlive } = greeting;
@@ -120,9 +129,14 @@ export async function openMqttConnection(
   function take({ topic, payload, qos, retain, messageId }: Extract<Packet, { cmd: 'publish' }>): void {
     const isKnown = qos === 2 && received.has(messageId ?? 0);
     if (qos === 2) received.add(messageId ?? 0);
-    if (qos > 0) send({ cmd: qos === 1 ? 'puback' : 'pubrec', messageId });
+    const acknowledge = () => {
+      if (qos > 0) send({ cmd: qos === 1 ? 'puback' : 'pubrec', messageId });
+    };
+    const message = { topic, payload: Buffer.from(payload), qos, retain };
+    if (receiver) return isKnown ? undefined : receiver.onMessage(message, acknowledge);
+    acknowledge();
     // Some brokers send messages without a subscription.
-    if (!isKnown) onMessage?.({ topic, payload: Buffer.from(payload), qos, retain });
+    if (!isKnown) onMessage?.(message);
   }
 
   function keepAliveNow(): void {
@@ -145,8 +159,9 @@ export async function openMqttConnection(
     }
   });
 
-  const connection: MqttConnection = {
+  const connection = (answer: Packet): MqttConnection => ({
     gone: gone.signal,
+    isResumed: answer.cmd === 'connack' && answer.sessionPresent,
     ping,
     async publish({ topic, payload, qos, retain }) {
       const packet = { cmd: 'publish', topic, payload, qos, retain, dup: false } as const;
@@ -164,7 +179,7 @@ export async function openMqttConnection(
       });
     },
     async subscribe({ topic, qos }, listener) {
-      onMessage = listener;
+      if (listener) onMessage = listener;
       const messageId = nextID();
       const answer = await reply(`suback.${messageId}`, {
         cmd: 'subscribe',
@@ -183,26 +198,28 @@ export async function openMqttConnection(
       socket.end();
       setTimeout(() => socket.destroy(), CLOSE_MS).unref();
     },
-  };
+  });
 
   try {
     const answer = await unlessAborted(signal, reply('connack', hello(greeting)));
     letIn(answer, where);
     const maxByServer = (answer.cmd === 'connack' && answer.properties?.receiveMaximum) || MAX_UNDER_WAY;
     if (maxByServer < MAX_UNDER_WAY) publishing = createLane({ places: maxByServer });
-    return connection;
+    return connection(answer);
   } catch (error) {
     end(error);
     throw error;
   }
 }
 
-function hello({ protocolVersion, clientId, username, password, keepAlive }: Greeting): Packet {
+function hello({ protocolVersion, clientId, username, password, keepAlive, sessionSeconds = 0 }: Greeting): Packet {
   return {
     cmd: 'connect',
     protocolId: 'MQTT',
     protocolVersion,
-    clean: true,
+    // Version 3.1.1 has no end of a session.
+    clean: sessionSeconds === 0,
+    ...(protocolVersion === 5 && sessionSeconds > 0 && { properties: { sessionExpiryInterval: sessionSeconds } }),
     clientId,
     keepalive: keepAlive,
     ...(username !== '' && { username }),

@@ -64,7 +64,7 @@ interface MqttEndpoint {
   certificates: Certificates | null;
 }
 
-function endpointOf(options: Options): MqttEndpoint {
+export function endpointOf(options: Options): MqttEndpoint {
   const { brokerUrl, useTLS } = options;
   const url = URL.parse(/^\w+:\/\//.test(brokerUrl) ? brokerUrl : `mqtt://${brokerUrl}`);
   if (url && /^wss?:$/.test(url.protocol))
@@ -89,11 +89,11 @@ function invalid(what: string): AppError {
 }
 
 /** Of letters and digits only, and short enough for every broker. */
-function randomID(): string {
+export function randomID(): string {
   return `gantry${randomBytes(8).toString('hex')}`;
 }
 
-function greetingOf({ protocolVersion, username, password, keepAlive }: Options, clientId: string): Greeting {
+export function greetingOf({ protocolVersion, username, password, keepAlive }: Options, clientId: string): Greeting {
   return { protocolVersion: protocolVersion === '5' ? 5 : 4, clientId, username, password, keepAlive };
 }
 

@@ -1,5 +1,6 @@
 import type { FieldPacket } from 'mysql2';
 import type { mysql } from '#shared/datasources/mysql.ts';
+import { shown } from '#shared/datasources/sql-writes.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { renderStatement, type Statement } from '#shared/queries/statement.ts';
@@ -7,12 +8,14 @@ import { invalidField } from '#shared/workflow/issues.ts';
 import type { QueryResult } from '../../connections/connection.ts';
 import { createConnectionPool } from '../../connections/connection-pool.ts';
 import { columnKeys, convertInParts, parseJson, rowOf } from '../../connections/rows.ts';
+import { RefusedWrite } from '../../dry-run.ts';
 import { placeOf, reasonOf, upstreamError, withDetails } from '../../outbound/upstream-error.ts';
 import type { Connector } from '../connector.ts';
 import { browse } from './browse.ts';
 import { type MySQLConnection, openMySQLConnection } from './connection.ts';
 import { endpointOf, type MySQLEndpoint } from './endpoint.ts';
 import { executeStatement, type RawResult } from './query.ts';
+import { onceByReceipt } from './receipts.ts';
 import { readerOf, typeName } from './values.ts';
 
 export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => {
@@ -37,10 +40,18 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
         signal,
         async (connection) => void (await executeStatement(connection, { sql: 'select 1', params: [], maxRows: 1 })),
       ),
-    async execute({ statement }, { maxRows, signal, onRows }) {
+    async execute({ statement }, { maxRows, signal, onRows, isDryRun = false, isOnce = false, idempotencyKey }) {
       const taken = onRows && ((fields: FieldPacket[], rows: unknown[][]) => onRows(rowsOf(fields, rows)));
-      const request = { ...render(statement), maxRows, onRows: taken };
-      return await presented(await lend(signal, (connection) => executeStatement(connection, request)));
+      const { sql, params } = render(statement);
+      const request = { sql, params, maxRows, onRows: taken };
+      const execute = isDryRun ? executeReadOnly : executeStatement;
+      if (!isOnce || idempotencyKey === null)
+        return await presented(await lend(signal, (connection) => execute(connection, request)));
+      return await lend(signal, (connection) =>
+        onceByReceipt(connection, { idempotencyKey, sql }, async () =>
+          presented(await executeStatement(connection, request)),
+        ),
+      );
     },
     browse: (path, signal) => lend(signal, (connection) => browse(connection, path)),
     async explain({ statement }, { signal }) {
@@ -52,6 +63,20 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 };
+
+/** The transaction ends when the connection is given back. */
+async function executeReadOnly(connection: MySQLConnection, request: Parameters<typeof executeStatement>[1]) {
+  await executeStatement(connection, { sql: 'start transaction read only', params: [], maxRows: 1 });
+  try {
+    return await executeStatement(connection, request);
+  } catch (error) {
+    if ((error as { errno?: number }).errno === READ_ONLY) throw new RefusedWrite(shown(request.sql), error);
+    throw error;
+  }
+}
+
+/** ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */
+const READ_ONLY = 1792;
 
 /** The protocol counts parameters in two bytes. */
 const MAX_PARAMS = 65_535;

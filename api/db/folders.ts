@@ -1,0 +1,61 @@
+import { type EntityClass, LockMode } from '@mikro-orm/postgresql';
+import { CronJob } from '#shared/db/entities/cron-job.ts';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { Datasource } from '#shared/db/entities/datasource.ts';
+import { Folder, type FolderedType } from '#shared/db/entities/folder.ts';
+import { Listener } from '#shared/db/entities/listener.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import type { Resource } from '#shared/policy/permissions.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
+
+/** A stored asset that may be in a folder. */
+export interface Foldered {
+  id: string;
+  folderID?: string | null;
+}
+
+interface Kind {
+  resource: Resource;
+  entity: EntityClass<Foldered>;
+  /** Completes "there is no such …". */
+  noun: string;
+}
+
+/** What folders hold. Another kind of assets gets folders by a line here. */
+export const foldered: Readonly<Record<FolderedType, Kind>> = {
+  workflow: { resource: 'workflow', entity: Workflow, noun: 'workflow' },
+  dataQuery: { resource: 'dataquery', entity: DataQuery, noun: 'data query' },
+  cronJob: { resource: 'cronjob', entity: CronJob, noun: 'cron job' },
+  listener: { resource: 'listener', entity: Listener, noun: 'listener' },
+  datasource: { resource: 'datasource', entity: Datasource, noun: 'datasource' },
+};
+
+/** Undefined for assets that folders do not hold. */
+export function folderedTypeOf(resource: Resource): FolderedType | undefined {
+  // Safe: the keys of the table are its names.
+  return (Object.keys(foldered) as FolderedType[]).find((type) => foldered[type].resource === resource);
+}
+
+/** Requires the folder, unless there is none to require. It stays until the transaction, if there is one, ends. */
+export async function requireFolder(
+  em: EntityManager,
+  entityType: FolderedType,
+  id: string | null | undefined,
+  field = 'folderID',
+): Promise<void> {
+  if (!id) return;
+  const lock = em.isInTransaction() ? { lockMode: LockMode.PESSIMISTIC_READ as const } : {};
+  if (await em.findOne(Folder, { id, entityType }, lock)) return;
+  throw invalidField(field, `there is no such folder of the type ${entityType}`);
+}
+
+/** The folder of an asset that is copied; null if it is gone. Before there were folders, assets could name any. */
+export async function folderOfCopy(
+  em: EntityManager,
+  entityType: FolderedType,
+  { folderID }: Foldered,
+): Promise<string | null> {
+  if (!folderID) return null;
+  return (await em.count(Folder, { id: folderID, entityType })) > 0 ? folderID : null;
+}

@@ -1,0 +1,20 @@
+import type { Pool } from '#shared/db/pool.ts';
+
+export interface OpenTicks {
+  cronJobID: string;
+  running: number;
+  waiting: number;
+}
+
+/** Ticks of jobs whose work goes on, and those that wait for it. */
+export async function countOpenTicks(
+  pool: Pool,
+  cronJobIDs: readonly string[],
+): Promise<ReadonlyMap<string, OpenTicks>> {
+  const { rows } = await pool.query<OpenTicks>(OPEN, [cronJobIDs]);
+  return new Map(rows.map((row) => [row.cronJobID, row]));
+}
+
+const OPEN = `
+select cron_job_id as "cronJobID", count(*) filter (where outcome <> 'queued')::int as running, count(*) filter (where outcome = 'queued')::int as waiting
+from cron_tick where cron_job_id = any($1::uuid[]) and status = 'SCHEDULED' group by cron_job_id`;

@@ -1,0 +1,15 @@
+import type { JsonObject } from '#shared/json.ts';
+import { invalid } from '#shared/workflow/issues.ts';
+
+/** A listener has 50 actions, which are read together. */
+const MAX_BYTES = 256 * 1024;
+
+/** A config as it is stored. Rejects one that is too large to be read with the others of a page, or of a listener. */
+export function asStoredConfig(config: unknown, path: readonly (string | number)[]): JsonObject {
+  const text = JSON.stringify(config);
+  const bytes = Buffer.byteLength(text);
+  const message = `expected at most ${MAX_BYTES} bytes of JSON, received ${bytes}`;
+  if (bytes > MAX_BYTES) throw invalid([{ path: [...path], message }]);
+  // Schemas of configs turn JSON into JSON; serializing has dropped undefined fields.
+  return JSON.parse(text);
+}

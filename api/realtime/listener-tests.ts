@@ -1,0 +1,57 @@
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import { ListenerTest } from '#shared/realtime/listener-tests.ts';
+import { rooms } from './rooms.ts';
+import { type ClientSocket, hasRoom } from './socket.ts';
+
+/** Listeners whose test rooms have sockets in this process. Workers send events of those alone. */
+export interface ListenerTests extends AsyncDisposable {
+  /** Resolves when workers see it. */
+  announce(listenerID: string): Promise<void>;
+  /** A socket is in the room. Answers with the function that takes it out. */
+  begin(listenerID: string): () => void;
+}
+
+const RENEW_MS = 20_000;
+
+export function createListenerTests({ pool, logger }: { pool: Pool; logger: Logger }): ListenerTests {
+  const sockets = new Map<string, number>();
+
+  async function announce(...listenerIDs: string[]): Promise<void> {
+    await pool.query({ name: 'announce_tests', text: ANNOUNCE, values: [listenerIDs] });
+  }
+
+  const timer = setInterval(() => {
+    if (sockets.size === 0) return;
+    announce(...sockets.keys()).catch((error) => logger.warn({ err: error }, 'tests of listeners not renewed'));
+  }, RENEW_MS).unref();
+
+  return {
+    announce,
+    begin(listenerID) {
+      sockets.set(listenerID, (sockets.get(listenerID) ?? 0) + 1);
+      return () => {
+        const left = (sockets.get(listenerID) ?? 1) - 1;
+        if (left > 0) sockets.set(listenerID, left);
+        else sockets.delete(listenerID);
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+    },
+  };
+}
+
+/** In one order for all processes. */
+const ANNOUNCE = `
+with tested as (select id from listener where id = any($1::uuid[]) order by id for no key update)
+update listener l set tested_until = now() + interval '1 minute' from tested where l.id = tested.id`;
+
+/** Sends events to the sockets of this process that test their listeners. Slow ones do not get them. */
+export function sendListenerTests(sockets: () => Iterable<ClientSocket>, broadcast: unknown): void {
+  for (const { tenantID: _, ...test } of ListenerTest.array().catch([]).parse(broadcast)) {
+    const room = rooms.listenerTest(test.listenerID);
+    for (const socket of sockets())
+      if (socket.data.rooms.has(room) && hasRoom(socket)) socket.emit('listener_test_event', test);
+  }
+}

@@ -1,0 +1,46 @@
+import { CronTick } from '#shared/db/entities/cron-tick.ts';
+import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { getCronJob } from './find.ts';
+import { CronHistory, HistoryList } from './history-schemas.ts';
+import { presentTick } from './present-tick.ts';
+import { CronJobID } from './schemas.ts';
+
+export const listCronJobHistory = tenantRoute({
+  name: 'listCronJobHistory',
+  method: 'get',
+  path: '/cronjobs/:cronJobID/history',
+  summary: 'List the history of a cron job',
+  description:
+    'Returns every tick of a job that was due, newest first, and what became of it. The last 1,000 ticks are kept.',
+  permission: 'cronjob.read',
+  object: ({ params }) => `cronjob:${params.cronJobID}`,
+  params: CronJobID,
+  query: HistoryList,
+  response: CronHistory,
+
+  async handle({ params, query, em }) {
+    const { id: cronJobID } = await getCronJob(em, params.cronJobID);
+    const { status, outcome } = query;
+    const where = { cronJobID, ...(status && { status }), ...(outcome && { outcome }) };
+    const { rows, fields } = await findPage(em, CronTick, { where, query, newestBy: 'scheduledAt' });
+    const started = await readStarts(em, rows);
+    const { totalCount, totalPages = 0, page = 1 } = fields;
+    return {
+      cronJobHistory: rows.map((tick) => presentTick(tick, started.get(tick.instanceID ?? ''))),
+      ...(totalCount !== undefined && { cronJobHistoryCount: totalCount }),
+      nextPage: page < totalPages ? page + 1 : null,
+      ...fields,
+    };
+  },
+});
+
+/** When the runs that have not ended began. A tick learns it at their end. */
+async function readStarts(em: EntityManager, ticks: readonly CronTick[]): Promise<ReadonlyMap<string, Date | null>> {
+  const ids = ticks.flatMap(({ status, instanceID }) => (status === 'SCHEDULED' && instanceID ? [instanceID] : []));
+  if (ids.length === 0) return new Map();
+  const runs = await em.find(WorkflowInstance, { id: { $in: ids } }, { fields: ['startedAt'] });
+  return new Map(runs.map(({ id, startedAt }) => [id, startedAt ?? null]));
+}

@@ -1,0 +1,20 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { Folder } from '#shared/db/entities/folder.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+
+export async function getFolder(em: EntityManager, id: string): Promise<Folder> {
+  const folder = await em.findOne(Folder, { id });
+  if (!folder) throw new AppError('NOT_FOUND', 'Folder not found');
+  return folder;
+}
+
+/** The folder and its whole tree, locked in one order, so that two moves cannot put two folders into each other. */
+export async function lockTree(em: EntityManager, id: string): Promise<{ folder: Folder; tree: readonly Folder[] }> {
+  const { entityType } = await getFolder(em, id);
+  const options = { orderBy: { id: 'asc' as const }, lockMode: LockMode.PESSIMISTIC_WRITE as const, refresh: true };
+  const tree = await em.find(Folder, { entityType }, options);
+  const folder = tree.find((one) => one.id === id);
+  if (!folder) throw new AppError('NOT_FOUND', 'Folder not found');
+  return { folder, tree };
+}

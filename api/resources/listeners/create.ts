@@ -1,0 +1,82 @@
+import { Listener as ListenerEntity } from '#shared/db/entities/listener.ts';
+import { ListenerAction } from '#shared/db/entities/listener-action.ts';
+import { newID } from '#shared/ids.ts';
+import { createAsset } from '../../db/assets.ts';
+import { tenantRoute } from '../../http/route.ts';
+import {
+  checkEndpoint,
+  checkTransform,
+  datasourceAccess,
+  findListened,
+  readAction,
+  readConfig,
+  requireConnection,
+  targetAccess,
+} from './check.ts';
+import { presentListener } from './present.ts';
+import { Changed, ListenerCreate, listenerSpellings } from './schemas.ts';
+
+export const createListener = tenantRoute({
+  name: 'createListener',
+  method: 'post',
+  path: '/listeners',
+  summary: 'Create a listener',
+  description:
+    'Stores a listener of a datasource, with its actions. It receives nothing until it is active. What it starts has the permissions of its creator.',
+  status: 201,
+  access: ({ body }) => [
+    { permission: 'listener.create', object: 'listener:*' },
+    datasourceAccess(body.datasourceID),
+    ...targetAccess(body.actions),
+  ],
+  body: ListenerCreate,
+  spellings: listenerSpellings,
+  response: Changed,
+  errors: ['409'],
+  idempotent: 'transaction',
+
+  async handle({ body, caller, em, tenantID, reportUnknown }) {
+    const { listenerTitle, listenerDescription, folderID, status = 'inactive', transformScript } = body;
+    const datasource = await findListened(em, body.datasourceID, body.listenerType);
+    const { config: listenerConfig, unknown } = readConfig(datasource.datasourceType, body.listenerConfig ?? {});
+    reportUnknown(unknown);
+    checkTransform(transformScript);
+    const given = transformScript
+      ? [{ actionType: 'transform', actionConfig: { script: transformScript } }, ...body.actions]
+      : body.actions;
+    const read = [];
+    for (const [index, action] of given.entries()) {
+      const { config, unknown: fields } = await readAction(em, action, ['actions', index]);
+      reportUnknown(fields);
+      read.push({ ...action, actionConfig: config });
+    }
+    const id = newID();
+    const endpointPath = body.endpointPath ?? null;
+    const endpointShape = await checkEndpoint(em, { tenantID, path: endpointPath, self: id });
+    const { datasourceType: listenerType, id: datasourceID } = datasource;
+    await requireConnection(em, { tenantID, type: listenerType, before: 'inactive', after: status });
+    const own = {
+      id,
+      listenerTitle,
+      listenerDescription,
+      listenerType,
+      datasourceID,
+      listenerConfig,
+      status,
+      folderID,
+    };
+    const listener = await createAsset(em, caller, 'listener', ListenerEntity, { ...own, endpointPath, endpointShape });
+    const actions = read.map((action, index) =>
+      em.create(ListenerAction, { orderIndex: index, ...action, id: newID(), tenantID, listenerID: id }),
+    );
+    await em.flush();
+    return {
+      listener: presentListener(listener, { actions: inOrder(actions), datasource }),
+      message: 'Listener created',
+    };
+  },
+});
+
+function inOrder(actions: ListenerAction[]): ListenerAction[] {
+  return actions.sort((one, other) => one.orderIndex - other.orderIndex);
+}

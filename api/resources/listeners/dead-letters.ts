@@ -1,0 +1,128 @@
+import type { z } from 'zod';
+import { MAX_AT_ONCE, PURGE, REDRIVE, REPLACE, REPLAY } from '#shared/db/dead-letters.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { EventID, Purge, Purged, Redrive, Redriven, RedriveOne, Started } from './event-schemas.ts';
+import { findEvent } from './events.ts';
+import { getListener } from './find.ts';
+import { ListenerID } from './schemas.ts';
+
+const redriveEvents = tenantRoute({
+  name: 'redriveListenerEvents',
+  method: 'post',
+  path: '/listeners/:listenerID/events/redrive',
+  summary: 'Process dead letters again',
+  description: `Gives the dead letters of a listener that match to workers again, the oldest first and at most ${MAX_AT_ONCE.toLocaleString('en')} in one request. Actions that have succeeded are not done again.`,
+  permission: 'listener.execute',
+  object: ({ params }) => `listener:${params.listenerID}`,
+  params: ListenerID,
+  body: Redrive,
+  response: Redriven,
+  // Repeating it finds no more of them.
+  idempotent: false,
+
+  async handle({ params, body: { filter, perSecond = null }, em, tenantID }) {
+    const { id } = await getListener(em, params.listenerID);
+    const { rows } = await onEntities(em)<{ readyAt: Date | string }>(REDRIVE, [
+      tenantID,
+      id,
+      ...valuesOf(filter),
+      perSecond,
+    ]);
+    const times = rows.map(({ readyAt }) => new Date(readyAt).getTime());
+    const lastAt = times.length > 0 ? new Date(Math.max(...times)).toISOString() : null;
+    const message = 'Dead letters are processed again';
+    return { redriven: rows.length, hasMore: rows.length === MAX_AT_ONCE, lastAt, message };
+  },
+});
+
+const redriveEvent = tenantRoute({
+  name: 'redriveListenerEvent',
+  method: 'post',
+  path: '/listeners/:listenerID/events/:eventID/redrive',
+  summary: 'Process a dead letter again',
+  description:
+    'Gives a dead letter to workers again. With another body or other headers, a corrected copy takes its place, and the event itself is `replaced`. Actions that have succeeded are not done again.',
+  permission: 'listener.execute',
+  object: ({ params }) => `listener:${params.listenerID}`,
+  params: EventID,
+  body: RedriveOne,
+  response: Started,
+  errors: ['409'],
+  idempotent: 'transaction',
+
+  async handle({ params, body: { bodyText, bodyBase64, headers }, em, tenantID }) {
+    const { id, state } = await findEvent(em, params);
+    if (state !== 'dead') throw new AppError('CONFLICT', `The event is not a dead letter: it is ${state}`);
+    const body = bodyText === undefined ? bodyBase64 : Buffer.from(bodyText).toString('base64');
+    const isCorrected = body !== undefined || headers !== undefined;
+    const eventID = isCorrected ? newID() : id;
+    const query = onEntities(em);
+    const { rowCount } = isCorrected
+      ? await query(REPLACE, [
+          id,
+          eventID,
+          tenantID,
+          params.listenerID,
+          body ?? null,
+          headers ? JSON.stringify(headers) : null,
+        ])
+      : await query(REDRIVE, [tenantID, params.listenerID, ...valuesOf({ eventIDs: [id] }), null]);
+    if (rowCount === 0) throw new AppError('CONFLICT', 'The event is not a dead letter any more');
+    return { eventID, replayOf: isCorrected ? id : null, message: 'The event is processed again' };
+  },
+});
+
+const replayEvent = tenantRoute({
+  name: 'replayListenerEvent',
+  method: 'post',
+  path: '/listeners/:listenerID/events/:eventID/replay',
+  summary: 'Replay a past event',
+  description:
+    'Records a finished event once more, with the same body and headers, and processes it with all actions that the listener has now. The copy names it as `replayOf`.',
+  status: 201,
+  permission: 'listener.execute',
+  object: ({ params }) => `listener:${params.listenerID}`,
+  params: EventID,
+  response: Started,
+  errors: ['409'],
+  idempotent: 'transaction',
+
+  async handle({ params, em, tenantID }) {
+    const { id } = await findEvent(em, params);
+    const eventID = newID();
+    const { rowCount } = await onEntities(em)(REPLAY, [id, eventID, tenantID, params.listenerID]);
+    if (rowCount === 0) throw new AppError('CONFLICT', 'The event is still processed');
+    return { eventID, replayOf: id, message: 'The event is processed once more' };
+  },
+});
+
+const purgeEvents = tenantRoute({
+  name: 'purgeListenerEvents',
+  method: 'post',
+  path: '/listeners/:listenerID/events/purge',
+  summary: 'Delete dead letters',
+  description: `Deletes the dead letters of a listener that match, the oldest first and at most ${MAX_AT_ONCE.toLocaleString('en')} in one request.`,
+  permission: 'listener.update',
+  object: ({ params }) => `listener:${params.listenerID}`,
+  params: ListenerID,
+  body: Purge,
+  response: Purged,
+  idempotent: false,
+
+  async handle({ params, body: { filter }, em, tenantID }) {
+    const { id } = await getListener(em, params.listenerID);
+    const { rowCount } = await onEntities(em)(PURGE, [tenantID, id, ...valuesOf(filter)]);
+    const purged = rowCount ?? 0;
+    return { purged, hasMore: purged === MAX_AT_ONCE, message: 'Dead letters deleted' };
+  },
+});
+
+export const deadLetterRoutes = [redriveEvents, redriveEvent, replayEvent, purgeEvents];
+
+function valuesOf({ eventIDs, errorCode, receivedFrom, receivedUntil }: z.output<typeof Redrive>['filter']) {
+  const ids = eventIDs ? `{${eventIDs.join(',')}}` : null;
+  return [ids, errorCode ?? null, receivedFrom ?? null, receivedUntil ?? null];
+}

@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import type { Listener } from '#shared/db/entities/listener.ts';
+import { ListenerAction } from '#shared/db/entities/listener-action.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { requireFolder } from '../../db/folders.ts';
+import { type Route, tenantRoute } from '../../http/route.ts';
+import {
+  checkEndpoint,
+  checkTransform,
+  datasourceAccess,
+  findListened,
+  readAction,
+  readConfig,
+  requireConnection,
+} from './check.ts';
+import { findAround, getListener } from './find.ts';
+import { presentListener } from './present.ts';
+import { Changed, ListenerID, ListenerUpdate, listenerSpellings } from './schemas.ts';
+
+export const updateListener = updateBy({
+  name: 'updateListener',
+  method: 'patch',
+  summary: 'Update a listener',
+  description:
+    'Fields that are left out stay as they are; the config is given as a whole. A change counts from the next delivery on.',
+});
+export const putListener = updateBy({
+  name: 'putListener',
+  method: 'put',
+  summary: 'Update a listener by PUT',
+  description: 'Does the same as PATCH: fields that are left out stay as they are.',
+});
+
+interface Words {
+  name: string;
+  method: 'patch' | 'put';
+  summary: string;
+  description: string;
+}
+
+function updateBy(words: Words): Route {
+  return tenantRoute({
+    ...words,
+    path: '/listeners/:listenerID',
+    access: ({ params, body }) => [
+      { permission: 'listener.update', object: `listener:${params.listenerID}` },
+      ...(body.datasourceID ? [datasourceAccess(body.datasourceID)] : []),
+    ],
+    params: ListenerID,
+    body: ListenerUpdate,
+    spellings: listenerSpellings,
+    response: Changed,
+    errors: ['409'],
+
+    async handle({ params, body, em, tenantID, reportUnknown }) {
+      return em.transactional(async (tx) => {
+        const listener = await getListener(tx, params.listenerID, { lock: true });
+        const { listenerTitle, listenerDescription, folderID, datasourceID, endpointPath, transformScript } = body;
+        if (datasourceID) await findListened(tx, datasourceID, listener.listenerType);
+        const changes: Partial<Listener> = { ...statusOf(body) };
+        const { listenerType: type, status: before } = listener;
+        await requireConnection(tx, { tenantID, type, before, after: body.status ?? before });
+        if (body.listenerConfig) {
+          const { config, unknown } = readConfig(listener.listenerType, body.listenerConfig);
+          reportUnknown(unknown);
+          changes.listenerConfig = config;
+        }
+        if (endpointPath !== undefined) {
+          changes.endpointPath = endpointPath;
+          changes.endpointShape = await checkEndpoint(tx, { tenantID, path: endpointPath, self: listener.id });
+        }
+        if (transformScript !== undefined) await setTransform(tx, listener, transformScript);
+        await requireFolder(tx, 'listener', folderID);
+        const given = { listenerTitle, listenerDescription, folderID, datasourceID };
+        tx.assign(listener, { ...given, ...changes }, { ignoreUndefined: true });
+        await tx.flush();
+        const around = await findAround(tx, [listener]);
+        return { listener: presentListener(listener, around(listener)), message: 'Listener updated' };
+      });
+    },
+  });
+}
+
+/** Setting a status also clears what is said of the last error. */
+function statusOf({ status }: z.output<typeof ListenerUpdate>): Partial<Listener> {
+  return status === undefined ? {} : { status, lastError: null };
+}
+
+/** Changes the first `transform` action, which is made before the others if there is none; null or an empty text removes it. */
+async function setTransform(em: EntityManager, { id, tenantID }: Listener, script: string | null): Promise<void> {
+  const orderBy = [{ orderIndex: 'asc' as const }, { createdAt: 'asc' as const }, { id: 'asc' as const }];
+  const first = await em.findOne(ListenerAction, { listenerID: id, actionType: 'transform' }, { orderBy });
+  if (!script) {
+    if (first) em.remove(first);
+    return;
+  }
+  checkTransform(script);
+  const actionConfig: JsonObject = { script };
+  await readAction(em, { actionType: 'transform', actionConfig });
+  if (first) em.assign(first, { actionConfig });
+  else em.create(ListenerAction, { id: newID(), tenantID, listenerID: id, actionType: 'transform', actionConfig });
+}

@@ -1,0 +1,101 @@
+import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
+import type { WebhookConfig } from '#shared/listeners/webhook.ts';
+import type { RunOutcome } from '#shared/run-ends.ts';
+import type { Response } from '../../http/route.ts';
+
+/** What a sender gets. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: Json;
+}
+
+/** The listener's own answer, or what identifies the event. */
+export function acknowledge(config: WebhookConfig, event: JsonObject): Reply {
+  const { responseStatusCode: status, responseBody } = config;
+  return { status, headers: {}, body: responseBody ?? { success: true, message: 'Event received', ...event } };
+}
+
+/** The answer of a listener that waits for its workflow. */
+export function replyOf(outcome: RunOutcome | undefined, config: WebhookConfig, event: JsonObject): Reply {
+  if (!outcome)
+    return { status: 202, headers: {}, body: { success: true, message: 'The workflow has not ended yet', ...event } };
+  if (outcome.status !== 'COMPLETED') {
+    // The sender is anyone: what went wrong is for the tenant, who reads it with the run.
+    const error = { code: outcome.error?.code ?? outcome.status, message: `The workflow ended as ${outcome.status}` };
+    return { status: 500, headers: {}, body: { success: false, error, ...event } };
+  }
+  return ofOutput(outcome.output, config.responseStatusCode);
+}
+
+/** `status`, `headers` and `body` of the outputs, if there is one of them; else all outputs as the body. */
+function ofOutput(output: Json, usualStatus: number): Reply {
+  if (!isJsonObject(output) || !NAMES.some((name) => Object.hasOwn(output, name)))
+    return { status: usualStatus, headers: {}, body: output };
+  const status = Number(output.status ?? usualStatus);
+  const isStatus = Number.isInteger(status) && status >= 200 && status <= 599;
+  return {
+    status: isStatus ? status : usualStatus,
+    headers: isJsonObject(output.headers) ? allowed(output.headers) : {},
+    body: output.body ?? null,
+  };
+}
+
+const NAMES = ['status', 'headers', 'body'];
+
+/** Headers that say something of the body or to the sender. Others are about the connection or this service, such as cookies. */
+const ALLOWED: ReadonlySet<string> = new Set([
+  'cache-control',
+  'content-disposition',
+  'content-language',
+  'content-type',
+  'etag',
+  'expires',
+  'last-modified',
+  'link',
+  'location',
+  'retry-after',
+  'vary',
+  'www-authenticate',
+]);
+const OWN = /^x-(?!request-id$|frame-|content-type-|dns-|download-|permitted-|xss-|powered-|forwarded)[\w-]{1,100}$/;
+const MAX_HEADERS = 50;
+
+function allowed(headers: JsonObject): Record<string, string> {
+  const named = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
+    const key = name.toLowerCase();
+    const text = typeof value === 'number' ? String(value) : value;
+    const isAllowed =
+      (ALLOWED.has(key) || OWN.test(key)) && typeof text === 'string' && /^[\t\x20-\x7e]{0,4000}$/.test(text);
+    return isAllowed ? [[key, text]] : [];
+  });
+  return Object.fromEntries(named.slice(0, MAX_HEADERS));
+}
+
+/** Sends a text as it is, and everything else as JSON. */
+export function send(response: Response, { status, headers, body }: Reply, { isHead }: { isHead: boolean }): void {
+  const isText = typeof body === 'string';
+  response.status(status);
+  response.setHeader(
+    'content-type',
+    isText && !isJSONText(body) ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8',
+  );
+  // A tenant's page must not act as a page of this service, whose origin it has.
+  response.setHeader('content-security-policy', "sandbox; default-src 'none'");
+  response.setHeader('x-content-type-options', 'nosniff');
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const text = isText ? body : JSON.stringify(body);
+  const bytes = Buffer.from(status === 204 || status === 304 ? '' : text);
+  response.setHeader('content-length', bytes.length);
+  response.end(isHead ? undefined : bytes);
+}
+
+function isJSONText(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

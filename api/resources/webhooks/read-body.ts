@@ -1,0 +1,48 @@
+import type { HeldBytes } from '#shared/byte-account.ts';
+import { AppError } from '#shared/errors.ts';
+import type { Request } from '../../http/route.ts';
+
+/** The body, what the statement is made of, and the statement. */
+const COPIES = 3;
+
+/**
+ * Reads the bytes of a body as they were sent, which is what a signature is about. They are drawn before they are read, so that the
+ * deliveries of a moment cannot fill the memory.
+ */
+export async function readRawBody(
+  request: Request,
+  { maxBytes, held }: { maxBytes: number; held: HeldBytes },
+): Promise<Buffer> {
+  const length = lengthOf(request);
+  if (length === 0) return Buffer.alloc(0);
+  if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
+  if (length !== undefined) await held.draw(COPIES * length);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of request as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      if (length === undefined) await held.draw(COPIES * part.length);
+      parts.push(part);
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('INVALID_REQUEST', 'The connection ended before the body did', { cause: error });
+  }
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+}
+
+/** Undefined if it is not known before the end. */
+function lengthOf({ headers }: Request): number | undefined {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity')
+    throw new AppError('INVALID_REQUEST', `Content-Encoding: bodies are not decompressed, received ${encoding}`, {
+      status: 415,
+    });
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined;
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError('PAYLOAD_TOO_LARGE', `The body is larger than the ${maxBytes} bytes that this listener takes`);
+}

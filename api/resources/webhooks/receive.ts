@@ -1,0 +1,224 @@
+import { hash } from 'node:crypto';
+import type { WebhookOptions } from '#shared/datasources/webhook.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { orderKeyOf } from '#shared/listeners/order-key.ts';
+import type { ReadListener } from '#shared/listeners/read-listeners.ts';
+import type { NewEvent } from '#shared/listeners/record-events.ts';
+import { runIDOf } from '#shared/listeners/run-id.ts';
+import { type WebhookConfig, webhook } from '#shared/listeners/webhook.ts';
+import { MASK } from '#shared/secret.ts';
+import type { ApiContext } from '../../context.ts';
+import { ID } from '../../http/id.ts';
+import type { Request, Response } from '../../http/route.ts';
+import { acknowledge, replyOf, send } from './answer.ts';
+import { readRawBody } from './read-body.ts';
+import { credentialOf, type Delivery, deliveryIDOf, faultOf } from './signatures.ts';
+
+export const PREFIX = '/webhooks/v1/inbound/';
+
+/** Receives a delivery: finds the listener, checks the sender, records the event, answers. In this order, and nothing else. */
+export async function receiveDelivery(request: Request, response: Response, context: ApiContext): Promise<void> {
+  const { listener, params } = await findListener(request, context);
+  const { tenantID } = listener;
+  // Safe: both are what the type's own schemas have parsed.
+  const options = listener.options as WebhookOptions;
+  const config = webhook.config.parse(listener.config);
+  requireMethod(request, response, options);
+
+  using held = context.bytes.open({ tenantID });
+  const { maxBodyBytes } = context.config.http;
+  const body = await readRawBody(request, {
+    maxBytes: Math.min(config.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
+    held,
+  });
+  const delivery = deliveryOf(request, body);
+  const fault = faultOf(delivery, options);
+  if (fault !== null) throw new AppError('INVALID_REQUEST', `This delivery is refused: ${fault}`, { status: 401 });
+  const challenge = challengeOf(delivery, options);
+  if (challenge !== undefined) return send(response, { status: 200, headers: {}, body: challenge }, { isHead: false });
+  await requireRoom(context, tenantID, body.length);
+
+  const event = eventOf(delivery, { request, listener, params, options, config });
+  const isHead = request.method === 'HEAD';
+  const bound = config.answerMode === 'result' ? listener.actions.find(startsWorkflow) : undefined;
+  if (!bound) {
+    const { eventID, duplicateOf } = await context.intake.recorder.record(event);
+    const ids = { listenerID: listener.id, eventID, ...(duplicateOf && { duplicateOf }) };
+    return send(response, acknowledge(config, ids), { isHead });
+  }
+  send(response, await waitForRun({ context, response, listener, config, event, actionID: bound.id }), { isHead });
+}
+
+function startsWorkflow({ actionType }: { actionType: string }): boolean {
+  return actionType === 'trigger_workflow';
+}
+
+/** By the id of a listener, or by its tenant and what matches its path. One answer for all that is not there. */
+async function findListener(request: Request, { intake }: ApiContext) {
+  const segments = request.path.slice(PREFIX.length).split('/').map(decodeSegment);
+  const [first, ...rest] = segments;
+  const id = ID.safeParse(first).data;
+  const isPath = rest.length > 0 && !(rest.length === 1 && rest[0] === '');
+  const found = id === undefined || segments.includes(undefined) ? undefined : await read(id);
+  // One that has stopped keeps what comes until it is activated again.
+  if (found && found.listener.status !== 'inactive' && found.listener.type === webhook.type) return found;
+  throw new AppError('NOT_FOUND', 'Webhook listener not found or inactive');
+
+  async function read(known: string): Promise<{ listener: ReadListener; params: JsonObject } | undefined> {
+    // Checked above: no segment is undefined.
+    if (isPath) return intake.reader.byPath(known, rest as string[]);
+    const listener = await intake.reader.byID(known);
+    return listener && { listener, params: {} };
+  }
+}
+
+function decodeSegment(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+function requireMethod({ method }: Request, response: Response, { allowedMethods: allowed }: WebhookOptions): void {
+  if (allowed === 'ANY' || allowed === (method === 'HEAD' ? 'GET' : method)) return;
+  response.setHeader('allow', allowed);
+  throw new AppError('INVALID_REQUEST', `This listener takes ${allowed}, received ${method}`, { status: 405 });
+}
+
+function deliveryOf(request: Request, body: Buffer): Delivery {
+  const { method, headers, originalUrl } = request;
+  const at = originalUrl.indexOf('?');
+  return {
+    method,
+    headers,
+    body,
+    query: new URLSearchParams(at < 0 ? '' : originalUrl.slice(at + 1)),
+    url: `${request.protocol}://${headers.host ?? 'localhost'}${originalUrl}`,
+  };
+}
+
+/** Slack asks once for a text that it sends, before it sends events. */
+function challengeOf({ body }: Delivery, { authType }: WebhookOptions): string | undefined {
+  if (authType !== 'slack' || !body.includes('url_verification')) return undefined;
+  try {
+    const { type, challenge } = JSON.parse(body.toString('utf8'));
+    return type === 'url_verification' && typeof challenge === 'string' ? challenge : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A tenant at its limits is refused until some of its events are processed. */
+async function requireRoom({ intake }: ApiContext, tenantID: string, bytes: number): Promise<void> {
+  const [events, ofBytes] = await Promise.all([
+    intake.events.add(tenantID),
+    intake.bytes.addMany(tenantID, Math.max(bytes, 1)),
+  ]);
+  const refusal = events ?? ofBytes.refusal;
+  if (refusal) throw refusal;
+}
+
+interface Found {
+  request: Request;
+  listener: ReadListener;
+  params: JsonObject;
+  options: WebhookOptions;
+  config: WebhookConfig;
+}
+
+function eventOf(delivery: Delivery, { request, listener, params, options, config }: Found): NewEvent {
+  const { header, parameter } = credentialOf(options);
+  const key = dedupKeyOf(delivery, options, config);
+  const query = withoutCredential(delivery.query, parameter) ?? request.originalUrl.split('?', 2)[1] ?? '';
+  const event = {
+    id: newID(),
+    tenantID: listener.tenantID,
+    listenerID: listener.id,
+    source: listener.type,
+    method: delivery.method,
+    path: request.path,
+    query,
+    params,
+    headers: shownHeaders(request.rawHeaders, header),
+    body: delivery.body,
+  };
+  const orderKey = orderKeyOf(config.orderBy, { ...event, receivedAt: new Date(), meta: null });
+  return {
+    ...event,
+    ...(orderKey !== undefined && { orderKey }),
+    dedup:
+      key === undefined
+        ? undefined
+        : { key, bodyHash: hash('sha256', delivery.body), windowSeconds: config.dedupWindowMinutes * 60 },
+  };
+}
+
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie']);
+
+/** As they were sent, with names in lower case and without credentials. */
+function shownHeaders(raw: readonly string[], credential: string | undefined): [string, string][] {
+  const shown: [string, string][] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at]?.toLowerCase() ?? '';
+    shown.push([name, CREDENTIALS.has(name) || name === credential ? MASK : (raw[at + 1] ?? '')]);
+  }
+  return shown;
+}
+
+function withoutCredential(query: URLSearchParams, parameter: string | undefined): string | undefined {
+  if (parameter === undefined || !query.has(parameter)) return undefined;
+  const shown = new URLSearchParams(query);
+  shown.set(parameter, MASK);
+  return shown.toString();
+}
+
+const MAX_KEY = 128;
+
+function dedupKeyOf(
+  delivery: Delivery,
+  options: WebhookOptions,
+  { dedupBy, dedupField }: WebhookConfig,
+): string | undefined {
+  const { headers, query, body } = delivery;
+  const sent = headers['idempotency-key'];
+  const values = {
+    none: () => undefined,
+    auto: () => deliveryIDOf(delivery, options) ?? (typeof sent === 'string' ? sent : undefined),
+    header: () => headers[dedupField.toLowerCase()],
+    query: () => query.get(dedupField) ?? undefined,
+    body: () => hash('sha256', body),
+  };
+  const value = values[dedupBy]();
+  const text = Array.isArray(value) ? value[0] : value;
+  if (text === undefined || text === '') return undefined;
+  return text.length <= MAX_KEY && /^[\x20-\x7e]+$/.test(text) ? text : hash('sha256', text);
+}
+
+interface Waiting {
+  context: ApiContext;
+  response: Response;
+  listener: ReadListener;
+  config: WebhookConfig;
+  event: NewEvent;
+  actionID: string;
+}
+
+/** Records the event and waits for the run that it starts, or for that of the first delivery with its id. */
+async function waitForRun({ context, response, listener, config, event, actionID }: Waiting) {
+  const { awaitedRuns, intake } = context;
+  const { tenantID } = listener;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  // Before the event is recorded, so that the end of the run cannot be missed.
+  using own = awaitedRuns.expect({ tenantID, instanceID: runIDOf(event.id, actionID) });
+  const { eventID, duplicateOf } = await intake.recorder.record({ ...event, awaitedBy: awaitedRuns.channel });
+  const instanceID = runIDOf(duplicateOf ?? eventID, actionID);
+  using first = duplicateOf ? awaitedRuns.expect({ tenantID, instanceID }) : undefined;
+  first?.look();
+  const outcome = await (first ?? own).outcome(config.resultTimeoutSeconds * 1_000, gone.signal);
+  const ids = { listenerID: listener.id, eventID, instanceID, ...(duplicateOf && { duplicateOf }) };
+  return replyOf(outcome, config, ids);
+}

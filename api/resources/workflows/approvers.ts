@@ -1,0 +1,40 @@
+import type { CollectionRequest } from '#shared/db/entities/collection-request.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { readApproverNames } from '#shared/policy/approvers.ts';
+import type { Identity } from '../../auth/identity.ts';
+import type { Access } from '../../http/route.ts';
+
+interface Answering {
+  em: EntityManager;
+  tenantID: string;
+  identity: Identity;
+}
+
+/** An API key acts for its creator, and is not the person whom a list of approvers names. */
+export async function requireApprover(
+  { collectionConfig }: CollectionRequest,
+  { em, tenantID, identity }: Answering,
+): Promise<void> {
+  const { approvers } = collectionConfig;
+  if (approvers === undefined) return;
+  const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
+  if (!Array.isArray(approvers) || !names.some((name) => approvers.includes(name)))
+    throw new AppError('PERMISSION_DENIED', 'This request names other approvers', { reason: 'permission' });
+}
+
+/** Whether the caller may answer, for what only those are shown. */
+export async function mayAnswerRequest(
+  request: CollectionRequest,
+  { require, ...answering }: Answering & { require(access: readonly Access[]): Promise<void> },
+): Promise<boolean> {
+  try {
+    await require([{ permission: 'workflow.execute', object: `workflow:${request.workflowID ?? '*'}` }]);
+    await requireApprover(request, answering);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'PERMISSION_DENIED') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,183 @@
+import type { z } from 'zod';
+import type { Caller } from '#shared/caller.ts';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { TenantVariable } from '#shared/db/entities/tenant-variable.ts';
+import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import { isJsonObject, type JsonObject } from '#shared/json.ts';
+import { findNodeKind } from '#shared/nodes/index.ts';
+import { namedAssets } from '#shared/nodes/named-assets.ts';
+import { createRights, type Rights } from '#shared/policy/rights.ts';
+import { workflowPlans } from '#shared/queues/workflow-plans.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import type { Issue } from '#shared/workflow/issues.ts';
+import { variableUses } from '#shared/workflow/variable-uses.ts';
+import { findLatestID, findVersionToRun } from '../../db/workflow-versions.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { checkGraph, findMissing, type Graph, graphOf } from './graph.ts';
+import { type PlanProblem, PlanQuery, WorkflowPlan, WorkflowPlanned } from './plan-schemas.ts';
+import { runSpellings } from './run-schemas.ts';
+import { WorkflowID } from './schemas.ts';
+
+type Problem = z.input<typeof PlanProblem>;
+
+export const planWorkflow = tenantRoute({
+  name: 'planWorkflow',
+  method: 'post',
+  path: '/workflows/:workflowID/plan',
+  summary: 'Plan a run',
+  description:
+    'Tells what a run of the published version, or of the named one, would do with an input: which nodes it would reach, by which edges, and with which values. Nothing is executed that has an effect. It is assumed that no node fails.',
+  access: ({ params }) => [
+    { permission: 'workflow.execute', object: `workflow:${params.workflowID}` },
+    { permission: 'workflow.read', object: `workflow:${params.workflowID}` },
+  ],
+  params: WorkflowID,
+  withWorkflow: true,
+  query: PlanQuery,
+  body: WorkflowPlan,
+  spellings: runSpellings,
+  response: WorkflowPlanned,
+  idempotent: false,
+
+  async handle({ params, query, body, em, tenantID, workflow, signal }, { pool, policy, producer }) {
+    if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+    const { workflowID } = params;
+    const versionID =
+      query.version === undefined
+        ? (workflow.versionID ?? (await findLatestID(pool, tenantID, workflowID)))
+        : (await findVersionToRun(pool, { tenantID, workflowID }, query.version))?.id;
+    const version = versionID === undefined ? null : await em.findOne(WorkflowVersion, { id: versionID });
+    if (!version) throw new AppError('NOT_FOUND', 'Version not found');
+
+    const graph = graphOf(version);
+    const { input, problems } = inputOf(graph, body.args);
+    const rights = createRights({ pool, policy });
+    const faults = await graphFaults(em, graph, workflowID);
+    problems.push(...faults.problems);
+    problems.push(...(await variableProblems(em, graph)));
+    problems.push(...(await queryProblems({ em, rights }, version, graph)));
+    const plan = faults.isSound
+      ? await producer.ask(
+          workflowPlans,
+          { tenantID, versionID: version.id, input },
+          { signal, lanes: { tenant: tenantID } },
+        )
+      : { nodes: [], edges: [] };
+    return { versionID: version.id, versionNumber: version.number ?? null, problems, ...plan };
+  },
+});
+
+/** With errors, what was given: the rest of the plan may be of use all the same. */
+function inputOf({ options }: Graph, args: JsonObject): { input: JsonObject; problems: Problem[] } {
+  try {
+    return { input: resolveInputs(options.inputDefinitions, args, { field: 'args' }), problems: [] };
+  } catch (error) {
+    return { input: args, problems: problemsIn(error, 'input') };
+  }
+}
+
+/** `isSound`: the graph can be walked, although it may name what does not exist. */
+async function graphFaults(em: EntityManager, graph: Graph, workflowID: string) {
+  try {
+    await checkGraph(em, graph, workflowID);
+    return { isSound: true, problems: [] };
+  } catch (error) {
+    const missing = (await findMissing(em, graph.nodes, workflowID)).map((issue) => problemOf(issue, 'missing'));
+    const all = problemsIn(error, 'graph');
+    const paths = new Set(missing.map(({ path }) => path));
+    const others = all.filter(({ path }) => !paths.has(path));
+    return { isSound: others.length === 0, problems: [...missing, ...others].map((each) => withNode(each, graph)) };
+  }
+}
+
+function problemsIn(error: unknown, kind: Problem['kind']): Problem[] {
+  const { issues } = error instanceof AppError && isJsonObject(error.details) ? error.details : {};
+  if (!Array.isArray(issues)) throw error;
+  // Only `invalid` writes `issues`.
+  return (issues as unknown as Issue[]).map((issue) => problemOf(issue, kind));
+}
+
+function problemOf({ path, message }: Issue, kind: Problem['kind']): Problem {
+  return { kind, path: path.join('.'), message };
+}
+
+function withNode(problem: Problem, { nodes }: Graph): Problem {
+  const [, index] = /^workflowNodes\.(\d+)\b/.exec(problem.path ?? '') ?? [];
+  const node = index === undefined ? undefined : nodes[Number(index)];
+  return node ? { ...problem, nodeID: node.id } : problem;
+}
+
+/** Variables that the nodes name and the tenant does not have, and secrets where none may stand. */
+async function variableProblems(em: EntityManager, { nodes }: Graph): Promise<Problem[]> {
+  const uses = nodes.flatMap(({ id: nodeID, type, data }) => {
+    const definition = findNodeKind(type);
+    const named = (definition && variableUses(definition, data)?.named) ?? [];
+    return named.map(({ name, path }) => ({ nodeID, name, path, secrets: definition?.secrets ?? [] }));
+  });
+  if (uses.length === 0) return [];
+  const found = await em.find(
+    TenantVariable,
+    { name: { $in: [...new Set(uses.map(({ name }) => name))] } },
+    { fields: ['name', 'secret'] },
+  );
+  const isSecret = new Map(found.map(({ name, secret }) => [name, secret !== null && secret !== undefined]));
+  return uses.flatMap(({ nodeID, name, path, secrets }): Problem[] => {
+    const place = { kind: 'variable' as const, nodeID, path: path.join('.') };
+    if (!isSecret.has(name)) return [{ ...place, message: `there is no variable "${name}"` }];
+    const allowed: readonly string[] = secrets;
+    if (!isSecret.get(name) || allowed.includes(String(path[0]))) return [];
+    return [{ ...place, message: `the secret "${name}" cannot be used here` }];
+  });
+}
+
+interface Judging {
+  em: EntityManager;
+  rights: Rights;
+}
+
+/** Queries that are disabled, or that the author of the version may not use, nor their datasource. */
+async function queryProblems(
+  { em, rights }: Judging,
+  { tenantID, creatorID, createdByApiKeyID }: WorkflowVersion,
+  { nodes }: Graph,
+): Promise<Problem[]> {
+  const uses = nodes.flatMap(({ id: nodeID, type, data }) => {
+    const definition = findNodeKind(type);
+    const assets = definition ? namedAssets(definition, data) : [];
+    return assets.flatMap((asset) => (asset.type === 'dataquery' ? [{ nodeID, id: asset.id, path: asset.path }] : []));
+  });
+  if (uses.length === 0) return [];
+  const ids = [...new Set(uses.map(({ id }) => id))];
+  const queries = await em.find(DataQuery, { id: { $in: ids } }, { fields: ['id', 'datasourceID', 'isDisabled'] });
+  const faults = new Map<string, string[]>();
+  const author = authorOf({ creatorID, createdByApiKeyID });
+  for (const { id, datasourceID, isDisabled } of queries) {
+    const may = (permission: 'dataquery.execute' | 'datasource.read', object: string) =>
+      author === null ? true : rights.may({ tenantID, caller: author }, { permission, object });
+    faults.set(id, [
+      ...(isDisabled ? ['the query is disabled'] : []),
+      ...((await may('dataquery.execute', `dataquery:${id}`))
+        ? []
+        : ['the author of the version may not execute the query']),
+      ...(!datasourceID || (await may('datasource.read', `datasource:${datasourceID}`))
+        ? []
+        : ['the author of the version may not use the datasource of the query']),
+    ]);
+  }
+  return uses.flatMap(({ nodeID, id, path }) =>
+    (faults.get(id) ?? []).map((message): Problem => ({ kind: 'query', nodeID, path: path.join('.'), message })),
+  );
+}
+
+/** Null for versions that were saved before their authors were kept. */
+function authorOf({
+  creatorID,
+  createdByApiKeyID,
+}: Pick<WorkflowVersion, 'creatorID' | 'createdByApiKeyID'>): Caller | null {
+  if (!creatorID) return null;
+  const origin = 'direct' as const;
+  if (createdByApiKeyID) return { type: 'apiKey', id: createdByApiKeyID, userID: creatorID, origin };
+  return { type: 'user', id: creatorID, userID: creatorID, origin };
+}

@@ -1,0 +1,35 @@
+import { newID } from '#shared/ids.ts';
+import type { BenchEnvironment } from './environment.ts';
+
+/** An active webhook without authentication that starts a workflow. Its creator may do everything. Answers with its id. Call it when the API
+ * runs, which refuses a database with users of another issuer. */
+export async function aWebhook(
+  { pool, tenantID }: BenchEnvironment,
+  { workflowID, config }: { workflowID: string; config: object },
+): Promise<string> {
+  const [datasourceID, listenerID, userID] = [newID(), newID(), newID()];
+  await pool.query(
+    `insert into app_user (id, issuer, subject, email) values ($1::uuid, 'bench', $1::uuid::text, $1::uuid::text)`,
+    [userID],
+  );
+  await pool.query('insert into membership (tenant_id, user_id) values ($1, $2)', [tenantID, userID]);
+  await pool.query(
+    `insert into policy_rule (id, tenant_id, kind, subject, object, action) values ($1, $2, 'rule', $3, '*', '*')`,
+    [newID(), tenantID, userID],
+  );
+  await pool.query(
+    `insert into datasource (id, tenant_id, datasource_title, datasource_type, datasource_options, creator_id)
+     values ($1, $2, 'Senders', 'webhook', '{}', $3)`,
+    [datasourceID, tenantID, userID],
+  );
+  await pool.query(
+    `insert into listener (id, tenant_id, listener_title, listener_type, datasource_id, listener_config, status, creator_id)
+     values ($1, $2, 'Measured', 'webhook', $3, $4, 'active', $5)`,
+    [listenerID, tenantID, datasourceID, JSON.stringify(config), userID],
+  );
+  await pool.query(
+    `insert into listener_action (id, tenant_id, listener_id, action_type, action_config) values ($1, $2, $3, 'trigger_workflow', $4)`,
+    [newID(), tenantID, listenerID, JSON.stringify({ workflowID })],
+  );
+  return listenerID;
+}

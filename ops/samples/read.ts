@@ -1,0 +1,69 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { Json, JsonObject } from '#shared/json.ts';
+
+const Reference = z.strictObject({ type: z.string(), id: z.uuid() });
+
+/** `id` is a key that other items of the file name; an installation replaces it everywhere by the id that the tenant's asset has. */
+function item<Type extends string, Payload extends z.ZodType>(type: Type, payload: Payload) {
+  return z.strictObject({ type: z.literal(type), id: z.uuid(), dependencies: z.array(Reference), payload });
+}
+
+const Item = z.discriminatedUnion('type', [
+  item('file', z.strictObject({ fileName: z.string(), content: z.string() })),
+  item('datasource', z.looseObject({ datasourceTitle: z.string() })),
+  item('dataQuery', z.looseObject({ dataQueryTitle: z.string() })),
+  item('workflow', z.looseObject({ title: z.string() })),
+  item('cronJob', z.looseObject({ cronJobTitle: z.string() })),
+  item('listener', z.looseObject({ listenerTitle: z.string(), endpointPath: z.string() })),
+]);
+export type SampleItem = z.output<typeof Item>;
+
+/** A secret is declared and has no value in the file. */
+const Variable = z.discriminatedUnion('isSecret', [
+  z.strictObject({ name: z.string(), isSecret: z.literal(false), value: Json, description: z.string() }),
+  z.strictObject({ name: z.string(), isSecret: z.literal(true), description: z.string() }),
+]);
+
+const Example = z.strictObject({
+  title: z.string(),
+  workflowID: z.uuid(),
+  args: JsonObject,
+  status: z.enum(['COMPLETED', 'FAILED']),
+  /** Absent if it depends on a service outside. */
+  output: JsonObject.optional(),
+  /** To the questions that the run asks, in their order. */
+  answers: z.array(JsonObject).optional(),
+});
+export type SampleExample = z.output<typeof Example>;
+
+/** A file of this folder: a bundle of assets, what they need, and runs to try. An item comes after its dependencies. */
+export const Sample = z.strictObject({
+  bundleVersion: z.literal(1),
+  generator: z.literal('gantry'),
+  name: z.string(),
+  title: z.string(),
+  description: z.string(),
+  variables: z.array(Variable),
+  /** Statements for the tenant's database. They may be executed again. */
+  setup: z.array(z.string()),
+  items: z.array(Item),
+  examples: z.array(Example).min(1),
+});
+export type Sample = z.output<typeof Sample>;
+
+const folder = import.meta.dirname;
+
+export async function readSample(name: string): Promise<Sample> {
+  return Sample.parse(JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8')));
+}
+
+/** The names of all samples, in alphabetical order. */
+export async function sampleNames(): Promise<string[]> {
+  const files = await readdir(folder);
+  return files
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => basename(file, '.json'))
+    .sort();
+}

@@ -1,0 +1,44 @@
+import type { CronJobType, MissedRunPolicy, OverlapPolicy } from '../../cron/job.ts';
+import type { JsonObject } from '../../json.ts';
+import { defineEntity, owned, p, tenantFilter } from '../base.ts';
+
+/** Work that is due at the times of a calendar. Workers write its next tick, its alarm and why it was stopped. */
+export const CronJobSchema = defineEntity({
+  name: 'CronJob',
+  tableName: 'cron_job',
+  filters: tenantFilter,
+  properties: {
+    ...owned,
+    cronJobTitle: p.string(),
+    cronJobDescription: p.text().nullable(),
+    cronJobSchedule: p.string(),
+    /** A name of the IANA's database. */
+    timezone: p.string(),
+    cronJobEnabled: p.boolean().default(true),
+    cronJobType: p.string().$type<CronJobType>(),
+    cronJobConfig: p.json().$type<JsonObject>(),
+    /** The graph of a run that executes the data query; null for workflows. */
+    versionID: p.uuid().nullable(),
+    overlapPolicy: p.string().$type<OverlapPolicy>(),
+    missedRunPolicy: p.string().$type<MissedRunPolicy>(),
+    missedRunWindowSeconds: p.integer(),
+    jitterSeconds: p.integer(),
+    timeoutSeconds: p.integer(),
+    retryAttempts: p.integer(),
+    retryDelaySeconds: p.integer(),
+    /** Since when ticks are only recorded. */
+    pausedAt: p.datetime().nullable(),
+    /** When it was found that the creator may not execute this any more, and what was found. */
+    stoppedAt: p.datetime().nullable(),
+    stopReason: p.text().nullable(),
+    /** The next tick by the calendar; null if there is none, or the job is not enabled. */
+    nextAt: p.datetime().nullable(),
+    /** When a worker looks at the job next: at the next tick with its jitter, or before. */
+    dueAt: p.datetime().nullable(),
+    /** The queues that have its alarm, by the mark that they lose with their data; null: it is to be set. */
+    alarmSetIn: p.string().nullable(),
+  },
+});
+
+export class CronJob extends CronJobSchema.class {}
+CronJobSchema.setClass(CronJob);

@@ -1,0 +1,35 @@
+import type { TickOutcome, TickStatus, TriggerType } from '../../cron/job.ts';
+import type { JsonObject } from '../../json.ts';
+import { defineEntity, p, tenantFilter } from '../base.ts';
+
+/** What became of a tick. Written in SQL by workers; handlers read it here, and add the ticks that a person asks for. */
+export const CronTickSchema = defineEntity({
+  name: 'CronTick',
+  tableName: 'cron_tick',
+  filters: tenantFilter,
+  properties: {
+    id: p.uuid().primary(),
+    tenantID: p.uuid(),
+    cronJobID: p.uuid(),
+    scheduledAt: p.datetime(),
+    /** Of a row that stands for several ticks: the last of them. */
+    lastScheduledAt: p.datetime().nullable(),
+    triggerType: p.string().$type<TriggerType>(),
+    status: p.string().$type<TickStatus>(),
+    outcome: p.string().$type<TickOutcome>(),
+    reason: p.text().nullable(),
+    attempts: p.integer().default(0),
+    /** The run of its last attempt. */
+    instanceID: p.uuid().nullable(),
+    firedAt: p.datetime().nullable(),
+    /** When its next attempt begins. */
+    startAt: p.datetime().nullable(),
+    startedAt: p.datetime().nullable(),
+    finishedAt: p.datetime().nullable(),
+    error: p.json().$type<JsonObject>().nullable(),
+    createdAt: p.datetime().defaultRaw('now()'),
+  },
+});
+
+export class CronTick extends CronTickSchema.class {}
+CronTickSchema.setClass(CronTick);

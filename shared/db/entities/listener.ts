@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../json.ts';
+import { defineEntity, owned, p, tenantFilter } from '../base.ts';
+
+export type ListenerStatus = 'inactive' | 'active' | 'error';
+
+/** A source of events: what arrives there goes through its actions. Credentials are in its datasource. */
+export const ListenerSchema = defineEntity({
+  name: 'Listener',
+  tableName: 'listener',
+  filters: tenantFilter,
+  properties: {
+    ...owned,
+    listenerTitle: p.string(),
+    listenerDescription: p.text().nullable(),
+    listenerType: p.string(),
+    datasourceID: p.uuid(),
+    listenerConfig: p.json().$type<JsonObject>(),
+    status: p.string().$type<ListenerStatus>().default('inactive'),
+    lastError: p.text().nullable(),
+    /** Written about once a second, also by processes that hold no such entity. */
+    lastEventAt: p.datetime().nullable(),
+    eventCount: p.bigint('number').default(0),
+    /** What the last part of the URL of a webhook must match, unique in the tenant by its shape. */
+    endpointPath: p.string().nullable(),
+    endpointShape: p.string().nullable(),
+  },
+});
+
+export class Listener extends ListenerSchema.class {}
+ListenerSchema.setClass(Listener);

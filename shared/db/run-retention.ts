@@ -1,0 +1,76 @@
+import type { Pool } from './pool.ts';
+
+/** Null: as set for the tenant, or else as the deployment has it. */
+interface Set {
+  days: number | null;
+  runs: number | null;
+}
+
+interface Which {
+  tenantID: string;
+  /** Null: all workflows of the tenant that say nothing else. */
+  workflowID: string | null;
+}
+
+/** What is set for a workflow and for its tenant; without a workflow both are the tenant's. Undefined if there is no such workflow. */
+export async function readRetention(
+  pool: Pool,
+  { tenantID, workflowID }: Which,
+): Promise<{ own: Set; ofTenant: Set } | undefined> {
+  const { rows } = await pool.query<Record<'days' | 'runs' | 'tenantDays' | 'tenantRuns', number | null>>(READ, [
+    tenantID,
+    workflowID,
+  ]);
+  const [row] = rows;
+  if (!row) return undefined;
+  return { own: { days: row.days, runs: row.runs }, ofTenant: { days: row.tenantDays, runs: row.tenantRuns } };
+}
+
+const READ = `
+select own.days, own.runs, of_all.days as "tenantDays", of_all.runs as "tenantRuns"
+from tenant t
+left join run_retention own on own.tenant_id = t.id and own.workflow_id is not distinct from $2::uuid
+left join run_retention of_all on of_all.tenant_id = t.id and of_all.workflow_id is null
+where t.id = $1 and ($2::uuid is null or exists (select from workflow w where w.id = $2 and w.tenant_id = $1))`;
+
+/** Sets what is given and leaves the rest. Nothing for a workflow that is not there. */
+export async function setRetention(pool: Pool, { tenantID, workflowID }: Which, changes: Partial<Set>): Promise<void> {
+  const { days, runs } = changes;
+  await pool.query(SET, [tenantID, workflowID, days ?? null, runs ?? null, days !== undefined, runs !== undefined]);
+}
+
+// The row of the tenant or the workflow is locked, so that it cannot be deleted meanwhile and leave a row here.
+const SET = `
+insert into run_retention as r (tenant_id, workflow_id, days, runs)
+select $1, $2::uuid, $3::int, $4::int
+where case when $2::uuid is null then (select true from tenant where id = $1 and deleting_at is null for key share)
+  else (select true from workflow where id = $2 and tenant_id = $1 for key share) end
+on conflict (tenant_id, workflow_id) do update
+set days = case when $5::bool then excluded.days else r.days end, runs = case when $6::bool then excluded.runs else r.runs end,
+  updated_at = now()`;
+
+/** Since when no ended run is missing: of a tenant, or of all. */
+export async function completeSince(
+  pool: Pool,
+  { tenantID, runsMs, maxRunsMs }: { tenantID?: string; runsMs: number; maxRunsMs: number },
+): Promise<Date> {
+  const { rows } = await pool.query<{ since: Date }>(
+    tenantID === undefined ? sinceOf('true', 'true') : sinceOf('r.tenant_id = $3', 'u.tenant_id = $3'),
+    [runsMs / 1000, maxRunsMs / 1000, ...(tenantID === undefined ? [] : [tenantID])],
+  );
+  return rows[0]?.since ?? new Date(Date.now() - runsMs);
+}
+
+// What was deleted before a period became longer stays deleted.
+const sinceOf = (ofRules: string, ofUsage: string) => `
+with rule as materialized (
+  select tenant_id, workflow_id, updated_at, least(days * 86400::float8, $2::float8) as seconds
+  from run_retention r where ${ofRules} and days is not null
+)
+select greatest(
+  now() - make_interval(secs => least(
+    ${ofRules === 'true' ? '$1::float8' : 'coalesce((select seconds from rule where workflow_id is null), $1::float8)'},
+    (select min(seconds) from rule))),
+  (select max(updated_at) from rule where seconds > $1::float8) - make_interval(secs => $1::float8),
+  (select max(u.runs_deleted_until) from tenant_usage u where ${ofUsage})
+) as since`;

@@ -1,0 +1,46 @@
+import type { Pool } from './pool.ts';
+
+/** How a tenant takes part in admissions. */
+export interface TenantDispatch {
+  weight: number;
+  /** The lower of the next two; null: any number. */
+  maxRuns: number | null;
+  grantedRuns: number | null;
+  ownRuns: number | null;
+}
+
+/** Undefined if there is no such tenant. */
+export async function readDispatch(pool: Pool, tenantID: string): Promise<TenantDispatch | undefined> {
+  const { rows } = await pool.query<TenantDispatch>(READ, [tenantID]);
+  return rows[0];
+}
+
+const READ = `
+select coalesce(d.weight, 1) as weight, d.max_runs as "maxRuns", d.granted_runs as "grantedRuns", d.own_runs as "ownRuns"
+from tenant t left join tenant_dispatch d on d.tenant_id = t.id where t.id = $1`;
+
+type Changes = Partial<Omit<TenantDispatch, 'maxRuns'>>;
+
+/** Sets what is given and leaves the rest. The next admission reads it. Nothing for a tenant that is not there. */
+export async function setDispatch(pool: Pool, tenantID: string, changes: Changes): Promise<void> {
+  const { weight, grantedRuns, ownRuns } = changes;
+  await pool.query(SET, [
+    tenantID,
+    weight ?? null,
+    grantedRuns ?? null,
+    ownRuns ?? null,
+    grantedRuns !== undefined,
+    ownRuns !== undefined,
+  ]);
+}
+
+// The lower of two, of which null is none.
+const SET = `
+insert into tenant_dispatch as d (tenant_id, weight, granted_runs, own_runs, max_runs)
+select id, coalesce($2::float8, 1), $3::int, $4::int, least($3::int, $4::int)
+from tenant where id = $1 and deleting_at is null for key share
+on conflict (tenant_id) do update
+set weight = coalesce($2::float8, d.weight),
+  granted_runs = case when $5::bool then $3::int else d.granted_runs end,
+  own_runs = case when $6::bool then $4::int else d.own_runs end,
+  max_runs = least(case when $5::bool then $3::int else d.granted_runs end, case when $6::bool then $4::int else d.own_runs end)`;

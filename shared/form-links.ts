@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import type { KeyRing } from './crypto.ts';
+
+/** The public path of forms; the token of a link follows it. */
+export const FORMS_PATH = '/api/v1/forms';
+
+/** The question that a link answers: known before it is asked, so that a node may send the link first. */
+export interface QuestionPlace {
+  tenantID: string;
+  instanceID: string;
+  nodeID: string;
+  /** See `pathKey`. */
+  path: string;
+}
+
+/** Links by which a question is answered without signing in. */
+export interface FormLinks {
+  /** Always the same for a place and a key, so that a repeated attempt of a node sends what the first has sent. */
+  urlOf(place: QuestionPlace): string;
+  /** Undefined for a token that was not issued here. */
+  read(token: string): QuestionPlace | undefined;
+}
+
+const CONTEXT = 'form-link';
+
+/** `publicURL`: where browsers reach the API; empty for links that are relative to it. */
+export function createFormLinks(secrets: KeyRing, publicURL: string): FormLinks {
+  return {
+    urlOf({ tenantID, instanceID, nodeID, path }) {
+      const place = Buffer.from(JSON.stringify([tenantID, instanceID, nodeID, path])).toString('base64url');
+      return `${publicURL}${FORMS_PATH}/${place}.${secrets.sign(place, CONTEXT)}`;
+    },
+    read(token) {
+      const [, place = '', signature = ''] = /^([\w-]+)\.(.+)$/.exec(token) ?? [];
+      if (!secrets.isSigned(place, signature, CONTEXT)) return undefined;
+      const [tenantID, instanceID, nodeID, path] = Place.parse(JSON.parse(Buffer.from(place, 'base64url').toString()));
+      return { tenantID, instanceID, nodeID, path };
+    },
+  };
+}
+
+const Place = z.tuple([z.uuid(), z.uuid(), z.string(), z.string()]);
+
+/** The token in a link, which alone lets its holder answer. */
+export function tokenOf(url: string): string {
+  return url.slice(url.lastIndexOf('/') + 1);
+}
+
+/** A path of a request as logs show it: without the token of a link. */
+export function shownPath(path: string): string {
+  return path.replace(/(\/forms\/)[^/]+/i, '$1…');
+}

@@ -1,0 +1,63 @@
+import { batched } from '../batched.ts';
+import { FREE_TURNS } from '../db/held-events.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Logger } from '../logger.ts';
+import type { Producer } from '../producer.ts';
+import { listenerEvents } from '../queues/listener-events.ts';
+
+/** Events of one key of a listener are processed one after the other. */
+export interface Line {
+  listenerID: string;
+  orderKey: string;
+}
+
+/**
+ * Frees the first event of a line if it waits for its turn. To be called after a commit that has added to the line or has finished an
+ * event of it. Never rejects: if the process dies before it or the database is away, the worker that leads frees it.
+ */
+export type FreeTurn = (line: Line) => Promise<void>;
+
+interface Needs {
+  pool: Pool;
+  producer: Producer;
+}
+
+const PRIORITY = 2;
+const HAND_OVER_PATIENCE_MS = 2_000;
+
+export function createFreeTurn({ logger, ...needs }: Needs & { logger: Logger }): FreeTurn {
+  return batched(async (lines: Line[]) => {
+    await freeTurns(needs, lines).catch((error) => logger.warn({ err: error, lines: lines.length }, 'turns left'));
+    return lines.map(() => undefined);
+  });
+}
+
+interface Freed {
+  eventID: string;
+  tenantID: string;
+  attempt: number;
+  isDispatched: boolean;
+}
+
+/** Answers with the number of events that were freed. */
+export async function freeTurns({ pool, producer }: Needs, lines: readonly Line[]): Promise<number> {
+  const values = [lines.map(({ listenerID }) => listenerID), lines.map(({ orderKey }) => orderKey)];
+  const { rows } = await onceMore(() => pool.query<Freed>({ name: 'free_turns', text: FREE_TURNS, values }));
+  const jobs = rows.flatMap(({ isDispatched, ...job }) => (isDispatched ? [job] : []));
+  if (jobs.length > 0)
+    await producer.enqueue(listenerEvents, jobs, { priority: PRIORITY, patienceMs: HAND_OVER_PATIENCE_MS });
+  return rows.length;
+}
+
+/**
+ * Repeats a statement that gives out events if another one, which it did not see, has just given out an event of the same key. The
+ * second time it sees it.
+ */
+export async function onceMore<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof Error) || Reflect.get(error, 'constraint') !== 'listener_event_turn') throw error;
+    return run();
+  }
+}

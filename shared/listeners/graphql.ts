@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { Json } from '../json.ts';
+import { defineListener } from './define-listener.ts';
+import { orderBy } from './order-key.ts';
+
+/** Results of a subscription. */
+export const graphql = defineListener({
+  type: 'graphql',
+  label: 'GraphQL subscription',
+  hasEndpoint: false,
+  config: z.object({
+    orderBy,
+    subscription: z.string().min(1).max(100_000).meta({ title: 'Subscription', description: 'subscription { … }' }),
+    variables: z
+      .union([z.record(z.string(), Json), z.string().max(100_000)])
+      .default('')
+      .refine(isObject, 'expected an object as JSON')
+      .meta({ title: 'Variables', description: 'JSON, such as {"id": 1}' }),
+    operationName: z.string().max(200).optional().meta({ title: 'Operation name' }),
+  }),
+  defaults: { subscription: 'subscription { events }', variables: '{}' },
+});
+
+function isObject(value: unknown): boolean {
+  if (typeof value !== 'string' || value.trim() === '') return true;
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,39 @@
+import type { ListenerDefinition } from './define-listener.ts';
+import { graphql } from './graphql.ts';
+import { mqtt } from './mqtt.ts';
+import { nats } from './nats.ts';
+import { postgresql } from './postgresql.ts';
+import { rabbitmq } from './rabbitmq.ts';
+import { redis } from './redis.ts';
+import { sse } from './sse.ts';
+import { syslog } from './syslog.ts';
+import { webhook } from './webhook.ts';
+import { websocket } from './websocket.ts';
+
+/** All listener types. */
+export const listeners = [
+  webhook,
+  postgresql,
+  redis,
+  mqtt,
+  rabbitmq,
+  nats,
+  websocket,
+  sse,
+  graphql,
+  syslog,
+] as const satisfies readonly ListenerDefinition[];
+
+type AnyListener = (typeof listeners)[number];
+
+/** The types that keep a connection, whose listeners have an owner among the workers. */
+export type AnyLiveListener = Exclude<AnyListener, typeof webhook>;
+
+const byType = new Map<string, AnyListener>(listeners.map((definition) => [definition.type, definition]));
+
+export function findListenerType(type: string): ListenerDefinition | undefined {
+  return byType.get(type);
+}
+
+/** Names of all types, for schemas and error messages. */
+export const listenerTypes: readonly string[] = [...byType.keys()];

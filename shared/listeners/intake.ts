@@ -1,0 +1,35 @@
+import type { KeyRing } from '../crypto.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Logger } from '../logger.ts';
+import type { Producer } from '../producer.ts';
+import { type CountedQuota, createCountedQuota } from '../runs-in-flight.ts';
+import { createListenerReader, type ListenerReader } from './read-listeners.ts';
+import { createEventRecorder, type EventRecorder } from './record-events.ts';
+
+/** What a process needs that receives events. */
+export interface Intake extends AsyncDisposable {
+  readonly reader: ListenerReader;
+  readonly recorder: EventRecorder;
+  /** The quota of events that wait to be processed. */
+  readonly events: CountedQuota;
+  /** The quota of bytes. */
+  readonly bytes: CountedQuota;
+}
+
+interface Dependencies {
+  pool: Pool;
+  secrets: KeyRing;
+  producer: Producer;
+  logger: Logger;
+}
+
+export function createIntake({ pool, secrets, producer, logger }: Dependencies): Intake {
+  const recorder = createEventRecorder({ pool, producer, logger });
+  return {
+    reader: createListenerReader({ pool, secrets }),
+    recorder,
+    events: createCountedQuota(pool, 'listenerEvents'),
+    bytes: createCountedQuota(pool, 'listenerEventBytes'),
+    [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),
+  };
+}

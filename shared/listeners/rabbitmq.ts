@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { defineListener } from './define-listener.ts';
+import { orderBy } from './order-key.ts';
+
+const name = z.string().refine((text) => Buffer.byteLength(text) <= 255, 'must have at most 255 bytes');
+
+/** Messages of an exchange, or of a queue that exists. */
+export const rabbitmq = defineListener({
+  type: 'rabbitmq',
+  label: 'RabbitMQ',
+  hasEndpoint: false,
+  config: z
+    .object({
+      orderBy,
+      exchange: name.default('').meta({ title: 'Exchange', description: 'Created if there is none' }),
+      exchangeType: z
+        .enum(['direct', 'topic', 'fanout', 'headers'])
+        .default('topic')
+        .meta({ title: 'Type of the exchange' }),
+      routingKey: name.default('#').meta({ title: 'Routing key' }),
+      queue: name.default('').meta({
+        title: 'Queue',
+        description: 'Empty: a queue of the listener, which is deleted with it',
+      }),
+      prefetch: z.int().min(1).max(1_000).default(10).meta({ title: 'Messages at once' }),
+    })
+    .refine(({ exchange, queue }) => exchange !== '' || queue !== '', {
+      path: ['exchange'],
+      message: 'expected an exchange, or a queue',
+    }),
+  defaults: { exchange: 'events', exchangeType: 'topic', routingKey: '#' },
+});

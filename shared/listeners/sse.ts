@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { defineListener } from './define-listener.ts';
+import { orderBy } from './order-key.ts';
+
+/** Server-sent events of a URL. */
+export const sse = defineListener({
+  type: 'sse',
+  label: 'Server-sent events',
+  hasEndpoint: false,
+  config: z.object({
+    orderBy,
+    eventTypes: z.string().max(10_000).default('').meta({
+      title: 'Types of events',
+      description: 'With commas between them; empty: all. One without a type is a message',
+    }),
+    parseAsJSON: z.boolean().default(true).meta({ title: 'Data is JSON', description: 'Otherwise it stays text' }),
+  }),
+  defaults: {},
+});

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { defineQueue } from './define-queue.ts';
+
+/** Process one event of a listener. Its row in Postgres says what is left to do; a job for a finished event does nothing. */
+export const listenerEvents = defineQueue({
+  name: 'listener.events',
+  payload: z.object({
+    tenantID: z.uuid(),
+    eventID: z.uuid(),
+    /** Attempts that have ended before: a further one needs an id that no earlier job has. */
+    attempt: z.int().min(0).default(0),
+  }),
+  result: z.object({ outcome: z.enum(['pending', 'done', 'filtered', 'dead', 'nothing to do']) }),
+  attempts: 1, // The row says when it is tried again; the queue's own retry would know nothing of it.
+  backoffMs: 0,
+  maxStalledCount: 10, // An event is finished once, however often it is delivered.
+  // One that is put back gets a job with the same id.
+  isKept: ({ outcome }) => outcome !== 'pending',
+  // Others of the process wait for the same statements: these are many, and each is short.
+  concurrency: 200,
+  deadLetters: 'listener.events.dlq',
+  jobID: ({ eventID, attempt }) => `${eventID}.${attempt}`,
+});

@@ -1,0 +1,31 @@
+import type { NewRun } from './accept-runs.ts';
+import type { Caller } from './caller.ts';
+import type { JsonObject } from './json.ts';
+import { resolveInputs } from './workflow/inputs.ts';
+import { governRun } from './workflow/limits.ts';
+import { runTimeoutMs, type WorkflowOptions } from './workflow/options.ts';
+import type { TestMode } from './workflow/test-mode.ts';
+
+interface Tested {
+  tenantID: string;
+  /** Null for a graph that belongs to no workflow. */
+  workflowID: string | null;
+  versionID: string;
+  /** Of the version. */
+  options: WorkflowOptions;
+  caller: Caller;
+  args: JsonObject;
+  mode: TestMode;
+}
+
+/**
+ * A test run of a version, to be accepted. It has the limits of other runs of the workflow; its failure starts no handler and it tells
+ * no webhook. Throws what is wrong with its inputs, by their path in `args`.
+ */
+export function newTestRun({ options, args, mode, ...tested }: Tested): NewRun {
+  const { workflowID, versionID } = tested;
+  const caller: Caller = { ...tested.caller, origin: 'test' };
+  const input = resolveInputs(options.inputDefinitions, args, { field: 'args' });
+  const governed = governRun(options, { workflowID: workflowID ?? versionID, caller, input });
+  return { ...tested, caller, input, ...governed, timeoutMs: runTimeoutMs(options), isTest: true, testMode: mode };
+}

@@ -1,0 +1,31 @@
+/** Tells a receiver of the end of a run and is killed when the answer has come, before it is recorded. */
+
+import { createByteAccount } from '#shared/byte-account.ts';
+import { readConfig } from '#shared/config.ts';
+import { createPool } from '#shared/db/pool.ts';
+import { createLogger } from '#shared/logger.ts';
+import { createSender } from '#workers/completion-sender.ts';
+import { createDeliveries } from '#workers/completion-webhooks.ts';
+import { createOutbound } from '#workers/outbound/gate.ts';
+
+const [secret = ''] = process.argv.slice(2);
+const config = readConfig();
+const logger = createLogger({ level: 'silent' });
+const pool = createPool(config.db, logger);
+const variables = { read: async () => new Map([['hook', { isSecret: true as const, open: () => secret }]]) };
+const sender = createSender({ outbound: createOutbound({ allow: config.outbound.allow }), variables });
+const deliveries = createDeliveries({
+  pool,
+  logger,
+  bytes: createByteAccount({ maxBytes: 1_000_000 }),
+  sender: {
+    async send(delivery, signal) {
+      await sender.send(delivery, signal);
+      process.kill(process.pid, 'SIGKILL');
+      return new Promise(() => undefined);
+    },
+  },
+  onEnd: () => undefined,
+});
+await deliveries.begin();
+await new Promise((resolve) => setTimeout(resolve, 10_000));

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { nodes } from '#shared/nodes/index.ts';
+import { drawGraph, parts } from '#test/support/drawn-graphs.ts';
+import { Execution, type Keeping, type Mishap } from '#test/support/executed-runs.ts';
+
+/** They need servers, which the runs of these tests do not have; a node of code stands for them. */
+const WITH_SERVERS = ['dataQuery', 'http'];
+
+const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 40 });
+const mishaps = fc.array(
+  fc.constantFrom<Mishap>('none', 'none', 'none', 'loses', 'replaced', 'replaced with a checkpoint'),
+  { minLength: 1, maxLength: 40 },
+);
+
+const keepings = fc.constantFrom<Keeping>('with the run', 'apart');
+
+test('in any order of completions, crashes and claims a run executes the same nodes with the same outputs', async () => {
+  const completed = new Set<string>();
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(parts, picks, mishaps, keepings, async (list, order, lost, keeping) => {
+      const drawing = drawGraph(list);
+      const inTurn = await new Execution(drawing).finish([0]);
+      const other = await new Execution(drawing, null, keeping).finish(order, [...lost, 'none']);
+
+      expect(inTurn.status).not.toBe('RUNNING');
+      expect(other.status).toBe(inTurn.status);
+      // Where the run fails, branches are cut off by it.
+      if (inTurn.status === 'FAILED') return;
+      expect(other.outcomes).toEqual(inTurn.outcomes);
+      expect(other.output).toEqual(inTurn.output);
+      count += 1;
+      for (const { definition } of drawing.graph.nodes) completed.add(definition.kind);
+    }),
+    { numRuns: 400, seed: 1 },
+  );
+
+  expect(count).toBeGreaterThan(200);
+  expect([...completed, ...WITH_SERVERS].toSorted()).toEqual(nodes.map(({ kind }) => kind).toSorted());
+});

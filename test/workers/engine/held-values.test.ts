@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { atOnce } from '#shared/pauses.ts';
+import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
+import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { code, graph } from '#test/support/graphs.ts';
+import { createHeldValues } from '#workers/engine/held-values.ts';
+import { LARGE_LENGTH } from '#workers/engine/large-outputs.ts';
+import { Run } from '#workers/engine/run.ts';
+import type { Source } from '#workers/engine/source.ts';
+
+const shape = graph({ start: { type: 'start' }, a: code('return 1'), b: code('return 2') }, ['start>a', 'a:success>b']);
+const compiled = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
+const version = { creatorID: 'c', graph: compiled, options: WorkflowOptions.parse({}), policies: [] };
+
+function aRun(id: string): Run {
+  const ids = { id, tenant_id: 't', workflow_id: null, version_id: 'v', parent_id: null, map_id: null };
+  const numbers = { epoch: 1, seq: 0, wake_seq: 0, losses: 0, depth: 0 };
+  const caller = { type: 'system', id: 'x', origin: 'direct' } as const;
+  const run = new Run({ ...ids, ...numbers, deadline_at: new Date(), caller, input: {}, test_mode: null }, version);
+  run.state.begin();
+  return run;
+}
+
+/** An output of a node, as if it were committed next. */
+function give(run: Run, key: string, length: number): Source {
+  const frame = run.state.find('start', '') ?? expect.fail('no frame');
+  const value = 'x'.repeat(length);
+  return run.state.keep(frame, { outputVariable: key }, { output: { [key]: value }, length });
+}
+
+const isAtHand = (source: Source) => source.value !== undefined;
+
+test('values of large outputs stay while there is room, and those that were used last the longest', () => {
+  const values = createHeldValues(LARGE_LENGTH * 2.5);
+  const run = aRun('r');
+  const [a, b] = [give(run, 'a', LARGE_LENGTH), give(run, 'b', LARGE_LENGTH)];
+
+  values.count(run, [{ source: a }, { source: b }]);
+  expect([a, b].map(isAtHand)).toEqual([true, true]);
+  values.keep(run, a);
+  const c = give(run, 'c', LARGE_LENGTH);
+  values.count(run, [{ source: c }]);
+
+  expect([a, b, c].map(isAtHand)).toEqual([true, false, true]);
+  expect(values.length).toBe(2 * LARGE_LENGTH);
+});
+
+test('what a run keeps in its ctx takes room from values that can be read again', () => {
+  const values = createHeldValues(LARGE_LENGTH * 2);
+  const run = aRun('r');
+  const large = give(run, 'large', LARGE_LENGTH);
+  values.count(run, [{ source: large }]);
+  const small = give(run, 'small', LARGE_LENGTH - 1);
+  values.count(run, [{ source: small }]);
+  expect(isAtHand(large)).toBe(true);
+
+  const more = give(run, 'more', 2);
+  values.count(run, [{ source: more }]);
+
+  expect(isAtHand(large)).toBe(false);
+  expect([run.state.heldLength, values.length]).toEqual([LARGE_LENGTH + 1, LARGE_LENGTH + 1]);
+});
+
+test('an output that another replaces is not counted, and a run that leaves counts nothing', () => {
+  const values = createHeldValues(LARGE_LENGTH * 10);
+  const run = aRun('r');
+  values.count(run, [{ source: give(run, 'same', 1_000) }, { source: give(run, 'same', 10) }]);
+  expect(values.length).toBe(10);
+  values.count(run, [{ source: give(run, 'large', LARGE_LENGTH) }]);
+  expect(values.length).toBe(10 + LARGE_LENGTH);
+
+  run.leave('done');
+  values.drop(run);
+
+  expect(values.length).toBe(0);
+});
+
+test('a process that holds too much takes no run, and its largest make room, but for the last', () => {
+  const values = createHeldValues(100);
+  const [large, small] = [aRun('large'), aRun('small')];
+  give(large, 'a', 90);
+  give(small, 'a', 10);
+  values.count(large);
+  values.count(small);
+  expect([values.isFull, values.mustMakeRoom(large)]).toEqual([false, false]);
+
+  give(small, 'b', 5);
+  values.count(small);
+  expect([values.isFull, values.mustMakeRoom(large), values.mustMakeRoom(small)]).toEqual([true, true, false]);
+
+  give(large, 'b', 200);
+  values.count(large);
+  values.drop(small);
+  expect([values.isFull, values.mustMakeRoom(large)]).toEqual([true, false]);
+});

@@ -1,0 +1,216 @@
+/**
+ * Listeners with a connection, each type against a real server. What is tested is between a worker, Postgres and that server, which no
+ * backplane has a part in: so it is on one backplane only.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { aDatasource, aListener, aTenant, type TestTenant } from '#test/support/factories.ts';
+import { type Listened, type ListenedServers, startListenedServers } from '#test/support/listened-servers.ts';
+import { type Spawned, spawnNode } from '#test/support/process.ts';
+import { eventually } from '#test/support/settle.ts';
+
+const PATIENCE_MS = 20_000;
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let servers: ListenedServers;
+let cases: (Listened & { id: string })[];
+/** A process of its own, which owns every listener. */
+let owner: Spawned;
+
+beforeAll(async () => {
+  [cluster, servers] = await Promise.all([
+    startCluster({ workers: false, settings: { LISTENER_LEASE_SECONDS: '2' } }),
+    startListenedServers(),
+  ]);
+  tenant = await aTenant(cluster);
+  cases = [];
+  for (const one of servers.listened) {
+    const { type, options, config, name } = one;
+    const datasource = await aDatasource(cluster, { tenant, type, options });
+    cases.push({ ...one, ...(await aListener(cluster, { tenant, datasource, config, title: name })) });
+  }
+  owner = spawnNode(['workers/main.ts', 'listener.events'], { ...cluster.env, ...servers.settingsFor(tenant.id) });
+  await areRunning();
+});
+afterAll(async () => {
+  await owner?.[Symbol.asyncDispose]();
+  await Promise.all([servers, cluster].map((one) => one?.[Symbol.asyncDispose]()));
+});
+
+function startOwner() {
+  return cluster.startWorker(servers.settingsFor(tenant.id), ['listener.events']);
+}
+
+async function connections() {
+  const { body } = await cluster.as(tenant.creator).in(tenant).get('T/listeners/status/connections');
+  return body.status as Record<string, { state: string; retryCount: number; type: string; title: string }>;
+}
+
+/** Waits until every connection has the state. */
+async function areRunning(): Promise<void> {
+  await eventually(async () => {
+    const states = Object.values(await connections()).map(({ title, state }) => `${title}: ${state}`);
+    const errors = await cluster.pool.query('select last_error from listener where last_error is not null');
+    expect(states.sort(), JSON.stringify(errors.rows)).toEqual(cases.map(({ name }) => `${name}: running`).sort());
+  }, PATIENCE_MS);
+}
+
+/** The texts that a listener has recorded, in the order in which they came. */
+async function recorded({ id }: { id: string }): Promise<string[]> {
+  const { rows } = await cluster.pool.query<{ text: string }>(
+    `select convert_from(body, 'UTF8') as text from listener_event where listener_id = $1 and state <> 'duplicate' order by id`,
+    [id],
+  );
+  return rows.map(({ text }) => /text \w+/.exec(text)?.[0] ?? text);
+}
+
+async function hasRecorded(one: (typeof cases)[number], texts: readonly string[]): Promise<void> {
+  await eventually(async () => {
+    const all = await recorded(one);
+    const missing = texts.filter((text) => !all.includes(text));
+    expect(missing, one.name).toEqual([]);
+  }, PATIENCE_MS);
+}
+
+test('events flow, also after the server was killed and started again', async () => {
+  await Promise.all(
+    cases.map(async (one) => {
+      await one.send('text first');
+      await hasRecorded(one, ['text first']);
+      // What filters of the config leave out comes before it. The server of the websocket greets.
+      const others = (await recorded(one)).filter((text) => text !== 'text first' && !text.startsWith('hello'));
+      expect(others, one.name).toEqual([]);
+    }),
+  );
+
+  const { rows } = await cluster.pool.query(
+    'select distinct order_key from listener_event where order_key is not null',
+  );
+  expect(rows).toEqual([{ order_key: 'events.new' }]);
+
+  await servers.restart();
+
+  // Those that the server does not keep arrive as soon as the listener is connected again.
+  await Promise.all(
+    cases.map((one) =>
+      eventually(async () => {
+        await one.send('text again');
+        await expect.poll(() => recorded(one), { timeout: one.keeps ? PATIENCE_MS : 500 }).toContain('text again');
+      }, PATIENCE_MS),
+    ),
+  );
+  await areRunning();
+});
+
+/** Events arrive at the owner and wait for the database; at the end, what waits there is given up. */
+async function whileNothingIsRecorded(work: () => Promise<void>): Promise<void> {
+  const client = await cluster.pool.connect();
+  try {
+    await client.query('begin; lock table listener_event in exclusive mode');
+    await work();
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'gantry.worker'`,
+    );
+    await client.query('rollback');
+  } finally {
+    client.release();
+  }
+}
+
+test('what a server has accepted is recorded, although the owner is killed', async () => {
+  const keeping = cases.filter(({ keeps }) => keeps).map((one) => ({ one, texts: [] as string[] }));
+  // Of its own, so that a second try does not find the events of the first.
+  const round = newID().slice(-8);
+  let isOver = false;
+  const sending = keeping.map(async ({ one, texts }) => {
+    while (!isOver) {
+      const text = `text n${round}n${texts.length}`;
+      await one.send(text);
+      texts.push(text);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  });
+  await Promise.all(keeping.map(({ one }) => hasRecorded(one, [`text n${round}n20`])));
+
+  await whileNothingIsRecorded(async () => {
+    const before = keeping.map(({ texts }) => texts.length);
+    await eventually(() => {
+      expect(keeping.every(({ texts }, n) => texts.length > (before[n] ?? 0) + 20)).toBe(true);
+    }, PATIENCE_MS);
+    await owner.kill('SIGKILL');
+  });
+  await using _ = await startOwner();
+  await areRunning();
+  isOver = true;
+
+  await Promise.all(sending);
+
+  for (const { one, texts } of keeping) {
+    await hasRecorded(one, texts);
+    const all = (await recorded(one)).filter((text) => text.includes(round));
+    if (one.isKeyed) expect(all.length, `${one.name}: doubled`).toBe(new Set(all).size);
+  }
+  await Promise.all(
+    cases.map(async (one) => {
+      await one.send('text last');
+      await hasRecorded(one, ['text last']);
+    }),
+  );
+});
+
+test('owners share the listeners evenly, and one that stops hands its own over', async () => {
+  await using _ = await startOwner();
+  await areRunning();
+  const counts = async () => {
+    const { rows } = await cluster.pool.query<{ n: number }>(
+      'select count(*)::int as n from listener_lease group by held_by order by n',
+    );
+    return rows.map(({ n }) => n);
+  };
+  expect(await counts()).toEqual([cases.length]);
+
+  const second = await startOwner();
+  const half = cases.length / 2;
+  await eventually(async () => expect(await counts()).toEqual([Math.floor(half), Math.ceil(half)]), PATIENCE_MS);
+  await areRunning();
+  await second[Symbol.asyncDispose]();
+
+  await eventually(async () => expect(await counts()).toEqual([cases.length]), PATIENCE_MS);
+});
+
+test('a change counts within seconds, and a listener that is made inactive leaves nothing at its server', async () => {
+  await using _ = await startOwner();
+  await areRunning();
+  const api = cluster.as(tenant.creator).in(tenant);
+  const stranger = await aTenant(cluster);
+  expect((await cluster.as(stranger.creator).in(stranger).get('T/listeners/status/connections')).body.status).toEqual(
+    {},
+  );
+  const [notified] = cases;
+  await api.patch(`T/listeners/${notified?.id}`, { listenerConfig: { channels: 'other' } });
+  await eventually(async () => {
+    await servers.notify('other', 'text other');
+    expect(await recorded({ id: notified?.id ?? '' })).toContain('text other');
+  });
+
+  for (const { id } of cases) await api.post(`T/listeners/${id}/deactivate`);
+  await eventually(async () => expect(await servers.residues()).toEqual([]), PATIENCE_MS);
+  const states = Object.values(await connections()).map(({ state }) => state);
+  expect(new Set(states)).toEqual(new Set(['stopped']));
+
+  const wrong = await aDatasource(cluster, {
+    tenant,
+    type: 'redis',
+    options: { connectionOption: 'connectionUrl', connectionUrl: 'redis://u:wrong@127.0.0.1:1' },
+  });
+  const { id } = await aListener(cluster, { tenant, datasource: wrong, config: { channels: 'a' } });
+  await eventually(async () =>
+    expect((await connections())[id]).toMatchObject({ state: 'reconnecting', retryCount: expect.any(Number) }),
+  );
+  expect((await api.get(`T/listeners/${id}`)).body.listener).toMatchObject({
+    status: 'active',
+    lastError: expect.stringContaining('Nothing answers at 127.0.0.1:1'),
+  });
+});

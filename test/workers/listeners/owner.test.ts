@@ -1,0 +1,177 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { explaining } from '#test/support/explaining.ts';
+import { createLeases, type Report } from '#workers/listeners/owner/leases.ts';
+import { createRoom } from '#workers/listeners/owner/room.ts';
+import { backoffMs } from '#workers/listeners/owner/run-listener.ts';
+import { shareOf } from '#workers/listeners/owner/share.ts';
+
+let deployment: Deployment;
+beforeAll(async () => {
+  deployment = await startDeployment();
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+
+const LEASE_MS = 1_000;
+
+function leasesOn(pool = deployment.pool) {
+  return createLeases({ pool, leasePool: pool, leaseMs: LEASE_MS, types: ['redis'] });
+}
+
+/** Listeners that want a connection, of a tenant with so many of them. */
+async function wanted(count: number, tenantID = newID()): Promise<string[]> {
+  const { pool } = deployment;
+  await pool.query('insert into tenant (id, tenant_title, creator_id) values ($1, $2, $1) on conflict do nothing', [
+    tenantID,
+    'T',
+  ]);
+  const datasourceID = newID();
+  await pool.query(
+    `insert into datasource (id, tenant_id, datasource_title, datasource_type, datasource_options, creator_id)
+     values ($1, $2, 'D', 'redis', '{}', $2)`,
+    [datasourceID, tenantID],
+  );
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into listener (id, tenant_id, listener_title, listener_type, datasource_id, status, creator_id)
+     select gen_random_uuid(), $1, 'L', 'redis', $2, 'active', $1 from generate_series(1, $3) returning id`,
+    [tenantID, datasourceID, count],
+  );
+  return rows.map(({ id }) => id);
+}
+
+test.each([
+  { wanted: 10, held: [10, 0, 0], shares: [4, 3, 3] },
+  { wanted: 10, held: [4, 3, 3], shares: [4, 3, 3] },
+  // The one that has more keeps it: nothing moves without need.
+  { wanted: 10, held: [3, 3, 4], shares: [3, 3, 4] },
+  { wanted: 2, held: [0, 0, 2], shares: [1, 0, 1] },
+  { wanted: 0, held: [0, 0], shares: [0, 0] },
+])('of $wanted listeners owners with $held are to have $shares', ({ wanted: all, held, shares }) => {
+  const owners = held.map((count, n) => ({ id: `${n}`, held: count }));
+  expect(owners.map(({ id }) => shareOf(id, { wanted: all, owners }))).toEqual(shares);
+  expect(shareOf('unknown', { wanted: all, owners })).toBe(0);
+});
+
+test('the wait after a failure doubles up to a minute', () => {
+  expect([1, 2, 3, 6, 7, 50].map((failures) => backoffMs(failures, 1_000, 1))).toEqual([
+    1_000, 2_000, 4_000, 32_000, 60_000, 60_000,
+  ]);
+  expect(backoffMs(1, 1_000, 0)).toBe(500);
+});
+
+test('a tenant that fills its room waits, and no other does', async () => {
+  const room = createRoom({ bytes: 100, bytesPerTenant: 60, bytesForEach: 10 });
+  room.enter('a', 60);
+  expect([room.isFull('a'), room.isFull('b')]).toEqual([true, false]);
+  room.enter('b', 40);
+  // The process is full, and a tenant with little may still go on.
+  expect([room.isFull('b'), room.isFull('c')]).toEqual([true, false]);
+  let isOver = false;
+  const waiting = room.wait('a', new AbortController().signal).then(() => {
+    isOver = true;
+  });
+  room.leave('b', 40);
+  await nextTurn();
+  expect(isOver).toBe(false);
+  room.leave('a', 10);
+  await waiting;
+
+  const ended = new AbortController();
+  room.enter('a', 50);
+  const aborted = room.wait('a', ended.signal);
+  ended.abort();
+  await aborted;
+});
+
+test('leases end when their owner is dead, and none after an outage until all had the time to renew', async () => {
+  const { pool } = deployment;
+  const leases = leasesOn();
+  const [dead, live] = [newID(), newID()];
+  const [id] = await wanted(1);
+  await leases.begin(dead);
+  await leases.begin(live);
+  expect(await leases.claim(dead, 1)).toMatchObject([{ listenerID: id }]);
+  expect(await leases.claim(live, 1)).toEqual([]);
+  await pool.query(`update listener_owner set expires_at = now() - interval '1 second' where id = $1`, [dead]);
+
+  const sweep = (streakSeconds: number, tickSeconds: number) =>
+    pool.query(
+      `update sweep set streak_started_at = now() - make_interval(secs => $1), last_tick = now() - make_interval(secs => $2)`,
+      [streakSeconds, tickSeconds],
+    );
+  // The leaders tick again, though not for long enough; and then there is no leader.
+  await sweep(LEASE_MS / 2000, 0);
+  await leases.endExpired();
+  await sweep(100, 30);
+  await leases.endExpired();
+  expect(await leases.renew(dead)).toMatchObject({ isLost: false, held: [{ listenerID: id }] });
+
+  await pool.query(`update listener_owner set expires_at = now() - interval '1 second' where id = $1`, [dead]);
+  await sweep(LEASE_MS / 1000 + 1, 0);
+  await leases.endExpired();
+  expect(await leases.renew(dead)).toEqual({ isLost: true, held: [] });
+  expect(await leases.claim(live, 1)).toMatchObject([{ listenerID: id }]);
+  await leases.end(live);
+  await pool.query('delete from listener');
+});
+
+test('tenants are claimed in turn, by statements that read what they claim', async () => {
+  const { pool } = deployment;
+  const many = await wanted(1_000);
+  const few = await wanted(2);
+  const leases = leasesOn();
+  const owner = newID();
+  await leases.begin(owner);
+  const claimed = (await leases.claim(owner, 4)).map(({ listenerID }) => listenerID);
+  expect(claimed.filter((id) => few.includes(id))).toHaveLength(2);
+  expect(claimed.filter((id) => many.includes(id))).toHaveLength(2);
+  await pool.query('analyze listener_lease, listener');
+
+  const rowsRead = new Map<string, number>();
+  const explained = leasesOn(explaining(pool, rowsRead));
+  await explained.renew(owner);
+  await explained.release(owner, claimed);
+  expect(
+    [...rowsRead.values()].every((rows) => rows < 50),
+    JSON.stringify([...rowsRead]),
+  ).toBe(true);
+  await pool.query('delete from listener');
+});
+
+test('what an owner says is written only of listeners that are its own, and a user has the last word', async () => {
+  const { pool } = deployment;
+  const leases = leasesOn();
+  const [own, lost, stopped] = await wanted(3);
+  const owner = newID();
+  await leases.begin(owner);
+  await leases.claim(owner, 3);
+  await pool.query('update listener_lease set held_by = null where listener_id = $1', [lost]);
+  await pool.query(`update listener set status = 'inactive' where id = $1`, [stopped]);
+  const report = (state: Report['state'], lastError: string | null): Report[] =>
+    [own, lost, stopped].map((listenerID = '') => ({ listenerID, state, retryCount: 3, lastError, cursor: null }));
+  const rows = async () =>
+    (
+      await pool.query(
+        `select l.id, l.status, l.last_error, o.state from listener l left join listener_lease o on o.listener_id = l.id`,
+      )
+    ).rows;
+
+  await leases.report(owner, report('error', 'wrong password'));
+  expect(new Map((await rows()).map(({ id, ...row }) => [id, row]))).toEqual(
+    new Map([
+      [own, { status: 'error', last_error: 'wrong password', state: 'error' }],
+      [lost, { status: 'active', last_error: null, state: 'connecting' }],
+      [stopped, { status: 'inactive', last_error: null, state: null }],
+    ]),
+  );
+
+  await leases.report(owner, report('running', null));
+  expect(await rows()).toContainEqual({ id: own, status: 'active', last_error: null, state: 'running' });
+  // One that was stopped for another reason than its connection has no connection.
+  await pool.query(`update listener set status = 'error' where id = $1`, [own]);
+  expect(await rows()).toContainEqual({ id: own, status: 'error', last_error: null, state: null });
+  // What it has at its server stays.
+  expect(await Promise.all([own, stopped, newID()].map((id = '') => leases.isGone(id)))).toEqual([false, true, true]);
+});

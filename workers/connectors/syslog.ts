@@ -1,0 +1,25 @@
+import type { syslog } from '#shared/datasources/syslog.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
+import type { Connector } from './connector.ts';
+
+export const connectSyslog: Connector<typeof syslog> = ({ port }, { tenantID, syslogPorts }) => ({
+  async test() {
+    requireOwnPort(port, { tenantID, syslogPorts });
+  },
+  async execute() {
+    throw invalidField('datasourceType', 'a syslog datasource has no queries: listeners receive what is sent to it');
+  },
+  async [Symbol.asyncDispose]() {},
+});
+
+/** Of two tenants with one port, one would get what is meant for the other. So an operator gives each port to one tenant. */
+export function requireOwnPort(
+  port: number,
+  { tenantID, syslogPorts }: { tenantID: string; syslogPorts: ReadonlyMap<number, string> },
+): void {
+  if (syslogPorts.get(port) !== tenantID)
+    throw invalidField(
+      'datasourceOptions.port',
+      `port ${port} is not given to this tenant: ask an operator of this deployment`,
+    );
+}

@@ -1,0 +1,77 @@
+import type { Backplane } from '#shared/backplane/index.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { cronTicks } from '#shared/queues/cron-ticks.ts';
+
+/** Alarms that one round sets at most, and at once. */
+const MAX_SET = 2_000;
+const AT_ONCE = 20;
+
+interface Alarmed {
+  id: string;
+  tenantID: string;
+  schedule: string;
+  timezone: string;
+}
+
+/**
+ * Gives every job an alarm in the queues, and takes those of disabled ones away. The row says which queues have it, by the mark that they
+ * lose with their data: after that, all alarms are set again. Ticks do not depend on it, they are only looked for up to a second later.
+ */
+export function createCronAlarms({ pool, backplane }: { pool: Pool; backplane: Backplane }): {
+  set(): Promise<number>;
+} {
+  async function setOne(mark: string, { id: cronJobID, tenantID, schedule, timezone }: Alarmed): Promise<void> {
+    const when = { expression: schedule, timezone };
+    await backplane.setAlarm(cronTicks.name, cronJobID, {
+      ...when,
+      payload: cronTicks.payload.parse({ tenantID, cronJobID }),
+    });
+    // Unless the calendar was changed meanwhile.
+    await pool.query(SET, [cronJobID, mark, schedule, timezone]);
+  }
+
+  async function removeOne(id: string): Promise<void> {
+    await backplane.removeAlarm(cronTicks.name, id);
+    await pool.query(REMOVED, [id]);
+  }
+
+  async function inGroups<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+    for (let at = 0; at < items.length; at += AT_ONCE) await Promise.all(items.slice(at, at + AT_ONCE).map(work));
+  }
+
+  return {
+    async set() {
+      const left = await pool.query<{ id: string }>({ name: 'cron_alarms_left', text: FIND_LEFT, values: [MAX_SET] });
+      await inGroups(left.rows, ({ id }) => removeOne(id));
+      const mark = await backplane.sentinel();
+      // The queues have lost their data, and the sweep has not marked them again.
+      if (mark === null) return 0;
+      const missing = await pool.query<Alarmed>({
+        name: 'cron_alarms_missing',
+        text: FIND_MISSING,
+        values: [mark, MAX_SET],
+      });
+      await inGroups(missing.rows, (job) => setOne(mark, job));
+      return missing.rows.length;
+    },
+  };
+}
+
+const IS_ON = 'cron_job_enabled and stopped_at is null';
+
+// Two ranges of the index: a comparison by <> would read all of it.
+const missing = (comparison: string) => `
+(select id, tenant_id as "tenantID", cron_job_schedule as schedule, timezone from cron_job
+ where ${IS_ON} and coalesce(alarm_set_in, '') ${comparison} $1 order by coalesce(alarm_set_in, '') limit $2)`;
+
+const FIND_MISSING = `${missing('<')} union all ${missing('>')} limit $2`;
+
+const FIND_LEFT = `
+select id from cron_job where alarm_set_in is not null and not (${IS_ON}) order by alarm_set_in limit $1`;
+
+// The planner cannot see into CASE, so it finds the row by its id: beside a young table it took the index of all jobs that are on.
+const SET = `
+update cron_job set alarm_set_in = $2
+where id = $1 and case when cron_job_schedule = $3 and timezone = $4 and ${IS_ON} then true else false end`;
+
+const REMOVED = `update cron_job set alarm_set_in = null where id = $1 and case when ${IS_ON} then false else true end`;

@@ -1,0 +1,154 @@
+import { calendarOf, newestTicks } from '#shared/cron/calendar.ts';
+import type { MissedRunPolicy, OverlapPolicy, TickOutcome } from '#shared/cron/job.ts';
+import { dueTime, nextTick, type Timed } from '#shared/cron/next-tick.ts';
+
+/** A job as it stands when a worker looks at it. */
+export interface Standing extends Timed {
+  overlapPolicy: OverlapPolicy;
+  missedRunPolicy: MissedRunPolicy;
+  missedRunWindowSeconds: number;
+  isPaused: boolean;
+  /** The first tick that nothing was decided about. */
+  nextAt: number;
+  /** Whether the work of a tick goes on. */
+  isBusy: boolean;
+  /** Ticks that wait for it to end. */
+  waiting: number;
+  /** Whether the work of a backfill goes on, which is neither skipped for nor cancelled. */
+  isFilling: boolean;
+}
+
+/** What becomes of a tick. */
+export interface Decision {
+  scheduledAt: number;
+  /** The last of the ticks that this one stands for; absent: it alone. */
+  until?: number;
+  outcome: Exclude<TickOutcome, 'refused'>;
+  reason: string | null;
+}
+
+interface Decided {
+  ticks: Decision[];
+  /** Whether the work that goes on is cancelled for the new one. */
+  cancelsOld: boolean;
+  nextAt: Date | null;
+  dueAt: Date | null;
+}
+
+/** Ticks of one job that are recorded one by one; those before them share a row. */
+const MAX_TICKS = 500;
+
+export const reasons = {
+  paused: 'The job was paused',
+  late: 'No worker could start it in time',
+  old: 'No worker could start it in time, and the window for missed runs is over',
+  replaced: 'No worker could start it in time, and a later tick stands for it',
+  busy: 'The work of an earlier tick had not ended',
+  full: 'The work of an earlier tick had not ended, and another tick waited already',
+  overtaken: 'A later tick took its place',
+  afterwards: 'Started after its time, because no worker could start it in time',
+  waits: 'It waited for the work of an earlier tick',
+  backfill: 'Started by a backfill',
+  waitsAfterwards: 'Missed in its time, it waited for the work of an earlier tick',
+} as const;
+
+/** Decides about every tick that is due, once. A clock that is set back finds none due until it reaches the next one. */
+export function decideDue(job: Standing, now: number, lateMs: number): Decided {
+  const none = {
+    ticks: [],
+    cancelsOld: false,
+    nextAt: new Date(job.nextAt),
+    dueAt: new Date(dueTime(job, job.nextAt)),
+  };
+  const { due, before } = dueTicks(job, now);
+  const newest = due.at(-1);
+  if (newest === undefined) return none;
+
+  const isOnTime = now - dueTime(job, newest) <= lateMs;
+  const { ticks, cancelsOld } = job.isPaused
+    ? { ticks: due.map((tick) => decision(tick, 'skipped', 'paused')), cancelsOld: false }
+    : decideEach(job, due, { now, isOnTime });
+  const first = before && { ...decision(before.first, 'missed', 'old'), until: before.last };
+  return { ticks: first ? [first, ...ticks] : ticks, cancelsOld, ...nextTick(job, newest) };
+}
+
+/** The newest of the ticks that are due, and, if there are too many, the first and the last of the others. */
+function dueTicks(job: Standing, now: number) {
+  const calendar = calendarOf(job.cronJobSchedule, job.timezone);
+  const until = { until: now, max: MAX_TICKS };
+  // Jitter ends before the next tick, so only the newest may still wait.
+  const due = newestTicks(calendar, job.nextAt - 1, until).filter((tick) => dueTime(job, tick) <= now);
+  const [oldest] = due;
+  if (oldest === undefined || oldest <= job.nextAt) return { due };
+  const [last = job.nextAt] = newestTicks(calendar, job.nextAt - 1, { until: oldest - 1, max: 1 });
+  return { due, before: { first: job.nextAt, last } };
+}
+
+function decision(scheduledAt: number, outcome: Decision['outcome'], reason: keyof typeof reasons | null): Decision {
+  return { scheduledAt, outcome, reason: reason && reasons[reason] };
+}
+
+interface Moment {
+  now: number;
+  /** Whether the newest tick can be started as one that is not late. */
+  isOnTime: boolean;
+}
+
+function decideEach(job: Standing, due: readonly number[], moment: Moment) {
+  const chosen = choose(job, due, moment);
+  const isChosen = new Set(chosen);
+  const last = chosen.at(-1);
+  const makesRoom = job.overlapPolicy === 'cancel-old';
+  const line: Line = {
+    isBusy: job.isBusy || job.waiting > 0,
+    isFilling: job.isFilling,
+    waiting: job.waiting,
+    isAfterLate: chosen.length > 1,
+  };
+  const ticks = due.map((tick) => {
+    if (!isChosen.has(tick)) return decision(tick, 'missed', whyMissed(job, tick, moment));
+    if (makesRoom && tick !== last) return decision(tick, 'skipped', 'overtaken');
+    return decideStart(job, tick, { isLate: !(moment.isOnTime && tick === due.at(-1)), line });
+  });
+  return { ticks, cancelsOld: makesRoom && job.isBusy && last !== undefined };
+}
+
+/** What the ticks before have left for the next. */
+interface Line {
+  isBusy: boolean;
+  isFilling: boolean;
+  waiting: number;
+  /** Ticks that were missed are started as well. */
+  isAfterLate: boolean;
+}
+
+/** Missed ticks that are wanted all the same wait in their order under every policy. */
+function decideStart({ overlapPolicy }: Standing, tick: number, { isLate, line }: { isLate: boolean; line: Line }) {
+  const waitsForFilling = line.isFilling && !line.isBusy && overlapPolicy !== 'allow';
+  if (waitsForFilling) line.isBusy = true;
+  else if (overlapPolicy === 'allow' || overlapPolicy === 'cancel-old' || !line.isBusy) {
+    line.isBusy = true;
+    return isLate ? decision(tick, 'caughtUp', 'afterwards') : decision(tick, 'fired', null);
+  }
+  const mayWait = isLate || line.isAfterLate || waitsForFilling;
+  if (!mayWait && overlapPolicy === 'skip') return decision(tick, 'skipped', 'busy');
+  if (!mayWait && line.waiting > 0) return decision(tick, 'skipped', 'full');
+  line.waiting += 1;
+  return decision(tick, 'queued', isLate ? 'waitsAfterwards' : 'waits');
+}
+
+/** The ticks to start: the newest if it is on time, and of the late ones those that the job asks for. */
+function choose(job: Standing, due: readonly number[], { now, isOnTime }: Moment): readonly number[] {
+  const newest = due.slice(-1);
+  const oldest = now - job.missedRunWindowSeconds * 1_000;
+  const inWindow = (tick: number) => tick >= oldest;
+  if (job.missedRunPolicy === 'all')
+    return [...due.slice(0, -1).filter(inWindow), ...newest.filter((tick) => isOnTime || inWindow(tick))];
+  if (isOnTime) return newest;
+  return job.missedRunPolicy === 'last' ? newest.filter(inWindow) : [];
+}
+
+function whyMissed(job: Standing, tick: number, { now }: Moment): keyof typeof reasons {
+  if (job.missedRunPolicy === 'skip') return 'late';
+  return tick < now - job.missedRunWindowSeconds * 1_000 ? 'old' : 'replaced';
+}

@@ -1,0 +1,273 @@
+import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
+import { dueTime } from '#shared/cron/next-tick.ts';
+import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import { storable } from '#shared/db/storable.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { Rights } from '#shared/policy/rights.ts';
+import { type Decision, decideDue, reasons } from './decide.ts';
+import {
+  type EndedRun,
+  insertTicks,
+  type LockedJob,
+  lockJobs,
+  type OpenTick,
+  readTicks,
+  trimTicks,
+  updateJobs,
+  updateTicks,
+} from './page.ts';
+import { type StartNeeds, startTick } from './start.ts';
+
+export interface LookNeeds extends StartNeeds {
+  pool: Pool;
+  /** How late a tick may begin before it counts as missed. */
+  lateMs: number;
+}
+
+export interface Looked {
+  started: number;
+  /** Runs that gave way to a later tick. */
+  toCancel: readonly string[];
+}
+
+const MAX_MESSAGE = 2_000;
+/** New ticks of a job, about, after which its oldest are deleted. */
+const TRIM_EVERY = 50;
+
+/**
+ * Looks at a page of jobs: takes the ends of their runs, decides about the ticks that are due, and starts what may begin. All of it is
+ * one transaction with the runs themselves, under the locks of the jobs, so a tick happens once wherever a worker dies.
+ */
+export async function lookAt(needs: LookNeeds, ids: readonly string[]): Promise<Looked> {
+  try {
+    return await inTransaction(needs.pool, (client) => lookAtPage(needs, client, ids));
+  } catch (error) {
+    // One job that Postgres refuses to write must not hold up the others.
+    if (ids.length === 1 || !isRefusedStatement(error)) throw error;
+    const middle = ids.length >> 1;
+    const halves = [await lookAt(needs, ids.slice(0, middle)), await lookAt(needs, ids.slice(middle))];
+    const started = halves.reduce((sum, half) => sum + half.started, 0);
+    return { started, toCancel: halves.flatMap(({ toCancel }) => toCancel) };
+  }
+}
+
+async function lookAtPage(needs: LookNeeds, client: PoolClient, ids: readonly string[]): Promise<Looked> {
+  const jobs = await lockJobs(client, ids);
+  if (jobs.length === 0) return { started: 0, toCancel: [] };
+  const { ends, open } = await readTicks(
+    client,
+    jobs.map(({ id }) => id),
+  );
+  const asking = { ...needs, rights: askOnce(needs.rights) };
+  const looks = [];
+  for (const job of jobs) {
+    const ofJob = (each: { cronJobID: string }) => each.cronJobID === job.id;
+    const look = createLook(job, { ends: ends.filter(ofJob), open: open.filter(ofJob) });
+    await look.run(asking);
+    looks.push(look);
+  }
+  const isNew = await insertTicks(
+    client,
+    looks.flatMap((look) => look.inserted),
+  );
+  await updateTicks(
+    client,
+    looks.flatMap((look) => look.updated),
+  );
+  await updateJobs(client, jobs);
+  await trimTicks(
+    client,
+    looks.flatMap((look) => (look.inserted.length > TRIM_EVERY * Math.random() ? [look.jobID] : [])),
+  );
+  const runs = looks.flatMap((look) => look.runsOf(isNew));
+  if (runs.length > 0) await insertRuns(client, runs);
+  const toCancel = looks.flatMap((look) => look.toCancel);
+  if (toCancel.length > 0) await client.query(NOTE_CANCELS, [toCancel]);
+  return { started: runs.length, toCancel };
+}
+
+/** The ticks of a page often have the same creator and the same work. */
+function askOnce(rights: Rights): Rights {
+  const answers = new Map<string, Promise<boolean>>();
+  return {
+    may(run, access) {
+      const { type, id, userID } = run.caller;
+      const key = JSON.stringify([run.tenantID, type, id, userID, access]);
+      const answer = answers.get(key) ?? rights.may(run, access);
+      answers.set(key, answer);
+      return answer;
+    },
+  };
+}
+
+// If this process dies before it cancels them, the sweep does.
+const NOTE_CANCELS = `insert into run_notice (instance_id, kind) select unnest($1::uuid[]), 'cancel'`;
+
+interface Known {
+  ends: readonly EndedRun[];
+  open: readonly OpenTick[];
+}
+
+/** A look at one job: changes in memory, which the page writes. */
+function createLook(job: LockedJob, { ends, open }: Known) {
+  const now = job.now.getTime();
+  const inserted: (OpenTick & { tenantID: string })[] = [];
+  const updated = new Set<OpenTick>();
+  const runs = new Map<OpenTick, NewRun>();
+  const toCancel: string[] = [];
+
+  const isOpen = ({ status }: OpenTick) => status === 'SCHEDULED';
+  const waits = (tick: OpenTick) => isOpen(tick) && tick.outcome === 'queued';
+  const goesOn = (tick: OpenTick) => isOpen(tick) && tick.outcome !== 'queued';
+  const fills = ({ triggerType }: OpenTick) => triggerType === 'BACKFILL';
+  const all = () => [...open, ...inserted];
+
+  function finish(tick: OpenTick, status: 'SUCCESS' | 'FAILURE', error: JsonObject | null, at = job.now): void {
+    Object.assign(tick, { status, error, finishedAt: at, startAt: null });
+    updated.add(tick);
+  }
+
+  /** Ends a tick, or lets it be tried again. */
+  function fail(tick: OpenTick, error: JsonObject, at = job.now): void {
+    if (tick.attempts > job.retryAttempts || job.stoppedAt) return finish(tick, 'FAILURE', error, at);
+    const startAt = new Date(at.getTime() + job.retryDelaySeconds * 1_000);
+    Object.assign(tick, { error, startAt });
+    updated.add(tick);
+  }
+
+  function takeEnds(): void {
+    for (const { tickID, instanceID, status, error, startedAt, endedAt } of ends) {
+      const tick = open.find(({ id }) => id === tickID);
+      if (!tick || tick.instanceID !== instanceID) continue;
+      tick.startedAt ??= startedAt;
+      if (status === 'COMPLETED') finish(tick, 'SUCCESS', null, endedAt);
+      else if (status === 'FAILED') fail(tick, errorOf(error), endedAt);
+      // A person or a policy has cancelled it: no other attempt follows.
+      else finish(tick, 'FAILURE', { code: 'CANCELLED', message: 'The run was cancelled' }, endedAt);
+    }
+  }
+
+  async function start(needs: StartNeeds, tick: OpenTick): Promise<void> {
+    const isFirst = tick.attempts === 0;
+    Object.assign(tick, { attempts: tick.attempts + 1, firedAt: tick.firedAt ?? job.now, startAt: null });
+    if (tick.outcome === 'queued') tick.outcome = tick.reason === reasons.waitsAfterwards ? 'caughtUp' : 'fired';
+    updated.add(tick);
+    const started = await startTick(needs, job, { ...tick, attempts: tick.attempts - 1 });
+    if ('run' in started) {
+      tick.instanceID = started.run.id ?? null;
+      runs.set(tick, started.run);
+      return;
+    }
+    const { code, message } = started.error;
+    if (isFirst) tick.outcome = 'refused';
+    if (started.stops) stop(message);
+    fail(tick, { code, message: storable(message.slice(0, MAX_MESSAGE)) });
+  }
+
+  /** No tick follows until an author enables the job again. */
+  function stop(reason: string): void {
+    Object.assign(job, { stoppedAt: job.now, stopReason: reason, nextAt: null });
+    for (const tick of all()) {
+      if (!waits(tick)) continue;
+      tick.outcome = 'refused';
+      finish(tick, 'FAILURE', { code: 'PERMISSION_DENIED', message: reason });
+    }
+  }
+
+  function add({ scheduledAt, until, outcome, reason }: Decision): OpenTick {
+    const isOver = outcome === 'skipped' || outcome === 'missed';
+    const tick = {
+      id: newID(),
+      tenantID: job.tenantID,
+      cronJobID: job.id,
+      scheduledAt: new Date(scheduledAt),
+      lastScheduledAt: until === undefined ? null : new Date(until),
+      triggerType: 'SCHEDULED' as const,
+      status: isOver ? ('FAILURE' as const) : ('SCHEDULED' as const),
+      outcome,
+      reason,
+      attempts: 0,
+      instanceID: null,
+      firedAt: null,
+      startAt: null,
+      startedAt: null,
+      finishedAt: isOver ? job.now : null,
+      error: isOver ? { code: outcome === 'missed' ? 'MISSED' : 'SKIPPED', message: reason ?? '' } : null,
+    };
+    inserted.push(tick);
+    return tick;
+  }
+
+  async function takeTicks(needs: LookNeeds): Promise<void> {
+    if (!job.nextAt || !job.cronJobEnabled || job.stoppedAt) return;
+    const standing = {
+      ...job,
+      isPaused: job.pausedAt !== null,
+      nextAt: job.nextAt.getTime(),
+      isBusy: open.some((tick) => goesOn(tick) && !fills(tick)),
+      waiting: open.filter((tick) => waits(tick) && !fills(tick)).length,
+      isFilling: open.some((tick) => goesOn(tick) && fills(tick)),
+    };
+    const { ticks, cancelsOld, nextAt } = decideDue(standing, now, needs.lateMs);
+    job.nextAt = nextAt;
+    if (cancelsOld) giveWay();
+    for (const decision of ticks) {
+      const tick = add(decision);
+      if (goesOn(tick)) await start(needs, tick);
+    }
+  }
+
+  /** The runs are cancelled after the commit; their ends come as notes. A tick between two attempts has none. */
+  function giveWay(): void {
+    for (const tick of open.filter((each) => goesOn(each) && !fills(each))) {
+      if (tick.startAt) finish(tick, 'FAILURE', { code: 'CANCELLED', message: reasons.overtaken });
+      else if (tick.instanceID) toCancel.push(tick.instanceID);
+    }
+  }
+
+  async function startOthers(needs: StartNeeds): Promise<void> {
+    for (const tick of open)
+      if (goesOn(tick) && tick.startAt && tick.startAt.getTime() <= now) await start(needs, tick);
+    if (job.stoppedAt) return;
+    const isOn = job.cronJobEnabled && !job.pausedAt;
+    // The job's own ticks come before those of a backfill.
+    const own = isOn ? all().find((tick) => waits(tick) && !fills(tick)) : undefined;
+    const next = own ?? all().find((tick) => waits(tick) && fills(tick));
+    const isInItsWay = (tick: OpenTick) => goesOn(tick) && (job.overlapPolicy !== 'allow' || fills(tick));
+    if (next && !all().some(isInItsWay)) await start(needs, next);
+  }
+
+  return {
+    jobID: job.id,
+    inserted,
+    toCancel,
+    get updated() {
+      return [...updated].filter((tick) => open.includes(tick));
+    },
+    /** Runs of ticks that were in the ledger, or are new in it. */
+    runsOf: (isNew: ReadonlySet<string>) =>
+      [...runs].flatMap(([tick, run]) => (open.includes(tick) || isNew.has(tick.id) ? [run] : [])),
+    async run(needs: LookNeeds): Promise<void> {
+      takeEnds();
+      await takeTicks(needs);
+      await startOthers(needs);
+      job.dueAt = whenToLook(job, all());
+    },
+  };
+}
+
+/** At the next tick, or at the next attempt of an earlier one. */
+function whenToLook(job: LockedJob, ticks: readonly OpenTick[]): Date | null {
+  const attempts = ticks.flatMap(({ status, startAt }) =>
+    status === 'SCHEDULED' && startAt ? [startAt.getTime()] : [],
+  );
+  const times = [...attempts, ...(job.nextAt ? [dueTime(job, job.nextAt.getTime())] : [])];
+  return times.length > 0 ? new Date(Math.min(...times)) : null;
+}
+
+function errorOf(error: EndedRun['error']): JsonObject {
+  if (!error) return { code: 'INTERNAL_ERROR', message: 'The run failed' };
+  const { code, message, nodeID } = error;
+  return { code, message: message.slice(0, MAX_MESSAGE), nodeID: nodeID ?? null };
+}

@@ -1,0 +1,107 @@
+import type { NewRun } from '#shared/accept-runs.ts';
+import type { Caller } from '#shared/caller.ts';
+import { targetOf } from '#shared/cron/job.ts';
+import { AppError, toAppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { Rights } from '#shared/policy/rights.ts';
+import type { RunsInFlight } from '#shared/runs-in-flight.ts';
+import { resolveInputs } from '#shared/workflow/inputs.ts';
+import { governRun } from '#shared/workflow/limits.ts';
+import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
+import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates.ts';
+import type { LockedJob, OpenTick } from './page.ts';
+
+export interface StartNeeds {
+  rights: Rights;
+  inFlight: Pick<RunsInFlight, 'add'>;
+}
+
+export type Started =
+  | { run: NewRun }
+  /** `stops`: later ticks would fail as well. */
+  | { error: AppError; stops: boolean };
+
+/** The run of a tick, as the creator of the job; or why there is none. */
+export async function startTick(needs: StartNeeds, job: LockedJob, tick: OpenTick): Promise<Started> {
+  const { tenantID } = job;
+  const caller = callerOf(job);
+  const { permission, object, id, inputValues } = targetOf(job.cronJobType, job.cronJobConfig);
+  const exists = job.cronJobType === 'workflow' ? job.workflow !== null : job.hasQuery;
+  if (!exists || !(await needs.rights.may({ tenantID, caller }, { permission, object })))
+    return { error: new AppError('PERMISSION_DENIED', notAllowed(job)), stops: true };
+  try {
+    const refusal = await needs.inFlight.add(tenantID);
+    if (refusal) throw refusal;
+    const { versionID, options } = versionOf(job);
+    const input = resolveInputs(options.inputDefinitions, fill(inputValues, { cron: describe(job, tick) }), {
+      field: 'cronJobConfig.inputValues',
+    });
+    const workflowID = job.cronJobType === 'workflow' ? id : null;
+    const governed = governRun(options, { workflowID: workflowID ?? job.id, caller, input });
+    const timeoutMs = Math.min(job.timeoutSeconds * 1_000, runTimeoutMs(options));
+    const run = {
+      id: newID(),
+      tenantID,
+      workflowID,
+      versionID,
+      caller,
+      input,
+      ...governed,
+      timeoutMs,
+      cronTickID: tick.id,
+    };
+    return { run };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { error: toAppError(error), stops: false };
+  }
+}
+
+/** One message for both reasons: a creator without the permission must not learn whether it exists. */
+function notAllowed({ cronJobType }: LockedJob): string {
+  const what = cronJobType === 'workflow' ? 'workflow' : 'data query';
+  return `There is no such ${what}, or the creator of the cron job may not execute it any more`;
+}
+
+function callerOf({ id, creatorID, createdByApiKeyID }: LockedJob): Caller {
+  const origin = { origin: 'cron', originID: id, userID: creatorID } as const;
+  if (createdByApiKeyID !== null) return { type: 'apiKey', id: createdByApiKeyID, ...origin };
+  return { type: 'user', id: creatorID, ...origin };
+}
+
+function versionOf({ cronJobType, workflow, versionID }: LockedJob) {
+  // The graph of a query has no options.
+  if (cronJobType !== 'workflow' && versionID !== null) return { versionID, options: WorkflowOptions.parse({}) };
+  if (workflow?.isDisabled) throw new AppError('CONFLICT', 'The workflow is disabled');
+  if (!workflow || workflow.versionID === null)
+    throw new AppError('CONFLICT', 'The workflow has drafts only: publish a version of it');
+  return { versionID: workflow.versionID, options: WorkflowOptions.parse(workflow.options) };
+}
+
+/** What templates of the inputs may name: `{{cron.scheduledAt}}`. */
+function describe(job: LockedJob, tick: OpenTick): JsonObject {
+  return {
+    scheduledAt: new Date(tick.scheduledAt).toISOString(),
+    firedAt: job.now.toISOString(),
+    triggerType: tick.triggerType,
+    attempt: tick.attempts + 1,
+    cronJobID: job.id,
+    cronJobTitle: job.cronJobTitle,
+  };
+}
+
+/** Fills texts that are one template, or have some, at any depth; other templates stay as they are. */
+function fill(values: JsonObject, roots: Roots): JsonObject {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, fillValue(value, roots)]));
+}
+
+function fillValue(value: Json, roots: Roots): Json {
+  if (Array.isArray(value)) return value.map((each) => fillValue(each, roots));
+  if (typeof value === 'object' && value !== null) return fill(value as JsonObject, roots);
+  const template = typeof value === 'string' ? findTemplate(value) : undefined;
+  if (!template || typeof value !== 'string') return value;
+  return template.parts
+    .map((part) => (typeof part === 'string' ? part : String(evaluateIn(part, roots) ?? `{{${part.source}}}`)))
+    .join('');
+}

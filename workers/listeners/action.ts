@@ -1,0 +1,51 @@
+import type { NewRun } from '#shared/accept-runs.ts';
+import type { Caller } from '#shared/caller.ts';
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { ListenerNotice } from '#shared/realtime/listener-events.ts';
+
+/** What actions need beside their config. */
+export interface ActionContext {
+  eventID: string;
+  actionID: string;
+  tenantID: string;
+  listenerID: string;
+  source: string;
+  receivedAt: Date;
+  /** The event, as earlier actions have left it. */
+  event: JsonObject;
+  /** The listener's creator. */
+  caller: Caller;
+  awaitedBy: string | null;
+  signal: AbortSignal;
+}
+
+/** Inserted when the attempt ends, in the transaction that writes the outcome of the action. */
+export interface BufferedEvent {
+  id: string;
+  tenantID: string;
+  listenerID: string;
+  eventID: string;
+  bufferName: string;
+  receivedAt: Date;
+  eventData: JsonObject;
+  eventMeta: JsonObject;
+  /** Null: only the number of events limits how long it is kept. */
+  keptHours: number | null;
+  maxEvents: number;
+}
+
+/**
+ * What an action leads to. A run, a buffered event and a notice are written or sent when the attempt ends; an action with another effect
+ * has had it. `event` is another event for the actions that follow.
+ */
+export interface ActionOutcome {
+  run?: NewRun;
+  saved?: BufferedEvent;
+  notice?: ListenerNotice;
+  event?: JsonObject;
+  isFiltered?: true;
+  /** Written into the record of the action. */
+  result?: Json;
+}
+
+export type RunAction = (config: JsonObject, context: ActionContext) => Promise<ActionOutcome>;

@@ -1,0 +1,131 @@
+import { DISPATCHED, WAITING } from '#shared/db/held-events.ts';
+import { DISPATCH_EVENTS, DISPATCHED_LONG_AGO, tenantsWith } from '#shared/db/listener-events.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { freeTurns, onceMore } from '#shared/listeners/free-turns.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Producer } from '#shared/producer.ts';
+import { listenerEvents } from '#shared/queues/listener-events.ts';
+import { keep } from '../keep.ts';
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+/** Tenants of one round. */
+const TENANTS = 200;
+/** A job that is that old may be lost. Adding it again has no effect while it waits. */
+const LOST_SECONDS = 10;
+const REPAIR_PATIENCE_MS = 2_000;
+/** After those that intake adds for tenants with few events. */
+const PRIORITY = 2;
+
+interface Needs {
+  pool: Pool;
+  producer: Producer;
+  logger: Logger;
+}
+
+export interface EventDispatch extends AsyncDisposable {
+  /** An event is finished: its tenant may have room for another. */
+  onFinished(): void;
+}
+
+interface Job {
+  eventID: string;
+  attempt: number;
+}
+
+interface Picked extends Job {
+  /** Held until its turn, instead of being given out. */
+  isBehind: boolean;
+  listenerID: string;
+  orderKey: string | null;
+}
+
+/**
+ * Gives jobs to events that have none, because their tenant had enough or because they are tried again; and adds jobs again that a
+ * lost Redis took with it. Every worker does so; they share the work by rows that they lock.
+ */
+export function createEventDispatch({ logger, ...needs }: Needs): EventDispatch {
+  let isMore = false;
+  const waiting = keep(
+    {
+      name: 'dispatch events',
+      everyMs: 1_000,
+      async run() {
+        isMore = await dispatchWaiting(needs);
+      },
+    },
+    logger,
+  );
+  const lost = keep({ name: 'add jobs of events again', everyMs: 5_000, run: () => dispatchLost(needs) }, logger);
+  return {
+    onFinished() {
+      if (isMore) waiting.now();
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([waiting, lost].map((step) => step[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+/** Gives each tenant in turn as many jobs as it has room for. Answers whether any tenant had something to give out. */
+export async function dispatchWaiting({ pool, producer }: Omit<Needs, 'logger'>): Promise<boolean> {
+  let isMore = false;
+  for await (const tenantID of dueTenants(pool, { statement: OF_WAITING, olderThanSeconds: 0 })) {
+    const { rows } = await onceMore(() =>
+      pool.query<Picked>({ name: 'dispatch_events', text: DISPATCH_EVENTS, values: [tenantID] }),
+    );
+    isMore = true;
+    const jobs = rows.filter(({ isBehind }) => !isBehind);
+    await producer.enqueue(
+      listenerEvents,
+      jobs.map(({ eventID, attempt }) => ({ tenantID, eventID, attempt })),
+      { priority: PRIORITY },
+    );
+    // The event before it may have been finished while it was held.
+    const lines = rows.flatMap(({ isBehind, listenerID, orderKey }) =>
+      isBehind && orderKey !== null ? [{ listenerID, orderKey }] : [],
+    );
+    if (lines.length > 0) await freeTurns({ pool, producer }, lines);
+  }
+  return isMore;
+}
+
+/** Adds jobs again that were added longer ago. */
+export async function dispatchLost(
+  { pool, producer }: Omit<Needs, 'logger'>,
+  olderThanSeconds = LOST_SECONDS,
+): Promise<void> {
+  for await (const tenantID of dueTenants(pool, { statement: OF_DISPATCHED, olderThanSeconds })) {
+    const { rows } = await pool.query<Job>({
+      name: 'events_dispatched_long_ago',
+      text: DISPATCHED_LONG_AGO,
+      values: [tenantID, olderThanSeconds],
+    });
+    await producer.enqueue(
+      listenerEvents,
+      rows.map((job) => ({ tenantID, ...job })),
+      { priority: PRIORITY, replacesEnded: true, patienceMs: REPAIR_PATIENCE_MS },
+    );
+  }
+}
+
+const OF_WAITING = { name: 'tenants_with_waiting_events', text: tenantsWith(WAITING, 'ready_at') };
+const OF_DISPATCHED = { name: 'tenants_with_dispatched_events', text: tenantsWith(DISPATCHED, 'dispatched_at') };
+
+interface Visited {
+  tenantID: string;
+  isDue: boolean;
+}
+
+interface Due {
+  statement: { name: string; text: string };
+  olderThanSeconds: number;
+}
+
+async function* dueTenants(pool: Pool, { statement, olderThanSeconds }: Due): AsyncGenerator<string> {
+  for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
+    const values: (string | number)[] = [after, TENANTS, olderThanSeconds];
+    const { rows }: { rows: Visited[] } = await pool.query<Visited>({ ...statement, values });
+    for (const { tenantID, isDue } of rows) if (isDue) yield tenantID;
+    after = rows.length < TENANTS ? undefined : rows.at(-1)?.tenantID;
+  }
+}

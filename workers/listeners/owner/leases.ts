@@ -1,0 +1,191 @@
+import type { Pool } from '#shared/db/pool.ts';
+import type { JsonObject } from '#shared/json.ts';
+
+/** What the database says of an owner, at the moment of its renewal. */
+export interface Standing {
+  /** Its lease was ended by another worker: its listeners may have other owners. */
+  isLost: boolean;
+  held: HeldListener[];
+}
+
+export interface HeldListener {
+  listenerID: string;
+  tenantID: string;
+  /** Of the tenant's listeners: what was read of an older version is read again. */
+  version: number;
+}
+
+/** How many listeners each live owner has, and how many are to be owned in all. */
+export interface Load {
+  wanted: number;
+  owners: { id: string; held: number }[];
+}
+
+export type LeaseState = 'connecting' | 'running' | 'reconnecting' | 'error';
+
+/** What an owner says of a listener. */
+export interface Report {
+  listenerID: string;
+  state: LeaseState;
+  retryCount: number;
+  /** Null: as far as is known, nothing is wrong. */
+  lastError: string | null;
+  cursor: JsonObject | null;
+}
+
+/** The leases of listeners: one row for each owner, and one for each listener that wants a connection. */
+export interface Leases {
+  begin(ownerID: string): Promise<void>;
+  renew(ownerID: string): Promise<Standing>;
+  /** Ends leases that were not renewed; their listeners are free. */
+  endExpired(): Promise<void>;
+  load(): Promise<Load>;
+  /** Takes free listeners, of tenants in turn. */
+  claim(ownerID: string, count: number): Promise<Claimed[]>;
+  release(ownerID: string, listenerIDs: readonly string[]): Promise<void>;
+  /** Writes what has changed, in one transaction. */
+  report(ownerID: string, reports: readonly Report[]): Promise<void>;
+  /** Whether the listener is deleted or inactive. */
+  isGone(listenerID: string): Promise<boolean>;
+  end(ownerID: string): Promise<void>;
+}
+
+export interface Claimed {
+  listenerID: string;
+  tenantID: string;
+  cursor: JsonObject | null;
+}
+
+interface LeaseOptions {
+  pool: Pool;
+  /** With connections that no other work can occupy: a late renewal costs the listeners. */
+  leasePool: Pool;
+  leaseMs: number;
+  /** Types that this worker can own. */
+  types: readonly string[];
+}
+
+export function createLeases({ pool, leasePool, leaseMs, types }: LeaseOptions): Leases {
+  const seconds = leaseMs / 1000;
+  return {
+    async begin(ownerID) {
+      await leasePool.query(BEGIN, [ownerID, seconds]);
+    },
+    async renew(ownerID) {
+      const { rows } = await leasePool.query<{ renewed: boolean; held: HeldListener[] }>({
+        name: 'listener_renew',
+        text: RENEW,
+        values: [ownerID, seconds],
+      });
+      return { isLost: rows[0]?.renewed !== true, held: rows[0]?.held ?? [] };
+    },
+    async endExpired() {
+      await leasePool.query({ name: 'listener_end_expired', text: END_EXPIRED, values: [seconds] });
+    },
+    async load() {
+      const { rows } = await pool.query<Load>({ name: 'listener_load', text: LOAD, values: [types] });
+      return rows[0] ?? { wanted: 0, owners: [] };
+    },
+    async claim(ownerID, count) {
+      const { rows } = await pool.query<Claimed>({
+        name: 'listener_claim',
+        text: CLAIM,
+        values: [ownerID, types, count],
+      });
+      return rows;
+    },
+    async release(ownerID, listenerIDs) {
+      await pool.query({ name: 'listener_release', text: RELEASE, values: [ownerID, listenerIDs] });
+    },
+    async report(ownerID, reports) {
+      if (reports.length === 0) return;
+      const values = [ownerID, JSON.stringify(reports)];
+      const client = await pool.connect();
+      let broken: Error | undefined;
+      try {
+        await client.query('begin');
+        // In the order of a user's change, which locks the listener and then, by its trigger, the lease.
+        await client.query({ name: 'listener_report_lock', text: LOCK_REPORTED, values });
+        await client.query({ name: 'listener_report_lease', text: REPORT_LEASES, values });
+        await client.query({ name: 'listener_report_status', text: REPORT_STATUS, values });
+        await client.query('commit');
+      } catch (error) {
+        await client.query('rollback').catch((failure: Error) => {
+          broken = failure;
+        });
+        throw error;
+      } finally {
+        client.release(broken);
+      }
+    },
+    async isGone(listenerID) {
+      // One that was stopped because of its creator's permissions goes on where it was, when they are there again.
+      const { rows } = await pool.query(`select from listener where id = $1 and status <> 'inactive'`, [listenerID]);
+      return rows.length === 0;
+    },
+    async end(ownerID) {
+      await leasePool.query('delete from listener_owner where id = $1', [ownerID]);
+    },
+  };
+}
+
+const BEGIN = 'insert into listener_owner (id, expires_at) values ($1, now() + make_interval(secs => $2))';
+
+/** One statement: a lease that is ended meanwhile must not look like an owner without listeners. */
+const RENEW = `
+with renewed as (
+  update listener_owner set expires_at = now() + make_interval(secs => $2) where id = $1 returning id
+)
+select exists (select from renewed) as renewed, coalesce((
+  select json_agg(json_build_object('listenerID', l.listener_id, 'tenantID', l.tenant_id, 'version', t.listeners_version))
+  from listener_lease l join tenant t on t.id = l.tenant_id and t.deleting_at is null
+  where l.held_by = $1), '[]') as held`;
+
+/**
+ * The rule of the sweep, with the length of these leases: nothing ends before the leaders have ticked for that long without a gap. So
+ * after an outage of Postgres, or when a machine was suspended, owners have the time to renew, and no listener moves.
+ */
+const END_EXPIRED = `
+delete from listener_owner where expires_at < now() and exists (
+  select from sweep where last_tick between now() - interval '3 seconds' and now() + interval '1 second'
+  and streak_started_at < now() - make_interval(secs => $1))
+and pg_postmaster_start_time() < now() - make_interval(secs => $1)`;
+
+const LOAD = `
+select (select count(*)::int from listener_lease where listener_type = any($1::text[])) as wanted,
+  coalesce((
+    select json_agg(json_build_object('id', o.id, 'held', (
+      select count(*) from listener_lease l where l.held_by = o.id)))
+    from listener_owner o where o.expires_at > now()), '[]') as owners`;
+
+const CLAIM = `
+with free as (
+  select listener_id, row_number() over (partition by tenant_id order by listener_id) as nth
+  from listener_lease where held_by is null and listener_type = any($2::text[])
+),
+picked as (
+  select l.listener_id from listener_lease l
+  where l.listener_id in (select listener_id from free order by nth, listener_id limit $3) and l.held_by is null
+  for no key update skip locked
+)
+update listener_lease l set held_by = $1 from picked where l.listener_id = picked.listener_id
+returning l.listener_id as "listenerID", l.tenant_id as "tenantID", l.cursor`;
+
+const RELEASE = 'update listener_lease set held_by = null where held_by = $1 and listener_id = any($2::uuid[])';
+
+const REPORTED = `json_to_recordset($2::json) as r("listenerID" uuid, state text, "retryCount" int, "lastError" text, cursor jsonb)`;
+
+const LOCK_REPORTED = `
+select l.id from listener l join ${REPORTED} on l.id = r."listenerID"
+where $1::uuid is not null order by l.id for no key update of l`;
+
+const REPORT_LEASES = `
+update listener_lease l set state = r.state, retry_count = r."retryCount", cursor = coalesce(r.cursor, l.cursor)
+from ${REPORTED} where l.listener_id = r."listenerID" and l.held_by = $1`;
+
+/** Only of listeners that the owner still holds. One that a user has made inactive has no lease any more. */
+const REPORT_STATUS = `
+update listener l set last_error = r."lastError", status = case when r.state = 'error' then 'error' else 'active' end
+from ${REPORTED}, listener_lease o
+where l.id = r."listenerID" and o.listener_id = l.id and o.held_by = $1 and l.status <> 'inactive'
+and (l.last_error is distinct from r."lastError" or l.status <> case when r.state = 'error' then 'error' else 'active' end)`;

@@ -1,0 +1,277 @@
+import { z } from 'zod';
+import type { Pool } from '#shared/db/pool.ts';
+import { newID } from '#shared/ids.ts';
+import { createLane } from '#shared/lanes.ts';
+import { findListenerType } from '#shared/listeners/index.ts';
+import { orderBy } from '#shared/listeners/order-key.ts';
+import type { ListenerReader } from '#shared/listeners/read-listeners.ts';
+import type { EventRecorder } from '#shared/listeners/record-events.ts';
+import type { Logger } from '#shared/logger.ts';
+import { createCountedQuota } from '#shared/runs-in-flight.ts';
+import type { Reach } from '../../connectors/reach.ts';
+import { keep } from '../../keep.ts';
+import { sourceOf, sourceTypes } from '../sources/index.ts';
+import type { Source } from '../sources/source.ts';
+import { type Claimed, createLeases, type HeldListener, type Report } from './leases.ts';
+import { createRecording } from './recording.ts';
+import { createRoom } from './room.ts';
+import { type LiveListener, type Runner, type RunnerNeeds, runListener } from './run-listener.ts';
+import { shareOf } from './share.ts';
+
+/** What the configs of all types have. */
+const Common = z.looseObject({ orderBy });
+
+/** Listeners that a worker takes in one round, so that it reads and connects them in turn. */
+const CLAIMED_AT_ONCE = 100;
+/** Connections that are being made at once; of one tenant, so that servers that do not answer hold up no other tenant. */
+const CONNECTING = { places: 50, maxPerTenant: 5 };
+const REMOVE_MS = 10_000;
+
+interface Needs {
+  pool: Pool;
+  leasePool: Pool;
+  reach: Reach;
+  reader: ListenerReader;
+  recorder: Pick<EventRecorder, 'record'>;
+  leaseMs: number;
+  logger: Logger;
+}
+
+export interface ListenerOwner extends AsyncDisposable {
+  /** Listeners that this process has now. */
+  readonly held: number;
+}
+
+interface Running extends Place {
+  runner: Runner;
+  /** Changes with what the connection depends on. */
+  key: string;
+}
+
+interface Place {
+  listener: LiveListener;
+  source: Source;
+}
+
+interface Held {
+  /** Of the tenant's listeners, when this one was read. */
+  version: number;
+  /** Undefined until it is read, and while its worker code cannot read it. */
+  running: Running | undefined;
+  claimed: Claimed;
+  /** One change after another. */
+  work: Promise<void>;
+}
+
+/**
+ * Keeps this worker's part of the listeners that have a connection. Each of them has one owner over the fleet. An owner renews its lease
+ * with every round; when it dies, its lease ends and the others share its listeners.
+ */
+export function createListenerOwner({
+  pool,
+  leasePool,
+  reach,
+  reader,
+  recorder,
+  leaseMs,
+  logger,
+}: Needs): ListenerOwner {
+  const leases = createLeases({ pool, leasePool, leaseMs, types: sourceTypes });
+  const room = createRoom();
+  const quotas = {
+    events: createCountedQuota(pool, 'listenerEvents'),
+    bytes: createCountedQuota(pool, 'listenerEventBytes'),
+  };
+  const held = new Map<string, Held>();
+  /** Of listeners that have left and are still being stopped. */
+  const leaving = new Map<string, Promise<void>>();
+  const reports = new Map<string, Report>();
+  let ownerID: string | undefined;
+  let renewal = Promise.withResolvers<void>();
+  let renewedAt: { monotonic: number; ofDay: number } | undefined;
+
+  /** Without it another worker may have the listeners by now: a machine may have been suspended. */
+  function isValid(): boolean {
+    if (!renewedAt) return false;
+    return performance.now() - renewedAt.monotonic < leaseMs && Date.now() - renewedAt.ofDay < leaseMs;
+  }
+
+  async function untilOwned(): Promise<void> {
+    while (!isValid()) await renewal.promise;
+  }
+
+  const needs: RunnerNeeds = {
+    reach,
+    logger,
+    connecting: createLane(CONNECTING),
+    recordingFor: (of) => createRecording({ recorder, room, ...quotas, untilOwned }, of),
+    report: (report) => void reports.set(report.listenerID, report),
+  };
+
+  async function round(): Promise<void> {
+    const began = { monotonic: performance.now(), ofDay: Date.now() };
+    if (!ownerID) {
+      const id = newID();
+      await leases.begin(id);
+      ownerID = id;
+    }
+    const { isLost, held: now } = await leases.renew(ownerID);
+    if (isLost) return await abandon();
+    renewedAt = began;
+    renewal.resolve();
+    renewal = Promise.withResolvers();
+    await leases.endExpired();
+    follow(now);
+    await balance(ownerID);
+    await flush(ownerID);
+  }
+
+  /** Others have the listeners: what was left at servers is theirs. */
+  async function abandon(): Promise<void> {
+    logger.warn({ owner: ownerID }, 'the lease of listeners was ended by another worker; a new one begins');
+    ownerID = undefined;
+    renewedAt = undefined;
+    const all = [...held.values()];
+    held.clear();
+    reports.clear();
+    await Promise.all(
+      all.map(async (one) => {
+        await one.work;
+        await one.running?.runner.stop();
+      }),
+    );
+  }
+
+  /** Acts on what has changed since the last round. */
+  function follow(now: readonly HeldListener[]): void {
+    const known = new Map(now.map((one) => [one.listenerID, one]));
+    for (const [listenerID, one] of held) {
+      const current = known.get(listenerID);
+      if (!current) leaveSoon(listenerID, one);
+      else if (current.version !== one.version) {
+        one.version = current.version;
+        after(one, () => renewRunner(one));
+      }
+    }
+  }
+
+  function after(one: Held, work: () => Promise<void>): void {
+    one.work = one.work.then(work).catch((error: unknown) => {
+      // The next round tries again.
+      one.version = -1;
+      logger.warn({ err: error, listenerID: one.claimed.listenerID }, 'a listener was not read');
+    });
+  }
+
+  async function renewRunner(one: Held): Promise<void> {
+    const { listenerID, tenantID } = one.claimed;
+    const before = one.running;
+    const read = await reader.byID(listenerID, tenantID);
+    if (!read) return;
+    // What was stored by an earlier version lacks newer fields.
+    const config = Common.parse(findListenerType(read.type)?.config.parse(read.config));
+    const listener = { ...read, config };
+    const key = JSON.stringify([listener.type, listener.datasourceID, listener.config, listener.options]);
+    if (before?.key === key || held.get(listenerID) !== one) return;
+    const source = await sourceOf(listener.type);
+    if (before) {
+      await before.runner.stop();
+      one.claimed.cursor = reports.get(listenerID)?.cursor ?? one.claimed.cursor;
+      if (residueOf(before) !== residueOf({ source, listener })) await removeResidue(before);
+    }
+    if (held.get(listenerID) !== one) return;
+    const runner = runListener({ listener, source, cursor: one.claimed.cursor }, needs);
+    one.running = { runner, listener, source, key };
+  }
+
+  function leaveSoon(listenerID: string, one: Held): void {
+    held.delete(listenerID);
+    reports.delete(listenerID);
+    after(one, () => leave(listenerID, one));
+    const { work } = one;
+    leaving.set(listenerID, work);
+    void work.then(() => leaving.get(listenerID) === work && leaving.delete(listenerID));
+  }
+
+  /** The listener is deleted or inactive, unless it was made active again meanwhile. */
+  async function leave(listenerID: string, { running }: Held): Promise<void> {
+    await running?.runner.stop();
+    if (running && (await leases.isGone(listenerID))) await removeResidue(running);
+  }
+
+  async function removeResidue({ source, listener }: Place) {
+    if (residueOf({ source, listener }) === undefined) return;
+    const signal = AbortSignal.timeout(REMOVE_MS);
+    const { id: listenerID, tenantID, options, config } = listener;
+    await source
+      .removeResidue?.({ listenerID, tenantID, options, config, reach, signal })
+      .catch((error: unknown) =>
+        logger.info({ err: error, listenerID }, 'a listener has left something at its server'),
+      );
+  }
+
+  function residueOf({ source, listener }: Place) {
+    const { id: listenerID, tenantID, options, config } = listener;
+    return source.residueOf?.({ listenerID, tenantID, options, config, reach, signal: AbortSignal.timeout(REMOVE_MS) });
+  }
+
+  async function balance(id: string): Promise<void> {
+    const share = shareOf(id, await leases.load());
+    if (held.size > share) return await release(id, [...held.keys()].slice(share));
+    if (held.size === share) return;
+    for (const claimed of await leases.claim(id, Math.min(share - held.size, CLAIMED_AT_ONCE))) {
+      const one: Held = {
+        version: -1,
+        running: undefined,
+        claimed,
+        work: leaving.get(claimed.listenerID) ?? Promise.resolve(),
+      };
+      held.set(claimed.listenerID, one);
+      after(one, () => renewRunner(one));
+    }
+  }
+
+  /** Stops before another owner can begin. */
+  async function release(id: string, listenerIDs: readonly string[]): Promise<void> {
+    await Promise.all(
+      listenerIDs.map(async (listenerID) => {
+        const one = held.get(listenerID);
+        held.delete(listenerID);
+        await one?.work;
+        await one?.running?.runner.stop();
+      }),
+    );
+    await flush(id);
+    await leases.release(id, listenerIDs);
+  }
+
+  async function flush(id: string): Promise<void> {
+    const due = [...reports.values()].sort((one, other) => (one.listenerID < other.listenerID ? -1 : 1));
+    reports.clear();
+    try {
+      await leases.report(id, due);
+    } catch (error) {
+      // A newer one of the same listener stays.
+      for (const report of due) if (!reports.has(report.listenerID)) reports.set(report.listenerID, report);
+      throw error;
+    }
+  }
+
+  const rounds = keep({ name: 'own listeners', everyMs: leaseMs / 6, run: round }, logger);
+
+  return {
+    get held() {
+      return held.size;
+    },
+    async [Symbol.asyncDispose]() {
+      await rounds[Symbol.asyncDispose]();
+      if (!ownerID) return;
+      try {
+        await release(ownerID, [...held.keys()]);
+        await leases.end(ownerID);
+      } catch (error) {
+        logger.debug({ err: error }, 'the lease of listeners is left to expire');
+      }
+    },
+  };
+}

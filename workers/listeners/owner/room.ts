@@ -1,0 +1,66 @@
+/** Bytes of events that have arrived in this process and are not recorded yet. */
+export interface Room {
+  enter(tenantID: string, bytes: number): void;
+  leave(tenantID: string, bytes: number): void;
+  /** Whether connections of the tenant are to read nothing more for now. */
+  isFull(tenantID: string): boolean;
+  /** Resolves when the tenant has room, or when the signal is aborted. */
+  wait(tenantID: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface RoomLimits {
+  bytes: number;
+  bytesPerTenant: number;
+  /** A tenant with less may go on although the others together have filled the process. */
+  bytesForEach: number;
+}
+
+const LIMITS: RoomLimits = { bytes: 64_000_000, bytesPerTenant: 8_000_000, bytesForEach: 500_000 };
+
+/** A slow record holds up the connections of those who send much, and not of other tenants. */
+export function createRoom({ bytes: max, bytesPerTenant, bytesForEach }: RoomLimits = LIMITS): Room {
+  const byTenant = new Map<string, number>();
+  const waiting = new Map<string, Set<() => void>>();
+  let total = 0;
+
+  function isFull(tenantID: string): boolean {
+    const own = byTenant.get(tenantID) ?? 0;
+    return own >= bytesPerTenant || (total >= max && own >= bytesForEach);
+  }
+
+  function count(tenantID: string, change: number): void {
+    total += change;
+    const own = (byTenant.get(tenantID) ?? 0) + change;
+    if (own > 0) byTenant.set(tenantID, own);
+    else byTenant.delete(tenantID);
+  }
+
+  function wake(): void {
+    for (const [tenantID, resumes] of waiting) {
+      if (isFull(tenantID)) continue;
+      waiting.delete(tenantID);
+      for (const resume of resumes) resume();
+    }
+  }
+
+  return {
+    enter: (tenantID, bytes) => count(tenantID, bytes),
+    leave(tenantID, bytes) {
+      count(tenantID, -bytes);
+      if (waiting.size > 0) wake();
+    },
+    isFull,
+    async wait(tenantID, signal) {
+      while (isFull(tenantID) && !signal.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const resumes = waiting.get(tenantID) ?? new Set();
+        waiting.set(tenantID, resumes.add(resolve));
+        const stop = () => resolve();
+        signal.addEventListener('abort', stop);
+        await promise;
+        signal.removeEventListener('abort', stop);
+        resumes.delete(resolve);
+      }
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import type { z } from 'zod';
+import { batched } from '#shared/batched.ts';
+import type { ByteAccount } from '#shared/byte-account.ts';
+import { LARGE_BODY, NOTE_ACTION, READ_BODY, READ_EVENTS } from '#shared/db/listener-events.ts';
+import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
+import { storableJSON } from '#shared/db/storable.ts';
+import { AppError } from '#shared/errors.ts';
+import { createLane } from '#shared/lanes.ts';
+import { eventOf } from '#shared/listeners/event.ts';
+import type { FreeTurn } from '#shared/listeners/free-turns.ts';
+import { callerOfListener, type ListenerReader, type ReadListener } from '#shared/listeners/read-listeners.ts';
+import { runIDOf } from '#shared/listeners/run-id.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Rights } from '#shared/policy/rights.ts';
+import type { listenerEvents } from '#shared/queues/listener-events.ts';
+import type { Publisher } from '#shared/realtime/publish.ts';
+import type { TellEnd } from '#shared/run-ends.ts';
+import type { Runs } from '#shared/runs.ts';
+import { createCountedQuota } from '#shared/runs-in-flight.ts';
+import type { Events } from '#shared/workflow-events.ts';
+import type { Queries } from '../queries/queries.ts';
+import type { Sandbox } from '../sandbox/pool.ts';
+import { type Attempted, endOf, failureOf, holderOf, type OpenEvent, stopOf } from './attempt-ends.ts';
+import { type AttemptEnd, endAttempts } from './end-attempts.ts';
+import { createFilter } from './filter-event.ts';
+import { pushToPage } from './push-to-page.ts';
+import { type ActionRecord, errorOfAction, isSlow, type Runners, runActions } from './run-actions.ts';
+import { createRunQuery } from './run-query.ts';
+import { createSaveToBuffer } from './save-to-buffer.ts';
+import { createSendEvent } from './send-event.ts';
+import { createRequireStanding, isCreatorRefused } from './standing.ts';
+import { createStartWorkflow } from './start-workflow.ts';
+import { readable, testsOf } from './test-events.ts';
+import { createTransform } from './transform-event.ts';
+import type { BufferTrim } from './trim-buffers.ts';
+
+type Payload = z.output<typeof listenerEvents.payload>;
+type Outcome = z.input<typeof listenerEvents.result>['outcome'];
+
+/** Processes events of listeners. Safe to call twice for an event, also at once in two processes. */
+export interface EventProcessing {
+  process(job: Payload, signal: AbortSignal): Promise<Outcome>;
+}
+
+interface Needs {
+  pool: Pool;
+  runs: Pick<Runs, 'acceptWithin'>;
+  rights: Rights;
+  sandbox: Sandbox;
+  queries: Queries;
+  events: Pick<Events, 'send'>;
+  publisher: Pick<Publisher, 'listenerEvents' | 'listenerTests'>;
+  buffers: BufferTrim;
+  reader: ListenerReader;
+  bytes: ByteAccount;
+  tellEnd: TellEnd;
+  /** An event is finished, so that its tenant may have room for others. */
+  onFinished(): void;
+  freeTurn: FreeTurn;
+  logger: Logger;
+}
+
+/** Events at once whose actions wait for code, queries or runs. A tenant whose servers are slow must leave places for others. */
+const SLOW = { places: 160, maxPerTenant: 40 };
+const PUT_BACK_SECONDS = 0.5;
+
+export function createEventProcessing(needs: Needs): EventProcessing {
+  const { pool, runs, reader, bytes, tellEnd, onFinished, freeTurn, publisher, buffers, logger } = needs;
+  const runners = createRunners(needs);
+  const requireStanding = createRequireStanding(pool);
+  const slow = createLane(SLOW);
+  const load = batched((ids: string[]) => readEvents(pool, ids));
+  const endTogether = batched(async (ends: AttemptEnd[]) => {
+    const written = await endAttempts(runs, ends);
+    return ends.map(({ eventID }) => written.has(eventID));
+  }, isRefusedStatement);
+
+  async function attempt(recorded: OpenEvent, listener: ReadListener, signal: AbortSignal): Promise<Attempted> {
+    const { id: eventID, tenantID, listenerID, source, receivedAt, awaitedBy } = recorded;
+    const caller = callerOfListener(listener);
+    const event = eventOf(recorded);
+    const context = { eventID, tenantID, listenerID, source, receivedAt, event, caller, awaitedBy, signal };
+    const note = async (actionID: string, record: ActionRecord) => {
+      const values = [eventID, actionID, storableJSON(JSON.stringify(record))];
+      await pool.query({ name: 'note_action', text: NOTE_ACTION, values });
+    };
+    await requireStanding(listener);
+    const performed = await runActions(listener, context, { runners, before: recorded.actions ?? {}, note });
+    return { ...endOf(recorded, performed), tests: testsOf(recorded, event, performed.transformed) };
+  }
+
+  async function end(found: OpenEvent, ended: AttemptEnd): Promise<boolean> {
+    // Their runs are written as one text, which for many large ones would take long.
+    if (found.bodyBytes > LARGE_BODY) return (await endAttempts(runs, [ended])).has(ended.eventID);
+    return endTogether(ended);
+  }
+
+  /** How the attempt has ended. An error that is not the event's is thrown, and the job is given out again. */
+  async function attemptOrFail(
+    found: OpenEvent,
+    listener: ReadListener | undefined,
+    signal: AbortSignal,
+  ): Promise<Attempted> {
+    try {
+      if (!listener) throw new AppError('NOT_FOUND', 'The listener was deleted');
+      return await attempt(found, listener, signal);
+    } catch (error) {
+      // The process stops: the job is given to another, and the event keeps its attempts.
+      signal.throwIfAborted();
+      if (isCreatorRefused(error)) return stopOf(found, error);
+      const failed = errorOfAction(error);
+      return {
+        ...failureOf(found, failed),
+        tests: testsOf(found, readable(found), { event: null, error: failed.message }),
+      };
+    }
+  }
+
+  /** Undefined if another delivery of the job has finished the event. */
+  async function write(found: OpenEvent, ended: Attempted): Promise<Attempted | undefined> {
+    try {
+      return (await end(found, ended)) ? ended : undefined;
+    } catch (error) {
+      if (!isRefusedStatement(error)) throw error;
+      // Refused for what is in it, so it would be refused again.
+      logger.warn({ err: error, eventID: found.id }, 'an event cannot be processed');
+      const refused = new AppError('VALIDATION_ERROR', 'The database refuses what the event leads to', {
+        cause: error,
+      });
+      const failed = failureOf(found, refused);
+      return (await end(found, failed)) ? failed : undefined;
+    }
+  }
+
+  async function processOne(found: OpenEvent, listener: ReadListener | undefined, signal: AbortSignal) {
+    const attempted = await attemptOrFail(found, listener, signal);
+    signal.throwIfAborted();
+    const ended = await write(found, attempted);
+    if (!ended) return 'nothing to do';
+    // Committed above. A message that is lost with the process is not sent again: pages would add it twice.
+    publisher.listenerEvents(ended.notices ?? []);
+    publisher.listenerTests(ended.tests ?? []);
+    buffers.note(ended.saved ?? []);
+    if (ended.state !== 'pending') onFinished();
+    const { listenerID, orderKey } = found;
+    if (ended.state !== 'pending' && orderKey !== null) await freeTurn({ listenerID, orderKey });
+    tellAwaiting(tellEnd, { found, listener, ended });
+    return ended.state;
+  }
+
+  return {
+    async process({ eventID }, signal) {
+      const found = await load(eventID);
+      if (!found) return 'nothing to do';
+      using held = bytes.open({ tenantID: found.tenantID });
+      if (found.bodyBytes > LARGE_BODY) {
+        await held.draw(4 * found.bodyBytes);
+        found.body = await readBody(pool, eventID);
+      }
+      const listener = await reader.byID(found.listenerID, found.tenantID);
+      const heldBy = holderOf(found, listener);
+      if (heldBy) {
+        await endTogether({ eventID, state: 'pending', runs: [], heldBy });
+        return 'pending';
+      }
+      const turn = { tenantID: found.tenantID };
+      if (!listener || !isSlow(listener)) return processOne(found, listener, signal);
+      if (!slow.take(turn)) {
+        await endTogether({ eventID, state: 'pending', runs: [], waitSeconds: PUT_BACK_SECONDS });
+        return 'pending';
+      }
+      try {
+        return await processOne(found, listener, signal);
+      } finally {
+        slow.leave(turn);
+      }
+    },
+  };
+}
+
+function createRunners({ pool, rights, sandbox, queries, events }: Needs): Runners {
+  return {
+    transform: createTransform(sandbox),
+    filter: createFilter(sandbox),
+    trigger_workflow: createStartWorkflow({ pool, rights }),
+    trigger_query: createRunQuery({ queries, rights }),
+    save_to_buffer: createSaveToBuffer(createCountedQuota(pool, 'listenerBufferBytes')),
+    push_to_app_page: pushToPage,
+    send_event: createSendEvent(events),
+  };
+}
+
+interface Ended {
+  found: OpenEvent;
+  listener: ReadListener | undefined;
+  ended: AttemptEnd;
+}
+
+/** The client that waits for a run is told if there will be none. */
+function tellAwaiting(tellEnd: TellEnd, { found, listener, ended }: Ended): void {
+  const { id, awaitedBy } = found;
+  const bound = listener?.actions.find(({ actionType }) => actionType === 'trigger_workflow');
+  if (awaitedBy === null || ended.state === 'pending' || !bound) return;
+  const instanceID = runIDOf(id, bound.id);
+  // An earlier attempt may have started it.
+  if (ended.runs.some((run) => run.id === instanceID) || startedBefore(found, bound.id)) return;
+  const code = ended.state === 'filtered' ? 'EVENT_FILTERED' : 'EVENT_FAILED';
+  const error = { code, message: 'The event has started no workflow', nodeID: null, attempt: null };
+  tellEnd(awaitedBy, { instanceID, outcome: { status: 'FAILED', output: null, error } });
+}
+
+function startedBefore({ actions }: OpenEvent, actionID: string): boolean {
+  return actions?.[actionID]?.state === 'done';
+}
+
+async function readEvents(pool: Pool, ids: readonly string[]): Promise<(OpenEvent | undefined)[]> {
+  const { rows } = await pool.query<OpenEvent>({ name: 'open_events', text: READ_EVENTS, values: [ids] });
+  const byID = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => byID.get(id));
+}
+
+async function readBody(pool: Pool, id: string): Promise<Buffer | null> {
+  const { rows } = await pool.query<{ body: Buffer | null }>({ name: 'event_body', text: READ_BODY, values: [id] });
+  return rows[0]?.body ?? null;
+}

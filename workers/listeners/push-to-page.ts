@@ -1,0 +1,29 @@
+import { pushToAppPage } from '#shared/listeners/actions.ts';
+import { requireValue } from '#shared/parse-value.ts';
+import type { RunAction } from './action.ts';
+
+/** Characters of an event above which pages are told of it without its data. */
+const MAX_LENGTH = 65_536;
+
+export const pushToPage: RunAction = async (config, { tenantID, listenerID, eventID, event }) => {
+  const {
+    appPageID,
+    channelName = `listener:${listenerID}`,
+    mode,
+    maxArrayLength,
+  } = requireValue(pushToAppPage.config, config, ['actionConfig']);
+  const isLarge = JSON.stringify(event).length > MAX_LENGTH;
+  const notice = {
+    tenantID,
+    appPageID,
+    listenerID,
+    eventID,
+    channelName,
+    data: isLarge ? null : event,
+    ...(isLarge && { dataOmitted: true as const }),
+    mode,
+    limit: maxArrayLength,
+    timestamp: Date.now(),
+  };
+  return { notice };
+};

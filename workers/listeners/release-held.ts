@@ -1,0 +1,94 @@
+import { KEYS_WITH_HELD } from '#shared/db/held-events.ts';
+import {
+  COUNT_BREAKERS,
+  FORGET_BREAKERS,
+  LISTENERS_TO_RELEASE,
+  RELEASE_EVENTS,
+  START_PROBES,
+} from '#shared/db/listener-breakers.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { freeTurns, type Line } from '#shared/listeners/free-turns.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Producer } from '#shared/producer.ts';
+import { type Kept, keep } from '../keep.ts';
+
+const START: Line = { listenerID: '00000000-0000-0000-0000-000000000000', orderKey: '' };
+/** Keys of one round. The next goes on behind them. */
+const MAX_KEYS = 1_000;
+
+interface Needs {
+  pool: Pool;
+  producer: Producer;
+}
+
+export interface HeldRelease extends Kept {
+  /** Circuit breakers that are open, of all tenants; 0 in processes that do not lead. */
+  readonly openBreakers: number;
+}
+
+/**
+ * Releases events that nothing holds any more, and lets one event through each breaker whose time has come. By comparing rows, so that
+ * it does not matter which process has died before it told. By the process that leads: all would find the same.
+ */
+export function createHeldRelease({
+  leads,
+  logger,
+  ...needs
+}: Needs & { leads(): boolean; logger: Logger }): HeldRelease {
+  let after: Line | undefined;
+  let openBreakers = 0;
+  const releasing = keep(
+    {
+      name: 'release held events',
+      everyMs: 1_000,
+      async run() {
+        if (!leads()) {
+          openBreakers = 0;
+          return;
+        }
+        after = await releaseTurns(needs, after);
+        await releaseHeld(needs);
+        openBreakers = await tendBreakers(needs);
+      },
+    },
+    logger,
+  );
+  return {
+    get openBreakers() {
+      return openBreakers;
+    },
+    now: releasing.now,
+    [Symbol.asyncDispose]: () => releasing[Symbol.asyncDispose](),
+  };
+}
+
+interface Released {
+  heldBy: string;
+  listenerID: string;
+}
+
+/** Releases events of listeners whose breaker has closed, or that are active again. */
+export async function releaseHeld({ pool }: Pick<Needs, 'pool'>): Promise<void> {
+  const { rows } = await pool.query<Released>({ name: 'listeners_to_release', text: LISTENERS_TO_RELEASE });
+  for (const { heldBy, listenerID } of rows)
+    await pool.query({ name: 'release_events', text: RELEASE_EVENTS, values: [heldBy, listenerID] });
+}
+
+/** Starts the probes that are due. Answers with the number of open breakers. */
+export async function tendBreakers({ pool }: Pick<Needs, 'pool'>): Promise<number> {
+  await pool.query({ name: 'start_probes', text: START_PROBES });
+  await pool.query({ name: 'forget_breakers', text: FORGET_BREAKERS });
+  const { rows } = await pool.query<{ count: number }>({ name: 'count_breakers', text: COUNT_BREAKERS });
+  return rows[0]?.count ?? 0;
+}
+
+/** Answers with the line after which the next round goes on; undefined: from the first. */
+export async function releaseTurns(needs: Needs, after: Line = START): Promise<Line | undefined> {
+  const { rows } = await needs.pool.query<Line>({
+    name: 'keys_with_held_events',
+    text: KEYS_WITH_HELD,
+    values: [after.listenerID, after.orderKey, MAX_KEYS],
+  });
+  if (rows.length > 0) await freeTurns(needs, rows);
+  return rows.length < MAX_KEYS ? undefined : rows.at(-1);
+}

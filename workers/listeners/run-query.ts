@@ -1,0 +1,31 @@
+import { isJsonObject } from '#shared/json.ts';
+import { triggerQuery } from '#shared/listeners/actions.ts';
+import { requireValue } from '#shared/parse-value.ts';
+import type { Rights } from '#shared/policy/rights.ts';
+import { resolveTemplates } from '#shared/workflow/arguments.ts';
+import type { Queries } from '../queries/queries.ts';
+import type { RunAction } from './action.ts';
+import { creatorMayNot } from './standing.ts';
+
+/** The outcome is written at once, because the query is not part of any transaction of ours. */
+export function createRunQuery({ queries, rights }: { queries: Queries; rights: Rights }): RunAction {
+  return async (config, { tenantID, eventID, actionID, event, caller, signal }) => {
+    const { dataQueryID, inputValues } = requireValue(triggerQuery.config, config, ['actionConfig']);
+    const access = { permission: 'dataquery.execute', object: `dataquery:${dataQueryID}` } as const;
+    if (!(await rights.may({ tenantID, caller }, access))) throw creatorMayNot(`execute the data query ${dataQueryID}`);
+    const filled = inputValues && resolveTemplates(inputValues, event, { root: 'event' });
+    const { rowCount, affectedRows, durationMs } = await queries.run({
+      tenantID,
+      caller,
+      query: { kind: 'stored', dataQueryID },
+      inputs: isJsonObject(filled) ? filled : { event },
+      mode: 'run',
+      isFresh: true,
+      isPaged: false,
+      signal,
+      idempotencyKey: `${eventID}.${actionID}`,
+      isDryRun: false,
+    });
+    return { result: { rowCount: rowCount ?? null, affectedRows: affectedRows ?? null, durationMs } };
+  };
+}

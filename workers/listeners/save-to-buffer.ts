@@ -1,0 +1,31 @@
+import { saveToBuffer } from '#shared/listeners/actions.ts';
+import { runIDOf } from '#shared/listeners/run-id.ts';
+import { requireValue } from '#shared/parse-value.ts';
+import type { CountedQuota } from '#shared/runs-in-flight.ts';
+import type { RunAction } from './action.ts';
+
+/** A buffer that is kept by time has a limit of events all the same. */
+const MAX_EVENTS = 10_000;
+
+export function createSaveToBuffer(bytes: CountedQuota): RunAction {
+  return async (config, { tenantID, listenerID, eventID, actionID, source, receivedAt, event }) => {
+    const { bufferName, retentionPolicy, maxEvents, maxAgeHours } = requireValue(saveToBuffer.config, config, [
+      'actionConfig',
+    ]);
+    const { refusal } = await bytes.addMany(tenantID, Buffer.byteLength(JSON.stringify(event)));
+    if (refusal) throw refusal;
+    const saved = {
+      id: runIDOf(eventID, actionID),
+      tenantID,
+      listenerID,
+      eventID,
+      bufferName,
+      receivedAt,
+      eventData: event,
+      eventMeta: { source, actionID },
+      keptHours: retentionPolicy === 'count' ? null : maxAgeHours,
+      maxEvents: retentionPolicy === 'time' ? MAX_EVENTS : maxEvents,
+    };
+    return { saved };
+  };
+}

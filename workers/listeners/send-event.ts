@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '#shared/errors.ts';
+import type { IdempotencyClaim } from '#shared/idempotency.ts';
+import { sendEvent } from '#shared/listeners/actions.ts';
+import { requireValue } from '#shared/parse-value.ts';
+import { resolveTemplates } from '#shared/workflow/arguments.ts';
+import type { Events } from '#shared/workflow-events.ts';
+import type { RunAction } from './action.ts';
+
+const PAUSE_MS = 100;
+const MAX_PAUSES = 50;
+
+export function createSendEvent(events: Pick<Events, 'send'>): RunAction {
+  return async (config, { tenantID, listenerID, eventID, actionID, event, caller }) => {
+    const { eventName, eventKey, data, rememberMinutes } = requireValue(
+      sendEvent.config,
+      resolveTemplates(config, event, { root: 'event', raw: ['data'] }),
+      ['actionConfig'],
+    );
+    const sent = {
+      tenantID,
+      name: eventName,
+      key: String(eventKey),
+      data: data === undefined ? event : resolveTemplates(data, event, { root: 'event' }),
+      rememberSeconds: rememberMinutes * 60,
+      caller,
+    };
+    const answer = await events.send(sent, claimOf(listenerID, `${eventID}.${actionID}`));
+    return { result: { eventID: answer.eventID, reached: answer.reached } };
+  };
+}
+
+/** The key of the action for this event: an attempt that comes after a lost answer sends nothing again. */
+function claimOf(listenerID: string, key: string): IdempotencyClaim {
+  let pauses = 0;
+  return {
+    principal: listenerID,
+    route: 'send_event',
+    key,
+    // Not of the data: code may have made others for a second attempt.
+    requestHash: key,
+    onReplay: () => undefined,
+    onStored: () => undefined,
+    async pause() {
+      pauses += 1;
+      if (pauses > MAX_PAUSES) throw new AppError('UNAVAILABLE', 'Another attempt still sends this event');
+      await sleep(PAUSE_MS);
+    },
+  };
+}

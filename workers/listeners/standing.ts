@@ -1,0 +1,37 @@
+import { batched } from '#shared/batched.ts';
+import type { Pool } from '#shared/db/pool.ts';
+import { readActingVersion } from '#shared/db/standing.ts';
+import { AppError } from '#shared/errors.ts';
+import { callerOfListener, type ReadListener } from '#shared/listeners/read-listeners.ts';
+
+const REASON = 'creator';
+
+/** The creator of a listener may not do what the listener does. The listener stops; its event is not at fault. */
+export function creatorMayNot(what: string): AppError {
+  return new AppError('PERMISSION_DENIED', `The creator of the listener may not ${what}`, { reason: REASON });
+}
+
+export function isCreatorRefused(error: unknown): error is AppError {
+  return error instanceof AppError && error.reason === REASON;
+}
+
+/** Requires that the creators of listeners may still act in their tenants. Events of one moment share what is read. */
+export function createRequireStanding(pool: Pool): (listener: ReadListener) => Promise<void> {
+  const mayAct = batched((listeners: ReadListener[]) => {
+    const answers = new Map<string, Promise<boolean>>();
+    return Promise.all(
+      listeners.map((listener) => {
+        const answer = answers.get(listener.id) ?? readMayAct(pool, listener);
+        answers.set(listener.id, answer);
+        return answer;
+      }),
+    );
+  });
+  return async (listener) => {
+    if (!(await mayAct(listener))) throw creatorMayNot('act in the tenant any more');
+  };
+}
+
+async function readMayAct(pool: Pool, listener: ReadListener): Promise<boolean> {
+  return (await readActingVersion(pool, listener.tenantID, callerOfListener(listener))) !== null;
+}

@@ -1,0 +1,27 @@
+import type { Json, JsonObject } from '#shared/json.ts';
+import { LINKS_ROOT } from '#shared/nodes/links-root.ts';
+import type { Dependency } from '#shared/queues/workflow-plans.ts';
+import { VARIABLES_ROOT } from '#shared/variables.ts';
+import type { Roots } from '#shared/workflow/templates.ts';
+import { type Dependencies, onlyOn } from './certainty.ts';
+
+/** Values under roots other than `ctx`. They are not read: a plan shows no variables, and there are no links before the run. */
+export function unreadRoots(note: (on: Dependencies) => void): Roots {
+  const unread = (dependency: (key: string) => Dependency) => {
+    const read = (key: string | symbol): Json => {
+      note(onlyOn(dependency(String(key))));
+      return null;
+    };
+    return new Proxy<JsonObject>(
+      {},
+      {
+        get: (_target, key) => read(key),
+        getOwnPropertyDescriptor: () => ({ value: null, writable: true, enumerable: true, configurable: true }),
+      },
+    );
+  };
+  return {
+    [VARIABLES_ROOT]: unread((variable) => ({ variable, on: 'variable' })),
+    [LINKS_ROOT]: unread((nodeID) => ({ nodeID, on: 'link' })),
+  };
+}

@@ -1,0 +1,110 @@
+import type { Json, JsonObject } from '#shared/json.ts';
+import type { GraphNode } from '#shared/workflow/graph.ts';
+import { isReservedKey } from '#shared/workflow/reserved.ts';
+import { type Certainty, type Dependencies, onlyOn, union } from './certainty.ts';
+
+/** A value of `ctx`, or what it depends on. */
+type Value = { known: Json } | { on: Dependencies };
+
+interface Writer {
+  node: GraphNode;
+  /** Whether it writes: undecided writers make the value depend on the same. */
+  certainty: Certainty;
+  value: Value;
+}
+
+/** The nodes before a node, as the bits of their indices. */
+export type Before = (node: GraphNode) => Uint32Array;
+
+/**
+ * What `ctx` holds at a node, as far as it follows from the input. Of several nodes that write a key, the last one before the node
+ * counts; where branches race, the value depends on all of them.
+ */
+export class PlannedScope {
+  readonly #given: Map<string, Value>;
+  readonly #around: { scope: PlannedScope; container: GraphNode } | null;
+  readonly #before: Before;
+  readonly #writers = new Map<string, Writer[]>();
+  /** Writers whose keys are not known. */
+  readonly #anyKey: Writer[] = [];
+
+  constructor(given: Map<string, Value>, before: Before, around: PlannedScope['around'] = null) {
+    this.#given = given;
+    this.#before = before;
+    this.#around = around;
+  }
+
+  get around() {
+    return this.#around;
+  }
+
+  /** A node that gives these values. */
+  set(node: GraphNode, patch: JsonObject, certainty: Certainty): void {
+    for (const [key, known] of Object.entries(patch)) this.#write(key, { node, certainty, value: { known } });
+  }
+
+  /** A node whose value is not known, under a key or, with null, under keys that are not known either. */
+  setUnknown(node: GraphNode, key: string | null, { on, certainty }: { on: Dependencies; certainty: Certainty }): void {
+    const writer = { node, certainty, value: { on } };
+    if (key === null) this.#anyKey.push(writer);
+    else this.#write(key, writer);
+  }
+
+  #write(key: string, writer: Writer): void {
+    const writers = this.#writers.get(key);
+    if (writers) writers.push(writer);
+    else this.#writers.set(key, [writer]);
+  }
+
+  /** `ctx` at a node. What depends on something is null there, and is noted when it is read. */
+  at(node: GraphNode, note: (on: Dependencies) => void): JsonObject {
+    const find = (key: string | symbol) => (typeof key === 'string' ? this.#valueOf(key, node) : undefined);
+    return new Proxy<JsonObject>(
+      {},
+      {
+        get(_target, key) {
+          const value = find(key);
+          if (value === undefined || 'known' in value) return value?.known;
+          note(value.on);
+          return null;
+        },
+        has: (_target, key) => find(key) !== undefined,
+        ownKeys: () => [...this.#keys()].filter((key) => find(key) !== undefined),
+        getOwnPropertyDescriptor: (_target, key) =>
+          find(key) && { value: null, writable: true, enumerable: true, configurable: true },
+      },
+    );
+  }
+
+  *#keys(): Generator<string> {
+    const own = new Set([...this.#given.keys(), ...this.#writers.keys()]);
+    yield* own;
+    if (this.#around) for (const key of this.#around.scope.#keys()) if (!own.has(key)) yield key;
+  }
+
+  #valueOf(key: string, node: GraphNode): Value | undefined {
+    const anyKey = isReservedKey(key) ? [] : this.#anyKey;
+    const own = [...(this.#writers.get(key) ?? []), ...anyKey].filter((writer) => writer.node !== node);
+    if (own.length > 0) {
+      const last = own.at(-1);
+      const rest = own.slice(0, -1);
+      const isLast =
+        last && has(this.#before(node), last.node) && rest.every((one) => has(this.#before(last.node), one.node));
+      if (isLast && last.certainty.is === true && !this.#anyKey.includes(last)) return last.value;
+      return { on: union(own.map(originOf)) };
+    }
+    const given = this.#given.get(key);
+    if (given || !this.#around) return given;
+    const { scope, container } = this.#around;
+    return scope.#valueOf(key, container);
+  }
+}
+
+function originOf({ node, value, certainty }: Writer): Dependencies {
+  const own = 'on' in value ? value.on : onlyOn({ nodeID: node.id, on: 'output' });
+  return certainty.is === 'depends' ? union([certainty.on, own]) : own;
+}
+
+export function has(bits: Uint32Array, { index }: GraphNode): boolean {
+  return ((bits[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
+}

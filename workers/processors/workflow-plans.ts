@@ -1,0 +1,21 @@
+import { AppError } from '#shared/errors.ts';
+import type { workflowPlans } from '#shared/queues/workflow-plans.ts';
+import { createVersions } from '../engine/versions.ts';
+import { planRun } from '../plan/plan-run.ts';
+import type { Answerer } from './answer-questions.ts';
+
+const MAX_MS = 5_000;
+
+export const answerWorkflowPlan: Answerer<typeof workflowPlans> = async (
+  { question: { versionID, input }, signal },
+  { pool },
+) => {
+  const version = await createVersions(pool)(versionID);
+  const tooLong = AbortSignal.timeout(MAX_MS);
+  try {
+    return await planRun(version, input, AbortSignal.any([signal, tooLong]));
+  } catch (error) {
+    if (!tooLong.aborted) throw error;
+    throw new AppError('PAYLOAD_TOO_LARGE', `The plan takes longer than ${MAX_MS / 1000} s`, { cause: error });
+  }
+};

@@ -1,0 +1,239 @@
+import type { Pool, PoolClient } from '#shared/db/pool.ts';
+import { LINE } from '#shared/db/window.ts';
+import { BATCH, ofRuns, type Retention, retentions, secondsOf } from './tables.ts';
+
+/** Runs of one statement that looks for old ones. */
+const SLICE = 1_000;
+/** Of a tenant's own rule, for each visit: workflows, and runs of each. */
+const LINES = 20;
+const OF_LINE = 50;
+const TENANTS = 100;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const DAY_SECONDS = 86_400;
+/** Runs that are kept longer are passed over once in this time. */
+const PASS_MS = 3_600_000;
+
+/** The entries that delete runs, each in turn: by the age of the deployment, and by what a tenant has set. */
+export type RunsEntry = 'workflow_instance' | 'test_run' | 'run_retention';
+
+interface Needs {
+  settings: Retention;
+  /** Runs a batch on a connection of its own; undefined while another worker deletes. */
+  inTurn<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined>;
+}
+
+/** How far a worker has looked. What is older is gone, or kept by a rule of its tenant. */
+export interface Looked {
+  upTo: string;
+  passedAt: number;
+}
+
+export const fromTheOldest = (): Looked => ({ upTo: '-infinity', passedAt: Date.now() });
+
+/**
+ * Deletes runs past the age of the deployment, oldest first. Each statement reads 1,000 runs at most, also beside any number that are
+ * kept longer: the next round goes on behind them, and once an hour begins with the oldest again.
+ */
+export async function retireRunsByAge(
+  table: 'workflow_instance' | 'test_run',
+  looked: Looked,
+  { settings, inTurn }: Needs,
+): Promise<number> {
+  if (Date.now() - looked.passedAt > PASS_MS) Object.assign(looked, fromTheOldest());
+  const find = findByAge(table);
+  const seconds = secondsOf(table, settings);
+  for (let sum = 0; ; ) {
+    const batch = await inTurn(async (client) => {
+      const { rows } = await client.query<{ id: string; at: string; is_old: boolean }>(find, [seconds, looked.upTo]);
+      const old = rows.filter(({ is_old }) => is_old).map(({ id }) => id);
+      const deleted = await deleteFamilies(client, old);
+      looked.upTo = rows.at(-1)?.at ?? looked.upTo;
+      return { deleted, isEnd: rows.length < SLICE };
+    });
+    sum += batch?.deleted ?? 0;
+    if (!batch || batch.isEnd) return sum;
+  }
+}
+
+/** Deletes runs by the age or the number that their tenants have set. The tenants take turns: a visit deletes a batch of each. */
+export async function retireRunsByRule({ settings, inTurn }: Needs): Promise<number> {
+  const maxSeconds = settings.maxRunsMs / 1000;
+  let sum = 0;
+  let after = FIRST_ID;
+  for (;;) {
+    const tenants = await inTurn(async (client) => (await client.query<{ id: string }>(RULED, [after])).rows);
+    if (!tenants) return sum;
+    let left: Visited[] = tenants.map(({ id }) => ({ id, upTo: FIRST_ID, again: false }));
+    while (left.length > 0) {
+      for (const tenant of left) {
+        const deleted = await inTurn((client) => visit(client, tenant, maxSeconds));
+        if (deleted === undefined) return sum;
+        sum += deleted;
+      }
+      left = left.filter(({ upTo }) => upTo !== LAST_ID);
+    }
+    after = tenants.at(-1)?.id ?? LAST_ID;
+    if (tenants.length < TENANTS) return sum;
+  }
+}
+
+interface Visited {
+  id: string;
+  /** The workflow that was looked at last. */
+  upTo: string;
+  /** Whether a workflow has more old runs than one visit deletes. */
+  again: boolean;
+}
+
+async function visit(client: PoolClient, tenant: Visited, maxSeconds: number): Promise<number> {
+  const { rows } = await client.query<{ line: string; ids: string[] }>(FIND_BY_RULE, [
+    tenant.id,
+    tenant.upTo,
+    maxSeconds,
+  ]);
+  const old = rows.flatMap(({ ids }) => ids);
+  // Before the deletion: the accounting must not call a period complete that is not.
+  if (old.length > 0) await client.query(NOTE_DELETION, [tenant.id, old]);
+  const deleted = await deleteFamilies(client, old);
+  tenant.again ||= deleted > 0 && rows.some(({ ids }) => ids.length >= OF_LINE);
+  const isEnd = rows.length < LINES;
+  tenant.upTo = isEnd ? (tenant.again ? FIRST_ID : LAST_ID) : (rows.at(-1)?.line ?? LAST_ID);
+  if (isEnd) tenant.again = false;
+  return deleted;
+}
+
+/** Deletes runs with all runs that they have started, those first. Leaves out a run of which a part has not ended. */
+async function deleteFamilies(client: PoolClient, ids: readonly string[]): Promise<number> {
+  let deleted = 0;
+  for (let at = 0; at < ids.length; at += BATCH.withOthers)
+    deleted += (await deleteTree(client, ids.slice(at, at + BATCH.withOthers))).deleted;
+  return deleted;
+}
+
+async function deleteTree(
+  client: PoolClient,
+  ids: readonly string[],
+): Promise<{ deleted: number; kept: ReadonlySet<string> }> {
+  const kept = new Set<string>();
+  const keptChildren = new Set<string>();
+  let deleted = 0;
+  for (;;) {
+    const { rows: children } = await client.query<{ id: string; parent_id: string; is_open: boolean }>(CHILDREN, [
+      ids,
+      [...keptChildren],
+    ]);
+    if (children.length === 0) break;
+    const ended = children.filter(({ is_open }) => !is_open).map(({ id }) => id);
+    const below = ended.length > 0 ? await deleteTree(client, ended) : { deleted: 0, kept: new Set<string>() };
+    deleted += below.deleted;
+    for (const { id, parent_id, is_open } of children)
+      if (is_open || below.kept.has(id)) {
+        keptChildren.add(id);
+        kept.add(parent_id);
+      }
+  }
+  const old = ids.filter((id) => !kept.has(id));
+  if (old.length > 0) deleted += (await client.query(DELETE_RUNS, [old])).rowCount ?? 0;
+  return { deleted, kept };
+}
+
+const ENDED = 'case when completed_at is not null and parent_id is null and not is_test then true else false end';
+
+/** Also finds runs whose parent is gone. `$1` is the age in seconds, `$2` where the last look ended. */
+export const findByAge = (table: 'workflow_instance' | 'test_run') => `
+with slice as materialized (
+  select id, tenant_id, workflow_id, parent_id, is_test, completed_at from workflow_instance
+  where ${retentions[table].old} and completed_at > $2::timestamptz order by completed_at fetch first ${SLICE} rows with ties
+)
+select id, completed_at::text as at,
+  case when parent_id is not null then (select true from workflow_instance p where p.id = s.parent_id) is null
+    else is_test or (
+      select true from run_retention r
+      where r.tenant_id = s.tenant_id and (r.workflow_id is null or r.workflow_id = s.workflow_id) and r.days is not null limit 1) is null
+  end as is_old
+from slice s order by completed_at`;
+
+const RULED = `
+with recursive ruled as (
+  select 1 as n, (select tenant_id from run_retention where tenant_id > $1::uuid order by tenant_id limit 1) as id
+  union all
+  select n + 1, (select tenant_id from run_retention where tenant_id > ruled.id order by tenant_id limit 1)
+  from ruled where id is not null and n < ${TENANTS}
+)
+select id from ruled where id is not null`;
+
+const nextLine = (after: string) => `
+(select ${LINE} from workflow_instance where tenant_id = $1::uuid and ${ENDED} and ${LINE} > ${after} order by ${LINE} limit 1)`;
+
+// Each limit apart: one of both may be set, and each has its own order.
+const inLine = `select id from workflow_instance i where i.tenant_id = $1::uuid and ${LINE} = rule.line and ${ENDED}`;
+
+/** The next workflows of the tenant `$1` behind `$2`, each with old runs. `$3` is the longest period in seconds. */
+export const FIND_BY_RULE = `
+with recursive lines as (
+  select 1 as n, ${nextLine('$2::uuid')} as line
+  union all
+  select n + 1, ${nextLine('lines.line')} from lines where line is not null and n < ${LINES}
+)
+select line, array(
+  select id from (
+    (${inLine} and rule.days is not null and completed_at < now() - make_interval(secs => least(rule.days * ${DAY_SECONDS}::float8, $3::float8))
+     order by completed_at, id limit ${OF_LINE})
+    union
+    (${inLine} and rule.runs is not null order by completed_at desc, id desc offset coalesce(rule.runs, 0) limit ${OF_LINE})
+  ) old
+) as ids
+from (
+  select line, coalesce(own.days, of_all.days) as days, coalesce(own.runs, of_all.runs) as runs
+  from lines
+  left join run_retention own on own.tenant_id = $1::uuid and own.workflow_id = line
+  left join run_retention of_all on of_all.tenant_id = $1::uuid and of_all.workflow_id is null
+  where line is not null
+) rule order by line`;
+
+const NOTE_DELETION = `
+insert into tenant_usage as u (tenant_id, version_bytes, runs_deleted_until)
+select t.id, 0, (select max(completed_at) from workflow_instance where id = any($2::uuid[]))
+from tenant t where t.id = $1 and t.deleting_at is null
+on conflict (tenant_id) do update set runs_deleted_until = greatest(u.runs_deleted_until, excluded.runs_deleted_until)`;
+
+export const CHILDREN = `
+select id, parent_id, completed_at is null as is_open from workflow_instance
+where parent_id = any($1::uuid[]) and id <> all($2::uuid[]) limit ${BATCH.withOthers}`;
+
+const deletions = ofRuns.map(
+  // As an array, for which the planner takes the index also of an empty table, whose size it guesses.
+  (other) => `${other}_rows as (delete from ${other} where instance_id = any(array(select id from old)))`,
+);
+
+export const DELETE_RUNS = `
+with old as materialized (
+  select id from workflow_instance where id = any($1::uuid[]) and completed_at is not null for update skip locked
+),
+${deletions.join(',\n')}
+delete from workflow_instance where id = any(array(select id from old))`;
+
+/** A session's lock, because a batch is several statements. Others have nothing to do meanwhile. */
+export async function withTurn<T>(
+  pool: Pool,
+  turn: readonly [number, number],
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T | undefined> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1, $2) as mine', [...turn]);
+    if (!rows[0]?.mine) return undefined;
+    try {
+      return await work(client);
+    } finally {
+      // With the connection, the server gives up the lock.
+      await client.query('select pg_advisory_unlock($1, $2)', [...turn]).catch((error: Error) => {
+        broken = error;
+      });
+    }
+  } finally {
+    client.release(broken);
+  }
+}
