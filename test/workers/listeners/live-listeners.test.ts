@@ -97,7 +97,9 @@ test('events flow, also after the server was killed and started again', async ()
     cases.map((one) =>
       eventually(async () => {
         await one.send('text again');
-        await expect.poll(() => recorded(one), { timeout: one.keeps ? PATIENCE_MS : 500 }).toContain('text again');
+        await expect
+          .poll(() => recorded(one), { timeout: one.keeps ? PATIENCE_MS : 500, message: one.name })
+          .toContain('text again');
       }, PATIENCE_MS),
     ),
   );
