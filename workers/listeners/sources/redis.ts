@@ -75,7 +75,9 @@ async function readStream(call: Call, context: Context, where: string): Promise<
   const { stream, consumerGroup: group, consumerName, batchSize } = config;
   const consumer = consumerName || `gantry-${listenerID}`;
   // A group that is missing although it was read before was lost with its server: nothing in between is to be left out.
-  await createGroup(call, stream, group, typeof cursor?.after === 'string' ? cursor.after : '$');
+  const after = typeof cursor?.after === 'string' ? cursor.after : undefined;
+  const isNew = await createGroup(call, stream, group, after ?? '$');
+  if (isNew && after === undefined) context.keepCursor({ after: await lastOf(call, stream, group) });
   context.ready();
   for (let from = '0'; ; ) {
     await context.untilRoom();
@@ -102,17 +104,30 @@ async function readStream(call: Call, context: Context, where: string): Promise<
         context.record({ body: bodyOf(fields), meta: { stream, streamID: id }, key: `${stream} ${id}` }),
       ),
     );
-    await answered(where, signal, call('XACK', stream, group, ...entries.map(({ id }) => id)));
+    // First: the answer of a server that is killed does not come.
     context.keepCursor({ after: entries.at(-1)?.id ?? '$' });
+    await answered(where, signal, call('XACK', stream, group, ...entries.map(({ id }) => id)));
   }
 }
 
-async function createGroup(call: Call, stream: string, group: string, from: string): Promise<void> {
+/** Answers whether there was none. */
+async function createGroup(call: Call, stream: string, group: string, from: string): Promise<boolean> {
   try {
     await call('XGROUP', 'CREATE', stream, group, from, 'MKSTREAM');
+    return true;
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('BUSYGROUP')) throw error;
+    return false;
   }
+}
+
+/** The entry after which a group goes on. */
+async function lastOf(call: Call, stream: string, group: string): Promise<string> {
+  for (const fields of listed(await call('XINFO', 'GROUPS', stream)).map(listed)) {
+    const field = (name: string) => String(fields[fields.findIndex((one) => String(one) === name) + 1]);
+    if (field('name') === group) return field('last-delivered-id');
+  }
+  return '$';
 }
 
 interface Entry {
