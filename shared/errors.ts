@@ -13,6 +13,7 @@ const table = {
   NOT_FOUND: { status: 404, retry: false },
   SCHEMA_NOT_FOUND: { status: 404, retry: false },
   CONFLICT: { status: 409, retry: false },
+  PRECONDITION_FAILED: { status: 412, retry: false },
   PAYLOAD_TOO_LARGE: { status: 413, retry: false },
   RATE_LIMITED: { status: 429, retry: false },
   QUOTA_EXCEEDED: { status: 429, retry: false },

@@ -61,6 +61,15 @@ const definitions = {
   folders: assetsIn('folder', 'folders'),
   roles: assetsIn('role', 'roles'),
   cronJobs: assetsIn('cron_job', 'cron jobs'),
+  dashboards: assetsIn('dashboard', 'dashboards'),
+  appPages: assetsIn('app_page', 'app pages'),
+  assetVersionBytes: {
+    owner: 'tenant',
+    max: GB,
+    what: 'bytes of versions of dashboards and app pages',
+    remedy: 'delete dashboards or app pages that are not needed',
+    used: 'select coalesce((select asset_version_bytes from tenant_usage where tenant_id = $1), 0)',
+  },
   files: assetsIn('tenant_file', 'stored files'),
   fileBytes: {
     owner: 'tenant',

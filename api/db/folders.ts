@@ -1,5 +1,7 @@
 import { type EntityClass, LockMode } from '@mikro-orm/postgresql';
+import { AppPage } from '#shared/db/entities/app-page.ts';
 import { CronJob } from '#shared/db/entities/cron-job.ts';
+import { Dashboard } from '#shared/db/entities/dashboard.ts';
 import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { Folder, type FolderedType } from '#shared/db/entities/folder.ts';
@@ -29,6 +31,8 @@ export const foldered: Readonly<Record<FolderedType, Kind>> = {
   cronJob: { resource: 'cronjob', entity: CronJob, noun: 'cron job' },
   listener: { resource: 'listener', entity: Listener, noun: 'listener' },
   datasource: { resource: 'datasource', entity: Datasource, noun: 'datasource' },
+  dashboard: { resource: 'dashboard', entity: Dashboard, noun: 'dashboard' },
+  appPage: { resource: 'appPage', entity: AppPage, noun: 'app page' },
 };
 
 /** Undefined for assets that folders do not hold. */

@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 
 const exposedHeaders = [
   'x-request-id',
+  'etag',
   'retry-after',
   'idempotency-replayed',
   'preference-applied',

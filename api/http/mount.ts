@@ -22,6 +22,7 @@ import type { ReadBody } from './body.ts';
 import { describeUnknown, type Handling, openHandling, reportUnknown } from './handling.ts';
 import { ID } from './id.ts';
 import { answerAtMostOnce, answerOnce, createKeys, type Keys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
+import { createMatch, etagOf } from './if-match.ts';
 import type { OperatorInput, Parsed, PublicInput, Route, TenantInput, UserInput } from './route.ts';
 import { asSpelled } from './spelling.ts';
 import { readUpload, type UploadedFile } from './upload.ts';
@@ -55,6 +56,7 @@ export function mount(
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
       const handling = openHandling(request, response);
       const answer = await serve(route, { ...service, keys, request, response, handling });
+      if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
       if (!response.headersSent) response.status(answer.status).json({ success: true, ...answer.response });
     });
 }
@@ -102,6 +104,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
     require,
     holds,
     reportUnknown: (found, at) => reportUnknown(handling, found, at),
+    requireMatch: createMatch(route.conditional ? request.get('if-match') : undefined),
     idempotency,
     file,
     response,

@@ -50,6 +50,10 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   produces?: string;
   /** The fields beside `success: true`. The answer is parsed with it, so undeclared fields are never sent. */
   response: R;
+  /** The version of the asset that the answer shows, which is sent as `ETag`. */
+  etag?: (answer: z.output<R>) => number;
+  /** Honours `If-Match`: the handler calls `requireMatch` once it has locked the asset. */
+  conditional?: true;
   /** The answer holds a secret: sent with `Cache-Control: no-store`. */
   isSecret?: true;
   /** 201 when the route creates something, 302 when it redirects (`response.redirect`), else 200. */
@@ -96,6 +100,8 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
    * if the client wants strict handling, so call it before any write.
    */
   reportUnknown(found: UnknownFields, at?: readonly (string | number)[]): void;
+  /** Throws PRECONDITION_FAILED if the request has an `If-Match` that does not name this version of the asset. */
+  requireMatch(versionNumber: number): void;
   idempotency: IdempotencyClaim | undefined;
   /** Aborted when the client goes away. */
   signal: AbortSignal;

@@ -3,7 +3,9 @@ import type { RouteGroup } from '../http/route.ts';
 import { accountRoutes } from './account/routes.ts';
 import { accountingRoutes, operatorAccountingRoutes } from './accounting/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { appPageRoutes } from './app-pages/routes.ts';
 import { cronJobRoutes } from './cron-jobs/routes.ts';
+import { dashboardRoutes } from './dashboards/routes.ts';
 import { databaseRoutes } from './database/routes.ts';
 import { datasourceFileRoutes } from './datasource-files/routes.ts';
 import { datasourceRoutes } from './datasources/routes.ts';
@@ -62,8 +64,19 @@ export const routeGroups: readonly RouteGroup[] = [
     routes: [...listenerRoutes, ...webhookRoutes],
   },
   {
+    tag: 'Dashboards',
+    description: 'Widgets in a grid, with versions.',
+    routes: dashboardRoutes,
+  },
+  {
+    tag: 'App pages',
+    description: 'Pages of an application, with versions. They bind queries, workflows and listeners.',
+    routes: appPageRoutes,
+  },
+  {
     tag: 'Folders',
-    description: 'Trees in which an admin UI shows workflows, data queries, cron jobs, listeners and datasources.',
+    description:
+      'Trees in which an admin UI shows workflows, data queries, cron jobs, listeners, datasources, dashboards and app pages.',
     routes: folderRoutes,
   },
   {

@@ -32,6 +32,11 @@ export function diffGraphs(before: Versioned, after: Versioned): GraphDiff {
   };
 }
 
+/** The paths of what differs between two values. */
+export function diffValues(before: JsonObject, after: JsonObject): Path[] {
+  return changedPaths(before, after, { characters: MAX_CHARACTERS });
+}
+
 function diffLists(
   before: readonly JsonObject[],
   after: readonly JsonObject[],

@@ -89,6 +89,8 @@ const reasonsWithoutKey: Record<string, string> = {
     'the sender has no identity; the listener says what makes two deliveries one',
   'post /webhooks/v1/inbound/:listenerID':
     'the sender has no identity; the listener says what makes two deliveries one',
+  'post /api/v1/tenants/:tenantID/dashboards/:dashboardID/versions/:dashboardVersionID/restore': changesOnce,
+  'post /api/v1/tenants/:tenantID/app-pages/:appPageID/versions/:appPageVersionID/restore': changesOnce,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/activate': changesOnce,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/deactivate': changesOnce,
   'post /api/v1/forms/:token': 'the first answer counts',

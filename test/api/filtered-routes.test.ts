@@ -49,6 +49,8 @@ const lists: Record<string, List> = {
   },
   'get T/listeners': { rows: 'listeners', made: 'listenerID', id: 'id', permission: 'listener.read' },
   'get T/folders': { rows: 'folders', made: 'folderID', id: 'id', permission: 'folder.list' },
+  'get T/dashboards': { rows: 'dashboards', made: 'dashboardID', id: 'id', permission: 'dashboard.read' },
+  'get T/app-pages': { rows: 'appPages', made: 'appPageID', id: 'id', permission: 'appPage.read' },
   'get T/variables': { rows: 'variables', made: 'variableID', id: 'id', permission: 'variable.read' },
   'get T/cronjobs': { rows: 'cronJobs', made: 'cronJobID', id: 'id', permission: 'cronjob.read' },
   'get T/users': { rows: 'users', made: 'tenantUserID', id: 'id', permission: 'user.read' },
@@ -89,6 +91,8 @@ const withoutObjects = [
   'get T/queries/schemas',
   'get T/workflows/schemas',
   'get T/listeners/schemas',
+  'get T/dashboards/schemas',
+  'get T/app-pages/schemas',
 ];
 
 /** What it reaches is tested with the route. */

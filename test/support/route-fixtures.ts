@@ -134,6 +134,16 @@ const params: Record<string, MakeParam> = {
     const answer = await api.post(`T/cronjobs/${id}/backfills`, { from: '2026-01-01T00:00:00Z' });
     return answer.body.backfill.id;
   },
+  dashboardID: async (cluster, tenant) => {
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/dashboards', aDashboard);
+    return answer.body.dashboard.id;
+  },
+  dashboardVersionID: aVersion,
+  appPageID: async (cluster, tenant) => {
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/app-pages', anAppPage);
+    return answer.body.appPage.id;
+  },
+  appPageVersionID: aVersion,
   folderID: async (cluster, tenant) => {
     const given = { entityType: 'workflow', folderTitle: 'A folder' };
     return (await cluster.as(tenant.creator).in(tenant).post('T/folders', given)).body.folder.id;
@@ -165,6 +175,15 @@ const params: Record<string, MakeParam> = {
   },
 };
 
+/** Of the dashboard or page that was made just before, for the same path. */
+async function aVersion(cluster: Cluster, tenant: TestTenant): Promise<string> {
+  const { rows } = await cluster.context.pool.query<{ id: string }>(
+    'select id from asset_version where tenant_id = $1 order by created_at desc, id desc limit 1',
+    [tenant.id],
+  );
+  return rows[0]?.id ?? newID();
+}
+
 /** A schema with a table and a trigger in the database of the tenant; no other tenant's has one of this name. */
 async function aSchema(cluster: Cluster, tenant: TestTenant): Promise<string> {
   const schema = `shop_${tenant.id.slice(-12)}`;
@@ -195,6 +214,9 @@ const aQuery = {
 };
 
 const theServer = { connectionOption: 'connectionString', connectionString: testServers.datasourceURL };
+
+const aDashboard = { dashboardTitle: 'A dashboard', dashboardConfig: { widgets: [] } };
+const anAppPage = { appPageTitle: 'An app page', appPageConfig: { dataSources: [] } };
 
 /** Due on a leap day. */
 const aCronJob = { cronJobTitle: 'A cron job', cronJobSchedule: '0 0 29 2 *', cronJobType: 'workflow' };
@@ -260,6 +282,8 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/cronjobs/:cronJobID/backfills': { from: '2026-01-01T00:00:00Z' },
   'post /api/v1/tenants/:tenantID/cronjobs/preview': { cronJobSchedule: '0 9 * * *' },
   'post /api/v1/forms/:token': { submittedData: { a: 1 } },
+  'post /api/v1/tenants/:tenantID/dashboards': aDashboard,
+  'post /api/v1/tenants/:tenantID/app-pages': anAppPage,
   'post /api/v1/tenants/:tenantID/folders': { entityType: 'workflow', folderTitle: 'A folder' },
   'post /api/v1/tenants/:tenantID/folders/move': { entityType: 'workflow', entityIDs: ['{workflowID}'] },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },

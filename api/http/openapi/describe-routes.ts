@@ -6,9 +6,11 @@ import {
   answerNameOf,
   basicSchemas,
   errorResponses,
+  etag,
   fileSchema,
   healthOperation,
   idempotencyKey,
+  ifMatch,
   inEnvelope,
   prefer,
   preferenceApplied,
@@ -52,7 +54,7 @@ export function describeRoutes(groups: readonly RouteGroup[]): OpenAPI {
       schemas: sorted(components.schemas),
       responses: errorResponses,
       parameters: { Prefer: prefer },
-      headers: { PreferenceApplied: preferenceApplied },
+      headers: { PreferenceApplied: preferenceApplied, ETag: etag },
       securitySchemes,
     },
   };
@@ -76,13 +78,17 @@ function describeRoute(route: Route, tag: string, components: Components): Opera
       ...pathParameters(route, components),
       ...queryParameters(route, components),
       ...(route.idempotent ? [idempotencyKey] : []),
+      ...(route.conditional ? [ifMatch] : []),
       { $ref: '#/components/parameters/Prefer' },
     ],
     ...(requestBody && { requestBody }),
     responses: {
       [String(route.status ?? 200)]: {
         description: successOf(route),
-        headers: { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } },
+        headers: {
+          'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' },
+          ...(route.etag && { ETag: { $ref: '#/components/headers/ETag' } }),
+        },
         ...(route.status !== 302 && { content: answerOf(route, components) }),
       },
       ...Object.fromEntries(errorsOf(route).map((code) => [code, { $ref: `#/components/responses/${code}` }])),
@@ -167,6 +173,18 @@ function errorsOf(route: Route): string[] {
   ];
   const idempotent = route.idempotent ? ['409'] : [];
   const outside = route.idempotent === 'outside' ? ['502', '504'] : [];
+  const conditional = route.conditional ? ['412'] : [];
   const large = route.body || route.upload ? ['413'] : [];
-  return [...new Set(['400', ...byRealm, ...idempotent, ...outside, ...large, ...(route.errors ?? []), '503'])].sort();
+  return [
+    ...new Set([
+      '400',
+      ...byRealm,
+      ...idempotent,
+      ...outside,
+      ...conditional,
+      ...large,
+      ...(route.errors ?? []),
+      '503',
+    ]),
+  ].sort();
 }

@@ -11,6 +11,21 @@ export const idempotencyKey: Parameter = {
   schema: { type: 'string', maxLength: 255 },
 };
 
+/** Of operations on assets with versions. */
+export const ifMatch: Parameter = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description:
+    'The `ETag` of the asset as it was read. If it has been changed since, nothing is done: PRECONDITION_FAILED names the version that it has now.',
+  schema: { type: 'string', maxLength: 1_000, examples: ['"3"'] },
+};
+
+export const etag = {
+  description: 'The version of the asset that the answer shows, for `If-Match`',
+  schema: { type: 'string', examples: ['"3"'] },
+};
+
 /** Of every operation with a route. */
 export const prefer: Parameter = {
   name: 'Prefer',
@@ -117,6 +132,11 @@ const failures: Record<string, [description: string, code: ErrorCode, message: s
     'The Idempotency-Key is in use, or the request conflicts with the stored state: CONFLICT',
     'CONFLICT',
     'Workflow is disabled',
+  ],
+  412: [
+    'The asset is not the version that `If-Match` names: PRECONDITION_FAILED',
+    'PRECONDITION_FAILED',
+    'This was changed meanwhile: it is version 4 now',
   ],
   413: [
     'The body or the answer is too large: PAYLOAD_TOO_LARGE',

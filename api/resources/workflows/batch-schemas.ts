@@ -4,6 +4,7 @@ import { readBy } from '#shared/schema-walk.ts';
 import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { VersionName } from '../../http/version-name.ts';
 import {
   exampleBatch,
   exampleBatchSummary,
@@ -14,7 +15,6 @@ import {
 } from './examples.ts';
 import { RerunFrom, RerunVersion } from './rerun-schemas.ts';
 import { governed, InstanceFilter, runInputs, Stored } from './run-schemas.ts';
-import { VersionName } from './version-schemas.ts';
 
 export const BatchID = z.object({ batchID: ID });
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { PlannedEdge, PlannedNode } from '#shared/queues/workflow-plans.ts';
 import { exampleIDs } from '../../http/example-ids.ts';
+import { VersionName } from '../../http/version-name.ts';
 import { exampleRunInputs } from './examples.ts';
 import { runInputs } from './run-schemas.ts';
-import { VersionName } from './version-schemas.ts';
 
 export const PlanQuery = z.object({
   version: VersionName.optional().describe(

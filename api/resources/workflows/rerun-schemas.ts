@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/frame.ts';
+import { VersionName } from '../../http/version-name.ts';
 import { exampleRerun, exampleRerunAnswer } from './examples.ts';
 import { runInputs, Tags } from './run-schemas.ts';
-import { VersionName } from './version-schemas.ts';
 
 const FromNode = z
   .object({

@@ -9,6 +9,7 @@ import { WorkError } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import type { Spellings } from '../../http/spelling.ts';
+import { VersionName } from '../../http/version-name.ts';
 import {
   exampleExecution,
   exampleFailureHandling,
@@ -18,7 +19,6 @@ import {
   exampleRunInputs,
   exampleWaitReason,
 } from './examples.ts';
-import { VersionName } from './version-schemas.ts';
 
 export const InstanceID = z.object({ instanceID: ID });
 

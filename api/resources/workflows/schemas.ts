@@ -6,6 +6,7 @@ import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
 import type { Spellings } from '../../http/spelling.ts';
 import { Title } from '../../http/text.ts';
+import { VersionName } from '../../http/version-name.ts';
 import {
   exampleSummary,
   exampleWorkflow,
@@ -14,7 +15,6 @@ import {
   exampleWorkflowUpdate,
 } from './examples.ts';
 import { runInputs, runSpellings, Stored } from './run-schemas.ts';
-import { VersionName } from './version-schemas.ts';
 
 export const WorkflowID = z.object({ workflowID: ID });
 

@@ -1,34 +1,13 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/json.ts';
-import { quote } from '#shared/quote.ts';
 import { ID } from '../../http/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+import { ChangedPaths } from '../../http/version-name.ts';
 import { exampleDiff, exampleVersion, exampleVersionSummary } from './examples.ts';
 
 export const VersionID = z.object({ workflowID: ID, versionID: ID });
 
-/** An id, or a number that counts the versions of the workflow. */
-export const VersionName = z
-  .string()
-  .max(100)
-  .transform((text, check): string | number => {
-    const id = ID.safeParse(text);
-    if (id.success) return id.data;
-    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-    check.addIssue({
-      code: 'custom',
-      message: `expected the id or the number of a version of this workflow, received ${quote(text)}`,
-    });
-    return z.NEVER;
-  });
-
 export const VersionList = z.object(pageQuery(standardPage));
-
-export const DiffQuery = z.object({
-  against: VersionName.optional().describe(
-    'The id or the number of the version to compare with; without it, the version before',
-  ),
-});
 
 export const VersionUpdate = z
   .object({ label: z.string().trim().min(1).max(255).nullable().describe('Null removes it') })
@@ -69,12 +48,10 @@ export const Version = VersionSummary.extend({
   workflowOptions: Stored,
 }).meta({ id: 'WorkflowVersion', examples: [exampleVersion] });
 
-const Paths = z.array(z.array(z.union([z.string(), z.int()])));
-
 const Change = z
   .object({
     id: z.string(),
-    paths: Paths.describe(
+    paths: ChangedPaths.describe(
       'What differs, at most 12 steps deep. A value in which more than 100 values differ is named itself; the empty path is the whole',
     ),
   })
@@ -90,6 +67,6 @@ export const VersionDiff = z
     after: VersionSummary,
     nodes: ListDiff,
     edges: ListDiff,
-    options: Paths,
+    options: ChangedPaths,
   })
   .meta({ id: 'WorkflowVersionDiff', examples: [exampleDiff] });

@@ -8,11 +8,11 @@ import { diffGraphs } from '#shared/workflow/diff.ts';
 import { isTestedAs } from '../../db/workflow-versions.ts';
 import { findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { DiffQuery } from '../../http/version-name.ts';
 import { presentVersion, presentVersionSummary } from './present.ts';
 import { publishVersion, restoreVersion } from './publish.ts';
 import { WorkflowID } from './schemas.ts';
 import {
-  DiffQuery,
   Version,
   VersionDiff,
   VersionID,

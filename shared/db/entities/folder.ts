@@ -1,7 +1,15 @@
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
 /** The kinds of assets that folders hold; a tree of folders holds one kind. */
-export const folderedTypes = ['workflow', 'dataQuery', 'cronJob', 'listener', 'datasource'] as const;
+export const folderedTypes = [
+  'workflow',
+  'dataQuery',
+  'cronJob',
+  'listener',
+  'datasource',
+  'dashboard',
+  'appPage',
+] as const;
 export type FolderedType = (typeof folderedTypes)[number];
 
 export const FolderSchema = defineEntity({

@@ -1,8 +1,11 @@
 import { ApiKey } from './api-key.ts';
+import { AppPage } from './app-page.ts';
+import { AssetVersion } from './asset-version.ts';
 import { CollectionRequest } from './collection-request.ts';
 import { CronBackfill } from './cron-backfill.ts';
 import { CronJob } from './cron-job.ts';
 import { CronTick } from './cron-tick.ts';
+import { Dashboard } from './dashboard.ts';
 import { DataQuery } from './data-query.ts';
 import { Datasource } from './datasource.ts';
 import { Folder } from './folder.ts';
@@ -50,6 +53,9 @@ export const entities = [
   TenantUser,
   TenantVariable,
   Folder,
+  Dashboard,
+  AppPage,
+  AssetVersion,
   Workflow,
   WorkflowVersion,
   WorkflowInstance,

@@ -60,6 +60,7 @@ import { Migration20261123024500_Differences } from './Migration20261123024500_D
 import { Migration20261123030300_ListenerTests } from './Migration20261123030300_ListenerTests.ts';
 import { Migration20261123031500_BriefEvents } from './Migration20261123031500_BriefEvents.ts';
 import { Migration20261123032000_Folders } from './Migration20261123032000_Folders.ts';
+import { Migration20261123053000_Pages } from './Migration20261123053000_Pages.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -125,6 +126,7 @@ const classes = {
   Migration20261123030300_ListenerTests,
   Migration20261123031500_BriefEvents,
   Migration20261123032000_Folders,
+  Migration20261123053000_Pages,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

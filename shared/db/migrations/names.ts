@@ -64,4 +64,5 @@ export const migrationNames = [
   'Migration20261123030300_ListenerTests',
   'Migration20261123031500_BriefEvents',
   'Migration20261123032000_Folders',
+  'Migration20261123053000_Pages',
 ] as const;

@@ -32,6 +32,8 @@ test.each([
   { path: 'queries', list: 'dataQueries', fixture: 'dataQueryID', large: 'data_query.data_query_options' },
   { path: 'datasources', list: 'datasources', fixture: 'datasourceID', large: 'datasource.datasource_options' },
   { path: 'cronjobs', list: 'cronJobs', fixture: 'cronJobID', large: 'cron_job.cron_job_config' },
+  { path: 'dashboards', list: 'dashboards', fixture: 'dashboardID', large: 'dashboard.dashboard_config' },
+  { path: 'app-pages', list: 'appPages', fixture: 'appPageID', large: 'app_page.app_page_config' },
   { path: 'listeners', list: 'listeners', fixture: 'listenerID', large: 'listener.listener_config' },
   {
     path: 'workflows/data-collection',

@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Caller } from '#shared/caller.ts';
+import { AssetVersion } from '#shared/db/entities/asset-version.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { requireQuota } from '#shared/quotas.ts';
+
+/** What a version keeps of its asset. */
+export interface VersionContent {
+  title: string;
+  description: string | null;
+  config: JsonObject;
+}
+
+interface Versioned {
+  id: string;
+  tenantID: string;
+  versionNumber: number;
+}
+
+interface Saving {
+  caller: Caller;
+  changeNote: string | null | undefined;
+}
+
+/** An asset keeps so many versions, and of those at most so many bytes; the latest is always kept. */
+const MAX_KEPT = 100;
+const MAX_KEPT_BYTES = 10 * 1024 ** 2;
+
+/** Flushes a change of an asset that is locked. Another content is its next version. */
+export async function saveNextVersion(
+  em: EntityManager,
+  { asset, before, after }: { asset: Versioned; before: VersionContent; after: VersionContent },
+  saving: Saving,
+): Promise<void> {
+  const isSame = isDeepStrictEqual(before, after);
+  if (!isSame) asset.versionNumber += 1;
+  await em.flush();
+  if (!isSame) await saveVersion(em, asset, { ...saving, ...after });
+}
+
+/** Writes the content of an asset under the number that the asset has, in the transaction that writes the asset. */
+export async function saveVersion(
+  em: EntityManager,
+  { id: assetID, tenantID, versionNumber: number }: Versioned,
+  { caller, changeNote = null, ...content }: VersionContent & Saving,
+): Promise<void> {
+  em.create(AssetVersion, {
+    ...{ id: newID(), tenantID, assetID, number, changeNote, ...content },
+    creatorID: caller.userID ?? caller.id,
+    createdByApiKeyID: caller.type === 'apiKey' ? caller.id : null,
+  });
+  await em.flush();
+  await onEntities(em)(DROP_OLDEST, [assetID, MAX_KEPT, MAX_KEPT_BYTES]);
+  await requireQuota(onEntities(em), { quota: 'assetVersionBytes', ownerID: tenantID, amount: 0 });
+}
+
+const DROP_OLDEST = `
+delete from asset_version where id in (
+  select id from (
+    select id, row_number() over newest as n, sum(bytes) over newest as bytes
+    from asset_version where asset_id = $1 window newest as (order by number desc)
+  ) kept
+  where n > $2 or (n > 1 and bytes > $3))`;
+
+/** A version by its id, or by its number. */
+export async function getVersion(em: EntityManager, assetID: string, name: string | number): Promise<AssetVersion> {
+  const named = typeof name === 'number' ? { number: name } : { id: name };
+  const version = await em.findOne(AssetVersion, { assetID, ...named });
+  if (!version) throw new AppError('NOT_FOUND', 'Version not found');
+  return version;
+}
+
+/** The one before it; null if there is none, or it is not kept any more. */
+export function findPrevious(em: EntityManager, { assetID, number }: AssetVersion): Promise<AssetVersion | null> {
+  return em.findOne(AssetVersion, { assetID, number: { $lt: number } }, { orderBy: { number: 'desc' } });
+}

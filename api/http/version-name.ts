@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { quote } from '#shared/quote.ts';
+import { ID } from './id.ts';
+
+/** An id, or a number that counts the versions of an asset. */
+export const VersionName = z
+  .string()
+  .max(100)
+  .transform((text, check): string | number => {
+    const id = ID.safeParse(text);
+    if (id.success) return id.data;
+    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+    check.addIssue({ code: 'custom', message: `expected the id or the number of a version, received ${quote(text)}` });
+    return z.NEVER;
+  });
+
+/** What a version is compared with. */
+export const DiffQuery = z.object({
+  against: VersionName.optional().describe(
+    'The id or the number of the version to compare with; without it, the version before',
+  ),
+});
+
+/** Of what differs between two versions. */
+export const ChangedPaths = z.array(z.array(z.union([z.string(), z.int()])));

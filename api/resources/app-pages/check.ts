@@ -1,0 +1,97 @@
+import type { EntityClass } from '@mikro-orm/postgresql';
+import { type Caller, subjectsOf } from '#shared/caller.ts';
+import { DataQuery } from '#shared/db/entities/data-query.ts';
+import { Listener } from '#shared/db/entities/listener.ts';
+import { Workflow } from '#shared/db/entities/workflow.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { readActingVersion } from '#shared/db/standing.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { type Binding, bindingsOf, boundTypes, demandsOf } from '#shared/pages/bindings.ts';
+import { splitPermission } from '#shared/policy/permissions.ts';
+import { type Issue, invalid } from '#shared/workflow/issues.ts';
+import type { ApiContext } from '../../context.ts';
+import type { Access } from '../../http/route.ts';
+
+interface Saving {
+  em: EntityManager;
+  caller: Caller;
+  require(access: readonly Access[]): Promise<void>;
+}
+
+interface Page {
+  tenantID: string;
+  creatorID: string;
+  createdByApiKeyID?: string | null;
+}
+
+/**
+ * Requires that a page which is no draft may bind what its config names: it is there, the caller may use it, and so may the creator
+ * of the page, as whom it runs for viewers.
+ */
+export async function requireBindable(
+  { em, caller, require }: Saving,
+  context: Pick<ApiContext, 'pool' | 'policy'>,
+  { page, config }: { page: Page; config: JsonObject },
+): Promise<void> {
+  await require(demandsOf(config));
+  const issues = await findMissing(em, config);
+  if (issues.length > 0) throw invalid(issues);
+  const creator = creatorOf(page);
+  const isOwn = creator.id === caller.id && creator.userID === caller.userID;
+  const denied = isOwn ? [] : await findDenied(context, { tenantID: page.tenantID, creator, config });
+  if (denied.length > 0) throw invalid(denied);
+}
+
+/** The user or the API key as whom a page runs what it binds. */
+export function creatorOf({ creatorID, createdByApiKeyID }: Page): Caller {
+  return createdByApiKeyID
+    ? { type: 'apiKey', id: createdByApiKeyID, userID: creatorID, origin: 'direct' }
+    : { type: 'user', id: creatorID, userID: creatorID, origin: 'direct' };
+}
+
+const entities: Record<Binding['type'], EntityClass<{ id: string }>> = {
+  query: DataQuery,
+  workflow: Workflow,
+  listener: Listener,
+};
+
+/** What a config binds and the tenant does not have. */
+export async function findMissing(em: EntityManager, config: JsonObject): Promise<Issue[]> {
+  const found = new Set<string>();
+  for (const [type, bindings] of Map.groupBy(bindingsOf(config), (binding) => binding.type)) {
+    const where = { id: { $in: [...new Set(bindings.map(({ id }) => id))] } };
+    for (const { id } of await em.find(entities[type], where, { fields: ['id'] })) found.add(id);
+  }
+  return bindingsOf(config)
+    .filter(({ id }) => !found.has(id))
+    .map((binding) => ({ path: pathOf(binding), message: `there is no such ${boundTypes[binding.type].noun}` }));
+}
+
+async function findDenied(
+  { pool, policy }: Pick<ApiContext, 'pool' | 'policy'>,
+  { tenantID, creator, config }: { tenantID: string; creator: Caller; config: JsonObject },
+): Promise<Issue[]> {
+  const version = await readActingVersion(pool, tenantID, creator);
+  const asker = version === null ? null : { tenantID, version, subjects: subjectsOf(creator) };
+  const denied = new Set<string>();
+  for (const { permission, object } of demandsOf(config)) {
+    const [, action] = splitPermission(permission);
+    if (!asker || !(await policy.can({ ...asker, object, action }))) denied.add(object);
+  }
+  if (denied.size === 0) return [];
+  const issues = bindingsOf(config)
+    .filter(({ type, id }) => denied.has(`${boundTypes[type].resource}:${id}`))
+    .map((binding) => ({
+      path: pathOf(binding),
+      message: `the creator of the page may not execute this ${boundTypes[binding.type].noun}`,
+    }));
+  const widgets = {
+    path: ['appPageConfig', 'widgets'],
+    message: 'the creator of the page may not execute all of them',
+  };
+  return issues.length > 0 ? issues : [widgets];
+}
+
+function pathOf({ type, index }: Pick<Binding, 'type' | 'index'>): (string | number)[] {
+  return ['appPageConfig', 'dataSources', index, boundTypes[type].field];
+}

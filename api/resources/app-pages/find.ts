@@ -1,0 +1,12 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { AppPage } from '#shared/db/entities/app-page.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+
+/** With `lock`, no other request changes it until the transaction ends. */
+export async function getAppPage(em: EntityManager, id: string, { lock = false } = {}): Promise<AppPage> {
+  const options = lock ? { lockMode: LockMode.PESSIMISTIC_WRITE as const } : {};
+  const appPage = await em.findOne(AppPage, { id }, options);
+  if (!appPage) throw new AppError('NOT_FOUND', 'App page not found');
+  return appPage;
+}

@@ -1,0 +1,12 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { Dashboard } from '#shared/db/entities/dashboard.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+
+/** With `lock`, no other request changes it until the transaction ends. */
+export async function getDashboard(em: EntityManager, id: string, { lock = false } = {}): Promise<Dashboard> {
+  const options = lock ? { lockMode: LockMode.PESSIMISTIC_WRITE as const } : {};
+  const dashboard = await em.findOne(Dashboard, { id }, options);
+  if (!dashboard) throw new AppError('NOT_FOUND', 'Dashboard not found');
+  return dashboard;
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { AssetVersion } from '#shared/db/entities/asset-version.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { diffValues } from '#shared/workflow/diff.ts';
+import { findPrevious, getVersion } from '../db/asset-versions.ts';
+import { ID } from '../http/id.ts';
+import { findPage, pageFields, pageQuery, standardPage } from '../http/paging.ts';
+import { type Route, tenantRoute } from '../http/route.ts';
+import { ChangedPaths, DiffQuery } from '../http/version-name.ts';
+
+/** A kind of assets whose versions clients may read. */
+export interface VersionedKind {
+  resource: 'dashboard' | 'appPage';
+  /** Completes "Get a version of …". */
+  noun: string;
+  /** Names of operations and schemas have it: `Dashboard`. */
+  name: string;
+  /** Of the asset. */
+  path: `/${string}`;
+  /** Parameters of the path. */
+  ids: { asset: string; version: string };
+  Summary: z.ZodObject;
+  Version: z.ZodObject;
+  /** Throws NOT_FOUND if there is no such asset. */
+  get(em: EntityManager, id: string): Promise<unknown>;
+  /** Without the config. */
+  presentSummary(version: Omit<AssetVersion, 'config'>): Record<string, unknown>;
+  presentVersion(version: AssetVersion): Record<string, unknown>;
+  /** The fields that versions differ in. */
+  contentOf(version: AssetVersion): JsonObject;
+}
+
+/** The routes that list, read and compare versions. Restoring one writes the asset, so each resource has a route of its own for that. */
+export function versionRoutes(kind: VersionedKind): Route[] {
+  const { resource, noun, name, path, ids, Summary, Version, presentSummary, presentVersion, contentOf } = kind;
+  const permission = `${resource}.read` as const;
+  const object = ({ params }: { params: Record<string, unknown> }) => `${resource}:${params[ids.asset]}`;
+  const AssetID = z.object({ [ids.asset]: ID });
+  const VersionID = z.object({ [ids.asset]: ID, [ids.version]: ID });
+
+  async function find(em: EntityManager, params: Record<string, unknown>) {
+    const id = String(params[ids.asset]);
+    await kind.get(em, id);
+    return { id, version: (versionID: string | number) => getVersion(em, id, versionID) };
+  }
+
+  return [
+    tenantRoute({
+      name: `list${name}Versions`,
+      method: 'get',
+      path: `${path}/versions`,
+      summary: `List versions of ${noun}`,
+      description: `Returns the versions of ${noun} without their configs, newest first: who saved each, and when. The last 100 are kept.`,
+      permission,
+      object,
+      params: AssetID,
+      query: z.object(pageQuery(standardPage)),
+      response: z.object({ versions: z.array(Summary), ...pageFields }).meta({ id: `${name}VersionPage` }),
+
+      async handle({ params, query, em }) {
+        const { id: assetID } = await find(em, params);
+        const { rows, fields } = await findPage(em, AssetVersion, { where: { assetID }, query, exclude: ['config'] });
+        return { versions: rows.map(presentSummary), ...fields };
+      },
+    }),
+
+    tenantRoute({
+      name: `get${name}Version`,
+      method: 'get',
+      path: `${path}/versions/:${ids.version}`,
+      summary: `Get a version of ${noun}`,
+      description: `Returns what was saved as a version of ${noun}.`,
+      permission,
+      object,
+      params: VersionID,
+      response: z.object({ version: Version }),
+
+      async handle({ params, em }) {
+        const { version } = await find(em, params);
+        return { version: presentVersion(await version(String(params[ids.version]))) };
+      },
+    }),
+
+    tenantRoute({
+      name: `diff${name}Version`,
+      method: 'get',
+      path: `${path}/versions/:${ids.version}/diff`,
+      summary: `Compare versions of ${noun}`,
+      description: 'Returns the paths of all values that a version added, removed or changed.',
+      permission,
+      object,
+      params: VersionID,
+      query: DiffQuery,
+      response: z.object({
+        diff: z
+          .object({
+            before: Summary.nullable().describe('Null for the oldest version that is kept'),
+            after: Summary,
+            paths: ChangedPaths.describe(
+              'At most 12 steps deep. A value in which more than 100 values differ is named itself',
+            ),
+          })
+          .meta({ id: `${name}VersionDiff` }),
+      }),
+
+      async handle({ params, query: { against }, em }) {
+        const { version } = await find(em, params);
+        const after = await version(String(params[ids.version]));
+        const before = against === undefined ? await findPrevious(em, after) : await version(against);
+        return {
+          diff: {
+            before: before && presentSummary(before),
+            after: presentSummary(after),
+            paths: diffValues(before ? contentOf(before) : {}, contentOf(after)),
+          },
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,59 @@
+import { isJsonObject, type JsonObject } from '../json.ts';
+import type { Permission } from '../policy/permissions.ts';
+
+type BoundType = 'query' | 'workflow' | 'listener';
+
+/** A data source of a page: what it runs or shows, and with which parameters. */
+export interface Binding {
+  alias: string;
+  type: BoundType;
+  /** Of the query, workflow or listener. */
+  id: string;
+  inputValues: JsonObject;
+  /** Its place among the data sources. */
+  index: number;
+}
+
+/** By type: the field with the id, and what is needed to bind it. */
+export const boundTypes = {
+  query: { field: 'queryID', resource: 'dataquery', noun: 'data query' },
+  workflow: { field: 'workflowID', resource: 'workflow', noun: 'workflow' },
+  listener: { field: 'listenerID', resource: 'listener', noun: 'listener' },
+} as const satisfies Record<BoundType, { field: string; resource: string; noun: string }>;
+
+/** What the saved config of a page binds. Its shape was checked when it was saved, by the rules of that time. */
+export function bindingsOf({ dataSources }: JsonObject): Binding[] {
+  if (!Array.isArray(dataSources)) return [];
+  return dataSources.flatMap((source, index) => {
+    if (!isJsonObject(source)) return [];
+    const { alias, type, inputValues } = source;
+    if (type !== 'query' && type !== 'workflow' && type !== 'listener') return [];
+    const id = source[boundTypes[type].field];
+    if (typeof alias !== 'string' || typeof id !== 'string') return [];
+    return [{ alias, type, id, inputValues: isJsonObject(inputValues) ? inputValues : {}, index }];
+  });
+}
+
+/** A permission that a page needs for what it names. */
+export interface PageDemand {
+  permission: Permission;
+  object: string;
+}
+
+/** The permissions that the creator of a page, and the caller who saves it, need for what it names; each once. */
+export function demandsOf(config: JsonObject): PageDemand[] {
+  const named = bindingsOf(config).map(({ type, id }): PageDemand => {
+    const { resource } = boundTypes[type];
+    return { permission: `${resource}.execute`, object: `${resource}:${id}` };
+  });
+  const shown = widgetIDsOf(config).map((id): PageDemand => ({ permission: 'widget.execute', object: `widget:${id}` }));
+  return [...new Map([...named, ...shown].map((demand) => [demand.object, demand])).values()];
+}
+
+/** Of keys `widget_<widgetID>_<suffix>`. */
+function widgetIDsOf({ widgets }: JsonObject): string[] {
+  if (!Array.isArray(widgets)) return [];
+  return widgets.flatMap((key) => (typeof key === 'string' ? (WIDGET_KEY.exec(key)?.[1]?.toLowerCase() ?? []) : []));
+}
+
+const WIDGET_KEY = /^widget_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:_|$)/i;
