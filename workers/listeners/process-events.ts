@@ -5,6 +5,7 @@ import { LARGE_BODY, NOTE_ACTION, READ_BODY, READ_EVENTS } from '#shared/db/list
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
 import { AppError } from '#shared/errors.ts';
+import { createAnswerTrim } from '#shared/idempotency.ts';
 import { createLane } from '#shared/lanes.ts';
 import { eventOf } from '#shared/listeners/event.ts';
 import type { FreeTurn } from '#shared/listeners/free-turns.ts';
@@ -13,6 +14,7 @@ import { runIDOf } from '#shared/listeners/run-id.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Rights } from '#shared/policy/rights.ts';
 import type { listenerEvents } from '#shared/queues/listener-events.ts';
+import { createRareWarning } from '#shared/rare-warning.ts';
 import type { Publisher } from '#shared/realtime/publish.ts';
 import type { TellEnd } from '#shared/run-ends.ts';
 import type { Runs } from '#shared/runs.ts';
@@ -178,7 +180,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
   };
 }
 
-function createRunners({ pool, rights, sandbox, queries, events }: Needs): Runners {
+function createRunners({ pool, rights, sandbox, queries, events, logger }: Needs): Runners {
   return {
     transform: createTransform(sandbox),
     filter: createFilter(sandbox),
@@ -186,7 +188,7 @@ function createRunners({ pool, rights, sandbox, queries, events }: Needs): Runne
     trigger_query: createRunQuery({ queries, rights }),
     save_to_buffer: createSaveToBuffer(createCountedQuota(pool, 'listenerBufferBytes')),
     push_to_app_page: pushToPage,
-    send_event: createSendEvent(events),
+    send_event: createSendEvent({ events, answers: createAnswerTrim(pool, createRareWarning(logger)) }),
   };
 }
 

@@ -3,6 +3,7 @@ import { AppError } from '#shared/errors.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import { sendEvent } from '#shared/listeners/actions.ts';
 import { requireValue } from '#shared/parse-value.ts';
+import type { Trim } from '#shared/trim.ts';
 import { resolveTemplates } from '#shared/workflow/arguments.ts';
 import type { Events } from '#shared/workflow-events.ts';
 import type { RunAction } from './action.ts';
@@ -10,7 +11,13 @@ import type { RunAction } from './action.ts';
 const PAUSE_MS = 100;
 const MAX_PAUSES = 50;
 
-export function createSendEvent(events: Pick<Events, 'send'>): RunAction {
+interface Needs {
+  events: Pick<Events, 'send'>;
+  /** Of answers that are kept with their keys. */
+  answers: Trim;
+}
+
+export function createSendEvent({ events, answers }: Needs): RunAction {
   return async (config, { tenantID, listenerID, eventID, actionID, event, caller }) => {
     const { eventName, eventKey, data, rememberMinutes } = requireValue(
       sendEvent.config,
@@ -25,13 +32,14 @@ export function createSendEvent(events: Pick<Events, 'send'>): RunAction {
       rememberSeconds: rememberMinutes * 60,
       caller,
     };
-    const answer = await events.send(sent, claimOf(listenerID, `${eventID}.${actionID}`));
+    const onStored = (bytes: number) => void answers.wrote(tenantID, bytes);
+    const answer = await events.send(sent, { ...claimOf(listenerID, `${eventID}.${actionID}`), onStored });
     return { result: { eventID: answer.eventID, reached: answer.reached } };
   };
 }
 
 /** The key of the action for this event: an attempt that comes after a lost answer sends nothing again. */
-function claimOf(listenerID: string, key: string): IdempotencyClaim {
+function claimOf(listenerID: string, key: string): Omit<IdempotencyClaim, 'onStored'> {
   let pauses = 0;
   return {
     principal: listenerID,
@@ -40,7 +48,6 @@ function claimOf(listenerID: string, key: string): IdempotencyClaim {
     // Not of the data: code may have made others for a second attempt.
     requestHash: key,
     onReplay: () => undefined,
-    onStored: () => undefined,
     async pause() {
       pauses += 1;
       if (pauses > MAX_PAUSES) throw new AppError('UNAVAILABLE', 'Another attempt still sends this event');
