@@ -75,9 +75,21 @@ const params: Record<string, MakeParam> = {
   eventID: async (cluster, tenant) => {
     const id = newID();
     await cluster.context.pool.query(
-      `insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at, error)
-       select $1, tenant_id, id, 'webhook', 'dead', now(), now() + interval '1 day', '{"code": "NOT_FOUND", "message": "a"}'
+      `insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at, error, instance_id)
+       select $1, tenant_id, id, 'webhook', 'dead', now(), now() + interval '1 day', '{"code": "NOT_FOUND", "message": "a"}', $3
        from listener where tenant_id = $2 order by created_at desc, id desc limit 1`,
+      [id, tenant.id, await aRun(cluster, tenant)],
+    );
+    return id;
+  },
+  // Of the event that was made just before, for the same path: a test of the same workflow.
+  shadowID: async (cluster, tenant) => {
+    const id = newID();
+    await cluster.context.pool.query(
+      `insert into workflow_instance (id, tenant_id, workflow_id, version_id, status, caller, deadline_at, is_test)
+       select $1, i.tenant_id, i.workflow_id, i.version_id, 'RUNNING', i.caller, now() + interval '1 hour', true
+       from listener_event e join workflow_instance i on i.id = e.instance_id
+       where e.tenant_id = $2 order by e.received_at desc, e.id desc limit 1`,
       [id, tenant.id],
     );
     return id;
@@ -296,6 +308,7 @@ const bodies: Record<string, unknown> = {
 const queries: Record<string, string> = {
   'delete /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName': '?cascade=true',
   'get /api/v1/tenants/:tenantID/folders': '?entityType=workflow',
+  'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/:eventID/shadow-replay': '?wait=0',
   // The run of the fixture does not end.
   'get /api/v1/tenants/:tenantID/workflows/instances/:instanceID/stream': '?seconds=0',
 };

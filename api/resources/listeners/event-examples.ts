@@ -1,6 +1,6 @@
 import { exampleIDs } from '../../http/example-ids.ts';
 
-const { listenerID, eventID, actionID, instanceID } = exampleIDs;
+const { listenerID, eventID, actionID, instanceID, versionID } = exampleIDs;
 const receivedAt = '2026-03-05T14:05:12.480Z';
 
 export const exampleEvent = {
@@ -59,4 +59,36 @@ export const exampleBuffered = {
   eventData: { method: 'POST', body: { orderID: 7 } },
   eventMeta: { source: 'webhook', actionID },
   receivedAt,
+};
+
+const completed = { status: 'COMPLETED' as const, versionID, error: null };
+const succeeded = { status: 'SUCCESS', exit: 'output', error: null };
+
+export const exampleShadow = {
+  eventID,
+  original: { ...completed, instanceID },
+  shadow: { ...completed, instanceID: '01990d3e-5c00-7a10-8000-00000000002a' },
+  diff: {
+    nodes: [
+      {
+        nodeID: 'total',
+        frame: [],
+        state: 'changed' as const,
+        before: succeeded,
+        after: succeeded,
+        changes: [{ path: ['total', 'net'], from: 100, to: 84.03 }],
+      },
+      {
+        nodeID: 'save',
+        frame: [],
+        state: 'refused' as const,
+        before: succeeded,
+        after: { status: 'SKIPPED', exit: 'output', error: null },
+        refusedWrite: 'insert into orders (total) values ($1)',
+        changes: [],
+      },
+    ],
+    isCut: false,
+    output: [],
+  },
 };

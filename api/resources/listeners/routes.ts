@@ -18,6 +18,7 @@ import { eventRoutes } from './events.ts';
 import { findAround, findBreakers, getListener, requireActionsFit } from './find.ts';
 import { presentListener } from './present.ts';
 import { Changed, type Connection, Connections, Listener, ListenerID, ListenerList, Listeners } from './schemas.ts';
+import { shadowRoutes } from './shadow-replay.ts';
 import { putListener, updateListener } from './update.ts';
 
 /** Fixed paths come before `:listenerID`, which would take them for an id. */
@@ -138,6 +139,7 @@ export const listenerRoutes = [
   ...actionRoutes,
   ...eventRoutes,
   ...deadLetterRoutes,
+  ...shadowRoutes,
 ];
 
 interface ConnectionRow {
