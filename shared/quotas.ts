@@ -44,6 +44,7 @@ const definitions = {
   },
   queries: assetsIn('data_query', 'data queries'),
   datasources: assetsIn('datasource', 'datasources'),
+  widgets: assetsIn('widget', 'widgets'),
   listeners: assetsIn('listener', 'listeners'),
   listenerConnections: {
     owner: 'tenant',

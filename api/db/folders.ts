@@ -6,6 +6,7 @@ import { DataQuery } from '#shared/db/entities/data-query.ts';
 import { Datasource } from '#shared/db/entities/datasource.ts';
 import { Folder, type FolderedType } from '#shared/db/entities/folder.ts';
 import { Listener } from '#shared/db/entities/listener.ts';
+import { Widget } from '#shared/db/entities/widget.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import type { EntityManager } from '#shared/db/orm.ts';
 import type { Resource } from '#shared/policy/permissions.ts';
@@ -33,6 +34,7 @@ export const foldered: Readonly<Record<FolderedType, Kind>> = {
   datasource: { resource: 'datasource', entity: Datasource, noun: 'datasource' },
   dashboard: { resource: 'dashboard', entity: Dashboard, noun: 'dashboard' },
   appPage: { resource: 'appPage', entity: AppPage, noun: 'app page' },
+  widget: { resource: 'widget', entity: Widget, noun: 'widget' },
 };
 
 /** Undefined for assets that folders do not hold. */

@@ -25,6 +25,7 @@ import { operatorUserRoutes } from './users/operator-routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { variableRoutes } from './variables/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
+import { widgetRoutes } from './widgets/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
 /** Every route of the service, in the groups and the order of the contract. */
@@ -64,6 +65,11 @@ export const routeGroups: readonly RouteGroup[] = [
     routes: [...listenerRoutes, ...webhookRoutes],
   },
   {
+    tag: 'Widgets',
+    description: 'Parts of an admin UI, and the data that they show.',
+    routes: widgetRoutes,
+  },
+  {
     tag: 'Dashboards',
     description: 'Widgets in a grid, with versions.',
     routes: dashboardRoutes,
@@ -76,7 +82,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Folders',
     description:
-      'Trees in which an admin UI shows workflows, data queries, cron jobs, listeners, datasources, dashboards and app pages.',
+      'Trees in which an admin UI shows workflows, data queries, cron jobs, listeners, datasources, widgets, dashboards and app pages.',
     routes: folderRoutes,
   },
   {

@@ -51,6 +51,7 @@ const lists: Record<string, List> = {
   'get T/folders': { rows: 'folders', made: 'folderID', id: 'id', permission: 'folder.list' },
   'get T/dashboards': { rows: 'dashboards', made: 'dashboardID', id: 'id', permission: 'dashboard.read' },
   'get T/app-pages': { rows: 'appPages', made: 'appPageID', id: 'id', permission: 'appPage.read' },
+  'get T/widgets': { rows: 'widgets', made: 'widgetID', id: 'id', permission: 'widget.read' },
   'get T/variables': { rows: 'variables', made: 'variableID', id: 'id', permission: 'variable.read' },
   'get T/cronjobs': { rows: 'cronJobs', made: 'cronJobID', id: 'id', permission: 'cronjob.read' },
   'get T/users': { rows: 'users', made: 'tenantUserID', id: 'id', permission: 'user.read' },

@@ -89,6 +89,7 @@ test('every table either has a retention or is kept', async () => {
     'workflow',
     'datasource',
     'data_query',
+    'widget',
     'listener',
     'listener_action',
     'listener_breaker',

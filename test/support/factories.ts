@@ -18,6 +18,7 @@ import { Operator } from '#shared/db/entities/operator.ts';
 import { OperatorSession } from '#shared/db/entities/operator-session.ts';
 import { Role } from '#shared/db/entities/role.ts';
 import { Tenant } from '#shared/db/entities/tenant.ts';
+import { Widget } from '#shared/db/entities/widget.ts';
 import { Workflow } from '#shared/db/entities/workflow.ts';
 import { WorkflowVersion } from '#shared/db/entities/workflow-version.ts';
 import { newID } from '#shared/ids.ts';
@@ -186,6 +187,25 @@ export async function aDatasource(
     datasourceTags: [],
   });
   return { id, type };
+}
+
+interface WidgetSettings {
+  tenant: TestTenant;
+  type?: string;
+  config?: JsonObject;
+  refreshInterval?: number;
+}
+
+export async function aWidget(api: ApiHolder, settings: WidgetSettings): Promise<{ id: string }> {
+  const { tenant, type = 'table', config = {}, refreshInterval = 0 } = settings;
+  const em = tenantEntityManager(api.context.orm.em, tenant.id);
+  return await createAsset(em, callerOf(tenant.creator), 'widget', Widget, {
+    id: newID(),
+    widgetTitle: 'A widget',
+    widgetType: type,
+    widgetConfig: config,
+    refreshInterval,
+  });
 }
 
 interface DataQuerySettings {

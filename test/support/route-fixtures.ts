@@ -11,6 +11,7 @@ import {
   anOAuthConnection,
   aRole,
   aUser,
+  aWidget,
   aWorkflow,
   chain,
   type TestTenant,
@@ -54,6 +55,7 @@ const params: Record<string, MakeParam> = {
     (await aDatasource(cluster, { tenant, type: 'webhook', options: {} })).id,
   datasourceID: async (cluster, tenant) => (await aDatasource(cluster, { tenant })).id,
   dataQueryID: async (cluster, tenant) => (await aDataQuery(cluster, { tenant })).id,
+  widgetID: async (cluster, tenant) => (await aWidget(cluster, { tenant })).id,
   listenerID: async (cluster, tenant) => (await aListener(cluster, { tenant })).id,
   pathSuffix: async (cluster, tenant) => {
     const endpointPath = `p-${newID()}`;
@@ -298,6 +300,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/app-pages': anAppPage,
   'post /api/v1/tenants/:tenantID/folders': { entityType: 'workflow', folderTitle: 'A folder' },
   'post /api/v1/tenants/:tenantID/folders/move': { entityType: 'workflow', entityIDs: ['{workflowID}'] },
+  'post /api/v1/tenants/:tenantID/widgets': { widgetTitle: 'A widget', widgetType: 'table', widgetConfig: {} },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },

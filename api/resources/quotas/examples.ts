@@ -7,6 +7,7 @@ export const exampleQuotas = {
   versionBytes: { max: 2_147_483_648, used: 48_300, isDefault: true },
   queries: usual,
   datasources: usual,
+  widgets: usual,
   listeners: usual,
   listenerConnections: { max: 100, used: 3, isDefault: true },
   apiKeys: usual,

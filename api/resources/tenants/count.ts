@@ -9,6 +9,7 @@ export const AssetCounts = z.object({
   tenantWorkflowCount: z.int(),
   tenantDatasourceCount: z.int(),
   tenantDataQueryCount: z.int(),
+  tenantWidgetCount: z.int(),
 });
 
 const tables: Record<keyof z.infer<typeof AssetCounts>, string> = {
@@ -18,6 +19,7 @@ const tables: Record<keyof z.infer<typeof AssetCounts>, string> = {
   tenantWorkflowCount: 'workflow',
   tenantDatasourceCount: 'datasource',
   tenantDataQueryCount: 'data_query',
+  tenantWidgetCount: 'widget',
 };
 
 export async function countAssets(query: Query, tenantID: string): Promise<z.infer<typeof AssetCounts>> {

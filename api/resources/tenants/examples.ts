@@ -33,4 +33,5 @@ export const exampleCountedTenant = {
   tenantWorkflowCount: 12,
   tenantDatasourceCount: 4,
   tenantDataQueryCount: 19,
+  tenantWidgetCount: 7,
 };

@@ -7,6 +7,7 @@ export const folderedTypes = [
   'cronJob',
   'listener',
   'datasource',
+  'widget',
   'dashboard',
   'appPage',
 ] as const;

@@ -35,6 +35,7 @@ import { TenantUser } from './tenant-user.ts';
 import { TenantVariable } from './tenant-variable.ts';
 import { User } from './user.ts';
 import { UserConfig } from './user-config.ts';
+import { Widget } from './widget.ts';
 import { Workflow } from './workflow.ts';
 import { WorkflowInstance } from './workflow-instance.ts';
 import { WorkflowVersion } from './workflow-version.ts';
@@ -65,6 +66,7 @@ export const entities = [
   CollectionRequest,
   Datasource,
   DataQuery,
+  Widget,
   CronJob,
   Listener,
   ListenerAction,

@@ -61,6 +61,7 @@ import { Migration20261123030300_ListenerTests } from './Migration20261123030300
 import { Migration20261123031500_BriefEvents } from './Migration20261123031500_BriefEvents.ts';
 import { Migration20261123032000_Folders } from './Migration20261123032000_Folders.ts';
 import { Migration20261123053000_Pages } from './Migration20261123053000_Pages.ts';
+import { Migration20261123053000_Widgets } from './Migration20261123053000_Widgets.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -127,6 +128,7 @@ const classes = {
   Migration20261123031500_BriefEvents,
   Migration20261123032000_Folders,
   Migration20261123053000_Pages,
+  Migration20261123053000_Widgets,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

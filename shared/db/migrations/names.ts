@@ -65,4 +65,5 @@ export const migrationNames = [
   'Migration20261123031500_BriefEvents',
   'Migration20261123032000_Folders',
   'Migration20261123053000_Pages',
+  'Migration20261123053000_Widgets',
 ] as const;

@@ -177,6 +177,7 @@ async function aFullTenant(): Promise<TestTenant> {
   await api.post(`T/workflows/${workflow.id}/execute/bulk`, { items: [{}] });
   await api.post('T/variables', { name: 'rate', value: 1 });
   await api.post('T/folders', { entityType: 'workflow', folderTitle: 'Orders' });
+  await api.post('T/widgets', { widgetTitle: 'Orders', widgetType: 'table', widgetConfig: {} });
   await api.patch('T/retention', { days: 5 });
   const job = await api.post('T/cronjobs', {
     cronJobTitle: 'A cron job',
@@ -326,6 +327,7 @@ test("a tenant is shown with the numbers of its assets and the caller's role", a
     tenantWorkflowCount: 1,
     tenantDatasourceCount: 0,
     tenantDataQueryCount: 0,
+    tenantWidgetCount: 0,
   });
   expect(listed.body.tenants).toMatchObject([{ id: tenant.id, ...own }]);
 });

@@ -1,0 +1,19 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { Widget } from '#shared/db/entities/widget.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+
+/** The widget of the path; `lock` keeps it as it is until the transaction ends. */
+export async function getWidget(
+  em: EntityManager,
+  id: string,
+  { lock = false }: { lock?: boolean } = {},
+): Promise<Widget> {
+  const widget = await em.findOne(Widget, { id }, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE as const } : {});
+  if (!widget) throw noWidget();
+  return widget;
+}
+
+export function noWidget(): AppError {
+  return new AppError('NOT_FOUND', 'Widget not found');
+}

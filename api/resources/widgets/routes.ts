@@ -1,0 +1,80 @@
+import type { FilterQuery } from '@mikro-orm/postgresql';
+import { z } from 'zod';
+import { Widget as WidgetEntity } from '#shared/db/entities/widget.ts';
+import { deleteAsset } from '../../db/assets.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { cloneWidget } from './clone.ts';
+import { createWidget } from './create.ts';
+import { getWidget } from './find.ts';
+import { presentWidget } from './present.ts';
+import { Changed, WidgetID, WidgetList, Widgets } from './schemas.ts';
+import { updateWidget } from './update.ts';
+
+/** Fixed paths come before `:widgetID`, which would take them for an id. */
+export const widgetRoutes = [
+  tenantRoute({
+    name: 'listWidgets',
+    method: 'get',
+    path: '/widgets',
+    summary: 'List widgets',
+    description: 'Returns the widgets the caller may read, newest first.',
+    permission: 'widget.list',
+    filter: true,
+    query: WidgetList,
+    response: Widgets,
+    errors: ['413'],
+
+    async handle({ query, em, visible }) {
+      const { search, folderID, widgetType } = query;
+      const where: FilterQuery<WidgetEntity> = {
+        ...(await visible('widget.read')),
+        ...(search && { widgetTitle: containing(search) }),
+        ...(folderID && { folderID }),
+        ...(widgetType && { widgetType }),
+      };
+      const { rows, fields } = await findPage(em, WidgetEntity, { where, query, large: ['widgetConfig'] });
+      return { widgets: rows.map(presentWidget), ...fields, message: 'Widgets found' };
+    },
+  }),
+
+  createWidget,
+
+  tenantRoute({
+    name: 'getWidget',
+    method: 'get',
+    path: '/widgets/:widgetID',
+    summary: 'Get a widget',
+    description: 'Returns a widget with its config.',
+    permission: 'widget.read',
+    object: ({ params }) => `widget:${params.widgetID}`,
+    params: WidgetID,
+    response: Changed,
+
+    async handle({ params, em }) {
+      return { widget: presentWidget(await getWidget(em, params.widgetID)), message: 'Widget found' };
+    },
+  }),
+
+  updateWidget,
+
+  tenantRoute({
+    name: 'deleteWidget',
+    method: 'delete',
+    path: '/widgets/:widgetID',
+    summary: 'Delete a widget',
+    description: 'Deletes a widget.',
+    permission: 'widget.delete',
+    object: ({ params }) => `widget:${params.widgetID}`,
+    params: WidgetID,
+    response: z.object({ message: Message }),
+
+    async handle({ params, em }) {
+      await deleteAsset(em, 'widget', await getWidget(em, params.widgetID));
+      return { message: 'Widget deleted' };
+    },
+  }),
+
+  cloneWidget,
+];

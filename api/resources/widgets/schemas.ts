@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { JsonObject } from '#shared/json.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { ID } from '../../http/id.ts';
+import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
+import { Title } from '../../http/text.ts';
+import { exampleWidget, exampleWidgetCreate, exampleWidgetUpdate } from './examples.ts';
+
+export const WidgetID = z.object({ widgetID: ID });
+
+/** Any text: a type without a description shows the raw results. */
+export const WidgetType = z.string().min(1).max(255);
+export const WidgetConfig = JsonObject.describe(
+  'The fields depend on `widgetType`: see `getWidgetSchemas`. `dataQueries` binds data queries.',
+);
+
+const described = {
+  widgetDescription: z.string().max(10_000).nullish(),
+  refreshInterval: z
+    .int()
+    .min(0)
+    .max(86_400)
+    .optional()
+    .describe('Seconds for which its data may be reused; 0: never. An admin UI asks again after them.'),
+  folderID: ID.nullish(),
+};
+
+export const WidgetCreate = z
+  .object({ widgetTitle: Title, widgetType: WidgetType, widgetConfig: WidgetConfig, ...described })
+  .meta({ id: 'WidgetCreate', examples: [exampleWidgetCreate] });
+
+/** Undefined leaves, null clears; the config is given as a whole. */
+export const WidgetUpdate = z
+  .object({
+    widgetTitle: Title.optional(),
+    widgetType: WidgetType.optional(),
+    widgetConfig: WidgetConfig.optional(),
+    ...described,
+  })
+  .meta({ id: 'WidgetUpdate', examples: [exampleWidgetUpdate] });
+
+export const WidgetList = z.object({
+  ...pageQuery(explorerPage),
+  search: z.string().max(255).optional().describe('A part of the title'),
+  folderID: ID.optional(),
+  widgetType: z.string().max(255).optional(),
+});
+
+export const Widget = z
+  .object({
+    id: z.uuid(),
+    widgetID: z.uuid(),
+    tenantID: z.uuid(),
+    widgetTitle: z.string(),
+    widgetDescription: z.string().nullable(),
+    widgetType: z.string(),
+    widgetConfig: z.looseObject({}),
+    refreshInterval: z.int(),
+    folderID: z.uuid().nullable(),
+    creatorID: z.uuid(),
+    createdByApiKeyID: z.uuid().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Widget', examples: [exampleWidget] });
+
+export const Widgets = z
+  .object({ widgets: z.array(Widget), ...pageFields, message: Message })
+  .meta({ id: 'WidgetPage' });
+
+/** Answer to a change: the widget, and a message to show. */
+export const Changed = z.object({ widget: Widget, message: Message });

@@ -1,0 +1,32 @@
+import { requireFolder } from '../../db/folders.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { bindingAccess, checkConfig } from './config.ts';
+import { getWidget } from './find.ts';
+import { presentWidget } from './present.ts';
+import { Changed, WidgetID, WidgetUpdate } from './schemas.ts';
+
+export const updateWidget = tenantRoute({
+  name: 'updateWidget',
+  method: 'patch',
+  path: '/widgets/:widgetID',
+  summary: 'Update a widget',
+  description: 'Fields that are left out stay as they are. The config is given as a whole.',
+  access: ({ params, body }) => [
+    { permission: 'widget.update', object: `widget:${params.widgetID}` },
+    ...bindingAccess(body.widgetConfig),
+  ],
+  params: WidgetID,
+  body: WidgetUpdate,
+  response: Changed,
+
+  async handle({ params, body, em, reportUnknown }) {
+    return em.transactional(async (tx) => {
+      const widget = await getWidget(tx, params.widgetID, { lock: true });
+      if (body.widgetConfig) reportUnknown(await checkConfig(tx, body.widgetConfig));
+      await requireFolder(tx, 'widget', body.folderID);
+      tx.assign(widget, body, { ignoreUndefined: true, mergeObjectProperties: false });
+      await tx.flush();
+      return { widget: presentWidget(widget), message: 'Widget updated' };
+    });
+  },
+});
