@@ -37,3 +37,27 @@ export const WidgetBinding = z.object({ ...binding, inputValues: Values });
 export type WidgetBinding = z.output<typeof WidgetBinding>;
 
 export const WidgetBindings = z.array(WidgetBinding).max(MAX_BINDINGS);
+
+/** A binding as the form of a type describes it, with the columns that the type needs. */
+export function bindingFor(columns: readonly string[]) {
+  const { dataQueryID, title, executionOrder, parameters, dataQueryArgValues } = binding;
+  const fields = columns.map((name) => {
+    const words = { title: columnLabels[name] ?? name, description: 'Name of a column of the result' };
+    return [name, z.string().max(255).meta(words)] as const;
+  });
+  const rest = { title, executionOrder, parameters, dataQueryArgValues };
+  if (fields.length === 0) return z.object({ dataQueryID, ...rest });
+  const datasetFields = z
+    .object(Object.fromEntries(fields))
+    .meta({ title: 'Columns', description: 'Where the values are' });
+  return z.object({ dataQueryID, datasetFields, ...rest });
+}
+
+const columnLabels: Readonly<Record<string, string>> = {
+  xAxis: 'X axis',
+  yAxis: 'Y axis',
+  radius: 'Size',
+  label: 'Label',
+  value: 'Number',
+  text: 'Content',
+};

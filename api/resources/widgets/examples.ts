@@ -29,3 +29,20 @@ export const exampleWidget = {
   ...exampleCreator,
   ...exampleTimes,
 };
+
+export const exampleSchemas = {
+  schemas: {
+    bar: {
+      widgetType: 'bar',
+      label: 'Bar chart',
+      category: 'chart' as const,
+      shape: 'categories' as const,
+      columns: ['xAxis', 'yAxis'],
+      events: ['onClick', 'onMarkClick'],
+      schema: { type: 'object', properties: { properties: { type: 'object', title: 'Properties' } } },
+      uischema: { type: 'VerticalLayout', elements: [{ type: 'Control', scope: '#/properties/properties' }] },
+      data: { properties: { showLegend: true } },
+    },
+  },
+  message: 'Widget schemas',
+};

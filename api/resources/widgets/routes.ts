@@ -7,6 +7,7 @@ import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneWidget } from './clone.ts';
 import { createWidget } from './create.ts';
+import { describeWidgets } from './describe.ts';
 import { getWidget } from './find.ts';
 import { presentWidget } from './present.ts';
 import { Changed, WidgetID, WidgetList, Widgets } from './schemas.ts';
@@ -40,6 +41,7 @@ export const widgetRoutes = [
   }),
 
   createWidget,
+  describeWidgets,
 
   tenantRoute({
     name: 'getWidget',

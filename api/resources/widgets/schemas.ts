@@ -4,7 +4,7 @@ import { Message } from '../../http/answer-parts.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/paging.ts';
 import { Title } from '../../http/text.ts';
-import { exampleWidget, exampleWidgetCreate, exampleWidgetUpdate } from './examples.ts';
+import { exampleSchemas, exampleWidget, exampleWidgetCreate, exampleWidgetUpdate } from './examples.ts';
 
 export const WidgetID = z.object({ widgetID: ID });
 
@@ -70,3 +70,25 @@ export const Widgets = z
 
 /** Answer to a change: the widget, and a message to show. */
 export const Changed = z.object({ widget: Widget, message: Message });
+
+export const SchemasQuery = z.object({ widgetType: z.string().max(255).optional() });
+
+const WidgetForm = z
+  .object({
+    widgetType: z.string(),
+    label: z.string(),
+    category: z.enum(['chart', 'display', 'input', 'layout']),
+    shape: z
+      .enum(['categories', 'points', 'bubbles', 'text', 'raw'])
+      .describe('What its data look like; raw: the result of each query'),
+    columns: z.array(z.string()).describe('What `datasetFields` of a binding names'),
+    events: z.array(z.string()),
+    schema: z.looseObject({}).describe('JSON Schema of `widgetConfig`'),
+    uischema: z.looseObject({}).describe('Layout of the form, for JSONForms'),
+    data: z.looseObject({}).describe('What an editor starts with'),
+  })
+  .meta({ id: 'WidgetForm' });
+
+export const WidgetSchemas = z
+  .object({ schemas: z.record(z.string(), WidgetForm), message: Message })
+  .meta({ id: 'WidgetSchemas', examples: [exampleSchemas] });

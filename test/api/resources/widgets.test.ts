@@ -151,3 +151,23 @@ test('two at once: the quota has one more place', async () => {
 
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 429]);
 });
+
+test('the types of widgets are described, with a form', async () => {
+  const all = (await api.get('T/widgets/schemas')).body.schemas;
+  const one = await api.get('T/widgets/schemas?widgetType=bubble');
+
+  expect(Object.keys(all)).toHaveLength(39);
+  expect(one.body.schemas).toEqual({ bubble: all.bubble });
+  expect(all.bubble).toMatchObject({
+    shape: 'bubbles',
+    columns: ['xAxis', 'yAxis', 'radius'],
+    events: ['onClick', 'onRefresh', 'onLoad', 'onMarkClick'],
+    schema: { properties: { dataQueries: { items: { required: ['dataQueryID', 'datasetFields'] } } } },
+    uischema: { type: 'VerticalLayout' },
+    data: { properties: { showLegend: true } },
+  });
+  expect(await api.get('T/widgets/schemas?widgetType=none')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'SCHEMA_NOT_FOUND' } },
+  });
+});

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { bindingFor, MAX_BINDINGS } from './bindings.ts';
+import type { WidgetDefinition } from './define-widget.ts';
+import { object, text } from './properties.ts';
+
+/** Of every widget. */
+const COMMON_EVENTS = ['onClick', 'onRefresh', 'onLoad'] as const;
+
+const actions = [
+  'SET_VARIABLE',
+  'EXECUTE_QUERY',
+  'TRIGGER_QUERY',
+  'TRIGGER_WORKFLOW',
+  'CALL_WIDGET_METHOD',
+  'SHOW_TOAST',
+  'NAVIGATE',
+] as const;
+
+/** What a browser does at an event. The server reads the ids in it, when it checks permissions. */
+const Action = z.looseObject({
+  type: z.enum(actions).meta({ title: 'Action', description: 'What is done' }),
+  key: text('Variable', 'Name of the variable that is set'),
+  value: text('Value', 'What the variable is set to'),
+  alias: text('Query of the page', 'Its alias, for EXECUTE_QUERY'),
+  queryID: text('Query', 'Its id, for TRIGGER_QUERY'),
+  workflowID: text('Workflow', 'Its id, for TRIGGER_WORKFLOW'),
+  inputValues: object('Inputs', 'Of the query or the workflow'),
+  widgetKey: text('Widget', 'Its key on the page, for CALL_WIDGET_METHOD'),
+  method: text('Method', 'Of the widget'),
+  message: text('Message', 'For SHOW_TOAST'),
+  url: text('Address', 'For NAVIGATE'),
+});
+
+export function eventsOf({ events }: WidgetDefinition): string[] {
+  return [...new Set([...COMMON_EVENTS, ...events])];
+}
+
+/** Schema of the whole `widgetConfig` of a type, for its form. */
+export function configOf(definition: WidgetDefinition): z.ZodObject {
+  const names = eventsOf(definition);
+  return z.object({
+    properties: definition.properties.meta({ title: 'Properties', description: 'What the widget shows, and how' }),
+    dataQueries: z
+      .array(bindingFor(definition.columns))
+      .max(MAX_BINDINGS)
+      .optional()
+      .meta({ title: 'Data', description: 'The data queries whose results the widget shows' }),
+    events: z
+      .partialRecord(z.enum(names), z.array(Action).max(50))
+      .optional()
+      .meta({ title: 'Events', description: 'What is done when something happens' }),
+  });
+}
