@@ -49,7 +49,7 @@ interface BareEvent {
   started: string | null;
 }
 
-/** For one event of one run the engine has a cheaper statement. */
+/** For one event of a run that goes on the engine has a cheaper statement. */
 function statementOf(leaseID: string, steps: readonly BareStep[], events: readonly BareEvent[]) {
   const ofRuns = steps.map(({ id, from, isLast }) => [
     id,
@@ -74,9 +74,16 @@ function statementOf(leaseID: string, steps: readonly BareStep[], events: readon
     null,
     started,
   ]);
-  const [run = [], event = []] = [ofRuns[0], ofEvents[0]];
-  if (steps.length === 1 && events.length === 1)
-    return { name: 'bare_commit_one', text: COMMIT_ONE, values: [leaseID, ...run, ...event] };
+  const [step] = steps;
+  // A step that is not the last has one event.
+  if (step && !step.isLast && steps.length === 1) {
+    const { id, from } = step;
+    return {
+      name: 'bare_commit_one',
+      text: COMMIT_ONE,
+      values: [leaseID, id, 1, from, from + NUMBERS, 0, ...(ofEvents[0] ?? [])],
+    };
+  }
   return { name: 'bare_commit', text: COMMIT, values: [leaseID, ...toArrays(ofRuns), ...toArrays(ofEvents)] };
 }
 

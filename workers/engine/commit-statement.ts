@@ -1,5 +1,6 @@
 import { COMMIT, COMMIT_AND_BRIEFS, COMMIT_AND_WAITS, COMMIT_ONE } from './commit-sql.ts';
-import { briefValues, type Entry, hasLarge, isPlain, oneStepValues, stepValues, waitValues } from './commit-values.ts';
+import { briefValues, type Entry, hasLarge, isHeld, isPlain, oneStepValues, stepValues } from './commit-values.ts';
+import { waitValues } from './commit-wait-values.ts';
 
 /** What the statements answer for each run that they have updated. */
 export interface CommitRow {
@@ -18,7 +19,7 @@ interface Statement {
   values: unknown[];
 }
 
-/** The statement that commits a batch: most have no waits, and a run alone in its batch has a cheaper one. */
+/** The statement that commits a batch: most have no waits, and a run that is alone in its batch and goes on has a cheaper one. */
 export function statementOf(batch: readonly Entry[], leaseID: string): Statement {
   if (!batch.every(isPlain)) {
     const values = [...stepValues(batch, leaseID), ...waitValues(batch)];
@@ -28,7 +29,7 @@ export function statementOf(batch: readonly Entry[], leaseID: string): Statement
   }
   const [entry] = batch;
   const [event] = entry?.step.events ?? [];
-  if (entry && event && batch.length === 1 && entry.step.events.length === 1)
+  if (entry && event && batch.length === 1 && entry.step.events.length === 1 && isHeld(entry))
     return { name: 'commit_one_step', text: COMMIT_ONE, values: oneStepValues(entry, event, leaseID) };
   return { name: 'commit_steps', text: COMMIT, values: stepValues(batch, leaseID) };
 }

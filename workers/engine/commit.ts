@@ -5,7 +5,8 @@ import type { Logger } from '#shared/logger.ts';
 import type { RunEventRow } from '#shared/realtime/events.ts';
 import { type CommitRow, statementOf } from './commit-statement.ts';
 import { readStates, stateOf } from './commit-states.ts';
-import { type Entry, takeEntry, toRows } from './commit-values.ts';
+import { type Entry, takeEntry } from './commit-values.ts';
+import { toRows } from './committed-rows.ts';
 import type { Run } from './run.ts';
 import type { Step } from './step.ts';
 

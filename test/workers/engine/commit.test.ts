@@ -225,6 +225,60 @@ describe.each([
   });
 });
 
+test.each([
+  ['alone', 1],
+  ['in a batch', 3],
+])('a run %s that has only begun keeps its losses, and any outcome of it clears them', async (_, count) => {
+  const { held, committer } = await hold(count);
+  const ids = held.map(({ id }) => id);
+  await deployment.pool.query('update workflow_instance set losses = 2, hand_backs = 1 where id = any($1::uuid[])', [
+    ids,
+  ]);
+  const losses = async () => {
+    const text = 'select losses, hand_backs from workflow_instance where id = any($1::uuid[])';
+    return (await deployment.pool.query(text, [ids])).rows;
+  };
+
+  for (const run of held) {
+    run.launch(frameOf(run, 'n1'), null);
+    committer.submit(run);
+  }
+  await committer.idle();
+  expect(await losses()).toEqual(held.map(() => ({ losses: 2, hand_backs: 0 })));
+
+  for (const run of held) {
+    run.record(frameOf(run, 'n1'), { status: 'SUCCESS', exit: 'yes', payload: '{"output":{}}' });
+    committer.submit(run);
+  }
+  await committer.idle();
+  expect(await losses()).toEqual(held.map(() => ({ losses: 0, hand_backs: 0 })));
+});
+
+test('a step of a run that goes on names no column that a trigger watches', async () => {
+  const { held, committer, step } = await hold(1);
+  const [run] = held as [Run];
+  const { pool } = deployment;
+  const { rows: watched } = await pool.query<{ name: string }>(
+    `select distinct a.attname as name from pg_trigger t join pg_attribute a on a.attrelid = t.tgrelid and a.attnum = any(t.tgattr)
+     where t.tgrelid = 'workflow_instance'::regclass`,
+  );
+  expect(watched.map(({ name }) => name)).toContain('completed_at');
+  await pool.query('create table seen_by_trigger (seq bigint)');
+  await pool.query(`create function see_update() returns trigger language plpgsql as
+    $$ begin insert into seen_by_trigger values (new.seq); return new; end $$`);
+  await pool.query(`create trigger see before update of ${watched.map(({ name }) => name).join(', ')} on workflow_instance
+    for each row execute function see_update()`);
+  try {
+    step(run);
+    await committer.idle();
+    expect(committer.stats.steps).toBe(1);
+    expect((await pool.query('select seq from seen_by_trigger')).rows).toEqual([]);
+  } finally {
+    await pool.query('drop trigger see on workflow_instance');
+    await pool.query('drop function see_update; drop table seen_by_trigger');
+  }
+});
+
 // A race that is lost once in a thousand is what it looks for: no second try.
 test('concurrent parking and waking loses no wake, a thousand times', { retry: 0 }, async () => {
   const { held, committer, committed, leaseID } = await hold(1000);
