@@ -1,10 +1,11 @@
-/** Clients of P5, P6 and P13, in a process of their own: each asks again as soon as it is answered, on a connection of its own. */
+/** Clients of P4, P5, P6 and P13, in a process of their own: each asks again as soon as it is answered, on a connection of its own. */
 import { Agent, request } from 'node:http';
 import { z } from 'zod';
 import { percentile } from './environment.ts';
 
 const Load = z.object({
   url: z.url(),
+  method: z.enum(['GET', 'POST']).default('POST'),
   headers: z.record(z.string(), z.string()),
   clients: z.number(),
   seconds: z.number(),
@@ -58,11 +59,12 @@ async function measure({ clients, seconds, count, ...each }: z.output<typeof Loa
   };
 }
 
-type Each = Pick<z.output<typeof Load>, 'url' | 'headers' | 'body' | 'answer'>;
+type Each = Pick<z.output<typeof Load>, 'url' | 'method' | 'headers' | 'body' | 'answer'>;
 
-function execute({ url, headers, body, answer }: Each, agent: Agent): Promise<void> {
+function execute({ url, method, headers, body, answer }: Each, agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
-    const asking = request(url, { method: 'POST', agent, headers: { ...headers, 'content-type': 'application/json' } });
+    const type = method === 'POST' && { 'content-type': 'application/json' };
+    const asking = request(url, { method, agent, headers: { ...headers, ...type } });
     asking.once('error', reject);
     asking.once('response', (response) => {
       let text = '';
@@ -75,6 +77,6 @@ function execute({ url, headers, body, answer }: Each, agent: Agent): Promise<vo
         else reject(new Error(`${response.statusCode}: ${text}`));
       });
     });
-    asking.end(body);
+    asking.end(method === 'POST' ? body : undefined);
   });
 }

@@ -1,7 +1,8 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import { startClients } from './clients.ts';
+import type { Served } from './p4-server.ts';
 import type { Row } from './row.ts';
 import { runAll } from './run-all.ts';
 
@@ -13,10 +14,10 @@ const SLOTS = 156;
 
 /**
  * Runs of one `http` node whose server answers after 100 ms, all at one origin, by one worker. The floor is 100 calls at any time, from
- * the first that reaches the server to the last answer.
+ * the first that reaches the server to the last answer, each of the length that the server has measured.
  */
 export const p4: Row = async (environment) => {
-  await using server = await slowServer();
+  await using server = await startServer();
   const versionID = await environment.saveGraph(
     [
       { id: 'start', type: 'start', data: {} },
@@ -26,69 +27,64 @@ export const p4: Row = async (environment) => {
   );
   await environment.startWorker({ WORKER_SLOTS: String(SLOTS), OUTBOUND_ALLOW: '127.0.0.0/8' });
   await runAll(environment, versionID, Math.ceil(RUNS / 20));
-  server.measure();
+  await server.measure();
   const seconds = await runAll(environment, versionID, RUNS);
-  const gantry = server.measure();
-  await bareClient(server.origin, Math.ceil(RUNS / 5));
-  const bare = server.measure();
-  const floor = (PLACES * 1_000) / ANSWER_MS;
+  const gantry = figuresOf(await server.measure());
+  await using clients = startClients();
+  const calls = { url: server.origin, method: 'GET' as const, headers: {}, clients: PLACES, seconds: 60, answer: '{}' };
+  await clients.load({ ...calls, count: Math.ceil(RUNS / 5) });
+  const bareClient = figuresOf(await server.measure());
   return [
     {
-      value: Math.round(gantry.perSecond),
+      value: gantry.callsPerSecond,
       unit: 'calls/s',
-      floor,
-      ratio: Number((gantry.perSecond / floor).toFixed(3)),
+      floor: Math.round(gantry.callsPerSecond / gantry.share),
+      ratio: gantry.share,
       settings: {
         ...(await environment.settings()),
         runs: RUNS,
         workerSlots: SLOTS,
-        mostAtOnce: gantry.most,
+        ...gantry,
         fromAcceptanceToEndSeconds: Number(seconds.toFixed(2)),
-        /** The same calls by a client without an engine, 100 at a time. */
-        bareClient: { callsPerSecond: Math.round(bare.perSecond), ratio: Number((bare.perSecond / floor).toFixed(3)) },
+        /** The same calls by a client without an engine, in a process of its own, 100 at a time. */
+        bareClient,
       },
     },
   ];
 };
 
-async function bareClient(origin: string, calls: number): Promise<void> {
-  let left = calls;
-  const loop = async () => {
-    while (left > 0) {
-      left -= 1;
-      await (await fetch(origin)).arrayBuffer();
-    }
+function figuresOf({ seconds, answered, openSeconds, mostAtOnce }: Served) {
+  const callsPerSecond = Math.round(answered / seconds);
+  return {
+    callsPerSecond,
+    /** Calls open at the server, on average, of those that may be. */
+    share: Number((openSeconds / seconds / PLACES).toFixed(3)),
+    /** Of the calls that would fit if the server answered in time. */
+    ofExactAnswers: Number((callsPerSecond / ((PLACES * 1_000) / ANSWER_MS)).toFixed(3)),
+    callMs: Number(((openSeconds / answered) * 1_000).toFixed(2)),
+    mostAtOnce,
   };
-  await Promise.all(Array.from({ length: PLACES }, loop));
 }
 
-/** Answers each request after its time, and counts them. */
-async function slowServer() {
-  let [first, last, answered, open, most] = [0, 0, 0, 0, 0];
-  const server = createServer(async (_request, response) => {
-    first ||= performance.now();
-    open += 1;
-    most = Math.max(most, open);
-    await sleep(ANSWER_MS);
-    response.end('{}');
-    open -= 1;
-    answered += 1;
-    last = performance.now();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+async function startServer() {
+  const child = fork(join(import.meta.dirname, 'p4-server.ts'), [String(ANSWER_MS)]);
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('The server ended')));
+  const answer = async <T>(): Promise<T> => {
+    const [message] = await Promise.race([once(child, 'message'), ended]);
+    // Sent by our own file as this type.
+    return message as T;
+  };
+  ended.catch(() => undefined);
+  const origin = await answer<string>();
   return {
-    // A TCP server's address is never a string.
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Calls since the last measurement: how many were answered in a second, and how many were open at once. */
-    measure() {
-      const figures = { perSecond: (answered * 1_000) / (last - first), most };
-      [first, last, answered, most] = [0, 0, 0, 0];
-      return figures;
+    origin,
+    measure(): Promise<Served> {
+      const measured = answer<Served>();
+      child.send('measure');
+      return measured;
     },
     async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
+      child.kill('SIGTERM');
     },
   };
 }
