@@ -1,5 +1,9 @@
 import { z } from 'zod';
 
+const RequestedBy = z
+  .object({ type: z.enum(['user', 'apiKey']), id: z.uuid(), userID: z.uuid().optional() })
+  .meta({ id: 'RequestedBy' });
+
 /** The identity that a request or run acts under, and its origin. Part of rows and payloads: add only optional fields. */
 export const Caller = z.object({
   type: z.enum(['user', 'apiKey', 'system']),
@@ -9,6 +13,8 @@ export const Caller = z.object({
   userID: z.uuid().optional(),
   origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']),
   originID: z.uuid().optional(),
+  /** Who asked for it, where it is done as another: a page runs what it binds as its creator. */
+  requestedBy: RequestedBy.optional(),
 });
 export type Caller = z.infer<typeof Caller>;
 

@@ -158,6 +158,14 @@ const params: Record<string, MakeParam> = {
     return answer.body.appPage.id;
   },
   appPageVersionID: aVersion,
+  queryAlias: (cluster, tenant) => anAlias(cluster, tenant, 'query'),
+  appPageInstanceID: async (cluster, tenant) => {
+    const alias = await anAlias(cluster, tenant, 'workflow');
+    const api = cluster.as(tenant.creator).in(tenant);
+    const { appPages } = (await api.get('T/app-pages?limit=1')).body;
+    return (await api.post(`T/app-pages/${appPages[0].id}/workflows/${alias}/execute`)).body.instanceID;
+  },
+  workflowAlias: (cluster, tenant) => anAlias(cluster, tenant, 'workflow'),
   folderID: async (cluster, tenant) => {
     const given = { entityType: 'workflow', folderTitle: 'A folder' };
     return (await cluster.as(tenant.creator).in(tenant).post('T/folders', given)).body.folder.id;
@@ -198,6 +206,19 @@ async function aVersion(cluster: Cluster, tenant: TestTenant): Promise<string> {
   return rows[0]?.id ?? newID();
 }
 
+/** Of the page that was made just before, for the same path. */
+async function anAlias(cluster: Cluster, tenant: TestTenant, type: 'query' | 'workflow'): Promise<string> {
+  const api = cluster.as(tenant.creator).in(tenant);
+  const { appPages } = (await api.get('T/app-pages?limit=1')).body;
+  const named =
+    type === 'query'
+      ? { queryID: (await aDataQuery(cluster, { tenant })).id }
+      : { workflowID: (await aWorkflow(cluster, { tenant })).id };
+  const id = appPages[0]?.id ?? (await paramFixture('appPageID')(cluster, tenant));
+  await api.patch(`T/app-pages/${id}`, { appPageConfig: { dataSources: [{ alias: 'it', type, ...named }] } });
+  return 'it';
+}
+
 /** A schema with a table and a trigger in the database of the tenant; no other tenant's has one of this name. */
 async function aSchema(cluster: Cluster, tenant: TestTenant): Promise<string> {
   const schema = `shop_${tenant.id.slice(-12)}`;
@@ -214,6 +235,7 @@ async function aSchema(cluster: Cluster, tenant: TestTenant): Promise<string> {
 /** A malformed value for a parameter: most are ids, and almost any text is a name. */
 export function malformedFixture(name: string): string {
   if (name === 'provider') return 'Not A Name';
+  if (name.endsWith('Alias')) return 'x'.repeat(256);
   return name.startsWith('database') ? 'x'.repeat(64) : 'not-an-id';
 }
 

@@ -12,7 +12,10 @@ import { cloneAppPage } from './clone.ts';
 import { createAppPage } from './create.ts';
 import { getAppPage } from './find.ts';
 import { presentAppPage, presentVersion, presentVersionSummary } from './present.ts';
+import { readPageRun } from './read-run.ts';
 import { restoreAppPage } from './restore.ts';
+import { runPageQuery } from './run-query.ts';
+import { runPageWorkflow } from './run-workflow.ts';
 import {
   AppPageID,
   AppPageList,
@@ -127,4 +130,7 @@ export const appPageRoutes = [
     }),
   }),
   restoreAppPage,
+  runPageQuery,
+  runPageWorkflow,
+  readPageRun,
 ];

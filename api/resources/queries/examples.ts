@@ -28,20 +28,6 @@ export const exampleDataQuery = {
   ...exampleTimes,
 };
 
-export const exampleAnswer = {
-  dataQueryResult: [
-    { id: 1, total: '19.90' },
-    { id: 4, total: '7.50' },
-  ],
-  columns: [
-    { name: 'id', type: 'int4' },
-    { name: 'total', type: 'numeric' },
-  ],
-  rowCount: 2,
-  durationMs: 12.4,
-  isCached: false,
-};
-
 export const exampleRun = {
   queryRunID,
   dataQueryID,

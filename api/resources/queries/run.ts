@@ -1,20 +1,12 @@
-import { hash } from 'node:crypto';
 import type { z } from 'zod';
-import type { Asking } from '#shared/ask.ts';
-import type { Caller } from '#shared/caller.ts';
-import type { DataQuery } from '#shared/db/entities/data-query.ts';
-import { AppError } from '#shared/errors.ts';
-import type { IdempotencyClaim } from '#shared/idempotency.ts';
-import type { JsonObject } from '#shared/json.ts';
-import { QueryOptions } from '#shared/queries/options.ts';
-import { queryRuns } from '#shared/queues/query-runs.ts';
 import { nextCursorOf, type ResultCursor, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
 import { invalid, within } from '#shared/workflow/issues.ts';
 import type { ApiContext } from '../../context.ts';
 import { type Access, tenantRoute } from '../../http/route.ts';
+import { DataQueryAnswer } from '../../queries/answer.ts';
+import { askWorker, datasourceKeyOf, getEnabled } from '../../queries/ask-worker.ts';
 import { getDataQuery } from './find.ts';
 import {
-  DataQueryAnswer,
   DataQueryID,
   DataQueryInputs,
   DataQueryRun,
@@ -23,12 +15,12 @@ import {
   RunQuery,
   testSpellings,
 } from './schemas.ts';
-import { checkTarget, type QueryTarget, targetAccess } from './target.ts';
+import { checkTarget, targetAccess } from './target.ts';
 
 /**
  * A run passes through these stages, in this order:
  *
- * 1. `runDataQuery` (here): finds the query, or a further page of an earlier result; `askWorker` → `producer.ask`.
+ * 1. `runDataQuery` (here): finds the query, or a further page of an earlier result; `askWorker` (`api/queries/`) → `producer.ask`.
  * 2. `ask` (`shared/ask.ts`): `waitForPlaces`, `sendQuestion`, `awaitReply`, `openReply`.
  * 3. `answerQuestions` (`workers/processors/answer-questions.ts`): `claimQuestion`, `openQuestion`, `answerQueryRun`, `sendReply`.
  * 4. `queries.run` (`workers/queries/run.ts`; nodes of workflows begin here): `loadQuery`, `bindInputs`, the cache,
@@ -135,11 +127,6 @@ function mayRead(dataQueryID: string): Access {
   return { permission: 'dataquery.read', object: `dataquery:${dataQueryID}` };
 }
 
-/** The key that the datasource gets. The client's own key is unique only for its principal and route. */
-function datasourceKeyOf(tenantID: string, { principal, route, key }: IdempotencyClaim): string {
-  return hash('sha256', JSON.stringify([tenantID, principal, route, key]), 'base64url');
-}
-
 /** A page of a result that an earlier run has stored. */
 async function readStoredPage(
   context: Pick<ApiContext, 'pool' | 'secrets'>,
@@ -150,44 +137,4 @@ async function readStoredPage(
   const rows = await readResultPage(context, owner, cursor);
   const durationMs = Math.round(performance.now() - began);
   return { dataQueryResult: rows, rowCount: rows.length, nextCursor: nextCursorOf(cursor), durationMs, isCached: true };
-}
-
-function getEnabled({ id: dataQueryID, isDisabled, datasourceID = null, datasourceType, dataQueryOptions }: DataQuery) {
-  if (isDisabled) throw new AppError('CONFLICT', 'The data query is disabled');
-  const query = { kind: 'stored', dataQueryID } as const;
-  return { query, target: { datasourceID, datasourceType }, dataQueryOptions };
-}
-
-interface Asker {
-  tenantID: string;
-  caller: Caller;
-  signal: AbortSignal;
-  producer: Pick<Asking, 'ask'>;
-}
-
-interface RunOptions {
-  query: z.input<typeof queryRuns.question>['query'];
-  target: QueryTarget;
-  dataQueryOptions: JsonObject;
-  inputs: JsonObject;
-  mode: 'run' | 'explain';
-  isFresh: boolean;
-  isPaged?: boolean;
-  idempotencyKey?: string | null;
-}
-
-/** Beyond the query's own time limit: for the way to the worker and back. */
-const WAY_MS = 5_000;
-
-function askWorker({ tenantID, caller, signal, producer }: Asker, { target, dataQueryOptions, ...run }: RunOptions) {
-  const timeoutSeconds = QueryOptions.shape.timeoutSeconds.parse(dataQueryOptions.timeoutSeconds);
-  return producer.ask(
-    queryRuns,
-    { tenantID, caller, ...run },
-    {
-      timeoutMs: timeoutSeconds * 1_000 + WAY_MS,
-      signal,
-      lanes: { target: target.datasourceID ?? `${tenantID}.${target.datasourceType}`, tenant: tenantID },
-    },
-  );
 }

@@ -1,17 +1,15 @@
 import { z } from 'zod';
 import { Caller } from '#shared/caller.ts';
 import { Json, JsonObject } from '#shared/json.ts';
-import { QueryAnswer } from '#shared/queues/query-runs.ts';
 import { ResultCursor } from '#shared/result-pages.ts';
 import { readBy } from '#shared/schema-walk.ts';
-import { Message, ResultColumn, WorkError } from '../../http/answer-parts.ts';
+import { Message, WorkError } from '../../http/answer-parts.ts';
 import { Flag } from '../../http/flag.ts';
 import { FormsByType } from '../../http/form.ts';
 import { ID } from '../../http/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/paging.ts';
 import type { Spellings } from '../../http/spelling.ts';
 import {
-  exampleAnswer,
   exampleDataQuery,
   exampleDataQueryCreate,
   exampleDataQueryTest,
@@ -162,11 +160,6 @@ const Run = z
 export const Runs = z.object({ runs: z.array(Run), ...pageFields }).meta({ id: 'DataQueryRunPage' });
 
 /** The answer of a worker, with the names of the reference. */
-export const DataQueryAnswer = QueryAnswer.extend({ columns: z.array(ResultColumn).optional() }).meta({
-  id: 'DataQueryAnswer',
-  examples: [exampleAnswer],
-});
-
 export const DataQuerySchemas = FormsByType;
 
 interface Inputs {

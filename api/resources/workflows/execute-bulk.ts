@@ -10,9 +10,9 @@ import { invalid, mapPaths } from '#shared/workflow/issues.ts';
 import type { ExecutableVersion } from '../../db/executable-versions.ts';
 import { TENANT_PREFIX, tenantRoute } from '../../http/route.ts';
 import { asSpelled } from '../../http/spelling.ts';
+import { directRun } from '../../runs/direct-run.ts';
 import { BulkAnswer, BulkItem, BulkQuery, WorkflowBulk } from './batch-schemas.ts';
 import { chooseVersion } from './choose-version.ts';
-import { directRun } from './direct-run.ts';
 import { runSpellings } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
 

@@ -1,6 +1,6 @@
 import { tenantRoute } from '../../http/route.ts';
+import { directRun } from '../../runs/direct-run.ts';
 import { chooseVersion } from './choose-version.ts';
-import { directRun } from './direct-run.ts';
 import { ExecuteQuery, Execution, runSpellings, WorkflowExecute } from './run-schemas.ts';
 import { WorkflowID } from './schemas.ts';
 

@@ -3,8 +3,8 @@ import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts'
 import { AppError } from '#shared/errors.ts';
 import { planRerun } from '#shared/plan-rerun.ts';
 import { tenantRoute } from '../../http/route.ts';
+import { directRun } from '../../runs/direct-run.ts';
 import { chooseVersion } from './choose-version.ts';
-import { directRun } from './direct-run.ts';
 import { findTags } from './find-names.ts';
 import { findReadableRun } from './find-run.ts';
 import { Rerun, RerunAnswer } from './rerun-schemas.ts';

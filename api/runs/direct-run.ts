@@ -4,7 +4,7 @@ import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
-import type { ExecutableVersion } from '../../db/executable-versions.ts';
+import type { ExecutableVersion } from '../db/executable-versions.ts';
 
 interface Requested {
   tenantID: string;
@@ -18,9 +18,8 @@ interface Requested {
 
 /** A run of the version that a request starts. Throws what is wrong with its inputs, by their path in `args`. */
 export function directRun(version: ExecutableVersion, { args, asked, ...run }: Requested) {
-  const { workflowID } = run;
-  const caller = { ...run.caller, origin: 'direct' as const };
+  const { workflowID, caller } = run;
   const input = resolveInputs(version.inputDefinitions, args, { field: 'args' });
   const governed = governRun(version.governance, { workflowID, caller, input, ...(asked && { asked }) });
-  return { ...run, id: newID(), caller, input, ...governed, timeoutMs: version.timeoutMs } satisfies NewRun;
+  return { ...run, id: newID(), input, ...governed, timeoutMs: version.timeoutMs } satisfies NewRun;
 }

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { QueryAnswer } from '#shared/queues/query-runs.ts';
+import { ResultColumn } from '../http/answer-parts.ts';
+
+const exampleAnswer = {
+  dataQueryResult: [
+    { id: 1, total: '19.90' },
+    { id: 4, total: '7.50' },
+  ],
+  columns: [
+    { name: 'id', type: 'int4' },
+    { name: 'total', type: 'numeric' },
+  ],
+  rowCount: 2,
+  durationMs: 12.4,
+  isCached: false,
+};
+
+export const DataQueryAnswer = QueryAnswer.extend({ columns: z.array(ResultColumn).optional() }).meta({
+  id: 'DataQueryAnswer',
+  examples: [exampleAnswer],
+});

@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto';
+import type { z } from 'zod';
+import type { Asking } from '#shared/ask.ts';
+import type { Caller } from '#shared/caller.ts';
+import type { DataQuery } from '#shared/db/entities/data-query.ts';
+import { AppError } from '#shared/errors.ts';
+import type { IdempotencyClaim } from '#shared/idempotency.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { QueryOptions } from '#shared/queries/options.ts';
+import { queryRuns } from '#shared/queues/query-runs.ts';
+
+interface Asker {
+  tenantID: string;
+  caller: Caller;
+  signal: AbortSignal;
+  producer: Pick<Asking, 'ask'>;
+}
+
+interface RunOptions {
+  query: z.input<typeof queryRuns.question>['query'];
+  target: { datasourceID: string | null; datasourceType: string };
+  dataQueryOptions: JsonObject;
+  inputs: JsonObject;
+  mode: 'run' | 'explain';
+  isFresh: boolean;
+  isPaged?: boolean;
+  idempotencyKey?: string | null;
+}
+
+/** Beyond the query's own time limit: for the way to the worker and back. */
+const WAY_MS = 5_000;
+
+/** Runs a query, whose permissions have been checked. */
+export function askWorker(
+  { tenantID, caller, signal, producer }: Asker,
+  { target, dataQueryOptions, ...run }: RunOptions,
+) {
+  const timeoutSeconds = QueryOptions.shape.timeoutSeconds.parse(dataQueryOptions.timeoutSeconds);
+  return producer.ask(
+    queryRuns,
+    { tenantID, caller, ...run },
+    {
+      timeoutMs: timeoutSeconds * 1_000 + WAY_MS,
+      signal,
+      lanes: { target: target.datasourceID ?? `${tenantID}.${target.datasourceType}`, tenant: tenantID },
+    },
+  );
+}
+
+/** A stored query, as `askWorker` takes it. */
+export function getEnabled({
+  id: dataQueryID,
+  isDisabled,
+  datasourceID = null,
+  datasourceType,
+  dataQueryOptions,
+}: DataQuery) {
+  if (isDisabled) throw new AppError('CONFLICT', 'The data query is disabled');
+  const query = { kind: 'stored', dataQueryID } as const;
+  return { query, target: { datasourceID, datasourceType }, dataQueryOptions };
+}
+
+/** The key that the datasource gets. The client's own key is unique only for its principal and route. */
+export function datasourceKeyOf(tenantID: string, { principal, route, key }: IdempotencyClaim): string {
+  return hash('sha256', JSON.stringify([tenantID, principal, route, key]), 'base64url');
+}

@@ -1,0 +1,81 @@
+import { type Caller, subjectsOf } from '#shared/caller.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { readActingVersion } from '#shared/db/standing.ts';
+import { AppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { bindingsOf, boundTypes } from '#shared/pages/bindings.ts';
+import { resolveParameters } from '#shared/pages/parameters.ts';
+import { type Permission, splitPermission } from '#shared/policy/permissions.ts';
+import { quote } from '#shared/quote.ts';
+import type { ApiContext } from '../../context.ts';
+import { creatorOf } from './check.ts';
+import { getAppPage } from './find.ts';
+
+interface Viewing {
+  em: EntityManager;
+  tenantID: string;
+  caller: Caller;
+}
+
+interface Wanted {
+  appPageID: string;
+  type: 'query' | 'workflow';
+  alias: string;
+  /** What the viewer has sent. */
+  given: JsonObject;
+}
+
+export interface OpenBinding {
+  /** Of the query or the workflow. */
+  id: string;
+  inputs: JsonObject;
+  /** The creator of the page, by request of the viewer. */
+  caller: Caller;
+  /** Throws unless the creator of the page has the permission now. */
+  requireOfCreator(permission: Permission, object: string): Promise<void>;
+}
+
+/**
+ * What a viewer may run through a page: a binding that the page has now, with parameters that it declares, as long as the creator of
+ * the page may execute it. The viewer needs no permission but that to read the page, which the route has checked.
+ */
+export async function openBinding(
+  { em, tenantID, caller }: Viewing,
+  { pool, policy }: Pick<ApiContext, 'pool' | 'policy'>,
+  { appPageID, type, alias, given }: Wanted,
+): Promise<OpenBinding> {
+  const page = await getAppPage(em, appPageID);
+  if (page.isDraft) throw new AppError('CONFLICT', 'This page is a draft: it runs nothing until it is none any more');
+  const binding = bindingsOf(page.appPageConfig).find((one) => one.type === type && one.alias === alias);
+  if (!binding) throw new AppError('NOT_FOUND', `This page binds no ${boundTypes[type].noun} as ${quote(alias)}`);
+  const inputs = resolveParameters(binding.inputValues, given);
+
+  const creator = creatorOf(page);
+  const version = await readActingVersion(pool, tenantID, creator);
+  const requireOfCreator = async (permission: Permission, object: string) => {
+    const [, action] = splitPermission(permission);
+    const asker = { subjects: subjectsOf(creator), object, action };
+    if (version !== null && (await policy.can({ tenantID, version, ...asker }))) return;
+    throw new AppError(
+      'PERMISSION_DENIED',
+      `The creator of this page may not execute this ${boundTypes[type].noun} any more`,
+      {
+        reason: 'page creator',
+      },
+    );
+  };
+  const { resource } = boundTypes[type];
+  await requireOfCreator(`${resource}.execute`, `${resource}:${binding.id}`);
+  const { id, userID } = caller;
+  const requestedBy = {
+    type: caller.type === 'apiKey' ? ('apiKey' as const) : ('user' as const),
+    id,
+    ...(userID && { userID }),
+  };
+  return {
+    id: binding.id,
+    inputs,
+    caller: { ...creator, origin: 'appPage', originID: page.id, requestedBy },
+    requireOfCreator,
+  };
+}

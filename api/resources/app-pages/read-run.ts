@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
+import { AppError } from '#shared/errors.ts';
+import { readOutcome } from '../../db/run-outcomes.ts';
+import { ID } from '../../http/id.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { PageExecution } from './run-schemas.ts';
+
+export const readPageRun = tenantRoute({
+  name: 'getAppPageRun',
+  method: 'get',
+  path: '/app-pages/:appPageID/runs/:appPageInstanceID',
+  summary: 'Get a run of an app page',
+  description:
+    'Returns the status and the result of a run that the caller has started through this page. What its nodes did is shown to callers who may read the workflow.',
+  permission: 'appPage.read',
+  object: ({ params }) => `appPage:${params.appPageID}`,
+  params: z.object({ appPageID: ID, appPageInstanceID: ID }),
+  response: PageExecution,
+
+  async handle({ params: { appPageID, appPageInstanceID: instanceID }, em, tenantID, caller }, { pool }) {
+    const run = await em.findOne(WorkflowInstance, { id: instanceID }, { fields: ['status', 'caller'] });
+    const isOwn =
+      run?.caller.origin === 'appPage' && run.caller.originID === appPageID && run.caller.requestedBy?.id === caller.id;
+    if (!isOwn) throw new AppError('NOT_FOUND', 'Run not found');
+    return { instanceID, status: run.status, ...(await readOutcome(pool, { tenantID, instanceID })) };
+  },
+});

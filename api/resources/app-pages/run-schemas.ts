@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { JsonObject } from '#shared/json.ts';
+import { RunStatus } from '#shared/workflow/status.ts';
+import { WorkError } from '../../http/answer-parts.ts';
+import { exampleIDs } from '../../http/example-ids.ts';
+import { ID } from '../../http/id.ts';
+import type { Spellings } from '../../http/spelling.ts';
+
+const Alias = z.string().min(1).max(255);
+export const QueryAlias = z.object({ appPageID: ID, queryAlias: Alias });
+export const WorkflowAlias = z.object({ appPageID: ID, workflowAlias: Alias });
+
+/** An empty body sets no parameter. */
+export const PageInputs = z
+  .object({
+    inputValues: JsonObject.optional().describe(
+      'The values of the templates among the parameters that the page declares',
+    ),
+    args: JsonObject.optional().describe('Another name for `inputValues`'),
+  })
+  .optional()
+  .transform((body) => body?.inputValues ?? body?.args ?? {})
+  .meta({ id: 'AppPageInputs', examples: [{ inputValues: { day: '2026-03-02' } }] });
+
+export const runSpellings: Spellings = { inputValues: ['inputValues', 'args'] };
+
+export const WaitQuery = z.object({
+  wait: z.coerce.number().min(0).max(60).default(0).describe('How many seconds to wait for the result'),
+});
+
+const exampleExecution = { instanceID: exampleIDs.instanceID, status: 'COMPLETED', output: { sent: 3 }, error: null };
+
+export const PageExecution = z
+  .object({
+    instanceID: z.uuid(),
+    status: RunStatus.meta({ id: 'RunStatus' }).optional().describe('With `wait`, if the run ended in time'),
+    output: z.unknown().optional(),
+    error: WorkError.nullish(),
+  })
+  .meta({ id: 'AppPageExecution', examples: [exampleExecution] });
