@@ -6,6 +6,7 @@ import { listenerEvents } from './listener-events.ts';
 import { oauthExchange } from './oauth-exchange.ts';
 import { queryRuns } from './query-runs.ts';
 import { tenantDatabase } from './tenant-database.ts';
+import { widgetData } from './widget-data.ts';
 import { workflowPlans } from './workflow-plans.ts';
 import { workflowRuns } from './workflow-runs.ts';
 
@@ -19,6 +20,7 @@ export const queues = [
   tenantDatabase,
   oauthExchange,
   workflowPlans,
+  widgetData,
   cronTicks,
 ] as const;
 

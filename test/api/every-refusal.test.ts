@@ -46,7 +46,14 @@ let operators: Record<'expired' | 'revoked' | 'disabled', TestOperator>;
 
 beforeAll(async () => {
   cluster = await startCluster({
-    workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database', 'workflow.plans'],
+    workers: [
+      'datasource.tests',
+      'datasource.metadata',
+      'query.runs',
+      'tenant.database',
+      'workflow.plans',
+      'widget.data',
+    ],
   });
   [tenant, elsewhere] = [await aTenant(cluster), await aTenant(cluster)];
   [stranger, bystander] = [await aUser(cluster), await aMember(cluster, { tenant })];

@@ -10,7 +10,14 @@ let cluster: Cluster;
 
 beforeAll(async () => {
   cluster = await startCluster({
-    workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database', 'workflow.plans'],
+    workers: [
+      'datasource.tests',
+      'datasource.metadata',
+      'query.runs',
+      'tenant.database',
+      'workflow.plans',
+      'widget.data',
+    ],
   });
   await anOperator(cluster, loginFixture);
 });

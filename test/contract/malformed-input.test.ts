@@ -56,7 +56,14 @@ let definitions: Record<string, JsonSchema>;
 beforeAll(async () => {
   // No workflow runs: the input is checked by the API, and by the workers that answer its asks.
   cluster = await startCluster({
-    workers: ['datasource.tests', 'datasource.metadata', 'query.runs', 'tenant.database', 'workflow.plans'],
+    workers: [
+      'datasource.tests',
+      'datasource.metadata',
+      'query.runs',
+      'tenant.database',
+      'workflow.plans',
+      'widget.data',
+    ],
     settings: { API_KEY_REQUESTS_PER_MINUTE: '0' },
   });
   [mine, theirs] = [await aTenant(cluster), await aTenant(cluster, { tenantTitle: marker })];

@@ -38,6 +38,7 @@ const frozen: { [Name in QueueName]: unknown[] } = {
   'tenant.database': [ask],
   'oauth.exchange': [ask],
   'workflow.plans': [ask],
+  'widget.data': [ask],
   'cron.ticks': [
     { tenantID: '01976e1c-0000-7000-8000-000000000003', cronJobID: '01976e1c-0000-7000-8000-000000000004' },
   ],
@@ -59,6 +60,16 @@ const frozenQuestions: { [Name in AnyAsk['name']]: unknown[] } = {
   'datasource.tests': [{ kind: 'url', url: 'postgresql://user:password@db.example:5432/orders' }],
   'datasource.metadata': [{ tenantID, datasourceID: tenantID, path: ['public'] }],
   'workflow.plans': [{ tenantID, versionID: tenantID, input: { n: 1 } }],
+  'widget.data': [
+    { tenantID, caller, widget: { kind: 'stored', widgetID: tenantID }, state: { a: 1 }, isFresh: false },
+    {
+      tenantID,
+      caller,
+      widget: { kind: 'given', widgetType: 'bar', dataQueries: [{ dataQueryID: tenantID }] },
+      state: {},
+      isFresh: true,
+    },
+  ],
   'query.runs': [
     {
       tenantID,

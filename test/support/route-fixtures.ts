@@ -323,6 +323,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/folders': { entityType: 'workflow', folderTitle: 'A folder' },
   'post /api/v1/tenants/:tenantID/folders/move': { entityType: 'workflow', entityIDs: ['{workflowID}'] },
   'post /api/v1/tenants/:tenantID/widgets': { widgetTitle: 'A widget', widgetType: 'table', widgetConfig: {} },
+  'post /api/v1/tenants/:tenantID/widgets/data/bulk': { widgets: [{ widgetID: '{widgetID}' }] },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
   'patch /api/v1/tenants/:tenantID/users/:tenantUserID/roles': { roleIDs: [] },

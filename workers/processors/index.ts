@@ -4,6 +4,7 @@ import type { AnyQueue } from '#shared/queues/index.ts';
 import { oauthExchange } from '#shared/queues/oauth-exchange.ts';
 import { queryRuns } from '#shared/queues/query-runs.ts';
 import { tenantDatabase } from '#shared/queues/tenant-database.ts';
+import { widgetData } from '#shared/queues/widget-data.ts';
 import { workflowPlans } from '#shared/queues/workflow-plans.ts';
 import { answerQuestions } from './answer-questions.ts';
 import type { Processor } from './consume.ts';
@@ -14,6 +15,7 @@ import { processListenerEvents } from './listener-events.ts';
 import { answerOAuthExchange } from './oauth-exchange.ts';
 import { answerQueryRun } from './query-runs.ts';
 import { answerTenantDatabase } from './tenant-database.ts';
+import { answerWidgetData } from './widget-data.ts';
 import { answerWorkflowPlan } from './workflow-plans.ts';
 import { processWorkflowRuns } from './workflow-runs.ts';
 
@@ -26,5 +28,6 @@ export const processors = {
   'tenant.database': answerQuestions(tenantDatabase, answerTenantDatabase),
   'oauth.exchange': answerQuestions(oauthExchange, answerOAuthExchange),
   'workflow.plans': answerQuestions(workflowPlans, answerWorkflowPlan),
+  'widget.data': answerQuestions(widgetData, answerWidgetData),
   'cron.ticks': processCronTick,
 } satisfies { [D in AnyQueue as D['name']]: Processor<D> };

@@ -1,8 +1,18 @@
 import type { z } from 'zod';
+import type { Json } from '#shared/json.ts';
 import type { queryRuns } from '#shared/queues/query-runs.ts';
+
+/** For whom a result is kept. */
+export interface Reuse {
+  seconds: number;
+  /** Part of the key: results of one scope are not used in another. */
+  scope: Json;
+}
 
 export interface QueryRequest extends z.output<typeof queryRuns.question> {
   signal: AbortSignal;
+  /** Keeps the result also when the query itself does not say so. */
+  reuse?: Reuse | undefined;
   /** Whether attempts with the same `idempotencyKey` change something once at most, together. */
   isOnce?: boolean;
 }

@@ -49,19 +49,20 @@ async function readOrExecute(context: QueryContext, query: RunnableQuery, reques
   const result = await executeOnDatasource(context, query, request);
   // The query was executed: it does not fail because its answer could not be kept.
   await context.cache
-    .write(key, request.tenantID, result, query.options.cacheSeconds)
+    .write(key, request.tenantID, result, request.reuse?.seconds ?? query.options.cacheSeconds)
     .catch((error: unknown) => context.logger.warn({ err: error }, 'the answer of a query is not cached'));
   return { result, isCached: false };
 }
 
 /** Undefined if the answer is not cached. A query that is not stored is never cached, because it has no version of its datasource. */
-function cacheKeyOf(query: RunnableQuery, { tenantID, mode, isOnce }: QueryRequest): string | undefined {
+function cacheKeyOf(query: RunnableQuery, { tenantID, mode, isOnce, reuse }: QueryRequest): string | undefined {
   const { dataQueryID, datasourceID, datasourceVersion, datasourceType, dataQueryOptions, options, inputs } = query;
-  if (mode !== 'run' || isOnce || options.cacheSeconds === 0 || dataQueryID === null) return undefined;
+  if (mode !== 'run' || isOnce || (reuse?.seconds ?? options.cacheSeconds) === 0 || dataQueryID === null)
+    return undefined;
   return cacheKey({
     tenantID,
     datasource: [datasourceID, datasourceVersion],
-    question: [datasourceType, dataQueryOptions, inputs],
+    question: [datasourceType, dataQueryOptions, inputs, ...(reuse ? [reuse.scope] : [])],
   });
 }
 

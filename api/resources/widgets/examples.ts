@@ -46,3 +46,28 @@ export const exampleSchemas = {
   },
   message: 'Widget schemas',
 };
+
+const bindings = [
+  {
+    dataQueryID,
+    title: 'Open orders',
+    rowCount: 2,
+    truncated: false,
+    durationMs: 12,
+    isCached: false,
+    error: null,
+  },
+];
+
+const chart = {
+  labels: ['new', 'paid'],
+  datasets: [{ label: 'Open orders', backgroundColor: '#2563eb', data: [19.9, 7.5] }],
+};
+
+export const exampleDataRequest = { widgetType: 'bar', widgetConfig, state: { region: 'EU' } };
+export const exampleData = { widgetData: chart, bindings, message: 'Widget data' };
+export const exampleBulkDataRequest = { widgets: [{ widgetID }], state: { region: 'EU' } };
+export const exampleBulkData = {
+  widgets: [{ widgetID, widgetData: chart, bindings, error: null }],
+  message: 'Widget data',
+};

@@ -7,6 +7,7 @@ import { containing, findPage } from '../../http/paging.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { cloneWidget } from './clone.ts';
 import { createWidget } from './create.ts';
+import { readGivenWidgetData, readManyWidgetData, readWidgetData } from './data.ts';
 import { describeWidgets } from './describe.ts';
 import { getWidget } from './find.ts';
 import { presentWidget } from './present.ts';
@@ -42,6 +43,8 @@ export const widgetRoutes = [
 
   createWidget,
   describeWidgets,
+  readGivenWidgetData,
+  readManyWidgetData,
 
   tenantRoute({
     name: 'getWidget',
@@ -79,4 +82,5 @@ export const widgetRoutes = [
   }),
 
   cloneWidget,
+  readWidgetData,
 ];

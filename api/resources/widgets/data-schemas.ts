@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { Json, JsonObject } from '#shared/json.ts';
+import { WidgetAnswer } from '#shared/queues/widget-data.ts';
+import { Message, WorkError } from '../../http/answer-parts.ts';
+import { Flag } from '../../http/flag.ts';
+import { ID } from '../../http/id.ts';
+import { Title } from '../../http/text.ts';
+import { exampleBulkData, exampleBulkDataRequest, exampleData, exampleDataRequest } from './examples.ts';
+import { WidgetConfig, WidgetType } from './schemas.ts';
+
+const MAX_WIDGETS = 50;
+
+const State = JsonObject.default({}).describe(
+  'Values for the templates in the inputs of the queries: `{{state.region}}` is its `region`',
+);
+
+const Fresh = Flag.describe('Does not use the cache');
+
+export const DataQuery = z.object({
+  fresh: Fresh,
+  state: z
+    .string()
+    .max(8_000)
+    .default('{}')
+    .transform((text, check) => {
+      const state = JsonObject.safeParse(parsed(text));
+      if (state.success) return state.data;
+      check.addIssue({ code: 'custom', message: 'expected an object as JSON' });
+      return z.NEVER;
+    })
+    .meta({
+      description: 'As JSON: values for the templates in the inputs of the queries',
+      examples: ['{"region":"EU"}'],
+    }),
+});
+
+export const FreshQuery = z.object({ fresh: Fresh });
+
+/** A widget that need not be stored. Without a type its data are the raw results. */
+export const WidgetDataRequest = z
+  .object({
+    widgetTitle: Title.optional(),
+    widgetType: WidgetType.optional(),
+    widgetConfig: WidgetConfig.optional(),
+    state: State,
+  })
+  .meta({ id: 'WidgetDataRequest', examples: [exampleDataRequest] });
+
+export const WidgetDataBulk = z
+  .object({
+    widgets: z
+      .array(z.object({ widgetID: ID, state: JsonObject.optional() }).meta({ id: 'WidgetDataItem' }))
+      .min(1)
+      .max(MAX_WIDGETS),
+    state: State.describe('For the widgets without one of their own'),
+  })
+  .meta({ id: 'WidgetDataBulk', examples: [exampleBulkDataRequest] });
+
+const Binding = WidgetAnswer.shape.bindings.element
+  .extend({ error: WorkError.nullable() })
+  .meta({ id: 'WidgetBindingOutcome', description: 'How the query of a binding ended' });
+
+const data = {
+  widgetData: Json.describe('Depends on `widgetType`: see `shape` in `getWidgetSchemas`'),
+  bindings: z.array(Binding),
+};
+
+export const WidgetData = z.object({ ...data, message: Message }).meta({ id: 'WidgetData', examples: [exampleData] });
+
+export const WidgetsData = z
+  .object({
+    widgets: z.array(
+      z
+        .object({
+          widgetID: z.uuid(),
+          widgetData: data.widgetData.nullable(),
+          bindings: data.bindings,
+          error: WorkError.nullable(),
+        })
+        .meta({ id: 'WidgetDataOfOne' }),
+    ),
+    message: Message,
+  })
+  .meta({ id: 'WidgetsData', examples: [exampleBulkData] });
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

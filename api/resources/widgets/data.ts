@@ -1,0 +1,129 @@
+import type { z } from 'zod';
+import type { Asking } from '#shared/ask.ts';
+import type { Caller } from '#shared/caller.ts';
+import { Widget } from '#shared/db/entities/widget.ts';
+import { toAppError } from '#shared/errors.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { parseValue } from '#shared/parse-value.ts';
+import { widgetData } from '#shared/queues/widget-data.ts';
+import { WidgetBindings } from '#shared/widgets/bindings.ts';
+import { invalid, within } from '#shared/workflow/issues.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { bindingAccess } from './config.ts';
+import { DataQuery, FreshQuery, WidgetData, WidgetDataBulk, WidgetDataRequest, WidgetsData } from './data-schemas.ts';
+import { noWidget } from './find.ts';
+import { WidgetID } from './schemas.ts';
+
+const message = 'Widget data';
+
+export const readWidgetData = tenantRoute({
+  name: 'getWidgetData',
+  method: 'get',
+  path: '/widgets/:widgetID/data',
+  summary: 'Get the data of a widget',
+  description:
+    'Runs the queries of a widget and shapes their results for its type. A query that fails is named in `bindings` and leaves the others. Who may execute the widget needs no permission on its queries.',
+  permission: 'widget.execute',
+  object: ({ params }) => `widget:${params.widgetID}`,
+  params: WidgetID,
+  query: DataQuery,
+  response: WidgetData,
+  errors: ['504'],
+
+  async handle({ params: { widgetID }, query: { fresh, state }, tenantID, caller, signal }, { producer }) {
+    const asker = { tenantID, caller, signal, producer };
+    return { ...(await ask(asker, { widget: { kind: 'stored', widgetID }, state, isFresh: fresh })), message };
+  },
+});
+
+export const readGivenWidgetData = tenantRoute({
+  name: 'getWidgetDataByConfig',
+  method: 'post',
+  path: '/widgets/data',
+  summary: 'Get the data of a widget that is not stored',
+  description: 'Runs the queries that a config binds, and shapes their results. Nothing is stored or reused.',
+  access: ({ body: { widgetConfig } }) => [
+    { permission: 'widget.execute', object: 'widget:*' },
+    ...bindingAccess({ dataQueries: widgetConfig?.dataQueries ?? [] }),
+  ],
+  body: WidgetDataRequest,
+  response: WidgetData,
+  idempotent: false,
+  errors: ['504'],
+
+  async handle({ body: { widgetType = '', widgetConfig = {}, state }, tenantID, caller, signal }, { producer }) {
+    const bindings = parseValue(WidgetBindings, widgetConfig.dataQueries ?? []);
+    if (!bindings.success)
+      throw invalid(within(['widgetConfig', 'dataQueries'], bindings.issues), { count: bindings.count });
+    const widget = { kind: 'given', widgetType, dataQueries: bindings.data } as const;
+    return { ...(await ask({ tenantID, caller, signal, producer }, { widget, state, isFresh: false })), message };
+  },
+});
+
+/** Widgets of one request that are asked for at once; those of other requests of the tenant get places between them. */
+const AT_ONCE = 4;
+
+export const readManyWidgetData = tenantRoute({
+  name: 'getWidgetsData',
+  method: 'post',
+  path: '/widgets/data/bulk',
+  summary: 'Get the data of many widgets',
+  description:
+    'Answers for each widget, in the order of the request, with its data or with an error: NOT_FOUND also for a widget that the caller may not execute.',
+  permission: 'widget.execute',
+  filter: true,
+  query: FreshQuery,
+  body: WidgetDataBulk,
+  response: WidgetsData,
+  idempotent: false,
+
+  async handle({ query: { fresh }, body, em, tenantID, caller, signal, visible }, { producer }) {
+    const ids = [...new Set(body.widgets.map(({ widgetID }) => widgetID))];
+    const found = await em.find(Widget, { id: { $in: ids }, ...(await visible('widget.execute')) }, { fields: ['id'] });
+    const known = new Set(found.map(({ id }) => id));
+    const asker = { tenantID, caller, signal, producer };
+    const answers = new Array<ItemAnswer>(body.widgets.length);
+    const left = body.widgets.entries();
+    const work = async () => {
+      for (const [at, { widgetID, state = body.state }] of left) {
+        const question = { widget: { kind: 'stored', widgetID }, state, isFresh: fresh } as const;
+        answers[at] = known.has(widgetID) ? await answerItem(asker, widgetID, question) : failed(widgetID, noWidget());
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    return { widgets: answers, message };
+  },
+});
+
+type ItemAnswer = z.input<typeof WidgetsData>['widgets'][number];
+
+async function answerItem(asker: Asker, widgetID: string, question: Question): Promise<ItemAnswer> {
+  try {
+    asker.signal.throwIfAborted();
+    return { widgetID, ...(await ask(asker, question)), error: null };
+  } catch (error) {
+    return failed(widgetID, error);
+  }
+}
+
+function failed(widgetID: string, error: unknown): ItemAnswer {
+  const { code, message: why } = toAppError(error);
+  return { widgetID, widgetData: null, bindings: [], error: { code, message: why } };
+}
+
+interface Asker {
+  tenantID: string;
+  caller: Caller;
+  signal: AbortSignal;
+  producer: Pick<Asking, 'ask'>;
+}
+
+interface Question {
+  widget: z.input<typeof widgetData.question>['widget'];
+  state: JsonObject;
+  isFresh: boolean;
+}
+
+function ask({ tenantID, caller, signal, producer }: Asker, question: Question) {
+  return producer.ask(widgetData, { tenantID, caller, ...question }, { signal, lanes: { tenant: tenantID } });
+}
