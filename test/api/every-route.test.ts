@@ -86,6 +86,8 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/datasources/test': startsNothing,
   'post /api/v1/tenants/:tenantID/datasources/:datasourceID/test': startsNothing,
   'post /api/v1/tenants/:tenantID/queries/:dataQueryID/queryTest': startsNothing,
+  'post /api/v1/tenants/:tenantID/widgets/data': startsNothing,
+  'post /api/v1/tenants/:tenantID/widgets/data/bulk': startsNothing,
   'post /api/v1/tenants/:tenantID/roles/sync-policies': startsNothing,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/redrive':
     'repeated, it finds no event in that state any more',

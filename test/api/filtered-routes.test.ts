@@ -93,12 +93,14 @@ const withoutObjects = [
   'get T/workflows/schemas',
   'get T/listeners/schemas',
   'get T/dashboards/schemas',
+  'get T/widgets/schemas',
   'get T/app-pages/schemas',
 ];
 
 /** What it reaches is tested with the route. */
 const elsewhere = [
   'post T/workflows/events',
+  'post T/widgets/data/bulk',
   'get T/cronjobs/status/connections',
   'get T/listeners/status/connections',
 ];

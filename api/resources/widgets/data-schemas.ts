@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/json.ts';
 import { WidgetAnswer } from '#shared/queues/widget-data.ts';
+import { quote } from '#shared/quote.ts';
 import { Message, WorkError } from '../../http/answer-parts.ts';
 import { Flag } from '../../http/flag.ts';
 import { ID } from '../../http/id.ts';
@@ -25,7 +26,7 @@ export const DataQuery = z.object({
     .transform((text, check) => {
       const state = JsonObject.safeParse(parsed(text));
       if (state.success) return state.data;
-      check.addIssue({ code: 'custom', message: 'expected an object as JSON' });
+      check.addIssue({ code: 'custom', message: `expected an object as JSON, received ${quote(text)}` });
       return z.NEVER;
     })
     .meta({

@@ -276,6 +276,6 @@ test('a wrong state, and a wrong binding of a widget that is not stored, are nam
   const binding = { dataQueryID: newID(), datasetFields: [] };
   const given = await api.post('T/widgets/data', { widgetConfig: { dataQueries: [binding] } });
 
-  expect(wrong.body.error.message).toBe('state: expected an object as JSON');
+  expect(wrong.body.error.message).toBe('state: expected an object as JSON, received "[1]"');
   expect(given.body.error.details.issues[0].path).toEqual(['widgetConfig', 'dataQueries', 0, 'datasetFields']);
 });

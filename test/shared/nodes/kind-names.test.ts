@@ -36,6 +36,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['shared/realtime/events.ts', ['delay', 'log'], 'a reason why a run waits, and a field of an event'],
   ['shared/run-batches.ts', ['end'], 'a field of a status'],
   ['shared/tenants.ts', ['end'], 'a method'],
+  ['shared/widgets/types/inputs.ts', ['switch'], 'a type of widget'],
   ['workers/connectors/mysql/values.ts', ['set'], 'a type of column'],
   ['workers/connectors/redis/operations.ts', ['set'], 'a type of value'],
   ['workers/cron/ticker.ts', ['end'], 'a method'],
