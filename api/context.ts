@@ -8,6 +8,7 @@ import { lendInTurns } from '#shared/db/lend-in-turns.ts';
 import { createOrm } from '#shared/db/orm.ts';
 import { createDispatchPool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
+import { createStoredFiles, type StoredFiles } from '#shared/files/files.ts';
 import { createFormLinks, type FormLinks } from '#shared/form-links.ts';
 import { createIntake, type Intake } from '#shared/listeners/intake.ts';
 import type { Logger } from '#shared/logger.ts';
@@ -44,6 +45,8 @@ export interface ApiContext {
   runs: Runs;
   events: Events;
   intake: Intake;
+  /** Bytes of tenants' files. */
+  files: StoredFiles;
   secrets: KeyRing;
   formLinks: FormLinks;
   formLimits: FormLimits;
@@ -124,6 +127,7 @@ export async function createApiContext(
     asks: asking.stats,
     pools: () => ({ main: pool, dispatch: dispatchPool, entities: entityPool, ...backplane.pools() }),
     bytes: createByteAccount(config.heldBytes),
+    files: createStoredFiles(pool, config.files),
     logger,
     orm,
     pool,

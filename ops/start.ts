@@ -147,6 +147,7 @@ function environment(
     PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
     BOARD_PORT: String(boardPort),
     SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
+    FILES_DIR: process.env.FILES_DIR || join(home.dir, 'files'),
     // A developer's databases run on the same machine; the banner says that this is allowed.
     OUTBOUND_ALLOW: process.env.OUTBOUND_ALLOW ?? '127.0.0.0/8,::1',
     BOARD_OPEN_ON_LOOPBACK: String(isForDevelopment()),

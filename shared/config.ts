@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import type { S3Place } from './files/s3-store.ts';
 import { OAuthProviders } from './oauth-providers.ts';
 import { parseValue } from './parse-value.ts';
 import {
@@ -104,6 +105,18 @@ export const Environment = z.object({
     .int()
     .min(0)
     .default(10 * 1024 ** 3),
+  /** Folder for files of tenants, which every process sees under this path. Without it and a bucket they are in Postgres. */
+  FILES_DIR: z.string().optional(),
+  /** Bucket for files of tenants; it wins over FILES_DIR, whose files stay readable. */
+  FILES_S3_BUCKET: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+    .optional(),
+  /** Absent: Amazon's. */
+  FILES_S3_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' }).optional(),
+  FILES_S3_REGION: z.string().default('us-east-1'),
+  FILES_S3_ACCESS_KEY_ID: z.string().optional(),
+  FILES_S3_SECRET_ACCESS_KEY: z.string().optional(),
   /** Folder of `pg_dump` and `pg_restore` for moving a tenant's database. */
   PG_BIN: z.string().optional(),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
@@ -243,6 +256,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     secrets: { keys: e.SECRETS_KEYS },
     outbound: { allow: e.OUTBOUND_ALLOW, deny: e.OUTBOUND_DENY },
     syslogPorts: e.SYSLOG_PORTS,
+    files: { folder: e.FILES_DIR, s3: readS3(e) },
     oauth: { publicURL: e.PUBLIC_URL ?? '', providers: e.OAUTH_PROVIDERS, uiOrigins: e.CORS_ORIGINS },
     tenantDatabases: {
       provision: e.TENANT_DATABASES,
@@ -287,6 +301,20 @@ function readRedis(e: Pick<z.output<typeof Environment>, `REDIS_${string}` & key
     return { host, port: Number(port) };
   });
   return { url: e.REDIS_URL, sentinels, sentinelMaster: e.REDIS_SENTINEL_MASTER };
+}
+
+function readS3(e: z.output<typeof Environment>): S3Place | undefined {
+  const [bucket, accessKeyId, secretAccessKey] = [
+    e.FILES_S3_BUCKET,
+    e.FILES_S3_ACCESS_KEY_ID,
+    e.FILES_S3_SECRET_ACCESS_KEY,
+  ];
+  if (!bucket) return undefined;
+  if (!accessKeyId || !secretAccessKey)
+    throw new Error(
+      'Configuration: FILES_S3_ACCESS_KEY_ID and FILES_S3_SECRET_ACCESS_KEY are required with FILES_S3_BUCKET',
+    );
+  return { endpoint: e.FILES_S3_ENDPOINT, region: e.FILES_S3_REGION, bucket, accessKeyId, secretAccessKey };
 }
 
 function tenantServersOf(e: z.output<typeof Environment>): TenantServerPlace[] {

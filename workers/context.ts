@@ -26,6 +26,7 @@ import { consumersFor } from './engine/places.ts';
 import { createSuspects } from './engine/suspects.ts';
 import { createSweep, type Sweep } from './engine/sweep.ts';
 import { createFailureKeeper } from './failure-handlers.ts';
+import { createGarbageCollector } from './files/collect-garbage.ts';
 import { createEventDispatch } from './listeners/dispatch-events.ts';
 import { createListenerOwner } from './listeners/owner/owner.ts';
 import { createEventProcessing } from './listeners/process-events.ts';
@@ -163,6 +164,7 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const completions = resources.use(
     createCompletionKeeper({ pool, outbound: reach.outbound, variables: opened.variables, bytes, logger }),
   );
+  resources.use(createGarbageCollector(opened.stored, logger));
   const leads = () => sweep.stats.leads;
   const deadLetters = resources.use(createDeadLetterBoard({ pool, backplane, leads, logger }));
   const held = resources.use(createHeldRelease({ pool, producer, leads, logger }));

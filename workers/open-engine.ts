@@ -4,6 +4,7 @@ import type { Config } from '#shared/config.ts';
 import { createKeyRing, type KeyRing } from '#shared/crypto.ts';
 import { createDispatchPool, createLeasePool, createPool, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/db/schema.ts';
+import { createStoredFiles, type StoredFiles } from '#shared/files/files.ts';
 import { createFormLinks } from '#shared/form-links.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { PoolState } from '#shared/metrics.ts';
@@ -41,6 +42,7 @@ export interface OpenEngine {
   readonly servers: TenantServers;
   readonly secrets: KeyRing;
   readonly reach: Reach;
+  readonly stored: StoredFiles;
   readonly datasources: Datasources;
   readonly queries: Queries;
   readonly engine: Engine;
@@ -86,7 +88,8 @@ export async function openEngine(
   const secrets = createKeyRing(config.secrets.keys);
   const kept = resources.use(createKeptConnections(logger));
   const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
-  const reach = resources.use(await createReach({ pool, secrets, servers, config, logger }));
+  const stored = createStoredFiles(pool, config.files);
+  const reach = resources.use(await createReach({ pool, secrets, servers, stored, config, logger }));
   const datasources = createDatasources({ pool, secrets, kept, reach, logger });
   const cache = createQueryCache({ pool, secrets, logger });
   const queries = createQueries({ pool, secrets, datasources, cache, sandbox, logger });
@@ -140,6 +143,7 @@ export async function openEngine(
     servers,
     secrets,
     reach,
+    stored,
     datasources,
     queries,
     engine,

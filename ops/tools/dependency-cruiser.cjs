@@ -38,11 +38,8 @@ const packageRules = [
     ['pg-logical-replication', 'eventsource-parser', 'graphql-ws'],
     '^workers/listeners/sources/',
   ),
-  only(
-    'drivers-only-in-connectors',
-    ['graphql', 'ws', 'aws4fetch', '@rgrove'],
-    '^workers/(connectors|listeners/sources)/',
-  ),
+  only('drivers-only-in-connectors', ['graphql', 'ws', '@rgrove'], '^workers/(connectors|listeners/sources)/'),
+  only('signatures-of-s3-only-where-it-is', ['aws4fetch'], '^workers/connectors/s3/|^shared/files/s3-store\\.ts'),
   only('oauth-only-where-tokens-come-from', ['oauth4webapi'], '^workers/oauth/'),
   only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
   only('busboy-only-at-the-door', ['busboy'], '^api/http/'),

@@ -80,6 +80,7 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/apikeys/:apiKeyID/clone': secretAnswer,
   'post /api/v1/operator/auth/login': secretAnswer,
   'post /api/v1/tenants/:tenantID/datasources/upload': upload,
+  'post /api/v1/tenants/:tenantID/widgets/upload': upload,
   'post /api/v1/tenants/:tenantID/upload-logo': upload,
   'post /api/v1/auth/config/:tenantID': startsNothing,
   'post /api/v1/operator/auth/logout': startsNothing,

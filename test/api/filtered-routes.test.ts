@@ -101,6 +101,7 @@ const withoutObjects = [
 const elsewhere = [
   'post T/workflows/events',
   'post T/widgets/data/bulk',
+  'get T/widgets/files',
   'get T/cronjobs/status/connections',
   'get T/listeners/status/connections',
 ];

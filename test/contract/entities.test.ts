@@ -97,6 +97,7 @@ test('every table either has a retention or is kept', async () => {
     'listener_owner',
     'tenant_file',
     'tenant_file_chunk',
+    'file_garbage',
     'quota',
     'run_retention',
     'tenant_usage',

@@ -19,7 +19,7 @@ export async function startFileWorld(): Promise<FileWorld> {
   await using resources = new AsyncDisposableStack();
   const cluster = resources.use(await startCluster({ workers: false }));
   const own = await aTenant(cluster);
-  const files = resources.use(await createFiles(cluster.context.pool, testLogger));
+  const files = resources.use(await createFiles({ ...cluster.context, logger: testLogger }));
   const owned = resources.move();
   return {
     cluster,

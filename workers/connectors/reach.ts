@@ -1,6 +1,7 @@
 import type { Config } from '#shared/config.ts';
 import type { KeyRing } from '#shared/crypto.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { StoredFiles } from '#shared/files/files.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createFiles, type Files } from '../files/files.ts';
 import { createOAuthConnections, type OAuthConnections } from '../oauth/connections.ts';
@@ -27,6 +28,8 @@ interface ReachNeeds {
   pool: Pool;
   secrets: KeyRing;
   servers: TenantServers;
+  /** Bytes of tenants' files. */
+  stored: StoredFiles;
   config: OwnSettings & Pick<Config, 'outbound' | 'oauth' | 'syslogPorts'>;
   logger: Logger;
 }
@@ -35,12 +38,13 @@ export async function createReach({
   pool,
   secrets,
   servers,
+  stored,
   config,
   logger,
 }: ReachNeeds): Promise<Reach & AsyncDisposable> {
   await using resources = new AsyncDisposableStack();
   const outbound = createOutbound({ allow: config.outbound.allow, deny: deniedBy(config) });
-  const files = resources.use(await createFiles(pool, logger));
+  const files = resources.use(await createFiles({ pool, files: stored, logger }));
   const tenantDatabases = resources.use(createTenantDatabases({ pool, secrets, outbound, servers }));
   const fetch = resources.use(createOutboundFetch(outbound));
   const { providers } = config.oauth;

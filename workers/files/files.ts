@@ -1,5 +1,6 @@
 import { fileIDOf } from '#shared/datasources/file-info.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { StoredFiles } from '#shared/files/files.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { ReadableFile, ReadRequest, ReadResult } from './protocol.ts';
 import { createReaders } from './readers.ts';
@@ -21,9 +22,15 @@ export interface Files extends AsyncDisposable {
   read(request: FileRequest): Promise<ReadResult>;
 }
 
-export async function createFiles(pool: Pool, logger: Logger): Promise<Files> {
+interface Needs {
+  pool: Pool;
+  files: StoredFiles;
+  logger: Logger;
+}
+
+export async function createFiles({ pool, files: stored, logger }: Needs): Promise<Files> {
   await using resources = new AsyncDisposableStack();
-  const store = resources.use(await createFileStore(pool));
+  const store = resources.use(await createFileStore({ pool, files: stored }));
   const readers = resources.use(createReaders(store.folder, logger));
   const owned = resources.move();
   return {

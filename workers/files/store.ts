@@ -7,6 +7,8 @@ import { pipeline } from 'node:stream/promises';
 import { ownRead } from '#shared/db/own-read.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
+import type { StoredFiles } from '#shared/files/files.ts';
+import type { StoreName } from '#shared/files/store.ts';
 import { makeFolder, removeFolder } from './folder.ts';
 
 /** A file on the disk of this worker, which stays there until it is disposed of. */
@@ -15,7 +17,7 @@ export interface HeldFile extends Disposable {
   readonly fileType: string;
 }
 
-/** Copies of tenants' files in a folder of this worker; the originals are rows in Postgres. */
+/** Copies of tenants' files in a folder of this worker; the originals are where `StoredFiles` keeps them. */
 export interface FileStore extends AsyncDisposable {
   readonly folder: string;
   /** NOT_FOUND if the file does not exist or is another tenant's. */
@@ -31,7 +33,15 @@ interface Copy {
 
 const MAX_COPIES_BYTES = 512 * 1024 * 1024;
 
-export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX_COPIES_BYTES }): Promise<FileStore> {
+interface Needs {
+  pool: Pool;
+  files: StoredFiles;
+}
+
+export async function createFileStore(
+  { pool, files }: Needs,
+  { maxBytes } = { maxBytes: MAX_COPIES_BYTES },
+): Promise<FileStore> {
   const folder = await makeFolder();
   /** By tenant and digest, the last used at the end. */
   const copies = new Map<string, Copy>();
@@ -47,12 +57,13 @@ export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX
     }
   }
 
-  function copyOf(tenantID: string, { id, digest, size }: FileRow): Copy {
+  function copyOf(tenantID: string, row: FileRow): Copy {
+    const { digest, size } = row;
     const key = `${tenantID}-${digest}`;
     const kept = copies.get(key);
     copies.delete(key);
     const path = join(folder, key);
-    const copy = kept ?? { path, size, holders: 0, written: write(pool, { id, digest, path }) };
+    const copy = kept ?? { path, size, holders: 0, written: write(files, { ...row, tenantID }, path) };
     copies.set(key, copy);
     if (!kept)
       copy.written.catch(() => {
@@ -94,6 +105,7 @@ export async function createFileStore(pool: Pool, { maxBytes } = { maxBytes: MAX
 
 interface FileRow {
   id: string;
+  store: StoreName;
   digest: string;
   size: number;
   fileType: string;
@@ -102,7 +114,8 @@ interface FileRow {
 async function findRow(pool: Pool, tenantID: string, fileID: string): Promise<FileRow> {
   const { rows } = await ownRead(() =>
     pool.query<FileRow>(
-      'select id, digest, file_size as size, file_type as "fileType" from tenant_file where id = $1 and tenant_id = $2',
+      `select id, store, digest, file_size as size, file_type as "fileType"
+       from tenant_file where id = $1 and tenant_id = $2 and purpose = 'datasource'`,
       [fileID, tenantID],
     ),
   );
@@ -112,34 +125,20 @@ async function findRow(pool: Pool, tenantID: string, fileID: string): Promise<Fi
 }
 
 /** Writes the copy, under another name until it is complete. */
-async function write(pool: Pool, { id, digest, path }: { id: string; digest: string; path: string }): Promise<void> {
+async function write(files: StoredFiles, file: FileRow & { tenantID: string }, path: string): Promise<void> {
   const begun = `${path}.part`;
   const hash = createHash('sha256');
-  async function* chunks(): AsyncGenerator<Buffer> {
-    for await (const bytes of readChunks(pool, id)) {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for await (const bytes of (await files.read(file)) ?? []) {
       hash.update(bytes);
       yield bytes;
     }
   }
   await pipeline(Readable.from(chunks()), createWriteStream(begun, { mode: 0o600 }));
-  if (hash.digest('hex') === digest) return rename(begun, path);
+  if (hash.digest('hex') === file.digest) return rename(begun, path);
   await rm(begun, { force: true });
   // The file was deleted while it was read.
   throw noFile();
-}
-
-async function* readChunks(pool: Pool, fileID: string): AsyncGenerator<Buffer> {
-  for (let position = 0; ; position += 1) {
-    const { rows } = await ownRead(() =>
-      pool.query<{ bytes: Buffer }>('select bytes from tenant_file_chunk where file_id = $1 and position = $2', [
-        fileID,
-        position,
-      ]),
-    );
-    const [chunk] = rows;
-    if (!chunk) return;
-    yield chunk.bytes;
-  }
 }
 
 function noFile(): AppError {

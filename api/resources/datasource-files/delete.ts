@@ -6,7 +6,7 @@ import { AppError } from '#shared/errors.ts';
 import { findDatasourcesOfFile } from '../../db/datasources-of-file.ts';
 import { Message } from '../../http/answer-parts.ts';
 import { tenantRoute } from '../../http/route.ts';
-import { noFile } from './download.ts';
+import { noFile } from '../../http/send-file.ts';
 import { FileDelete, FileID } from './schemas.ts';
 
 /** Further ones are only counted. */
@@ -42,7 +42,7 @@ export const deleteFile = tenantRoute({
         },
       });
     }
-    const deleted = await em.nativeDelete(TenantFile, { id: fileID });
+    const deleted = await em.nativeDelete(TenantFile, { id: fileID, purpose: 'datasource' });
     if (deleted === 0) throw noFile();
     return { message: 'File deleted' };
   },

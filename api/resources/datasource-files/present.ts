@@ -3,7 +3,7 @@ import { filePathOf } from '#shared/datasources/file-info.ts';
 import type { TenantFile } from '#shared/db/entities/tenant-file.ts';
 import type { File } from './schemas.ts';
 
-export function presentFile(file: TenantFile): z.input<typeof File> {
+export function presentFile(file: Omit<TenantFile, 'store'>): z.input<typeof File> {
   const { id, tenantID, fileName, fileSize, fileType, createdAt } = file;
   return {
     fileID: id,

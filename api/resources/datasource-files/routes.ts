@@ -21,7 +21,7 @@ export const datasourceFileRoutes = [
     response: Files,
 
     async handle({ query, em }) {
-      const { rows, fields } = await findPage(em, TenantFile, { where: {}, query });
+      const { rows, fields } = await findPage(em, TenantFile, { where: { purpose: 'datasource' }, query });
       return { files: rows.map(presentFile), ...fields };
     },
   }),

@@ -1,10 +1,5 @@
-import { createHash } from 'node:crypto';
-import { TenantFile } from '#shared/db/entities/tenant-file.ts';
-import { TenantFileChunk } from '#shared/db/entities/tenant-file-chunk.ts';
-import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
-import { newID } from '#shared/ids.ts';
-import { requireQuota } from '#shared/quotas.ts';
+import { saveFile } from '../../db/save-file.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { UPLOAD } from '../../http/upload.ts';
 import { fileTypeOf } from './file-type.ts';
@@ -25,36 +20,12 @@ export const uploadFile = tenantRoute({
   // Not idempotent by key: requests are compared by their body, and the file is read after that.
   idempotent: false,
 
-  async handle({ tenantID, identity, em, file }) {
+  async handle({ tenantID, identity, em, file }, { files }) {
     const { bytes, fileName } = await file();
     const fileType = fileTypeOf(bytes, fileName);
     if (!fileType)
       throw new AppError('VALIDATION_ERROR', 'file: must be CSV, TSV, JSON, Excel (.xlsx), Parquet or SQLite');
-    const stored = {
-      id: newID(),
-      tenantID,
-      fileName,
-      fileType,
-      fileSize: bytes.length,
-      digest: createHash('sha256').update(bytes).digest('hex'),
-      creatorID: identity.userID,
-      createdByApiKeyID: identity.apiKeyID ?? null,
-      createdAt: new Date(),
-    };
-    await inEntityTransaction(em, async () => {
-      const query = onEntities(em);
-      await requireQuota(query, { quota: 'files', ownerID: tenantID });
-      await requireQuota(query, { quota: 'fileBytes', ownerID: tenantID, amount: bytes.length });
-      await em.insert(TenantFile, stored);
-      for (let from = 0; from < bytes.length; from += CHUNK_BYTES)
-        await em.insert(TenantFileChunk, {
-          fileID: stored.id,
-          position: from / CHUNK_BYTES,
-          bytes: bytes.subarray(from, from + CHUNK_BYTES),
-        });
-    });
-    return presentFile(stored);
+    const purpose = 'datasource';
+    return presentFile(await saveFile({ em, files }, { tenantID, identity, purpose, fileName, fileType, bytes }));
   },
 });
-
-const CHUNK_BYTES = 1024 * 1024;

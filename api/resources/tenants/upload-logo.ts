@@ -5,10 +5,10 @@ import { TenantLogo } from '#shared/db/entities/tenant-logo.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
+import { imageTypeOf } from '../../http/image-type.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { UPLOAD } from '../../http/upload.ts';
 import { type ImageSize, imageSizeOf } from './image-size.ts';
-import { imageTypeOf } from './image-type.ts';
 import { logoPath } from './logo-path.ts';
 import { TenantID } from './schemas.ts';
 

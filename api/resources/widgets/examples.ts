@@ -71,3 +71,14 @@ export const exampleBulkData = {
   widgets: [{ widgetID, widgetData: chart, bindings, error: null }],
   message: 'Widget data',
 };
+
+const filePath = `widget-files/${tenantID}/${exampleIDs.fileID}`;
+
+export const exampleFile = {
+  url: `/api/v1/tenants/${tenantID}/widgets/files?path=${encodeURIComponent(filePath)}`,
+  filePath,
+  fileName: 'logo.png',
+  fileSize: 20480,
+  fileType: 'image/png',
+  message: 'File uploaded',
+};

@@ -9,6 +9,7 @@ import { cloneWidget } from './clone.ts';
 import { createWidget } from './create.ts';
 import { readGivenWidgetData, readManyWidgetData, readWidgetData } from './data.ts';
 import { describeWidgets } from './describe.ts';
+import { readWidgetFile, uploadWidgetFile } from './files.ts';
 import { getWidget } from './find.ts';
 import { presentWidget } from './present.ts';
 import { Changed, WidgetID, WidgetList, Widgets } from './schemas.ts';
@@ -45,6 +46,8 @@ export const widgetRoutes = [
   describeWidgets,
   readGivenWidgetData,
   readManyWidgetData,
+  uploadWidgetFile,
+  readWidgetFile,
 
   tenantRoute({
     name: 'getWidget',

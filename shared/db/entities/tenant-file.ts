@@ -1,4 +1,8 @@
+import type { StoreName } from '../../files/store.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
+
+/** What a file was uploaded for; it is used for nothing else. */
+export type FilePurpose = 'datasource' | 'widget';
 
 /** A file that a tenant has uploaded. It never changes: other bytes are another file. */
 export const TenantFileSchema = defineEntity({
@@ -14,6 +18,9 @@ export const TenantFileSchema = defineEntity({
     fileSize: p.integer(),
     /** SHA-256, as hex. */
     digest: p.string(),
+    /** Where its bytes are. */
+    store: p.string().$type<StoreName>().default('postgres'),
+    purpose: p.string().$type<FilePurpose>().default('datasource'),
     creatorID: p.uuid(),
     createdByApiKeyID: p.uuid().nullable(),
     createdAt: p.datetime().onCreate(() => new Date()),

@@ -62,6 +62,7 @@ import { Migration20261123031500_BriefEvents } from './Migration20261123031500_B
 import { Migration20261123032000_Folders } from './Migration20261123032000_Folders.ts';
 import { Migration20261123053000_Pages } from './Migration20261123053000_Pages.ts';
 import { Migration20261123053000_Widgets } from './Migration20261123053000_Widgets.ts';
+import { Migration20261123060500_FileStores } from './Migration20261123060500_FileStores.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -129,6 +130,7 @@ const classes = {
   Migration20261123032000_Folders,
   Migration20261123053000_Pages,
   Migration20261123053000_Widgets,
+  Migration20261123060500_FileStores,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

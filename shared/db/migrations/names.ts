@@ -66,4 +66,5 @@ export const migrationNames = [
   'Migration20261123032000_Folders',
   'Migration20261123053000_Pages',
   'Migration20261123053000_Widgets',
+  'Migration20261123060500_FileStores',
 ] as const;

@@ -136,7 +136,7 @@ describe('a query that fails leaves the others', () => {
     ],
   ])('%s', async (_what, make, expected) => {
     const dataQueryID = await aQuery(ORDERS);
-    const bindings = [
+    const bindings: JsonObject[] = [
       { ...(await make()), datasetFields: columns },
       { dataQueryID, datasetFields: columns },
     ];

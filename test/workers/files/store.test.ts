@@ -14,7 +14,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const table = (mark: string) => `${mark}\n`.repeat(500);
 
 test('a file is written once for concurrent readers, whole and readable by this user only', async () => {
-  await using store = await createFileStore(world.cluster.context.pool);
+  await using store = await createFileStore(world.cluster.context);
   const { fileID } = await world.upload('a.csv', table('a'));
   const again = await world.upload('b.csv', table('a'));
 
@@ -28,7 +28,7 @@ test('a file is written once for concurrent readers, whole and readable by this 
 });
 
 test('the same bytes of another tenant are a separate copy, which only that tenant can name', async () => {
-  await using store = await createFileStore(world.cluster.context.pool);
+  await using store = await createFileStore(world.cluster.context);
   const other = await aTenant(world.cluster);
   const mine = await world.upload('a.csv', table('a'));
   const theirs = await world.upload('a.csv', table('a'), other);
@@ -41,7 +41,7 @@ test('the same bytes of another tenant are a separate copy, which only that tena
 });
 
 test('a full store deletes files not in use, the least recently used first', async () => {
-  await using store = await createFileStore(world.cluster.context.pool, { maxBytes: 2_500 });
+  await using store = await createFileStore(world.cluster.context, { maxBytes: 2_500 });
   const ids: string[] = [];
   for (const mark of ['1', '2', '3']) ids.push((await world.upload('a.csv', table(mark))).fileID);
   const hold = (index: number) => store.hold(world.tenant.id, ids[index] ?? '');
@@ -58,7 +58,7 @@ test('a full store deletes files not in use, the least recently used first', asy
 });
 
 test('the folder of a worker that was killed is removed by the next one, and no other', async () => {
-  await using first = await createFileStore(world.cluster.context.pool);
+  await using first = await createFileStore(world.cluster.context);
   const { pid } = spawnSync('true');
   const at = (owner: string) => first.folder.replace(/-\d+-([^-]+)$/, `-${owner}-x$1`);
   const left = [at(String(pid)), at(String(process.pid))];
@@ -75,14 +75,14 @@ test('the folder of a worker that was killed is removed by the next one, and no 
     writeFileSync(`${folder}/copy`, 'bytes');
   }
 
-  await using second = await createFileStore(world.cluster.context.pool);
+  await using second = await createFileStore(world.cluster.context);
 
   expect(left.map((folder) => existsSync(folder))).toEqual([false, false]);
   expect([first.folder, second.folder, ...others].every((folder) => existsSync(folder))).toBe(true);
 });
 
 test('a file with other bytes than the uploaded ones is not given out', async () => {
-  await using store = await createFileStore(world.cluster.context.pool);
+  await using store = await createFileStore(world.cluster.context);
   const { fileID } = await world.upload('a.csv', table('x'));
   await world.cluster.context.pool.query(`update tenant_file_chunk set bytes = 'y' where file_id = $1`, [fileID]);
 

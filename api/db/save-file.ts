@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { type FilePurpose, TenantFile } from '#shared/db/entities/tenant-file.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import type { StoredFiles } from '#shared/files/files.ts';
+import { newID } from '#shared/ids.ts';
+import { requireQuota } from '#shared/quotas.ts';
+import type { Identity } from '../auth/identity.ts';
+
+interface NewFile {
+  tenantID: string;
+  identity: Identity;
+  purpose: FilePurpose;
+  fileName: string;
+  fileType: string;
+  bytes: Buffer;
+}
+
+/** Stores an uploaded file of the tenant if its quotas have room. */
+export async function saveFile(
+  { em, files }: { em: EntityManager; files: StoredFiles },
+  { identity, bytes, ...given }: NewFile,
+): Promise<Omit<TenantFile, 'store'>> {
+  const { tenantID } = given;
+  const row = {
+    ...given,
+    id: newID(),
+    fileSize: bytes.length,
+    digest: createHash('sha256').update(bytes).digest('hex'),
+    creatorID: identity.userID,
+    createdByApiKeyID: identity.apiKeyID ?? null,
+    createdAt: new Date(),
+  };
+  const requireRoom = async () => {
+    const query = onEntities(em);
+    await requireQuota(query, { quota: 'files', ownerID: tenantID });
+    await requireQuota(query, { quota: 'fileBytes', ownerID: tenantID, amount: bytes.length });
+  };
+  // Before the bytes are sent anywhere, and again where they count.
+  await inEntityTransaction(em, requireRoom);
+  await files.save(row, bytes, (store, settle) =>
+    inEntityTransaction(em, async () => {
+      await requireRoom();
+      await em.insert(TenantFile, { ...row, store });
+      await settle(onEntities(em));
+    }),
+  );
+  return row;
+}

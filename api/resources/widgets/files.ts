@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { TenantFile } from '#shared/db/entities/tenant-file.ts';
+import { AppError } from '#shared/errors.ts';
+import { quote } from '#shared/quote.ts';
+import { saveFile } from '../../db/save-file.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { ID } from '../../http/id.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { noFile, sendFile } from '../../http/send-file.ts';
+import { UPLOAD } from '../../http/upload.ts';
+import { exampleFile } from './examples.ts';
+import { isShownInPlace, widgetFileTypeOf } from './file-type.ts';
+
+const WidgetFile = z
+  .object({
+    url: z.string().describe('Where the file can be read, relative to the API'),
+    filePath: z.string(),
+    fileName: z.string(),
+    fileSize: z.int(),
+    fileType: z.string(),
+    message: Message,
+  })
+  .meta({ id: 'WidgetFile', examples: [exampleFile] });
+
+export const uploadWidgetFile = tenantRoute({
+  name: 'uploadWidgetFile',
+  method: 'post',
+  path: '/widgets/upload',
+  summary: 'Upload a file for widgets',
+  description:
+    'Stores an image (PNG, JPEG, GIF, WebP), video, sound, PDF, archive or text of at most 10 MB. HTML and SVG are not accepted.',
+  permission: 'widget.create',
+  upload: UPLOAD,
+  response: WidgetFile,
+  status: 201,
+  // Not idempotent by key: requests are compared by their body, and the file is read after that.
+  idempotent: false,
+
+  async handle({ tenantID, identity, em, file }, { files }) {
+    const { bytes, fileName } = await file();
+    const fileType = widgetFileTypeOf(bytes);
+    if (!fileType)
+      throw new AppError(
+        'VALIDATION_ERROR',
+        'file: must be an image (PNG, JPEG, GIF, WebP), a video (MP4, WebM), a sound (MP3, Ogg), PDF, ZIP or plain text',
+      );
+    const { id } = await saveFile({ em, files }, { tenantID, identity, purpose: 'widget', fileName, fileType, bytes });
+    const filePath = `widget-files/${tenantID}/${id}`;
+    const url = `/api/v1/tenants/${tenantID}/widgets/files?path=${encodeURIComponent(filePath)}`;
+    return { url, filePath, fileName, fileSize: bytes.length, fileType, message: 'File uploaded' };
+  },
+});
+
+/** Only these two ids are read from it, so it leads nowhere else. */
+const FilePath = z
+  .string()
+  .max(255)
+  .transform((path, check) => {
+    const [, tenantID, fileID] = /^widget-files\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+    const ids = z.object({ tenantID: ID, fileID: ID }).safeParse({ tenantID, fileID });
+    if (ids.success) return ids.data;
+    check.addIssue({ code: 'custom', message: `expected the filePath of an uploaded file, received ${quote(path)}` });
+    return z.NEVER;
+  });
+
+export const readWidgetFile = tenantRoute({
+  name: 'getWidgetFile',
+  method: 'get',
+  path: '/widgets/files',
+  summary: 'Get a file that was uploaded for widgets',
+  description:
+    'Returns the bytes of a file. Images, videos and sounds are sent with their type, others to be saved. For callers who may read or execute a widget.',
+  permission: 'widget.read',
+  filter: true,
+  alternative: 'widget.execute',
+  query: z.object({ path: FilePath.describe('The `filePath` of the upload') }),
+  produces: 'application/octet-stream',
+  response: z.object({}),
+  errors: ['404'],
+
+  async handle({ query: { path }, em, tenantID, response, signal }, { files }) {
+    const file =
+      path.tenantID === tenantID ? await em.findOne(TenantFile, { id: path.fileID, purpose: 'widget' }) : null;
+    if (!file) throw noFile();
+    await sendFile(files, file, { response, signal, isInline: isShownInPlace(file.fileType) });
+    return {};
+  },
+});

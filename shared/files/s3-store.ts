@@ -1,0 +1,46 @@
+import { AwsClient } from 'aws4fetch';
+import type { BlobStore } from './store.ts';
+
+export interface S3Place {
+  /** Absent: Amazon's, for the region. */
+  endpoint: string | undefined;
+  region: string;
+  bucket: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Files as objects in a bucket of the deployment, by path addresses. Requests are repeated twice, since each may be. */
+export function createS3Store({ endpoint, bucket, ...credentials }: S3Place): BlobStore {
+  const client = new AwsClient({ ...credentials, service: 's3', retries: 2 });
+  const base = (endpoint ?? `https://s3.${credentials.region}.amazonaws.com`).replace(/\/+$/, '');
+
+  async function send(method: 'GET' | 'PUT' | 'DELETE', key: string, bytes?: Buffer): Promise<Response | undefined> {
+    const answer = await client.fetch(`${base}/${bucket}/${key}`, {
+      method,
+      // A buffer may be a part of a larger one, which fetch would send whole.
+      ...(bytes && { body: new Uint8Array(bytes) }),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (answer.ok) return answer;
+    await answer.body?.cancel();
+    if (answer.status === 404 && method !== 'PUT') return undefined;
+    throw new Error(`The S3 server of the deployment answered ${answer.status} to ${method}`);
+  }
+
+  return {
+    name: 's3',
+    async put(key, bytes) {
+      await send('PUT', key, bytes);
+    },
+    async read(key) {
+      return (await send('GET', key))?.body ?? undefined;
+    },
+    async delete(key) {
+      await send('DELETE', key);
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { StoredFiles } from '#shared/files/files.ts';
+import type { Logger } from '#shared/logger.ts';
+import { keep } from '../keep.ts';
+
+/** Deletes the bytes of deleted files and of uploads that were broken off. Every worker does so; they take different ones. */
+export function createGarbageCollector(files: StoredFiles, logger: Logger): AsyncDisposable {
+  const collection = keep(
+    {
+      name: 'collect garbage of files',
+      everyMs: 60_000,
+      firstAfterMs: 10_000,
+      async run() {
+        if ((await files.collectGarbage()) > 0) collection.now();
+      },
+    },
+    logger,
+  );
+  return collection;
+}
