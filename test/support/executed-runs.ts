@@ -346,6 +346,7 @@ function createRun(compiled: Graph, chunk: Chunk | null): Run {
     caller,
     input: {},
     test_mode: null,
+    held_length: null,
   };
   return chunk ? new Run(row, versionOfChunk(version, chunk), chunk) : new Run(row, version);
 }

@@ -23,6 +23,8 @@ export interface ClaimedRow {
   caller: Caller;
   input: JsonObject;
   test_mode: TestMode | null;
+  /** Characters that it took in memory when it was released last. Null: never, or by an earlier version. */
+  held_length: number | null;
 }
 
 export interface Claims {
@@ -109,7 +111,7 @@ const CLAIMED = `
   started_at = coalesce(started_at, now()), updated_at = now()`;
 
 const RETURNED = `
-returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.input, i.test_mode`;
+returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.input, i.test_mode, i.held_length`;
 
 // A suspect that was handed over all the same, by a process of an earlier version, is left to the processes for suspects.
 const CLAIM = `

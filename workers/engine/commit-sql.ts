@@ -20,17 +20,21 @@ const FOR_CHILDREN =
 const ANSWERED =
   'i.id, i.wake_seq, coalesce(i.watched_until > now(), false) as watched, i.ready_at is not null as ready, i.awaited_by';
 
-const UPDATED = (wakeAt: string, more = '') => `
+const UPDATED = (wakeAt: string, more = '', also = '') => `
 u as (
   update workflow_instance i
   set seq = l.to_seq, status = l.status, losses = case when l.release = 3 then i.losses else 0 end, hand_backs = 0, wake_at = ${wakeAt}, updated_at = now(),
       held_by = case when l.release in (0, 3) then i.held_by end,
       ready_at = case when l.release = 2 or (l.status = 'WAITING' and i.wake_seq > l.seen) then now() end,
-      output = l.output, error = l.error,
+      output = l.output, error = l.error,${also}
       completed_at = case when l.status in ('COMPLETED', 'FAILED', 'CANCELLED') then now() end
   from l where i.id = l.id
   returning ${more}${ANSWERED}
 )`;
+
+/** So that the next holder knows how much it takes. */
+const HELD_LENGTH = `
+      held_length = coalesce((select sizes.length from sizes where sizes.instance_id = l.id), i.held_length),`;
 
 const INSERT_EVENTS = `
   insert into run_event (instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started)`;
@@ -44,7 +48,7 @@ e as (${INSERT_EVENTS}
 
 const EVENTS_AND_BRIEFS = `
 e as (${INSERT_EVENTS.replace('started)', 'started, brief)')}
-  select v.* from unnest($11::uuid[], $12::bigint[], $13::text[], $14::int[], $15::int[], $16::text[], $17::text[], $18::jsonb[], $19::jsonb[], $20::jsonb[], $29::jsonb[])
+  select v.* from unnest($11::uuid[], $12::bigint[], $13::text[], $14::int[], $15::int[], $16::text[], $17::text[], $18::jsonb[], $19::jsonb[], $20::jsonb[], $30::jsonb[])
     as v(instance_id, seq, node_id, iteration, attempt, status, exit, payload, frame, started, brief)
   join u on u.id = v.instance_id
 )`;
@@ -85,13 +89,14 @@ w as (
   from jsonb_to_recordset($21::jsonb) as r(instance_id uuid, node_id text, path text, kind text, ref uuid, due_ms double precision, event jsonb, reminded int)
 ),
 over as (select * from jsonb_to_recordset($22::jsonb) as r(instance_id uuid, node_id text, path text)),
+sizes as (select * from jsonb_to_recordset($29::jsonb) as r(instance_id uuid, length bigint)),
 due as (
   select l.id, least(
     (select min(w.due_at) from w where w.instance_id = l.id),
     (select min(rw.due_at) from run_wait rw where rw.instance_id = l.id
        and not exists (select from over where over.instance_id = rw.instance_id and over.node_id = rw.node_id and over.path = rw.path))
   ) as at from l where l.status = 'WAITING'
-),${UPDATED('(select due.at from due where due.id = l.id)', FOR_CHILDREN)},${events},
+),${UPDATED('(select due.at from due where due.id = l.id)', FOR_CHILDREN, HELD_LENGTH)},${events},
 gone as (
   delete from run_wait rw using u where rw.instance_id = u.id
     and (exists (select from over where over.instance_id = rw.instance_id and over.node_id = rw.node_id and over.path = rw.path)
@@ -167,7 +172,7 @@ useless as (
 )
 ${RESULT}`;
 
-/** Also writes waits, children and questions, deletes waits that are over, and parks. */
+/** Also writes waits, children and questions, deletes waits that are over, and releases. */
 export const COMMIT_AND_WAITS = withWaits(EVENTS);
 
 /** The same with events that have large outputs, which are also written without them. */

@@ -45,7 +45,7 @@ export function isPlain({ run, step }: Pick<Entry, 'run' | 'step'>): boolean {
     step.children.length === 0 &&
     step.requests.length === 0 &&
     step.events.every(({ log, source }) => log === undefined && !source?.large) &&
-    step.release !== 'park'
+    (step.end !== null || step.release === 'hold')
   );
 }
 
@@ -148,7 +148,7 @@ function toArrays(kinds: readonly Kind[], columns: readonly Value[][]): string[]
   );
 }
 
-/** $29: of each event, its payload without a large output; null if it has none. */
+/** $30: of each event, its payload without a large output; null if it has none. */
 export function briefValues(batch: readonly Entry[]): string {
   return textArray(batch.flatMap(({ step }) => step.events.map(briefOf).map((brief) => brief && storableJSON(brief))));
 }

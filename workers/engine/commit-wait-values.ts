@@ -7,7 +7,7 @@ import type { Entry } from './commit-values.ts';
 import type { Run } from './run.ts';
 import type { AwaitedEvent, PendingMap } from './step.ts';
 
-/** $21 to $28: waits, ended waits, children, requests, checkpoints, maps, their chunks, and logs, as JSON because they are few and have many shapes. */
+/** $21 to $29: waits, ended waits, children, requests, checkpoints, maps, their chunks, logs, and lengths of runs, as JSON because they are few and have many shapes. */
 export function waitValues(batch: readonly Entry[]): string[] {
   const waits = batch.flatMap(({ run, step }) =>
     step.waits.map((wait) => ({
@@ -55,7 +55,10 @@ export function waitValues(batch: readonly Entry[]): string[] {
   const texts = [waits, resolved, children, requests].map((rows) => JSON.stringify(rows));
   const maps = batch.flatMap(({ run, step }) => step.maps.map((map) => mapRow(run, map)));
   const chunks = batch.flatMap(({ run, step }) => step.maps.flatMap((map) => chunkRows(run, map)));
-  const others = [maps, chunks, batch.flatMap(logRows)].map((rows) => JSON.stringify(rows));
+  const lengths = batch.flatMap(({ run, step }) =>
+    step.release === 'hold' ? [] : [{ instance_id: run.id, length: run.state.heldLength }],
+  );
+  const others = [maps, chunks, batch.flatMap(logRows), lengths].map((rows) => JSON.stringify(rows));
   return [...texts, `[${checkpoints.join(',')}]`, ...others].map(storableJSON);
 }
 

@@ -280,13 +280,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       }
       run = new Run(row, version, chunk);
       held.set(run.id, run);
-      if (row.seq === 0) startRun(advance, run);
-      else {
-        const restored = await restore(run);
-        takeStock(run);
-        resumeRun(advance, run, restored);
-      }
-      run.begin();
+      if (!(await hasRoom(run, row))) return run.left;
+      await enter(run, row);
     } catch (error) {
       if (run) leave(run, 'fenced');
       await handBack(row, error);
@@ -294,6 +289,29 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     }
     await run.released;
     return run.left;
+  }
+
+  async function enter(run: Run, { seq }: ClaimedRow): Promise<void> {
+    if (seq === 0) startRun(advance, run);
+    else {
+      const restored = await restore(run);
+      takeStock(run);
+      resumeRun(advance, run, restored);
+    }
+    run.begin();
+  }
+
+  /** Waits for room in memory; a run that finds none is released. */
+  async function hasRoom(run: Run, row: ClaimedRow): Promise<boolean> {
+    const { nodeOutputMaxBytes, runOutputMaxBytes } = config;
+    const most = Math.min(row.seq * nodeOutputMaxBytes, runOutputMaxBytes);
+    const entering = values.enter(run, row.held_length ?? run.state.heldLength + most);
+    intake.setFull(values.isFull);
+    if (await entering) return true;
+    if (run.left) return false;
+    leave(run, 'yielded');
+    await release(pool, leaseID(), row);
+    return false;
   }
 
   /**

@@ -1,9 +1,15 @@
+import { LARGE_LENGTH } from './large-outputs.ts';
 import type { Run } from './run.ts';
 import type { Source } from './source.ts';
 import type { PendingEvent } from './step.ts';
 
 /** What the runs of a process hold in memory, in characters of JSON text. */
 export interface HeldValues {
+  /**
+   * Waits until there is room for a run with what it takes in memory as far as that is known, and with one more output. False: there is
+   * none by the end of its patience, or the run has left. A run alone has room.
+   */
+  enter(run: Run, length: number): Promise<boolean>;
   /** Takes note of what a run holds by now: its values, and those of large outputs that a commit has written. */
   count(run: Run, committed?: readonly Pick<PendingEvent, 'source'>[]): void;
   /** Keeps the value of a large output that was read, for the next node that names it. */
@@ -17,6 +23,15 @@ export interface HeldValues {
   readonly length: number;
 }
 
+/** How long a run waits for room before another process may take it. */
+const PATIENCE_MS = 1_000;
+
+interface Entrant {
+  run: Run;
+  length: number;
+  resolve(hasRoom: boolean): void;
+}
+
 /**
  * Bounds what held runs have in memory. Values of large outputs stay while there is room, those that were used last the longest; without
  * them a node reads the value from its row. What else runs hold cannot be dropped: a process that holds too much takes no further run
@@ -24,6 +39,9 @@ export interface HeldValues {
  */
 export function createHeldValues(maxLength: number): HeldValues {
   const held = new Map<Run, number>();
+  /** What runs had when they entered, and room for one more output. */
+  const entered = new Map<Run, number>();
+  const entrants: Entrant[] = [];
   let heldLength = 0;
   /** The one that was used last comes last. */
   const values = new Map<Source, Run>();
@@ -53,8 +71,50 @@ export function createHeldValues(maxLength: number): HeldValues {
     trim();
   }
 
+  function hold(run: Run, length: number): void {
+    heldLength += length - (held.get(run) ?? 0);
+    held.set(run, length);
+    trim();
+  }
+
+  function admit({ run, length, resolve }: Entrant): void {
+    entered.set(run, length);
+    hold(run, length);
+    resolve(true);
+  }
+
+  function hasRoom(length: number): boolean {
+    return held.size === 0 || heldLength + length <= maxLength;
+  }
+
+  /** In order: a large run is not passed by small ones. */
+  function admitEntrants(): void {
+    for (let [first] = entrants; first && hasRoom(first.length); [first] = entrants) {
+      entrants.shift();
+      admit(first);
+    }
+  }
+
+  function refuse(run: Run): void {
+    const at = entrants.findIndex((entrant) => entrant.run === run);
+    const [entrant] = at < 0 ? [] : entrants.splice(at, 1);
+    entrant?.resolve(false);
+    admitEntrants();
+  }
+
   return {
     keep,
+    async enter(run, known) {
+      const length = known + LARGE_LENGTH;
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const entrant = { run, length, resolve };
+      if (entrants.length === 0 && hasRoom(length)) admit(entrant);
+      else entrants.push(entrant);
+      const timer = setTimeout(() => refuse(run), PATIENCE_MS);
+      const isAdmitted = await promise;
+      clearTimeout(timer);
+      return isAdmitted;
+    },
     count(run, committed = []) {
       for (const { source } of committed) {
         if (!source?.large) continue;
@@ -62,21 +122,21 @@ export function createHeldValues(maxLength: number): HeldValues {
         if (source.uses > 0) keep(run, source);
         else source.value = undefined;
       }
-      const { heldLength: length } = run.state;
-      heldLength += length - (held.get(run) ?? 0);
-      held.set(run, length);
-      trim();
+      hold(run, Math.max(run.state.heldLength, entered.get(run) ?? 0));
+      admitEntrants();
     },
     drop(run) {
       heldLength -= held.get(run) ?? 0;
       held.delete(run);
+      entered.delete(run);
       if (run.state.hasApart) for (const [source, owner] of values) if (owner === run) forget(source);
+      refuse(run);
     },
     mustMakeRoom(run) {
       return heldLength > maxLength && held.size > 1 && (held.get(run) ?? 0) * held.size >= heldLength;
     },
     get isFull() {
-      return heldLength > maxLength;
+      return entrants.length > 0 || heldLength > maxLength;
     },
     get length() {
       return heldLength + valuesLength;

@@ -45,6 +45,8 @@ export class RunState {
   /** What its nodes have printed. */
   readonly logs = new RunLogs();
   #outputLength = 0;
+  /** Of its input, or of what it has of its map. */
+  readonly #givenLength: number;
   /** Of the outputs of its ends. */
   #endLength = 0;
 
@@ -53,6 +55,7 @@ export class RunState {
     this.#graph = graph;
     this.#progress = new Progress(graph);
     this.#scopes = new Scopes(chunk?.scope ?? { input });
+    this.#givenLength = JSON.stringify(chunk ? [chunk.scope, chunk.items] : input).length;
     this.#chunk = chunk;
   }
 
@@ -76,9 +79,9 @@ export class RunState {
     this.#scopes.letGo(source);
   }
 
-  /** Length of the outputs that are in memory: in `ctx`, as items of repetitions, and in the result. */
+  /** Length of what is in memory: the input, and outputs in `ctx`, as items of repetitions, and in the result. */
   get heldLength(): number {
-    let length = this.#scopes.length + this.#endLength;
+    let length = this.#givenLength + this.#scopes.length + this.#endLength;
     for (const { source } of this.#repetitions.values()) length += source.length;
     return length;
   }

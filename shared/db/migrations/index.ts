@@ -63,6 +63,7 @@ import { Migration20261123032000_Folders } from './Migration20261123032000_Folde
 import { Migration20261123053000_Pages } from './Migration20261123053000_Pages.ts';
 import { Migration20261123053000_Widgets } from './Migration20261123053000_Widgets.ts';
 import { Migration20261123060500_FileStores } from './Migration20261123060500_FileStores.ts';
+import { Migration20261123060500_HeldLengths } from './Migration20261123060500_HeldLengths.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -131,6 +132,7 @@ const classes = {
   Migration20261123053000_Pages,
   Migration20261123053000_Widgets,
   Migration20261123060500_FileStores,
+  Migration20261123060500_HeldLengths,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -67,4 +67,5 @@ export const migrationNames = [
   'Migration20261123053000_Pages',
   'Migration20261123053000_Widgets',
   'Migration20261123060500_FileStores',
+  'Migration20261123060500_HeldLengths',
 ] as const;

@@ -109,6 +109,7 @@ function asHeld(id: string): Run {
     caller: { type: 'system', id: deployment.tenantID, origin: 'direct' },
     input: {},
     test_mode: null,
+    held_length: null,
   };
   return new Run(row, { creatorID: deployment.tenantID, graph, options: WorkflowOptions.parse({}), policies: [] });
 }

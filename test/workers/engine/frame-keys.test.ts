@@ -52,7 +52,7 @@ async function hold(): Promise<{ run: Run; leaseID: string }> {
   const row = { id, tenant_id: tenantID, workflow_id: null, version_id: versionID, epoch: 1, seq: 0, wake_seq: 0 };
   const version = { creatorID: tenantID, graph: nested, options: WorkflowOptions.parse({}), policies: [] };
   const more = { losses: 0, parent_id: null, map_id: null, depth: 0, deadline_at: new Date(), caller };
-  return { run: new Run({ ...row, ...more, input: {}, test_mode: null }, version), leaseID };
+  return { run: new Run({ ...row, ...more, input: {}, test_mode: null, held_length: null }, version), leaseID };
 }
 
 /** The node `ask` in the first round of each of two inner loops. */

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import type { JsonObject } from '#shared/json.ts';
 import { atOnce } from '#shared/pauses.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
@@ -12,11 +13,14 @@ const shape = graph({ start: { type: 'start' }, a: code('return 1'), b: code('re
 const compiled = atOnce(compileGraph(WorkflowNode.array().parse(shape.nodes), WorkflowEdge.array().parse(shape.edges)));
 const version = { creatorID: 'c', graph: compiled, options: WorkflowOptions.parse({}), policies: [] };
 
-function aRun(id: string): Run {
+function aRun(id: string, input: JsonObject = {}): Run {
   const ids = { id, tenant_id: 't', workflow_id: null, version_id: 'v', parent_id: null, map_id: null };
   const numbers = { epoch: 1, seq: 0, wake_seq: 0, losses: 0, depth: 0 };
   const caller = { type: 'system', id: 'x', origin: 'direct' } as const;
-  const run = new Run({ ...ids, ...numbers, deadline_at: new Date(), caller, input: {}, test_mode: null }, version);
+  const run = new Run(
+    { ...ids, ...numbers, deadline_at: new Date(), caller, input, test_mode: null, held_length: null },
+    version,
+  );
   run.state.begin();
   return run;
 }
@@ -27,6 +31,9 @@ function give(run: Run, key: string, length: number): Source {
   const value = 'x'.repeat(length);
   return run.state.keep(frame, { outputVariable: key }, { output: { [key]: value }, length });
 }
+
+/** Of the empty input. */
+const GIVEN = '{}'.length;
 
 const isAtHand = (source: Source) => source.value !== undefined;
 
@@ -42,11 +49,11 @@ test('values of large outputs stay while there is room, and those that were used
   values.count(run, [{ source: c }]);
 
   expect([a, b, c].map(isAtHand)).toEqual([true, false, true]);
-  expect(values.length).toBe(2 * LARGE_LENGTH);
+  expect(values.length).toBe(2 * LARGE_LENGTH + GIVEN);
 });
 
 test('what a run keeps in its ctx takes room from values that can be read again', () => {
-  const values = createHeldValues(LARGE_LENGTH * 2);
+  const values = createHeldValues(LARGE_LENGTH * 2 + GIVEN);
   const run = aRun('r');
   const large = give(run, 'large', LARGE_LENGTH);
   values.count(run, [{ source: large }]);
@@ -58,16 +65,16 @@ test('what a run keeps in its ctx takes room from values that can be read again'
   values.count(run, [{ source: more }]);
 
   expect(isAtHand(large)).toBe(false);
-  expect([run.state.heldLength, values.length]).toEqual([LARGE_LENGTH + 1, LARGE_LENGTH + 1]);
+  expect([run.state.heldLength, values.length]).toEqual([LARGE_LENGTH + 1 + GIVEN, LARGE_LENGTH + 1 + GIVEN]);
 });
 
 test('an output that another replaces is not counted, and a run that leaves counts nothing', () => {
   const values = createHeldValues(LARGE_LENGTH * 10);
   const run = aRun('r');
   values.count(run, [{ source: give(run, 'same', 1_000) }, { source: give(run, 'same', 10) }]);
-  expect(values.length).toBe(10);
+  expect(values.length).toBe(10 + GIVEN);
   values.count(run, [{ source: give(run, 'large', LARGE_LENGTH) }]);
-  expect(values.length).toBe(10 + LARGE_LENGTH);
+  expect(values.length).toBe(10 + LARGE_LENGTH + GIVEN);
 
   run.leave('done');
   values.drop(run);
@@ -76,7 +83,7 @@ test('an output that another replaces is not counted, and a run that leaves coun
 });
 
 test('a process that holds too much takes no run, and its largest make room, but for the last', () => {
-  const values = createHeldValues(100);
+  const values = createHeldValues(100 + 2 * GIVEN);
   const [large, small] = [aRun('large'), aRun('small')];
   give(large, 'a', 90);
   give(small, 'a', 10);
@@ -92,4 +99,55 @@ test('a process that holds too much takes no run, and its largest make room, but
   values.count(large);
   values.drop(small);
   expect([values.isFull, values.mustMakeRoom(large)]).toEqual([true, false]);
+});
+
+test('runs enter in order, each with room for one more output, and a run that leaves makes room', async () => {
+  const values = createHeldValues(LARGE_LENGTH * 3);
+  const [first, second, third, fourth] = [aRun('1'), aRun('2'), aRun('3'), aRun('4')];
+  const order: string[] = [];
+  const enter = (run: Run, length: number) =>
+    values.enter(run, length).then((isIn) => order.push(`${run.id}: ${isIn ? 'in' : 'out'}`));
+
+  await enter(first, LARGE_LENGTH);
+  const waiting = [enter(second, LARGE_LENGTH), enter(third, 0), enter(fourth, 0)];
+  await Promise.resolve();
+  expect([order, values.isFull]).toEqual([['1: in'], true]);
+  // It waits no longer.
+  third.leave('fenced');
+  values.drop(third);
+  await waiting[1];
+  expect(order).toEqual(['1: in', '3: out']);
+
+  first.leave('done');
+  values.drop(first);
+  await Promise.all(waiting);
+
+  expect(order).toEqual(['1: in', '3: out', '2: in', '4: in']);
+  expect([values.isFull, values.length]).toEqual([false, LARGE_LENGTH * 3]);
+});
+
+test('a run that is alone enters, however large it is, and one that finds no room in time does not', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const values = createHeldValues(100);
+    const [large, next] = [aRun('large'), aRun('next')];
+    expect(await values.enter(large, 1_000_000)).toBe(true);
+    const entering = values.enter(next, 0);
+
+    vi.advanceTimersByTime(1_000);
+
+    expect(await entering).toBe(false);
+    expect(values.length).toBe(1_000_000 + LARGE_LENGTH);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('inputs count', () => {
+  const values = createHeldValues(100);
+  const run = aRun('r', { text: 'x'.repeat(100) });
+
+  values.count(run);
+
+  expect([values.isFull, run.state.heldLength]).toEqual([true, JSON.stringify({ text: 'x'.repeat(100) }).length]);
 });
