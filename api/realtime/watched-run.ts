@@ -1,4 +1,5 @@
-import { presentRunEvent, type RunEventRow, type ServerMessage } from '#shared/realtime/events.ts';
+import type { ServerMessage } from '#shared/realtime/events.ts';
+import { presentRunEvent, type RunEventRow } from '#shared/realtime/run-events.ts';
 import { isTerminal } from '#shared/workflow/status.ts';
 
 /** Takes messages in order, each once. A watcher that answers with a promise gets the next messages when it has resolved. */

@@ -1,9 +1,10 @@
 import { Server } from 'socket.io';
 import type { Backplane } from '../backplane/index.ts';
-import { presentRunEvent, type RunEventRow, type ServerMessage } from './events.ts';
+import type { ServerMessage } from './events.ts';
 import { LISTENER_BROADCAST, type ListenerNotice } from './listener-events.ts';
 import { type ListenerTest, TEST_BROADCAST } from './listener-tests.ts';
 import { REMINDER_BROADCAST, type ReminderNotice } from './reminders.ts';
+import { presentRunEvent, type RunEventRow } from './run-events.ts';
 
 /** Message from a worker to all gateways: ids of runs, each with its messages in order of `seq`. */
 export type RunBroadcast = [instanceID: string, messages: ServerMessage[]][];

@@ -7,7 +7,7 @@ import type { JsonObject } from '#shared/json.ts';
 import type { Logger } from '#shared/logger.ts';
 import { createProducer, type Producer } from '#shared/producer.ts';
 import type { QueueName } from '#shared/queues/index.ts';
-import { eventsOf, type RunEventRow } from '#shared/realtime/events.ts';
+import { eventsOf, type RunEventRow } from '#shared/realtime/run-events.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createWorker, type WorkerContext } from '#workers/context.ts';
 import { workOffRemovals } from '#workers/tenant-database/removals.ts';

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { AppError } from '#shared/errors.ts';
 import { isJsonObject, type Json } from '#shared/json.ts';
 import { createLogger } from '#shared/logger.ts';
-import type { RunEventPayload } from '#shared/realtime/events.ts';
+import type { RunEventPayload } from '#shared/realtime/run-events.ts';
 import { resolveConfig } from '#shared/workflow/arguments.ts';
 import { pathKey } from '#shared/workflow/frame.ts';
 import type { Graph } from '#shared/workflow/graph.ts';

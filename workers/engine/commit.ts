@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '#shared/db/pool.ts';
 import { isConnectionError } from '#shared/errors.ts';
 import type { Logger } from '#shared/logger.ts';
-import type { RunEventRow } from '#shared/realtime/events.ts';
+import type { RunEventRow } from '#shared/realtime/run-events.ts';
 import { type CommitRow, statementOf } from './commit-statement.ts';
 import { readStates, stateOf } from './commit-states.ts';
 import { type Entry, takeEntry } from './commit-values.ts';

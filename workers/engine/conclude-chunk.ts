@@ -1,5 +1,5 @@
 import type { AppError } from '#shared/errors.ts';
-import type { Repeat } from '#shared/realtime/events.ts';
+import type { Repeat } from '#shared/realtime/run-events.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Fact } from '../nodes/executor.ts';
 import type { Chunk } from './chunk.ts';

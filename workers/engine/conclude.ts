@@ -2,7 +2,7 @@ import type { WorkerConfig } from '#shared/config.ts';
 import { AppError } from '#shared/errors.ts';
 import type { Json, JsonObject } from '#shared/json.ts';
 import { exitsOf, failedExitOf, needsEdge, usualExitOf } from '#shared/nodes/properties.ts';
-import type { Repeat, RunEventPayload } from '#shared/realtime/events.ts';
+import type { Repeat, RunEventPayload } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { Pin } from '#shared/workflow/test-mode.ts';

@@ -1,6 +1,6 @@
 import { batched } from '#shared/batched.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
-import type { RunEventPayload, Started } from '#shared/realtime/events.ts';
+import type { RunEventPayload, Started } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import { CHECKPOINT_VERSION, type Checkpoint } from './checkpoint.ts';
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '#shared/json.ts';
-import type { Repeat } from '#shared/realtime/events.ts';
+import type { Repeat } from '#shared/realtime/run-events.ts';
 import type { ShownError } from '#shared/run-errors.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';

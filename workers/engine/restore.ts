@@ -1,6 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { isJsonObject } from '#shared/json.ts';
-import type { Started } from '#shared/realtime/events.ts';
+import type { Started } from '#shared/realtime/run-events.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';
 import type { Frame } from '#shared/workflow/progress.ts';
 import type { ReadWaits, WaitRow } from './facts.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import type { RunEventPayload } from '#shared/realtime/events.ts';
+import type { RunEventPayload } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { Source } from './source.ts';
 import type { Step } from './step.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/json.ts';
-import type { LargeOutput, Repeat } from '#shared/realtime/events.ts';
+import type { LargeOutput, Repeat } from '#shared/realtime/run-events.ts';
 import type { ShownError } from '#shared/run-errors.ts';
 import { contextPatch } from '#shared/workflow/arguments.ts';
 import { type IterationPath, pathKey } from '#shared/workflow/frame.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '#shared/logger.ts';
 import type { MapPlan } from '#shared/map-plan.ts';
 import type { EndStatus } from '#shared/nodes/end.ts';
 import type { AnyNode } from '#shared/nodes/index.ts';
-import type { Repeat } from '#shared/realtime/events.ts';
+import type { Repeat } from '#shared/realtime/run-events.ts';
 import type { ShownError } from '#shared/run-errors.ts';
 import type { Printed } from '#shared/run-logs.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { WorkflowInstance } from '#shared/db/entities/workflow-instance.ts';
 import { nodeEvents } from '#shared/db/node-events.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/events.ts';
+import { eventsOf, type RunEventPayload, type Started } from '#shared/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/frame.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/status.ts';
 import { tenantRoute } from '../../http/route.ts';

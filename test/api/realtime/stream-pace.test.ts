@@ -9,7 +9,7 @@ import { createRunWatch } from '#api/realtime/watch.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { AppError } from '#shared/errors.ts';
 import { newID } from '#shared/ids.ts';
-import { presentRunEvent } from '#shared/realtime/events.ts';
+import { presentRunEvent } from '#shared/realtime/run-events.ts';
 import { type Deployment, startDeployment } from '../../support/deployment.ts';
 import { testLogger } from '../../support/environment.ts';
 import { eventually } from '../../support/settle.ts';
