@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endTree } from '#shared/end-runs.ts';
+import { newID } from '#shared/ids.ts';
+import { type Deployment, startDeployment } from '#test/support/deployment.ts';
+import { noops } from '#test/support/graphs.ts';
+
+/** Without a worker, whose sweep would end what is left of a tree a second later. */
+let deployment: Deployment;
+let versionID: string;
+beforeAll(async () => {
+  deployment = await startDeployment();
+  versionID = await deployment.saveVersion(noops(1));
+});
+afterAll(() => deployment[Symbol.asyncDispose]());
+
+/** A run and its descendants, `width` children each, level by level. */
+async function aTree(depth: number, width: number): Promise<string[][]> {
+  const levels: string[][] = [[newID()]];
+  for (let level = 1; level < depth; level += 1) levels.push(Array.from({ length: width ** level }, () => newID()));
+  for (const [level, ids] of levels.entries()) {
+    const parents = ids.map((_, at) => levels[level - 1]?.[Math.floor(at / width)] ?? null);
+    await deployment.pool.query(
+      `insert into workflow_instance (id, tenant_id, version_id, status, epoch, deadline_at, caller, parent_id)
+       select id, $3, $4, 'RUNNING', 1, now() + interval '1 hour', '{}', parent
+       from unnest($1::uuid[], $2::uuid[]) as r(id, parent)`,
+      [ids, parents, deployment.tenantID, versionID],
+    );
+  }
+  return levels;
+}
+
+const error = { code: 'RUN_TIMEOUT', message: 'It took too long', nodeID: null, attempt: null };
+const read = (ids: readonly string[]) => Promise.all(ids.map((id) => deployment.read(id)));
+
+test('a run ends with all of its descendants, parents first, and only the run itself has the error', async () => {
+  const levels = await aTree(4, 2);
+  const [root = []] = levels;
+
+  const ended = await endTree(deployment.pool, { tenantID: null, ids: root, status: 'FAILED', error });
+
+  expect(ended).toHaveLength(15);
+  let from = 0;
+  for (const ids of levels) {
+    expect(ended.slice(from, from + ids.length).sort()).toEqual([...ids].sort());
+    from += ids.length;
+  }
+  const [first, ...others] = await read(ended);
+  expect(first).toMatchObject({ status: 'FAILED', error, epoch: 2, completed_at: expect.any(Date) });
+  for (const row of others) expect(row).toMatchObject({ status: 'CANCELLED', error: null, epoch: 2 });
+});
+
+test('descendants of a run that has ended before are ended', async () => {
+  const levels = await aTree(3, 1);
+  const [root = '', child = '', grandchild = ''] = levels.flat();
+  await deployment.pool.query(`update workflow_instance set status = 'COMPLETED', completed_at = now() where id = $1`, [
+    root,
+  ]);
+
+  expect(await endTree(deployment.pool, { tenantID: null, ids: [root], status: 'CANCELLED', error: null })).toEqual([
+    child,
+    grandchild,
+  ]);
+  expect((await read([root, child, grandchild])).map(({ status }) => status)).toEqual([
+    'COMPLETED',
+    'CANCELLED',
+    'CANCELLED',
+  ]);
+});
+
+test('a run of another tenant stays as it is', async () => {
+  const [[root = ''] = []] = await aTree(1, 1);
+
+  expect(await endTree(deployment.pool, { tenantID: newID(), ids: [root], status: 'CANCELLED', error: null })).toEqual(
+    [],
+  );
+
+  expect(await deployment.read(root)).toMatchObject({ status: 'RUNNING', epoch: 1 });
+});
