@@ -30,12 +30,12 @@ const packageRules = [
   only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/files/|^api/resources/database/'),
   only(
     'messaging-only-in-its-connectors',
-    ['nodemailer', '@nats-io', 'amqplib', 'mqtt-packet'],
+    ['nodemailer', 'imapflow', '@nats-io', 'amqplib', 'mqtt-packet'],
     '^workers/(connectors|listeners/sources)/',
   ),
   only(
     'drivers-of-listeners-only-in-their-sources',
-    ['pg-logical-replication', 'eventsource-parser', 'graphql-ws'],
+    ['pg-logical-replication', 'eventsource-parser', 'graphql-ws', 'postal-mime'],
     '^workers/listeners/sources/',
   ),
   only('drivers-only-in-connectors', ['graphql', 'ws', '@rgrove'], '^workers/(connectors|listeners/sources)/'),

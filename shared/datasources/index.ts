@@ -2,6 +2,7 @@ import type { DatasourceDefinition } from './define-datasource.ts';
 import { duckdb } from './duckdb.ts';
 import { excelcsv } from './excelcsv.ts';
 import { graphql } from './graphql.ts';
+import { imap } from './imap.ts';
 import { mqtt } from './mqtt.ts';
 import { mysql } from './mysql.ts';
 import { nats } from './nats.ts';
@@ -26,6 +27,7 @@ export const datasources = [
   mysql,
   redis,
   smtp,
+  imap,
   excelcsv,
   duckdb,
   sqlite,

@@ -1,5 +1,6 @@
 import type { ListenerDefinition } from './define-listener.ts';
 import { graphql } from './graphql.ts';
+import { imap } from './imap.ts';
 import { mqtt } from './mqtt.ts';
 import { nats } from './nats.ts';
 import { postgresql } from './postgresql.ts';
@@ -21,6 +22,7 @@ export const listeners = [
   websocket,
   sse,
   graphql,
+  imap,
   syslog,
 ] as const satisfies readonly ListenerDefinition[];
 

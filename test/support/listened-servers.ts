@@ -10,12 +10,14 @@ import { connect as connectNats, type NatsConnection } from '@nats-io/transport-
 import { connect as connectRabbit } from 'amqplib';
 import { buildSchema } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
+import { ImapFlow } from 'imapflow';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { WebSocketServer } from 'ws';
 import { freePort } from '#ops/embedded/ports.ts';
 import { mqtt as mqttDatasource } from '#shared/datasources/mqtt.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { startDovecot } from '../servers/dovecot.ts';
 import { startMosquitto } from '../servers/mosquitto.ts';
 import { startNats } from '../servers/nats.ts';
 import { startRabbitMQ } from '../servers/rabbitmq.ts';
@@ -72,6 +74,7 @@ export async function startListenedServers(): Promise<ListenedServers> {
     startForWebsocket(),
     startForEvents(),
     startForSubscriptions(),
+    startForMail(dir),
     startForSyslog(),
   ]);
   const [{ notify }] = started;
@@ -437,6 +440,43 @@ async function startForSubscriptions(): Promise<Started> {
       server = listen();
     },
     [Symbol.asyncDispose]: close,
+  };
+}
+
+async function startForMail(dir: string): Promise<Started> {
+  const account = { user: 'u', password: 'p' };
+  const server = await startDovecot({ dir: join(dir, 'dovecot'), password: account.password });
+  const open = async () => {
+    const client = new ImapFlow({
+      ...{ host: '127.0.0.1', port: server.port, secure: false, logger: false },
+      auth: { user: account.user, pass: account.password },
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+  let own = await open();
+  return {
+    listened: [
+      {
+        name: 'a mailbox',
+        type: 'imap',
+        options: { host: '127.0.0.1', port: server.port, security: 'none', ...account },
+        config: { mailbox: 'INBOX' },
+        keeps: true,
+        isKeyed: true,
+        send: async (text) => void (await own.append('INBOX', `Subject: A message\r\n\r\n${text}\r\n`)),
+      },
+    ],
+    async restart() {
+      await server.kill9();
+      await server.restart();
+      own = await open();
+    },
+    async [Symbol.asyncDispose]() {
+      own.close();
+      await server[Symbol.asyncDispose]();
+    },
   };
 }
 

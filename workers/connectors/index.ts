@@ -23,6 +23,7 @@ const connectors = {
   duckdb: async () => (await import('./duckdb.ts')).connectDuckdb,
   redis: async () => (await import('./redis/redis.ts')).connectRedis,
   smtp: async () => (await import('./smtp/smtp.ts')).connectSmtp,
+  imap: async () => (await import('./imap.ts')).connectImap,
   restapi: async () => (await import('./restapi.ts')).connectRestapi,
   graphql: async () => (await import('./graphql.ts')).connectGraphql,
   webhook: async () => (await import('./webhook.ts')).connectWebhook,

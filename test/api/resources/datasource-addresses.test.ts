@@ -39,6 +39,11 @@ const cases: Record<string, Case> = {
     addresses: { host: 'b.example.com', port: 1001, security: 'none' },
     secrets: ['password'],
   },
+  imap: {
+    options: login,
+    addresses: { host: 'b.example.com', port: 1001, security: 'none' },
+    secrets: ['password'],
+  },
   nats: {
     options: { servers: 'a.example.com', token: 't', user: 'u', pass: 'p' },
     addresses: { servers: 'a.example.com,b.example.com', useTLS: true },

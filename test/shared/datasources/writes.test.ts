@@ -13,6 +13,7 @@ const queries: Readonly<Record<AnyDatasource['type'], { reads: object[]; writes:
   sqlite: { reads: [{ query: 'select 1' }], writes: [] },
   duckdb: { reads: [{ query: 'select 1' }], writes: [] },
   syslog: { reads: [{}], writes: [] },
+  imap: { reads: [{}], writes: [] },
   sse: { reads: [{}], writes: [] },
   webhook: { reads: [{}], writes: [] },
   excelcsv: { reads: [{}], writes: [] },

@@ -10,6 +10,7 @@ const sources = {
   nats: async () => (await import('./nats.ts')).natsSource,
   websocket: async () => (await import('./websocket.ts')).websocketSource,
   sse: async () => (await import('./sse.ts')).sseSource,
+  imap: async () => (await import('./imap.ts')).imapSource,
   syslog: async () => (await import('./syslog.ts')).syslogSource,
   graphql: async () => (await import('./graphql.ts')).graphqlSource,
 } satisfies { [L in AnyLiveListener as L['type']]: () => Promise<unknown> };

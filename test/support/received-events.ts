@@ -1,0 +1,89 @@
+import { findDatasourceType } from '#shared/datasources/index.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { findListenerType } from '#shared/listeners/index.ts';
+import type { NewEvent } from '#shared/listeners/record-events.ts';
+import { createRecording } from '#workers/listeners/owner/recording.ts';
+import { createRoom } from '#workers/listeners/owner/room.ts';
+import { sourceOf } from '#workers/listeners/sources/index.ts';
+import { openOutbound } from './connector.ts';
+import { testLogger } from './environment.ts';
+
+/** A connection of a listener, with a store that the test holds up. */
+export interface Received extends AsyncDisposable {
+  readonly listenerID: string;
+  /** In the order in which they came to the store. */
+  readonly events: readonly NewEvent[];
+  readonly cursor: JsonObject | undefined;
+  /** Resolves when events flow. Rejects if the connection ends before. */
+  readonly ready: Promise<void>;
+  /** Stores what waits and what comes. */
+  store(): void;
+  /** Removes what it has made at its server. */
+  remove(): Promise<void>;
+}
+
+interface Settings {
+  options: JsonObject;
+  config: JsonObject;
+  cursor?: JsonObject | undefined;
+  listenerID?: string;
+  isStored?: boolean;
+}
+
+export async function receiveEvents(type: string, settings: Settings): Promise<Received> {
+  const { listenerID = newID(), isStored = true } = settings;
+  const source = await sourceOf(type);
+  const ended = new AbortController();
+  const { signal } = ended;
+  const ready = Promise.withResolvers<void>();
+  const stored = Promise.withResolvers<void>();
+  if (isStored) stored.resolve();
+  const events: NewEvent[] = [];
+  let { cursor } = settings;
+  const of = {
+    ...{ tenantID: newID(), listenerID, signal },
+    options: findDatasourceType(type)?.options.parse(settings.options),
+    config: findListenerType(type)?.config.parse(settings.config),
+  };
+  const quota = { add: async () => undefined, addMany: async () => ({}) };
+  const recording = createRecording(
+    {
+      recorder: {
+        async record(event) {
+          events.push(event);
+          await stored.promise;
+          return { eventID: event.id, duplicateOf: null };
+        },
+      },
+      ...{ room: createRoom(), events: quota as never, bytes: quota as never },
+      untilOwned: async () => undefined,
+    },
+    { ...of, type, orderBy: '', onArrival: () => undefined, onFailure: (error) => ended.abort(error) },
+  );
+  // Only the gate: the sources of these types need no more of the worker.
+  const reach = { outbound: openOutbound } as never;
+  const over = source.receive({
+    ...{ ...of, reach, logger: testLogger, cursor },
+    ready: ready.resolve,
+    record: recording.record,
+    untilRoom: recording.untilRoom,
+    intake: recording.intake,
+    keepCursor(next) {
+      cursor = next;
+    },
+  });
+  over.catch(ready.reject);
+  ready.promise.catch(() => undefined);
+  return {
+    ...{ listenerID, events, ready: ready.promise, store: stored.resolve },
+    get cursor() {
+      return cursor;
+    },
+    remove: async () => await source.removeResidue?.({ ...of, reach, signal: AbortSignal.timeout(10_000) }),
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await over.catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { FetchMessageObject } from 'imapflow';
+import PostalMime, { type Address, type Attachment, type Email } from 'postal-mime';
+import type { JsonObject } from '#shared/json.ts';
+
+interface Limits {
+  maxAttachmentBytes: number;
+}
+
+/** Deeper messages, and those with more headers, are made to hold up their reader. */
+const PARSING = { maxNestingDepth: 50, maxHeadersSize: 100_000, forceRfc822Attachments: true };
+
+/** A message as an event. What cannot be parsed has only what the server says of it. */
+export async function eventOfMessage(
+  { uid, size = 0, internalDate = new Date(0), source = Buffer.alloc(0) }: FetchMessageObject,
+  { maxAttachmentBytes }: Limits,
+): Promise<JsonObject & { messageID: string | null }> {
+  const isTruncated = source.length < size;
+  const about = { uid, bytes: size, receivedAt: new Date(internalDate).toISOString(), isTruncated };
+  let email: Email;
+  try {
+    email = await PostalMime.parse(source, PARSING);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { ...about, messageID: null, unreadable: why.slice(0, 500) };
+  }
+  // The last part of a message that is cut off is cut off, too.
+  const most = isTruncated ? -1 : maxAttachmentBytes;
+  return {
+    ...about,
+    messageID: email.messageId ?? null,
+    inReplyTo: email.inReplyTo ?? null,
+    sentAt: email.date ?? null,
+    subject: email.subject ?? '',
+    from: listOf(email.from && [email.from])[0] ?? null,
+    replyTo: listOf(email.replyTo),
+    to: listOf(email.to),
+    cc: listOf(email.cc),
+    text: email.text ?? '',
+    html: email.html ?? '',
+    headers: email.headers.map(({ key, value }) => ({ name: key, value })),
+    attachments: email.attachments.map((attachment) => presentAttachment(attachment, most)),
+  };
+}
+
+/** The members of a group count as addresses of their own. */
+function listOf(addresses: readonly Address[] = []): { name: string; address: string }[] {
+  return addresses.flatMap((one) => (one.group ?? [one]).map(({ name, address = '' }) => ({ name, address })));
+}
+
+function presentAttachment({ filename, mimeType, contentId, content }: Attachment, maxBytes: number): JsonObject {
+  const bytes = bytesOf(content);
+  return {
+    filename: filename ?? '',
+    contentType: mimeType,
+    contentID: contentId ?? null,
+    bytes: bytes.length,
+    // Base64.
+    content: bytes.length <= maxBytes ? bytes.toString('base64') : null,
+  };
+}
+
+function bytesOf(content: Attachment['content']): Buffer {
+  if (typeof content === 'string') return Buffer.from(content);
+  return content instanceof Uint8Array
+    ? Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+    : Buffer.from(content);
+}
