@@ -77,10 +77,9 @@ export function createHeldValues(maxLength: number): HeldValues {
     trim();
   }
 
-  function admit({ run, length, resolve }: Entrant): void {
+  function admit(run: Run, length: number): void {
     entered.set(run, length);
     hold(run, length);
-    resolve(true);
   }
 
   function hasRoom(length: number): boolean {
@@ -91,7 +90,8 @@ export function createHeldValues(maxLength: number): HeldValues {
   function admitEntrants(): void {
     for (let [first] = entrants; first && hasRoom(first.length); [first] = entrants) {
       entrants.shift();
-      admit(first);
+      admit(first.run, first.length);
+      first.resolve(true);
     }
   }
 
@@ -106,10 +106,12 @@ export function createHeldValues(maxLength: number): HeldValues {
     keep,
     async enter(run, known) {
       const length = known + LARGE_LENGTH;
+      if (entrants.length === 0 && hasRoom(length)) {
+        admit(run, length);
+        return true;
+      }
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      const entrant = { run, length, resolve };
-      if (entrants.length === 0 && hasRoom(length)) admit(entrant);
-      else entrants.push(entrant);
+      entrants.push({ run, length, resolve });
       const timer = setTimeout(() => refuse(run), PATIENCE_MS);
       const isAdmitted = await promise;
       clearTimeout(timer);
