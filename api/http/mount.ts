@@ -91,7 +91,10 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   await (route.filter ? authorizer.requireSome(access, route.alternative) : authorizer.require(access));
 
   const idempotency = readClaim(route, caller.id, { ...exchange, tenantID });
-  const tools = createTools(exchange, { tenantID, em: () => tenantEntityManager(context.orm.em, tenantID) });
+  const tools = createTools(exchange, {
+    tenantID,
+    em: () => tenantEntityManager(context.orm.em, tenantID, identity.userID),
+  });
   const { visible, require, holds } = authorizer;
   const file = () => readFile(route, exchange);
   const { response } = exchange;

@@ -10,10 +10,12 @@ import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context.ts';
 import type { ConnectionLimit } from '../http/connections.ts';
 import { answerTooMany } from '../http/unreadable.ts';
+import { startAssetChanges } from './asset-changes.ts';
 import { attachClientEvents } from './client-events.ts';
 import { sendIntakeUpdate } from './intake.ts';
 import { sendListenerEvents } from './listener-events.ts';
 import { createListenerTests, sendListenerTests } from './listener-tests.ts';
+import { startNotifications } from './notifications.ts';
 import { recheck, startRechecks } from './recheck.ts';
 import { sendReminders } from './reminders.ts';
 import type { SocketServer } from './socket.ts';
@@ -77,6 +79,9 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   io.on(TEST_BROADCAST, (broadcast) => sendListenerTests(() => io.of('/').sockets.values(), broadcast));
   io.on(REMINDER_BROADCAST, (broadcast) => void sendReminders(() => io.of('/').sockets.values(), context, broadcast));
 
+  const news = [startAssetChanges, startNotifications].map((start) =>
+    start(() => io.of('/').sockets.values(), context),
+  );
   const rechecks = startRechecks(() => io.of('/').sockets.values(), context);
   // The next round would find out too; but a removed user should not see another event.
   const unsubscribeAccess = backplane.messages.subscribe(ACCESS_CHANNEL, (message) => {
@@ -93,6 +98,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   return {
     async [Symbol.asyncDispose]() {
       rechecks[Symbol.dispose]();
+      for (const each of news) each[Symbol.dispose]();
       await tests[Symbol.asyncDispose]();
       unsubscribeAccess();
       unsubscribeIntake();

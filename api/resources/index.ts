@@ -12,6 +12,7 @@ import { datasourceRoutes } from './datasources/routes.ts';
 import { dispatchRoutes, operatorDispatchRoutes } from './dispatch/routes.ts';
 import { folderRoutes } from './folders/routes.ts';
 import { listenerRoutes } from './listeners/routes.ts';
+import { notificationRoutes } from './notifications/routes.ts';
 import { oauthRoutes } from './oauth/routes.ts';
 import { oauthConnectionRoutes } from './oauth-connections/routes.ts';
 import { operatorRoutes } from './operator/routes.ts';
@@ -94,6 +95,11 @@ export const routeGroups: readonly RouteGroup[] = [
     tag: 'Users',
     description: 'Members of a tenant, invitations, and the roles of both.',
     routes: userRoutes,
+  },
+  {
+    tag: 'Notifications',
+    description: 'What a user should know, in all of their tenants. Sockets get them as `notification`.',
+    routes: notificationRoutes,
   },
   {
     tag: 'Roles',

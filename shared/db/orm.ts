@@ -1,6 +1,7 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
 import type { Logger } from '../logger.ts';
+import { actorSubscriber } from './actor.ts';
 import { entities } from './entities/index.ts';
 import { reclaimLostConnections } from './lost-connections.ts';
 import { migrations } from './migrations/index.ts';
@@ -16,6 +17,7 @@ export async function createOrm(config: DatabaseConfig, logger: Logger): Promise
     namingStrategy: Naming,
     pool: { min: 0, max: config.poolSize },
     extensions: [Migrator],
+    subscribers: [actorSubscriber],
     migrations: {
       migrationsList: migrations,
       snapshot: false,

@@ -5,6 +5,8 @@ import { LogLevel } from '../nodes/log.ts';
 import { moreOfError, moreOfRunError } from '../run-errors.ts';
 import { IterationPath } from '../workflow/frame.ts';
 import { NodeStatus, RunStatus } from '../workflow/status.ts';
+import { AssetChange } from './asset-changes.ts';
+import { Notification } from './notifications.ts';
 
 const RunErrorShape = z.object({ code: z.string(), message: z.string(), ...moreOfError });
 
@@ -84,8 +86,12 @@ export const serverEvents = {
   }),
 } as const;
 
-/** Events that the server sends to sockets in the room of a tenant. */
+/** Events that the server sends to sockets in the room of a tenant, or to all of a user. */
 export const tenantEvents = {
+  /** To those who may list and read the asset; several changes of a second are told together. */
+  asset_changed: AssetChange,
+  /** To all sockets of its user, whether they are in a room or not. */
+  notification: Notification,
   /** To those who may answer: a question is still open. */
   workflow_data_collection_reminder: z.object({
     instanceID: z.uuid(),

@@ -83,6 +83,7 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/widgets/upload': upload,
   'post /api/v1/tenants/:tenantID/upload-logo': upload,
   'post /api/v1/auth/config/:tenantID': startsNothing,
+  'post /api/v1/notifications/:notificationID/read': changesOnce,
   'post /api/v1/operator/auth/logout': startsNothing,
   'post /api/v1/tenants/:tenantID/datasources/test': startsNothing,
   'post /api/v1/tenants/:tenantID/datasources/:datasourceID/test': startsNothing,

@@ -166,6 +166,14 @@ const params: Record<string, MakeParam> = {
     return (await api.post(`T/app-pages/${appPages[0].id}/workflows/${alias}/execute`)).body.instanceID;
   },
   workflowAlias: (cluster, tenant) => anAlias(cluster, tenant, 'workflow'),
+  notificationID: async (cluster, tenant) => {
+    const { rows } = await cluster.context.pool.query<{ id: string }>(
+      `insert into notification (tenant_id, user_id, kind, title, action, action_text)
+       values ($1, $2, 'tenantJoined', 'A tenant', '..', 'Open') returning id`,
+      [tenant.id, tenant.creator.id],
+    );
+    return rows[0]?.id ?? newID();
+  },
   folderID: async (cluster, tenant) => {
     const given = { entityType: 'workflow', folderTitle: 'A folder' };
     return (await cluster.as(tenant.creator).in(tenant).post('T/folders', given)).body.folder.id;

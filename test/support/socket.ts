@@ -8,8 +8,10 @@ export interface SocketMessage {
 
 export interface TestSocket extends AsyncDisposable {
   readonly raw: Socket;
-  /** Everything that has arrived, in order. */
+  /** What has arrived but for news, in order. */
   readonly messages: SocketMessage[];
+  /** Changes of assets and notifications, which come beside what a test watches. */
+  readonly news: SocketMessage[];
   /** Emits and answers with the acknowledgement. */
   // biome-ignore lint/suspicious/noExplicitAny: an acknowledgement has the shape its event gives it
   ask(event: string, payload: unknown): Promise<any>;
@@ -19,8 +21,10 @@ export interface TestSocket extends AsyncDisposable {
 export async function openSocket(baseURL: string, token: string | undefined): Promise<TestSocket> {
   const raw = io(baseURL, { auth: { token }, transports: ['websocket'], reconnection: false, forceNew: true });
   const messages: SocketMessage[] = [];
+  const news: SocketMessage[] = [];
   raw.onAny((event: string, payload: unknown) => {
-    messages.push({ event, payload });
+    const list = event === 'asset_changed' || event === 'notification' ? news : messages;
+    list.push({ event, payload });
   });
   await new Promise<void>((resolve, reject) => {
     raw.once('connect', resolve);
@@ -29,6 +33,7 @@ export async function openSocket(baseURL: string, token: string | undefined): Pr
   return {
     raw,
     messages,
+    news,
     ask: (event, payload) => raw.timeout(5000).emitWithAck(event, payload),
     async [Symbol.asyncDispose]() {
       raw.disconnect();

@@ -39,6 +39,10 @@ const rows: Record<Table, string> = {
     insert into operator_session (id, operator_id, token_hash, ip_address, network, expires_at)
     select $1, id, sha256($1::text::bytea), '', '', $2 from op`,
   operator_audit: `insert into operator_audit (id, action, created_at) values ($1, 'BOARD', $2)`,
+  asset_change: `insert into asset_change (tenant_id, entity, asset_id, action, expires_at) values ($3, 'workflow', $1, 'updated', $2)`,
+  notification: `
+    insert into notification (id, tenant_id, user_id, kind, title, action, action_text, created_at)
+    values ($1, $3, $1, 'tenantJoined', 'a', 'b', 'c', $2)`,
   query_run: `
     insert into query_run (id, tenant_id, datasource_type, caller, started_at, duration_ms)
     values ($1, $3, 'postgresql', '{}', $2, 1)`,
@@ -114,6 +118,8 @@ test.each(Object.entries(retentions))('%s is kept for its period and no longer',
   const others: readonly string[] = table === 'workflow_instance' ? ofRuns : [];
   const { pool } = deployment;
   if ('table' in kept) await pool.query(`delete from ${kept.table}`);
+  // Of the assets that other rows belong to.
+  if (table === 'asset_change') await pool.query('delete from asset_change');
 
   await add(table, keptMs - 60_000);
   await retire(table, { pool, settings });

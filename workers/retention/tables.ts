@@ -90,6 +90,8 @@ export const retentions = {
           and i.created_at between workflow_version.created_at - interval '1 minute' and workflow_version.created_at + interval '1 hour'
         limit 1) is null`,
   },
+  asset_change: { for: 0, old: since('expires_at') },
+  notification: { for: 90, old: since('created_at') },
 } as const satisfies Record<string, Kept>;
 
 function since(column: string): string {

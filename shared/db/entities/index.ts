@@ -16,6 +16,7 @@ import { ListenerBreaker } from './listener-breaker.ts';
 import { ListenerBuffer } from './listener-buffer.ts';
 import { ListenerEvent } from './listener-event.ts';
 import { Membership } from './membership.ts';
+import { Notification } from './notification.ts';
 import { OAuthConnection } from './oauth-connection.ts';
 import { OAuthFlow } from './oauth-flow.ts';
 import { Operator } from './operator.ts';
@@ -57,6 +58,7 @@ export const entities = [
   Dashboard,
   AppPage,
   AssetVersion,
+  Notification,
   Workflow,
   WorkflowVersion,
   WorkflowInstance,

@@ -64,6 +64,8 @@ import { Migration20261123053000_Pages } from './Migration20261123053000_Pages.t
 import { Migration20261123053000_Widgets } from './Migration20261123053000_Widgets.ts';
 import { Migration20261123060500_FileStores } from './Migration20261123060500_FileStores.ts';
 import { Migration20261123060500_HeldLengths } from './Migration20261123060500_HeldLengths.ts';
+import { Migration20261123061000_AssetChanges } from './Migration20261123061000_AssetChanges.ts';
+import { Migration20261123062000_Notifications } from './Migration20261123062000_Notifications.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -133,6 +135,8 @@ const classes = {
   Migration20261123053000_Widgets,
   Migration20261123060500_FileStores,
   Migration20261123060500_HeldLengths,
+  Migration20261123061000_AssetChanges,
+  Migration20261123062000_Notifications,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -68,4 +68,6 @@ export const migrationNames = [
   'Migration20261123053000_Widgets',
   'Migration20261123060500_FileStores',
   'Migration20261123060500_HeldLengths',
+  'Migration20261123061000_AssetChanges',
+  'Migration20261123062000_Notifications',
 ] as const;

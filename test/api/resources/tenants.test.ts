@@ -177,6 +177,9 @@ async function aFullTenant(): Promise<TestTenant> {
   await api.post(`T/workflows/${workflow.id}/execute/bulk`, { items: [{}] });
   await api.post('T/variables', { name: 'rate', value: 1 });
   await api.post('T/folders', { entityType: 'workflow', folderTitle: 'Orders' });
+  await api.post('T/dashboards', { dashboardTitle: 'Orders', dashboardConfig: {} });
+  await api.post('T/app-pages', { appPageTitle: 'Orders', appPageConfig: {} });
+  await aMember(cluster, { tenant });
   await api.post('T/widgets', { widgetTitle: 'Orders', widgetType: 'table', widgetConfig: {} });
   await api.patch('T/retention', { days: 5 });
   const job = await api.post('T/cronjobs', {

@@ -1,0 +1,44 @@
+import { Notification } from '#shared/realtime/notifications.ts';
+import type { ApiContext } from '../context.ts';
+import { followRows } from './follow-rows.ts';
+import { type ClientSocket, hasRoom } from './socket.ts';
+
+/** Sends notifications to the sockets of their users in this process. Slow ones do not get them: the list has them. */
+export function startNotifications(
+  sockets: () => Iterable<ClientSocket>,
+  context: Pick<ApiContext, 'authenticator' | 'pool' | 'logger'>,
+): Disposable {
+  return followRows<Record<string, unknown> & { createdAt: string }>(
+    {
+      name: 'notifications',
+      table: 'notification',
+      owner: 'user_id',
+      fields: `'notificationID', id, 'userID', user_id, 'tenantID', tenant_id, 'kind', kind, 'title', title, 'description', description,
+        'subjectID', subject_id, 'actionType', 'link', 'action', action, 'actionText', action_text,
+        'notifierID', 'user_' || notifier_id, 'readAt', null, 'createdAt', created_at`,
+      wanted: () => [...new Set([...sockets()].map(({ data }) => data.userID))],
+      async deliver(rows) {
+        for (const row of rows) {
+          const createdAt = new Date(row.createdAt).toISOString();
+          // Newer processes may write kinds that this one does not know.
+          const notification = Notification.safeParse({ ...row, createdAt }).data;
+          if (notification && (await isMember(context, notification))) send(sockets(), notification);
+        }
+      },
+    },
+    context,
+  );
+}
+
+/** A user who has left the tenant in this moment hears nothing of it. */
+async function isMember(
+  { authenticator }: Pick<ApiContext, 'authenticator'>,
+  { userID, tenantID }: Notification,
+): Promise<boolean> {
+  return Boolean(await authenticator.findMembership(userID, tenantID));
+}
+
+function send(sockets: Iterable<ClientSocket>, notification: Notification): void {
+  for (const socket of sockets)
+    if (socket.data.userID === notification.userID && hasRoom(socket)) socket.emit('notification', notification);
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { Notification } from '#shared/realtime/notifications.ts';
+import { Message } from '../../http/answer-parts.ts';
+import { Flag } from '../../http/flag.ts';
+import { ID } from '../../http/id.ts';
+import { pageFields, pageQuery, standardPage } from '../../http/paging.ts';
+
+export const NotificationID = z.object({ notificationID: ID });
+
+export const NotificationList = z.object({
+  ...pageQuery(standardPage),
+  unread: Flag.describe('Returns only those that are not read'),
+});
+
+export const Notifications = z
+  .object({
+    notifications: z.array(Notification),
+    unreadCount: z
+      .int()
+      .describe('Of all that are kept')
+      .meta({ examples: [3] }),
+    ...pageFields,
+  })
+  .meta({ id: 'NotificationPage' });
+
+export const Read = z.object({ notification: Notification, message: Message });

@@ -1,0 +1,29 @@
+import { defineEntity, p, tenantFilter } from '../base.ts';
+
+export const notificationKinds = ['collectionRequest', 'cronJobStopped', 'listenerStopped', 'tenantJoined'] as const;
+
+/** Something that a user should know. Triggers write it in the transaction of its cause, and keep the last 200 of a user. */
+export const NotificationSchema = defineEntity({
+  name: 'Notification',
+  tableName: 'notification',
+  filters: tenantFilter,
+  properties: {
+    id: p.uuid().primary(),
+    tenantID: p.uuid(),
+    userID: p.uuid(),
+    kind: p.string().$type<(typeof notificationKinds)[number]>(),
+    title: p.string(),
+    description: p.text().nullable(),
+    /** The request, cron job, listener or tenant. */
+    subjectID: p.uuid().nullable(),
+    /** A path from the address of the admin UI. */
+    action: p.text(),
+    actionText: p.string(),
+    notifierID: p.uuid().nullable(),
+    readAt: p.datetime().nullable(),
+    createdAt: p.datetime(),
+  },
+});
+
+export class Notification extends NotificationSchema.class {}
+NotificationSchema.setClass(Notification);
