@@ -21,6 +21,7 @@ export const cloneWidget = tenantRoute({
   ],
   params: WidgetID,
   response: Changed,
+  etag: ({ widget }) => widget.versionNumber,
   idempotent: 'transaction',
 
   async handle({ params, caller, em, require }) {

@@ -17,6 +17,7 @@ export const createWidget = tenantRoute({
   access: ({ body }) => [{ permission: 'widget.create', object: 'widget:*' }, ...bindingAccess(body.widgetConfig)],
   body: WidgetCreate,
   response: Changed,
+  etag: ({ widget }) => widget.versionNumber,
   idempotent: 'transaction',
 
   async handle({ body, caller, em, reportUnknown }) {

@@ -25,6 +25,7 @@ export const exampleWidget = {
   widgetType: 'bar',
   widgetConfig,
   refreshInterval: 60,
+  versionNumber: 3,
   folderID: null,
   ...exampleCreator,
   ...exampleTimes,

@@ -3,7 +3,7 @@ import type { Widget as WidgetEntity } from '#shared/db/entities/widget.ts';
 import type { Widget } from './schemas.ts';
 
 export function presentWidget(widget: WidgetEntity): z.input<typeof Widget> {
-  const { id, tenantID, widgetTitle, widgetType, widgetConfig, refreshInterval, creatorID } = widget;
+  const { id, tenantID, widgetTitle, widgetType, widgetConfig, refreshInterval, versionNumber, creatorID } = widget;
   return {
     id,
     widgetID: id,
@@ -13,6 +13,7 @@ export function presentWidget(widget: WidgetEntity): z.input<typeof Widget> {
     widgetType,
     widgetConfig,
     refreshInterval,
+    versionNumber,
     folderID: widget.folderID ?? null,
     creatorID,
     createdByApiKeyID: widget.createdByApiKeyID ?? null,

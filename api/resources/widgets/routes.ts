@@ -59,6 +59,7 @@ export const widgetRoutes = [
     object: ({ params }) => `widget:${params.widgetID}`,
     params: WidgetID,
     response: Changed,
+    etag: ({ widget }) => widget.versionNumber,
 
     async handle({ params, em }) {
       return { widget: presentWidget(await getWidget(em, params.widgetID)), message: 'Widget found' };
@@ -77,10 +78,15 @@ export const widgetRoutes = [
     object: ({ params }) => `widget:${params.widgetID}`,
     params: WidgetID,
     response: z.object({ message: Message }),
+    conditional: true,
 
-    async handle({ params, em }) {
-      await deleteAsset(em, 'widget', await getWidget(em, params.widgetID));
-      return { message: 'Widget deleted' };
+    async handle({ params, em, requireMatch }) {
+      return em.transactional(async (tx) => {
+        const widget = await getWidget(tx, params.widgetID, { lock: true });
+        requireMatch(widget.versionNumber);
+        await deleteAsset(tx, 'widget', widget);
+        return { message: 'Widget deleted' };
+      });
     },
   }),
 

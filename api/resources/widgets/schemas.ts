@@ -56,6 +56,7 @@ export const Widget = z
     widgetType: z.string(),
     widgetConfig: z.looseObject({}),
     refreshInterval: z.int(),
+    versionNumber: z.int().describe('Counts changes but moves between folders; the `ETag` has it too'),
     folderID: z.uuid().nullable(),
     creatorID: z.uuid(),
     createdByApiKeyID: z.uuid().nullable(),

@@ -18,13 +18,18 @@ export const updateWidget = tenantRoute({
   params: WidgetID,
   body: WidgetUpdate,
   response: Changed,
+  etag: ({ widget }) => widget.versionNumber,
+  conditional: true,
 
-  async handle({ params, body, em, reportUnknown }) {
+  async handle({ params, body, em, reportUnknown, requireMatch }) {
     return em.transactional(async (tx) => {
       const widget = await getWidget(tx, params.widgetID, { lock: true });
+      requireMatch(widget.versionNumber);
       if (body.widgetConfig) reportUnknown(await checkConfig(tx, body.widgetConfig));
       await requireFolder(tx, 'widget', body.folderID);
       tx.assign(widget, body, { ignoreUndefined: true, mergeObjectProperties: false });
+      const { folderID: _moved, ...content } = body;
+      if (Object.values(content).some((value) => value !== undefined)) widget.versionNumber += 1;
       await tx.flush();
       return { widget: presentWidget(widget), message: 'Widget updated' };
     });

@@ -15,6 +15,8 @@ export const WidgetSchema = defineEntity({
     widgetConfig: p.json().$type<JsonObject>(),
     /** Seconds for which its data may be reused; 0: never. */
     refreshInterval: p.integer().default(0),
+    /** Counts changes of what the widget shows. */
+    versionNumber: p.integer().default(1),
   },
 });
 

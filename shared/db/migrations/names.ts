@@ -70,4 +70,5 @@ export const migrationNames = [
   'Migration20261123060500_HeldLengths',
   'Migration20261123061000_AssetChanges',
   'Migration20261123062000_Notifications',
+  'Migration20261123063000_WidgetVersions',
 ] as const;

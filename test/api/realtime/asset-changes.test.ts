@@ -86,6 +86,11 @@ test('a change is told although the process that committed it is gone, also afte
   const client = await cluster.pool.connect();
   await client.query('begin');
   await client.query('update dashboard set updated_at = now(), version_number = 7 where id = $1', [id]);
+  // As if the transaction had begun long ago.
+  await client.query(
+    `update asset_change set created_at = now() - interval '10 seconds' where asset_id = $1 and version = 7`,
+    [id],
+  );
   // Others are told meanwhile.
   const other = (await api.post('T/dashboards', aDashboard('Short'))).body.dashboard.id;
   await eventually(() => expect(heardOf(socket, other)).toHaveLength(1));
