@@ -32,3 +32,10 @@ export async function untilSilent(where: string, signal: AbortSignal, ask: () =>
     await answered(where, signal, ask());
   }
 }
+
+/** The end of a connection, which may come before it is awaited, and after. */
+export function untilFailed(): { failed: Promise<never>; fail(error: unknown): void } {
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  failed.catch(() => undefined);
+  return { failed, fail };
+}

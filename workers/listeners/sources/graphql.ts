@@ -10,7 +10,7 @@ import { headersOf } from '../../outbound/headers.ts';
 import { connectURL } from '../../outbound/tls.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
-import { connecting } from './alive.ts';
+import { connecting, untilFailed } from './alive.ts';
 import type { SourceContext, SourceOf } from './source.ts';
 
 type GraphqlSource = SourceOf<typeof graphqlDatasource, typeof graphql>;
@@ -29,8 +29,7 @@ export const graphqlSource: GraphqlSource = {
     const headers = { ...headersOf(options.headers), ...credentialsOf(options).headers };
     const { sslVerify } = options;
     const stream = await connectURL(reach.outbound, url, { sslVerify, signal: connecting(signal) });
-    const { promise: ended, reject } = Promise.withResolvers<never>();
-    ended.catch(() => undefined);
+    const { failed: ended, fail: reject } = untilFailed();
 
     class Given extends WebSocket {
       constructor(address: string, protocols: string[]) {

@@ -6,7 +6,7 @@ import type { nats } from '#shared/listeners/nats.ts';
 import { openFirst, serversOf } from '../../connectors/nats.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { placeOf, upstreamError } from '../../outbound/upstream-error.ts';
-import { answered, connecting, untilSilent } from './alive.ts';
+import { answered, connecting, untilFailed, untilSilent } from './alive.ts';
 import type { Arrival, Pausable, SourceOf } from './source.ts';
 
 type NatsSource = SourceOf<typeof natsDatasource, typeof nats>;
@@ -57,8 +57,7 @@ function durableOf(listenerID: string): string {
 async function subscribe(connection: NatsConnection, context: Context, where: string): Promise<never> {
   const { config, signal } = context;
   const take = context.intake(socketOf(connection));
-  const { promise: refused, reject } = Promise.withResolvers<never>();
-  refused.catch(() => undefined);
+  const { failed: refused, fail: reject } = untilFailed();
   for (const subject of namesIn(config.subjects))
     connection.subscribe(subject, {
       ...(config.queueGroup !== '' && { queue: config.queueGroup }),

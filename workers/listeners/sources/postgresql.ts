@@ -7,7 +7,7 @@ import { upstreamError } from '../../outbound/upstream-error.ts';
 import { openPostgresConnection, type PostgresConnection } from '../../postgresql/connection.ts';
 import { readably } from '../../postgresql/errors.ts';
 import { quoteName } from '../../tenant-database/quote.ts';
-import { answered, connecting, untilSilent } from './alive.ts';
+import { answered, connecting, untilFailed, untilSilent } from './alive.ts';
 import { publicationOf, readChanges, removeSlot, slotOf } from './postgresql-changes.ts';
 import type { SourceOf } from './source.ts';
 
@@ -41,11 +41,9 @@ export const postgresqlSource: PostgresSource = {
 };
 
 function untilClosed({ stream, where }: PostgresConnection): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  stream.once('close', () => reject(upstreamError('lost', where)));
-  // It may be closed before it is awaited, and after.
-  promise.catch(() => undefined);
-  return promise;
+  const { failed, fail } = untilFailed();
+  stream.once('close', () => fail(upstreamError('lost', where)));
+  return failed;
 }
 
 async function listen(connection: PostgresConnection, context: Context): Promise<never> {

@@ -7,7 +7,7 @@ import { openRabbitMQConnection, type RabbitMQConnection } from '../../connector
 import { endpointOf } from '../../connectors/rabbitmq/endpoint.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { placeOf, upstreamError } from '../../outbound/upstream-error.ts';
-import { answered, connecting } from './alive.ts';
+import { answered, connecting, untilFailed } from './alive.ts';
 import type { Arrival, SourceOf } from './source.ts';
 
 type RabbitSource = SourceOf<typeof rabbitmqDatasource, typeof rabbitmq>;
@@ -49,9 +49,7 @@ function queueOf(listenerID: string): string {
 /** The broker sends no more than `prefetch` messages that are not acknowledged, so nothing else has to hold it back. */
 async function consume(connection: RabbitMQConnection, context: Context, where: string): Promise<never> {
   const { config, signal, listenerID } = context;
-  const { promise: refused, reject } = Promise.withResolvers<never>();
-  // A refusal closes the channel while other calls are awaited.
-  refused.catch(() => undefined);
+  const { failed: refused, fail: reject } = untilFailed();
   const channel = await answered(where, signal, connection.model.createChannel());
   channel.on('error', (error: Error) => reject(new AppError('DB_ERROR', error.message, { cause: error })));
   channel.on('close', () => reject(upstreamError('lost', where)));

@@ -8,7 +8,7 @@ import { listed, type Reply } from '../../connectors/redis/replies.ts';
 import { openStream } from '../../outbound/tls.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { placeOf, upstreamError } from '../../outbound/upstream-error.ts';
-import { answered, connecting, untilSilent } from './alive.ts';
+import { answered, connecting, untilFailed, untilSilent } from './alive.ts';
 import type { SourceContext, SourceOf } from './source.ts';
 
 type RedisSource = SourceOf<typeof redisDatasource, typeof redis>;
@@ -37,11 +37,9 @@ export const redisSource: RedisSource = {
 };
 
 function untilClosed(client: Redis, where: string): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  client.once('close', () => reject(upstreamError('lost', where)));
-  // It may be closed before it is awaited, and after.
-  promise.catch(() => undefined);
-  return promise;
+  const { failed, fail } = untilFailed();
+  client.once('close', () => fail(upstreamError('lost', where)));
+  return failed;
 }
 
 async function subscribe(

@@ -8,7 +8,7 @@ import type { sse } from '#shared/listeners/sse.ts';
 import { openEvents } from '../../connectors/sse.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
-import { connecting } from './alive.ts';
+import { connecting, untilFailed } from './alive.ts';
 import { createCursor } from './cursor.ts';
 import type { SourceOf } from './source.ts';
 
@@ -28,8 +28,7 @@ export const sseSource: SseSource = {
       lastEventID,
     });
     try {
-      const { promise: refused, reject } = Promise.withResolvers<never>();
-      refused.catch(() => undefined);
+      const { failed: refused, fail: reject } = untilFailed();
       const feed = createFeed(response, context, (error) => reject(error));
       response.on('data', (bytes: Buffer) => feed(bytes));
       context.ready();

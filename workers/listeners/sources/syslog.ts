@@ -9,6 +9,7 @@ import { readNetwork } from '#shared/setting-formats.ts';
 import { requireOwnPort } from '../../connectors/syslog.ts';
 import { isWithin, networksOf } from '../../outbound/addresses.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
+import { untilFailed } from './alive.ts';
 import type { Arrival, SourceOf } from './source.ts';
 import { readSyslog } from './syslog-message.ts';
 
@@ -44,8 +45,7 @@ interface Bound {
 /** Nothing can hold a sender back, so what comes while too much is on its way is lost, as it would be in a full buffer. */
 async function bindUDP(context: Context): Promise<Bound> {
   const socket = createSocket('udp4');
-  const { promise: failed, reject } = Promise.withResolvers<never>();
-  failed.catch(() => undefined);
+  const { failed, fail: reject } = untilFailed();
   socket.on('error', (error) => reject(portError(error, context)));
   let isPaused = false;
   const take = context.intake({
@@ -93,8 +93,7 @@ async function bindTCP(context: Context): Promise<Bound> {
     });
   });
   server.maxConnections = MAX_SENDERS;
-  const { promise: failed, reject } = Promise.withResolvers<never>();
-  failed.catch(() => undefined);
+  const { failed, fail: reject } = untilFailed();
   server.on('error', (error) => reject(portError(error, context)));
   server.listen(context.options.port, ADDRESS);
   await Promise.race([failed, once(server, 'listening')]);

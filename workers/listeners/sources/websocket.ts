@@ -8,7 +8,7 @@ import { headersOf } from '../../outbound/headers.ts';
 import { connectURL } from '../../outbound/tls.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../outbound/upstream-error.ts';
-import { connecting, untilSilent } from './alive.ts';
+import { connecting, untilFailed, untilSilent } from './alive.ts';
 import type { SourceOf } from './source.ts';
 
 type WebsocketSource = SourceOf<typeof websocketDatasource, typeof websocket>;
@@ -30,8 +30,7 @@ export const websocketSource: WebsocketSource = {
       perMessageDeflate: false,
       maxPayload: MAX_MESSAGE_BYTES,
     });
-    const { promise: lost, reject } = Promise.withResolvers<never>();
-    lost.catch(() => undefined);
+    const { failed: lost, fail: reject } = untilFailed();
     socket.on('error', (error) => reject(explain(error, where)));
     socket.on('close', (code) => reject(upstreamError('lost', where, new Error(`closed with ${code}`))));
     const take = context.intake(socket);
