@@ -4,6 +4,7 @@ import { newID } from '#shared/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { explaining } from '#test/support/explaining.ts';
 import { createLeases, type Report } from '#workers/listeners/owner/leases.ts';
+import { createRecording } from '#workers/listeners/owner/recording.ts';
 import { createRoom } from '#workers/listeners/owner/room.ts';
 import { backoffMs } from '#workers/listeners/owner/run-listener.ts';
 import { shareOf } from '#workers/listeners/owner/share.ts';
@@ -83,6 +84,38 @@ test('a tenant that fills its room waits, and no other does', async () => {
   const aborted = room.wait('a', ended.signal);
   ended.abort();
   await aborted;
+
+  room.leave('a', 100);
+  room.enter('a', 59);
+  expect(room.isFull('a')).toBe(false);
+});
+
+test('room is given back whether an event was stored or refused', async () => {
+  const room = createRoom({ bytes: 100, bytesPerTenant: 2, bytesForEach: 1 });
+  let isRefused = false;
+  const quota = { add: async () => undefined, addMany: async () => ({}) } as never;
+  const recorder = {
+    async record({ id }: { id: string }) {
+      if (isRefused) throw Object.assign(new Error('refused'), { code: '22000' });
+      return { eventID: id, duplicateOf: null };
+    },
+  };
+  const recording = createRecording(
+    { recorder, room, events: quota, bytes: quota, untilOwned: async () => undefined },
+    {
+      ...{ tenantID: 'a', listenerID: newID(), type: 'redis', orderBy: '', signal: new AbortController().signal },
+      onArrival: () => undefined,
+      onFailure: () => undefined,
+    },
+  );
+  const full = recording.record({ body: Buffer.from('ab'), meta: {} });
+  expect(room.isFull('a')).toBe(true);
+  await full;
+  expect(room.isFull('a')).toBe(false);
+  isRefused = true;
+  await expect(recording.record({ body: Buffer.from('ab'), meta: {} })).rejects.toThrow('refused');
+  room.enter('a', 1);
+  expect(room.isFull('a')).toBe(false);
 });
 
 test('leases end when their owner is dead, and none after an outage until all had the time to renew', async () => {
