@@ -13,7 +13,7 @@ import { newID } from '#shared/ids.ts';
 import { createLogger } from '#shared/logger.ts';
 import { createProducer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
-import { findRedis, startRedis } from '#test/servers/redis.ts';
+import { type EmbeddedRedis, findRedis, startRedis } from '#test/servers/redis.ts';
 import { startPostgres } from '../embedded/postgres.ts';
 
 export type BackplaneKind = 'redis' | 'postgres';
@@ -27,6 +27,8 @@ export interface BenchEnvironment extends AsyncDisposable {
   tenantID: string;
   /** Process ids of the servers. */
   readonly pids: { postgres: number; redis?: number };
+  /** Null on Postgres. */
+  readonly redis: EmbeddedRedis | null;
   /** Answers with its process id. */
   startWorker(settings?: Record<string, string>): Promise<number>;
   /** Ends all workers, as a deploy does. */
@@ -104,6 +106,7 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
     runs,
     tenantID,
     pids: { postgres: postgres.pid, ...(redis && { redis: redis.pid }) },
+    redis,
     async startWorker(settings = {}) {
       const worker = spawn(process.execPath, [...(process.env.BENCH_NODE_ARGS?.split(' ') ?? []), 'workers/main.ts'], {
         env: { ...env, ...settings, PATH: process.env.PATH ?? '' },

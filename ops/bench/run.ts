@@ -1,7 +1,10 @@
 /** `npm run bench [row …] [-- --backplane redis|postgres]`: one JSON line per row and backplane, each with its own floor. */
 import { ask } from './ask.ts';
+import { burst } from './burst.ts';
 import { crowd } from './crowd.ts';
 import { type BackplaneKind, openEnvironment } from './environment.ts';
+import { eventsRetention } from './events-retention.ts';
+import { herd } from './herd.ts';
 import { logs } from './logs.ts';
 import { p1, p1b } from './p1-durable-steps.ts';
 import { p2 } from './p2-step-latency.ts';
@@ -49,6 +52,9 @@ const rows: Record<string, Row | readonly Row[]> = {
   CROWD: crowd,
   YIELDS: yields,
   LOGS: logs,
+  HERD: herd,
+  BURST: burst,
+  EVENTS: eventsRetention,
 };
 
 const args = process.argv.slice(2);
@@ -56,7 +62,7 @@ const chosen = args.includes('--backplane')
   ? [args[args.indexOf('--backplane') + 1] as BackplaneKind]
   : (['postgres', 'redis'] as const);
 const wanted = args
-  .filter((arg) => /^(P\d+b?|quotas|ask|crowd|yields|logs)$/i.test(arg))
+  .filter((arg) => /^(P\d+b?|quotas|ask|crowd|yields|logs|herd|burst|events)$/i.test(arg))
   .map((arg) => arg.toUpperCase());
 for (const name of wanted.length > 0 ? wanted : Object.keys(rows)) {
   const row = rows[name];

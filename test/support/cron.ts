@@ -1,15 +1,18 @@
 import { nextTick } from '#shared/cron/next-tick.ts';
 import { newID } from '#shared/ids.ts';
 import type { JsonObject } from '#shared/json.ts';
+import { createLogger } from '#shared/logger.ts';
 import { createTicker, type Ticker } from '#workers/cron/ticker.ts';
 import type { Deployment } from './deployment.ts';
-import { testLogger } from './environment.ts';
 
 type Needs = Parameters<typeof createTicker>[0];
 
+// The settings of tests are not read here: a bench makes rows with this file too.
+const logger = createLogger({ level: 'silent' });
+
 /** A ticker on the rows of a deployment, whose callers have every right. */
 export function aTicker({ pool, runs }: Pick<Deployment, 'pool' | 'runs'>, more: Partial<Needs> = {}): Ticker {
-  return createTicker({ pool, runs, rights: { may: async () => true }, lateMs: 60_000, logger: testLogger, ...more });
+  return createTicker({ pool, runs, rights: { may: async () => true }, lateMs: 60_000, logger, ...more });
 }
 
 interface JobSettings {
