@@ -306,14 +306,23 @@ test('with runs coming and going for an hour, every table keeps its size', async
        select gen_random_uuid(), $1, 'postgresql', '{}', $2, 1 from generate_series(1, 60)`,
       [tenantID, at],
     );
+    // Their period is in the row: these are over in the next round.
+    await pool.query(
+      `with e as (
+         insert into listener_event (id, tenant_id, listener_id, source, state, finished_at, expires_at)
+         select gen_random_uuid(), $1, $1, 'webhook', 'done', now(), now() from generate_series(1, 60) returning id)
+       insert into listener_dedup (listener_id, key, tenant_id, event_id, body_hash, expires_at) select $1, id::text, $1, id, '', now() from e`,
+      [tenantID],
+    );
     const periodMs = Date.now() - at.getTime() + 10 * 60_000;
     const moved = { ...settings, runsMs: periodMs, queryRunsMs: periodMs };
-    for (const table of ['workflow_instance', 'query_run'] as const) await retire(table, { pool, settings: moved });
-    sizes.push(await Promise.all(['workflow_instance', 'run_event', 'query_run'].map(count)));
+    const own = ['workflow_instance', 'query_run', 'listener_event', 'listener_dedup'] as const;
+    for (const table of own) await retire(table, { pool, settings: moved });
+    sizes.push(await Promise.all(['run_event', ...own].map(count)));
   }
 
   for (const each of sizes.slice(15)) expect(each).toEqual(sizes[15]);
-  expect(sizes[15]).toEqual([600, 3_000, 600].map((n) => expect.closeTo(n, -3)));
+  expect(sizes[15]).toEqual([3_000, 600, 600, 0, 0].map((n) => expect.closeTo(n, -3)));
 });
 
 test('periods come from the settings', () => {
