@@ -1,7 +1,16 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { startRedis } from '../../servers/redis.ts';
+import { redisURL } from '../../support/backplane.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aCronJob, minuteAgo } from '../../support/cron.ts';
-import { aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import { testServers } from '../../support/environment.ts';
+import { aDataQuery, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
 import { type Spawned, spawnNode } from '../../support/process.ts';
 import { eventually } from '../../support/settle.ts';
 
@@ -11,21 +20,39 @@ const MINUTES = 3;
 
 let cluster: Cluster;
 let tenant: TestTenant;
+/** Of this file alone, because it loses its data. */
+let redis: Awaited<ReturnType<typeof startRedis>> | undefined;
+const resources = new AsyncDisposableStack();
 beforeAll(async () => {
-  cluster = await startCluster({ workers: false, settings: { WORKER_SESSION_SECONDS: '2', WORKER_SLOTS: '20' } });
+  const dir = await mkdtemp(join(tmpdir(), 'gantry-cron-'));
+  resources.defer(() => rm(dir, { recursive: true, force: true }));
+  redis = redisURL ? resources.use(await startRedis({ dir })) : undefined;
+  const settings = { WORKER_SESSION_SECONDS: '2', WORKER_SLOTS: '20', ...(redis && { REDIS_URL: redis.url }) };
+  cluster = resources.use(await startCluster({ workers: false, settings }));
   tenant = await aTenant(cluster);
 });
-afterAll(() => cluster[Symbol.asyncDispose]());
+afterAll(() => resources.disposeAsync());
+
+async function flush(): Promise<void> {
+  if (!redis) return;
+  const client = new Redis(redis.url);
+  await client.flushall();
+  client.disconnect();
+}
 
 const count = async (sql: string) =>
   (await cluster.pool.query<{ n: number }>(`select count(*)::int as n from ${sql}`)).rows[0]?.n ?? 0;
 
-test('over three workers that are killed at random, every tick of 200 jobs happens exactly once', async () => {
+test('over three workers that are killed at random, and with a Redis that loses its data, every tick of 200 jobs happens exactly once', async () => {
   const { pool } = cluster;
   const { id: workflowID } = await aWorkflow(cluster, { tenant });
   const columns = { creator_id: tenant.creator.id, missed_run_policy: 'all' };
   const settings = { tenantID: tenant.id, workflowID, schedule: '* * * * *', dueAgo: 60 * (MINUTES - 1), columns };
   for (let n = 0; n < JOBS; n += 1) await aCronJob(cluster, settings);
+  // Half of them are looked at only after the loss.
+  await pool.query(`update cron_job set due_at = 'infinity' where id in (select id from cron_job limit $1)`, [
+    JOBS / 2,
+  ]);
   // Disabled once its ticks are looked at: a minute that begins meanwhile brings others.
   const first = minuteAgo(60 * (MINUTES - 1));
 
@@ -33,6 +60,8 @@ test('over three workers that are killed at random, every tick of 200 jobs happe
   const workers: Spawned[] = [1, 2, 3].map(() => stack.use(spawnNode(['workers/main.ts'], cluster.env)));
   for (const killAt of [1, JOBS]) {
     await eventually(async () => expect(await count('cron_tick')).toBeGreaterThanOrEqual(killAt), 30_000);
+    await flush();
+    await pool.query('update cron_job set due_at = now() where not isfinite(due_at)');
     const [victim] = workers.splice(Math.floor(Math.random() * workers.length), 1);
     await victim?.kill('SIGKILL');
     workers.push(stack.use(spawnNode(['workers/main.ts'], cluster.env)));
@@ -61,3 +90,41 @@ test('accounting knows the runs of cron jobs by their origin', async () => {
   const ofCron = JSON.stringify(body);
   expect(ofCron).toContain('"origin":"cron"');
 });
+
+test('a job of a data query runs it, and its history says when', async () => {
+  const table = `reports_${newID().replaceAll('-', '').slice(-12)}`;
+  const server = new pg.Client({ connectionString: testServers.datasourceURL });
+  await server.connect();
+  await using _server = { [Symbol.asyncDispose]: () => server.end() };
+  await server.query(`create table ${table} (region text, due timestamptz)`);
+  const query = {
+    query: `insert into ${table} values ({{inputs.region}}, {{inputs.due}}::timestamptz)`,
+    inputDefinitions: [{ key: 'region' }, { key: 'due' }],
+  };
+  const { id: dataQueryID } = await aDataQuery(cluster, { tenant, query });
+  const api = cluster.as(tenant.creator).in(tenant);
+  const scheduledAt = minuteAgo(0);
+  const created = await api.post('T/cronjobs', {
+    cronJobTitle: 'A report',
+    cronJobSchedule: `${scheduledAt.getUTCMinutes()} ${scheduledAt.getUTCHours()} * * *`,
+    cronJobType: 'dataQuery',
+    cronJobConfig: { dataQueryID, inputValues: { region: 'north', due: '{{cron.scheduledAt}}' } },
+  });
+  const { id } = created.body.cronJob;
+  await cluster.pool.query('update cron_job set next_at = $2, due_at = $2 where id = $1', [id, scheduledAt]);
+  await cluster.startWorker();
+
+  await eventually(async () => {
+    const { cronJobHistory } = (await api.get(`T/cronjobs/${id}/history`)).body;
+    expect(cronJobHistory).toMatchObject([
+      { status: 'SUCCESS', outcome: 'fired', triggerType: 'SCHEDULED', attempts: 1 },
+    ]);
+    const [tick] = cronJobHistory;
+    expect(tick.scheduledAt).toBe(scheduledAt.toISOString());
+    const times = [tick.scheduledAt, tick.firedAt, tick.startedAt, tick.finishedAt].map((at) => Date.parse(at));
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+  }, 20_000);
+  const { rows } = await server.query(`select * from ${table}`);
+  await server.query(`drop table ${table}`);
+  expect(rows).toEqual([{ region: 'north', due: scheduledAt }]);
+}, 30_000);
