@@ -180,8 +180,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   addHandOverMetrics(ofProcesses, runs);
   addHeldBytes(metrics, opened.bytes);
   const { answering, jobs } = context;
-  const ofListeners = { deadLetters, held };
-  addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...ofListeners });
+  const others = { deadLetters, held, cron };
+  addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...others });
   const listener = config.metrics && resources.use(await serveMetrics(metrics, config.metrics, logger));
 
   const owned = resources.move();

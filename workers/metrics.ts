@@ -5,6 +5,7 @@ import type { Lane } from '#shared/lanes.ts';
 import type { Metrics, Sample } from '#shared/metrics.ts';
 import { queues } from '#shared/queues/index.ts';
 import type { Tally } from '#shared/tally.ts';
+import type { Ticker } from './cron/ticker.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Lease } from './engine/lease.ts';
 import type { Sweep } from './engine/sweep.ts';
@@ -101,12 +102,13 @@ interface WorkerSources {
   deliveries: Tally<'outcome'>;
   deadLetters: { readonly count: number };
   held: { readonly openBreakers: number };
+  cron: Pick<Ticker, 'stats'>;
 }
 
 /** Adds what a worker knows beside its engine, and, while it leads the sweep, about all runs. */
 export function addWorkerMetrics(
   metrics: Add,
-  { pool, sweep, backplane, answering, jobs, deliveries, deadLetters, held }: WorkerSources,
+  { pool, sweep, backplane, answering, jobs, deliveries, deadLetters, held, cron }: WorkerSources,
 ): void {
   const { add } = metrics;
   const tenant = jobs.tenant.names;
@@ -136,7 +138,18 @@ export function addWorkerMetrics(
   const ofBreakers = 'Listeners whose events are held because their target keeps failing; 0 unless this worker sweeps';
   add({ name: 'gantry_open_breakers', help: ofBreakers, kind: 'gauge' }, () => one(held.openBreakers));
   addSweepMetrics(metrics, sweep);
+  addCronMetrics(metrics, cron.stats);
   addTotals(metrics, { pool, backplane, stats: sweep.stats });
+}
+
+function addCronMetrics({ add }: Add, stats: Ticker['stats']): void {
+  const ofTicks = 'Ticks of cron jobs that were due, by what this worker decided';
+  add(
+    { name: 'gantry_cron_ticks_total', help: ofTicks, kind: 'counter', labels: ['outcome'] },
+    () => stats.ticks.samples,
+  );
+  const ofLate = 'How late the fired ones were taken up, together';
+  add({ name: 'gantry_cron_late_seconds_total', help: ofLate, kind: 'counter' }, () => one(stats.lateSeconds));
 }
 
 function addSweepMetrics({ add }: Add, { stats }: Sweep): void {
@@ -192,6 +205,10 @@ function addTotals(
     const { rows } = await pool.query<{ value: number }>(OLDEST_READY);
     return [rows[0] ?? { value: 0 }];
   });
+  add({ name: 'gantry_cron_jobs_due', help: 'Cron jobs that are due, up to 10,000', kind: 'gauge' }, async () => {
+    if (!leads()) return [];
+    return (await pool.query<{ value: number }>(CRON_DUE)).rows;
+  });
   add({ name: 'gantry_leases', help: 'Leases of workers', kind: 'gauge', labels: ['state'] }, async () => {
     if (!leads()) return [];
     const { rows } = await pool.query<{ live: number; overdue: number }>(LEASES);
@@ -225,3 +242,6 @@ where ready_at is not null and held_by is null order by ready_at limit 1`;
 const LEASES = `
 select count(*) filter (where expires_at > now())::int as live, count(*) filter (where expires_at <= now())::int as overdue
 from worker_session where ended_at is null`;
+
+const CRON_DUE = `
+select count(*)::int as value from (select from cron_job where due_at <= now() limit 10000) as due`;

@@ -1,4 +1,5 @@
 import { insertRuns, type NewRun } from '#shared/accept-runs.ts';
+import type { TickOutcome } from '#shared/cron/job.ts';
 import { dueTime } from '#shared/cron/next-tick.ts';
 import { inTransaction, isRefusedStatement, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { storable } from '#shared/db/storable.ts';
@@ -26,7 +27,13 @@ export interface LookNeeds extends StartNeeds {
 }
 
 export interface Looked {
+  /** Jobs that no other worker had locked. */
+  locked: number;
   started: number;
+  /** What became of each tick that was due, in the ledger for the first time. */
+  outcomes: readonly TickOutcome[];
+  /** Of those that were fired in their time, together. */
+  lateMs: number;
   /** Runs that gave way to a later tick. */
   toCancel: readonly string[];
 }
@@ -47,14 +54,16 @@ export async function lookAt(needs: LookNeeds, ids: readonly string[]): Promise<
     if (ids.length === 1 || !isRefusedStatement(error)) throw error;
     const middle = ids.length >> 1;
     const halves = [await lookAt(needs, ids.slice(0, middle)), await lookAt(needs, ids.slice(middle))];
-    const started = halves.reduce((sum, half) => sum + half.started, 0);
-    return { started, toCancel: halves.flatMap(({ toCancel }) => toCancel) };
+    const sum = (key: 'locked' | 'started' | 'lateMs') => halves.reduce((all, half) => all + half[key], 0);
+    const outcomes = halves.flatMap((half) => half.outcomes);
+    const toCancel = halves.flatMap((half) => half.toCancel);
+    return { locked: sum('locked'), started: sum('started'), lateMs: sum('lateMs'), outcomes, toCancel };
   }
 }
 
 async function lookAtPage(needs: LookNeeds, client: PoolClient, ids: readonly string[]): Promise<Looked> {
   const jobs = await lockJobs(client, ids);
-  if (jobs.length === 0) return { started: 0, toCancel: [] };
+  if (jobs.length === 0) return { locked: 0, started: 0, outcomes: [], lateMs: 0, toCancel: [] };
   const { ends, open } = await readTicks(
     client,
     jobs.map(({ id }) => id),
@@ -84,7 +93,10 @@ async function lookAtPage(needs: LookNeeds, client: PoolClient, ids: readonly st
   if (runs.length > 0) await insertRuns(client, runs);
   const toCancel = looks.flatMap((look) => look.toCancel);
   if (toCancel.length > 0) await client.query(NOTE_CANCELS, [toCancel]);
-  return { started: runs.length, toCancel };
+  const fresh = looks.flatMap((look) => look.inserted.filter(({ id }) => isNew.has(id)).map(look.lateness));
+  const outcomes = fresh.map(({ outcome }) => outcome);
+  const lateMs = fresh.reduce((sum, tick) => sum + tick.lateMs, 0);
+  return { locked: jobs.length, started: runs.length, outcomes, lateMs, toCancel };
 }
 
 /** The ticks of a page often have the same creator and the same work. */
@@ -238,9 +250,14 @@ function createLook(job: LockedJob, { ends, open }: Known) {
     if (next && !all().some(isInItsWay)) await start(needs, next);
   }
 
+  function lateness({ outcome, scheduledAt }: OpenTick) {
+    return { outcome, lateMs: outcome === 'fired' ? now - dueTime(job, scheduledAt.getTime()) : 0 };
+  }
+
   return {
     jobID: job.id,
     inserted,
+    lateness,
     toCancel,
     get updated() {
       return [...updated].filter((tick) => open.includes(tick));

@@ -337,6 +337,40 @@ test('tenants take turns: the ticks of one with many jobs come between those of 
   expect((await deployment.pool.query('select from cron_tick')).rowCount).toBeGreaterThanOrEqual(121);
 });
 
+test('a job that becomes due while a herd is looked at does not wait for the rest of the herd', async () => {
+  const { pool } = deployment;
+  const other = newID();
+  await pool.query(`insert into tenant (id, tenant_title, creator_id) values ($1, 'T', $1)`, [other]);
+  const one = await aJob({ dueAgo: 0 });
+  await pool.query(
+    `insert into cron_job select (jsonb_populate_record(null::cron_job, to_jsonb(j) || jsonb_build_object('id', uuidv7()))).* from cron_job j, generate_series(2, 200) where j.id = $1`,
+    [one],
+  );
+  const last = await aJob({ tenantID: other, dueAgo: 0 });
+  await pool.query(`update cron_job set due_at = 'infinity' where id = $1`, [last]);
+  let left = 0;
+  const refill = async () => {
+    await pool.query(`update cron_job set due_at = now() where not isfinite(due_at)`);
+    if ((await ticks(last)).length > 0 && left === 0)
+      left = (await pool.query('select from cron_job where due_at <= now()')).rowCount ?? 0;
+    return 0;
+  };
+  const ticker = aTicker(deployment, { runs: { ...deployment.runs, refill }, lookMs: 0 });
+
+  await ticker.ring();
+
+  expect(left).toBeGreaterThanOrEqual(100);
+  expect((await pool.query('select from cron_tick')).rowCount).toBe(201);
+  const [of = { value: 0 }] = ticker.stats.ticks.samples;
+  // The other tenant has no such workflow.
+  expect(ticker.stats.ticks.samples).toEqual([
+    { labels: { outcome: 'fired' }, value: 200 },
+    { labels: { outcome: 'refused' }, value: 1 },
+  ]);
+  expect(ticker.stats.lateSeconds / of.value).toBeGreaterThan(0);
+  expect(ticker.stats.lateSeconds / of.value).toBeLessThan(60);
+});
+
 test.each(['before-commit', 'after-commit'])(
   'a worker that is killed %s leaves the tick started once',
   async (point) => {
