@@ -20,6 +20,14 @@ export interface ChaosClient {
   readonly workflowIDs: readonly string[];
   /** The workflow that is started for each run that fails. */
   readonly handlerID: string;
+  /** The workflows that deliveries and ticks start. */
+  readonly triggered: { readonly delivered: string; readonly ticked: string };
+  /** Delivers a webhook once. */
+  deliver(n: number): Promise<void>;
+  /** Adds the ticks of a past range to the cron job. */
+  backfill(from: Date, to: Date): Promise<void>;
+  /** Ends the ticks of the cron job. */
+  pauseCron(): Promise<void>;
   /** Starts runs, several as a batch. Answers their ids, in order, once the API has acknowledged them. */
   start(start: PlannedStart, key: string): Promise<string[]>;
   /** Sends an event that is remembered, once. */
@@ -53,6 +61,12 @@ export async function createChaosClient(
   const base = `${tenantPath}/workflows`;
   const dataQueryID = await createQuery(requests, { tenantPath, serviceURL });
   const handlerID = await createWorkflow('Handler', HANDLER);
+  const triggered = {
+    delivered: await createWorkflow('Delivered', HANDLER),
+    ticked: await createWorkflow('Ticked', HANDLER),
+  };
+  const listenerID = await createListener(requests, { tenantPath, workflowID: triggered.delivered });
+  const cronPath = await createCronJob(requests, { tenantPath, workflowID: triggered.ticked });
   const workflowIDs: string[] = [];
   for (const [index, shape] of shapes.entries()) {
     const name = nameOfShape(index);
@@ -73,6 +87,17 @@ export async function createChaosClient(
     tenantID: tenant.id,
     workflowIDs,
     handlerID,
+    triggered,
+    async deliver(n) {
+      await persist(`/webhooks/v1/inbound/${listenerID}`, { body: { n }, key: `delivery-${n}` });
+    },
+    async backfill(from, to) {
+      const body = { from: from.toISOString(), to: to.toISOString() };
+      await persist(`${cronPath}/backfills`, { body, key: 'backfill' });
+    },
+    async pauseCron() {
+      await persist(`${cronPath}/pause`, {});
+    },
     async start({ shape, runs, laterMs }, key) {
       const path = `${base}/${workflowIDs[shape]}/execute`;
       const startAt = laterMs > 0 ? { startAt: new Date(Date.now() + laterMs).toISOString() } : {};
@@ -212,4 +237,33 @@ async function createQuery({ persist }: Requests, { tenantPath, serviceURL }: Pl
   };
   const { dataQuery } = (await persist(`${tenantPath}/queries`, { body: query })) as { dataQuery: { id: string } };
   return dataQuery.id;
+}
+
+interface Triggering {
+  tenantPath: string;
+  workflowID: string;
+}
+
+async function createListener({ persist }: Requests, { tenantPath, workflowID }: Triggering): Promise<string> {
+  const senders = { datasourceTitle: 'Senders', datasourceType: 'webhook', datasourceOptions: {} };
+  const { datasource } = (await persist(`${tenantPath}/datasources`, { body: senders })) as {
+    datasource: { id: string };
+  };
+  const body = { listenerTitle: 'Deliveries', listenerType: 'webhook', datasourceID: datasource.id, status: 'active' };
+  const { listener } = (await persist(`${tenantPath}/listeners`, { body })) as { listener: { id: string } };
+  const action = { actionType: 'trigger_workflow', actionConfig: { workflowID } };
+  await persist(`${tenantPath}/listeners/${listener.id}/actions`, { body: action });
+  return listener.id;
+}
+
+/** Answers its path. */
+async function createCronJob({ persist }: Requests, { tenantPath, workflowID }: Triggering): Promise<string> {
+  const body = {
+    cronJobTitle: 'Every minute',
+    cronJobSchedule: '* * * * *',
+    cronJobType: 'workflow',
+    cronJobConfig: { workflowID },
+  };
+  const { cronJob } = (await persist(`${tenantPath}/cronjobs`, { body })) as { cronJob: { id: string } };
+  return `${tenantPath}/cronjobs/${cronJob.id}`;
 }

@@ -32,5 +32,8 @@ union all select 'chunks not counted', count(*) from map_chunk where due is not 
 union all select 'maps not over', count(*) from run_map m join workflow_instance i on i.id = m.instance_id
   where m.outcome is distinct from 'done' and i.status <> 'CANCELLED'
 union all select 'failures not handled', count(*) from run_failure where handled_at is null or error is not null
+union all select 'events of listeners not processed', count(*) from listener_event where finished_at is null
+union all select 'ticks that have not ended', count(*) from cron_tick where status = 'SCHEDULED'
+union all select 'ends of ticks not taken', count(*) from cron_end
 union all select 'runs held', count(*) from workflow_instance where held_by is not null
 union all select 'runs ready', count(*) from workflow_instance where ready_at is not null`;

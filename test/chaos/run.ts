@@ -11,6 +11,7 @@ import { findLeft } from './left.ts';
 import { answerQuestions } from './person.ts';
 import { eventsOf, type PlannedStart, type Program, planProgram } from './program.ts';
 import { startCounterService } from './service.ts';
+import { judgeFromOutside, startFromOutside } from './triggers.ts';
 import { startWorld, type World } from './world.ts';
 
 export interface ChaosOptions {
@@ -54,6 +55,12 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   const starting = starts.map((start, index) =>
     trying(execute(client, { start, key: `chaos-${index}`, shapes, acknowledged, endsBy })),
   );
+  let deliveries = 0;
+  const outside = trying(
+    startFromOutside(client, seconds).then((count) => {
+      deliveries = count;
+    }),
+  );
   const pauses: Paused[] = [];
   const pausing = trying(pauseInTurn(client, program, pauses));
   const faults = program.faults.map(async (fault) => {
@@ -65,7 +72,7 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   const over = performance.now();
   say('the last fault is over');
   await pausing;
-  await Promise.all(starting);
+  await Promise.all([...starting, outside]);
   say(`${acknowledged.length} runs are acknowledged`);
   const open = await waitForEnd(world, { patienceMs, say });
   const settledMs = Math.round(performance.now() - over);
@@ -74,13 +81,15 @@ export async function runChaos({ seed, seconds, backplane, patienceMs, say }: Ch
   );
   say(await durations(world.pool));
   const left = await waitUntilTidy(world, { patienceMs: leaseSeconds * 4_000 });
-  const { handlerID } = client;
+  const { handlerID, triggered } = client;
+  const others = Object.values(triggered);
   const differences = [
     ...errors,
     ...world.exits,
     ...open.map((line) => `still open: ${line}`),
     ...left,
-    ...(await judge(world.pool, { shapes, acknowledged, counters: service.counters, handlerID, pauses })),
+    ...(await judge(world.pool, { shapes, acknowledged, counters: service.counters, handlerID, others, pauses })),
+    ...(await judgeFromOutside(world.pool, { triggered, deliveries })),
   ];
   if (differences.length === 0) await rm(world.logs, { recursive: true });
   else say(`the logs of the processes are in ${world.logs}`);

@@ -148,8 +148,9 @@ test('R3: Postgres is away for longer than a lease, the API says so and recovers
   const ended = await acknowledged;
   await eventually(async () => expect(await openRuns(world.pool)).toEqual([]), 60_000);
   await eventually(async () => expect(await findLeft(world.pool)).toEqual([]), 30_000);
-  const { handlerID } = client;
-  const state = { shapes, acknowledged: ended, counters: service.counters, handlerID };
+  const { handlerID, triggered } = client;
+  const others = Object.values(triggered);
+  const state = { shapes, acknowledged: ended, counters: service.counters, handlerID, others };
   expect(await judge(world.pool, state)).toEqual([]);
   expect(world.exits).toEqual([]);
 }, 180_000);
