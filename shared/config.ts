@@ -108,15 +108,15 @@ export const Environment = z.object({
   /** Folder for files of tenants, which every process sees under this path. Without it and a bucket they are in Postgres. */
   FILES_DIR: z.string().optional(),
   /** Bucket for files of tenants; it wins over FILES_DIR, whose files stay readable. */
-  FILES_S3_BUCKET: z
+  FILES_BUCKET: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
     .optional(),
   /** Absent: Amazon's. */
-  FILES_S3_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' }).optional(),
-  FILES_S3_REGION: z.string().default('us-east-1'),
-  FILES_S3_ACCESS_KEY_ID: z.string().optional(),
-  FILES_S3_SECRET_ACCESS_KEY: z.string().optional(),
+  FILES_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' }).optional(),
+  FILES_REGION: z.string().default('us-east-1'),
+  FILES_ACCESS_KEY_ID: z.string().optional(),
+  FILES_SECRET_ACCESS_KEY: z.string().optional(),
   /** Folder of `pg_dump` and `pg_restore` for moving a tenant's database. */
   PG_BIN: z.string().optional(),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
@@ -305,16 +305,16 @@ function readRedis(e: Pick<z.output<typeof Environment>, `REDIS_${string}` & key
 
 function readS3(e: z.output<typeof Environment>): S3Place | undefined {
   const [bucket, accessKeyId, secretAccessKey] = [
-    e.FILES_S3_BUCKET,
-    e.FILES_S3_ACCESS_KEY_ID,
-    e.FILES_S3_SECRET_ACCESS_KEY,
+    e.FILES_BUCKET,
+    e.FILES_ACCESS_KEY_ID,
+    e.FILES_SECRET_ACCESS_KEY,
   ];
   if (!bucket) return undefined;
   if (!accessKeyId || !secretAccessKey)
     throw new Error(
-      'Configuration: FILES_S3_ACCESS_KEY_ID and FILES_S3_SECRET_ACCESS_KEY are required with FILES_S3_BUCKET',
+      'Configuration: FILES_ACCESS_KEY_ID and FILES_SECRET_ACCESS_KEY are required with FILES_BUCKET',
     );
-  return { endpoint: e.FILES_S3_ENDPOINT, region: e.FILES_S3_REGION, bucket, accessKeyId, secretAccessKey };
+  return { endpoint: e.FILES_ENDPOINT, region: e.FILES_REGION, bucket, accessKeyId, secretAccessKey };
 }
 
 function tenantServersOf(e: z.output<typeof Environment>): TenantServerPlace[] {

@@ -11,7 +11,7 @@ interface Sending {
   isInline?: boolean;
 }
 
-/** Sends a file that a tenant has uploaded. A browser runs nothing in it, whatever its bytes are. */
+/** Sends a file that a tenant has uploaded. A browser runs nothing in it, even if its bytes are a page. */
 export async function sendFile(
   files: StoredFiles,
   file: TenantFile,

@@ -2,7 +2,7 @@ import type { Access, Route } from '#api/http/route.ts';
 import type { Answer, Client } from './client.ts';
 import type { Cluster } from './cluster.ts';
 import { anOperator, type TestTenant } from './factories.ts';
-import { bodyFixture, fileFixture, paramFixture, paramsInBody, queryFixture } from './route-fixtures.ts';
+import { bodyFixture, fileFixture, paramFixture, paramsInBody, paramsInQuery, queryFixture } from './route-fixtures.ts';
 
 /** Method and path, by which tests know a route. */
 export function nameOf({ method, path }: Route): string {
@@ -16,7 +16,7 @@ export function paramsOf({ path }: Route): string[] {
 /** An asset of the tenant for each parameter of the path and of the body. */
 export async function makeParams(cluster: Cluster, route: Route, tenant: TestTenant): Promise<Record<string, string>> {
   const made: Record<string, string> = {};
-  const names = new Set([...paramsOf(route), ...paramsInBody(nameOf(route))]);
+  const names = new Set([...paramsOf(route), ...paramsInBody(nameOf(route)), ...paramsInQuery(nameOf(route))]);
   for (const name of names) made[name] = await paramFixture(name)(cluster, tenant);
   return made;
 }
@@ -41,7 +41,7 @@ export function callRoute(
   { body, query = '', headers }: RouteRequest = {},
 ): Promise<Answer> {
   const path = route.path.replace(/:(\w+)/g, (_match, name: string) => encodeURIComponent(params[name] ?? ''));
-  const parameters = [queryFixture(nameOf(route)).slice(1), query].filter(Boolean).join('&');
+  const parameters = [queryFixture(nameOf(route), params).slice(1), query].filter(Boolean).join('&');
   const address = parameters ? `${path}?${parameters}` : path;
   return client.request(route.method, address, body ?? bodyOf(route, params), headers);
 }
@@ -50,7 +50,7 @@ export function callRoute(
 export function accessOf(route: Route, given: Record<string, string>): readonly Access[] {
   if (route.realm !== 'tenant') return [];
   const params = route.params?.parse(given) as never;
-  const query = route.query?.parse(Object.fromEntries(new URLSearchParams(queryFixture(nameOf(route))))) as never;
+  const query = route.query?.parse(Object.fromEntries(new URLSearchParams(queryFixture(nameOf(route), given)))) as never;
   const body = route.body?.parse(bodyOf(route, given)) as never;
   return route.access({ params, query, body });
 }

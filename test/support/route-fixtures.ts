@@ -120,6 +120,10 @@ const params: Record<string, MakeParam> = {
     const answer = await cluster.as(tenant.creator).in(tenant).post('T/datasources/upload', file);
     return answer.body.fileID;
   },
+  widgetFilePath: async (cluster, tenant) => {
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/widgets/upload', aFile());
+    return answer.body.filePath;
+  },
   userID: async (cluster) => (await aUser(cluster)).id,
   tenantUserID: async (cluster, tenant) => (await aMember(cluster, { tenant })).id,
   databaseSchemaName: aSchema,
@@ -342,13 +346,21 @@ const bodies: Record<string, unknown> = {
 const queries: Record<string, string> = {
   'delete /api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName': '?cascade=true',
   'get /api/v1/tenants/:tenantID/folders': '?entityType=workflow',
+  'get /api/v1/tenants/:tenantID/widgets/files': '?path={widgetFilePath}',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/:eventID/shadow-replay': '?wait=0',
   // The run of the fixture does not end.
   'get /api/v1/tenants/:tenantID/workflows/instances/:instanceID/stream': '?seconds=0',
 };
 
-export function queryFixture(routeName: string): string {
-  return queries[routeName] ?? '';
+/** A name that is not among the parameters names no asset. */
+export function queryFixture(routeName: string, params: Record<string, string> = {}): string {
+  const none = `widget-files/${newID()}/${newID()}`;
+  return (queries[routeName] ?? '').replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(params[name] ?? none));
+}
+
+/** The parameters that the query of a route names beside those of its path. */
+export function paramsInQuery(name: string): string[] {
+  return [...(queries[name] ?? '').matchAll(/\{(\w+)\}/g)].map(([, param = '']) => param);
 }
 
 export function paramFixture(name: string): MakeParam {

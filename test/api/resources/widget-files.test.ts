@@ -74,7 +74,7 @@ test.each([
   ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
   ['SVG in XML', '<?xml version="1.0"?><x/>'],
   ['a program', '\x7fELF\x02\x01\x01\0'],
-])('%s is refused, whatever its name', async (_what, text) => {
+])('%s is refused under the name of an image', async (_what, text) => {
   expect(await upload(text, 'a.png')).toMatchObject({
     status: 400,
     body: { error: { code: 'VALIDATION_ERROR', message: expect.stringMatching(/^file: must be an image/) } },
