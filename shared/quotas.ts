@@ -45,6 +45,13 @@ const definitions = {
   queries: assetsIn('data_query', 'data queries'),
   datasources: assetsIn('datasource', 'datasources'),
   widgets: assetsIn('widget', 'widgets'),
+  libraryEntries: {
+    owner: 'tenant',
+    max: 100,
+    what: 'widgets in the library of the deployment',
+    remedy: 'unpublish some',
+    used: 'select count(*) from widget_library_entry where source_tenant_id = $1',
+  },
   listeners: assetsIn('listener', 'listeners'),
   listenerConnections: {
     owner: 'tenant',

@@ -170,5 +170,6 @@ delete from workflow_instance where id in (select id from run)`,
     'workflow_event',
     'event_wait',
   ].map(batchOf),
+  'delete from widget_library_entry where source_tenant_id = $1',
   'delete from quota where owner_id = $1',
 ];

@@ -26,6 +26,7 @@ import { operatorUserRoutes } from './users/operator-routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { variableRoutes } from './variables/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
+import { operatorLibraryRoutes, widgetLibraryRoutes } from './widgets/library-routes.ts';
 import { widgetRoutes } from './widgets/routes.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
@@ -68,7 +69,7 @@ export const routeGroups: readonly RouteGroup[] = [
   {
     tag: 'Widgets',
     description: 'Parts of an admin UI, and the data that they show.',
-    routes: widgetRoutes,
+    routes: [...widgetRoutes, ...widgetLibraryRoutes],
   },
   {
     tag: 'Dashboards',
@@ -131,6 +132,7 @@ export const routeGroups: readonly RouteGroup[] = [
       ...operatorQuotaRoutes,
       ...operatorDispatchRoutes,
       ...operatorAccountingRoutes,
+      ...operatorLibraryRoutes,
     ],
   },
 ];

@@ -89,6 +89,7 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/datasources/:datasourceID/test': startsNothing,
   'post /api/v1/tenants/:tenantID/queries/:dataQueryID/queryTest': startsNothing,
   'post /api/v1/tenants/:tenantID/widgets/data': startsNothing,
+  'post /api/v1/tenants/:tenantID/widget-library/:libraryEntryID/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/widgets/data/bulk': startsNothing,
   'post /api/v1/tenants/:tenantID/roles/sync-policies': startsNothing,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/redrive':

@@ -90,6 +90,7 @@ test('every table either has a retention or is kept', async () => {
     'datasource',
     'data_query',
     'widget',
+    'widget_library_entry',
     'listener',
     'listener_action',
     'listener_breaker',

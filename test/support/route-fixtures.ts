@@ -56,6 +56,10 @@ const params: Record<string, MakeParam> = {
   datasourceID: async (cluster, tenant) => (await aDatasource(cluster, { tenant })).id,
   dataQueryID: async (cluster, tenant) => (await aDataQuery(cluster, { tenant })).id,
   widgetID: async (cluster, tenant) => (await aWidget(cluster, { tenant })).id,
+  libraryEntryID: async (cluster, tenant) => {
+    const answer = await cluster.as(tenant.creator).in(tenant).post('T/widget-library', aLibraryEntry);
+    return answer.body.entry.id;
+  },
   listenerID: async (cluster, tenant) => (await aListener(cluster, { tenant })).id,
   pathSuffix: async (cluster, tenant) => {
     const endpointPath = `p-${newID()}`;
@@ -121,7 +125,10 @@ const params: Record<string, MakeParam> = {
     return answer.body.fileID;
   },
   widgetFilePath: async (cluster, tenant) => {
-    const answer = await cluster.as(tenant.creator).in(tenant).post('T/widgets/upload', aFile());
+    const answer = await cluster
+      .as(tenant.creator)
+      .in(tenant)
+      .post('T/widgets/upload', aFile(Buffer.from('a text')));
     return answer.body.filePath;
   },
   userID: async (cluster) => (await aUser(cluster)).id,
@@ -269,6 +276,15 @@ const anAppPage = { appPageTitle: 'An app page', appPageConfig: { dataSources: [
 /** Due on a leap day. */
 const aCronJob = { cronJobTitle: 'A cron job', cronJobSchedule: '0 0 29 2 *', cronJobType: 'workflow' };
 
+const aLibraryEntry = {
+  bundle: {
+    bundleVersion: 1,
+    items: [
+      { type: 'widget', id: newID(), payload: { widgetTitle: 'A widget', widgetType: 'table', widgetConfig: {} } },
+    ],
+  },
+};
+
 /** An accepted body for every route that does not accept an empty one. */
 const bodies: Record<string, unknown> = {
   'post /api/v1/auth/config/:tenantID': { config: { theme: 'dark' } },
@@ -335,6 +351,8 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/folders': { entityType: 'workflow', folderTitle: 'A folder' },
   'post /api/v1/tenants/:tenantID/folders/move': { entityType: 'workflow', entityIDs: ['{workflowID}'] },
   'post /api/v1/tenants/:tenantID/widgets': { widgetTitle: 'A widget', widgetType: 'table', widgetConfig: {} },
+  'post /api/v1/tenants/:tenantID/widget-library': aLibraryEntry,
+  'post /api/v1/operator/widget-library': aLibraryEntry,
   'post /api/v1/tenants/:tenantID/widgets/data/bulk': { widgets: [{ widgetID: '{widgetID}' }] },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },
@@ -355,7 +373,9 @@ const queries: Record<string, string> = {
 /** A name that is not among the parameters names no asset. */
 export function queryFixture(routeName: string, params: Record<string, string> = {}): string {
   const none = `widget-files/${newID()}/${newID()}`;
-  return (queries[routeName] ?? '').replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(params[name] ?? none));
+  return (queries[routeName] ?? '').replace(/\{(\w+)\}/g, (_match, name: string) =>
+    encodeURIComponent(params[name] ?? none),
+  );
 }
 
 /** The parameters that the query of a route names beside those of its path. */

@@ -8,6 +8,7 @@ export const exampleQuotas = {
   queries: usual,
   datasources: usual,
   widgets: usual,
+  libraryEntries: { max: 100, used: 2, isDefault: true },
   listeners: usual,
   listenerConnections: { max: 100, used: 3, isDefault: true },
   apiKeys: usual,

@@ -6,7 +6,7 @@ import type { JsonObject } from '#shared/json.ts';
 import { parseValue } from '#shared/parse-value.ts';
 import { WidgetBindings } from '#shared/widgets/bindings.ts';
 import { type WidgetAsset, widgetAssets } from '#shared/widgets/named-assets.ts';
-import { type Issue, invalid, within } from '#shared/workflow/issues.ts';
+import { type Issue, invalid, type Path, within } from '#shared/workflow/issues.ts';
 import type { Access } from '../../http/route.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/unknown-fields.ts';
 
@@ -19,21 +19,27 @@ export function bindingAccess(config: JsonObject | undefined): Access[] {
 
 /** Rejects bindings that could not be read, and assets that the tenant does not have. Answers with fields of bindings that nothing reads. */
 export async function checkConfig(em: EntityManager, config: JsonObject): Promise<UnknownFields> {
-  const { dataQueries } = config;
-  const path = ['widgetConfig', 'dataQueries'];
-  if (dataQueries !== undefined) {
-    const parsed = parseValue(WidgetBindings, dataQueries);
-    if (!parsed.success) throw invalid(within(path, parsed.issues), { count: parsed.count });
-  }
+  const at = ['widgetConfig'];
+  checkBindings(config, at);
   const missing = await findMissing(em, widgetAssets(config));
-  if (missing.length > 0) throw invalid(within(['widgetConfig'], missing));
-  return dataQueries === undefined ? { fields: [], count: 0 } : findUnknownFields([WidgetBindings], dataQueries, path);
+  if (missing.length > 0) throw invalid(within(at, missing));
+  const { dataQueries } = config;
+  if (dataQueries === undefined) return { fields: [], count: 0 };
+  return findUnknownFields([WidgetBindings], dataQueries, [...at, 'dataQueries']);
+}
+
+/** Rejects bindings that could not be read; `at` is the path of the config. */
+export function checkBindings({ dataQueries }: JsonObject, at: Path): void {
+  if (dataQueries === undefined) return;
+  const parsed = parseValue(WidgetBindings, dataQueries);
+  if (!parsed.success) throw invalid(within([...at, 'dataQueries'], parsed.issues), { count: parsed.count });
 }
 
 const entities: Record<WidgetAsset['type'], EntityClass<{ id: string }>> = { dataquery: DataQuery, workflow: Workflow };
 const words = { dataquery: 'data query', workflow: 'workflow' } as const;
 
-async function findMissing(em: EntityManager, assets: readonly WidgetAsset[]): Promise<Issue[]> {
+/** The assets that a config names and the tenant does not have; paths are inside of the config. */
+export async function findMissing(em: EntityManager, assets: readonly WidgetAsset[]): Promise<Issue[]> {
   const found = new Set<string>();
   for (const [type, ofType] of Map.groupBy(assets, (asset) => asset.type)) {
     const where = { id: { $in: [...new Set(ofType.map(({ id }) => id))] } };

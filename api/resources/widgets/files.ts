@@ -74,7 +74,7 @@ export const readWidgetFile = tenantRoute({
   filter: true,
   alternative: 'widget.execute',
   query: z.object({ path: FilePath.describe('The `filePath` of the upload') }),
-  produces: '*/*',
+  produces: 'application/octet-stream',
   response: z.object({}),
   errors: ['404'],
 

@@ -37,6 +37,7 @@ import { TenantVariable } from './tenant-variable.ts';
 import { User } from './user.ts';
 import { UserConfig } from './user-config.ts';
 import { Widget } from './widget.ts';
+import { WidgetLibraryEntry } from './widget-library-entry.ts';
 import { Workflow } from './workflow.ts';
 import { WorkflowInstance } from './workflow-instance.ts';
 import { WorkflowVersion } from './workflow-version.ts';
@@ -69,6 +70,7 @@ export const entities = [
   Datasource,
   DataQuery,
   Widget,
+  WidgetLibraryEntry,
   CronJob,
   Listener,
   ListenerAction,

@@ -67,6 +67,7 @@ import { Migration20261123060500_HeldLengths } from './Migration20261123060500_H
 import { Migration20261123061000_AssetChanges } from './Migration20261123061000_AssetChanges.ts';
 import { Migration20261123062000_Notifications } from './Migration20261123062000_Notifications.ts';
 import { Migration20261123063000_WidgetVersions } from './Migration20261123063000_WidgetVersions.ts';
+import { Migration20261123064500_WidgetLibrary } from './Migration20261123064500_WidgetLibrary.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -139,6 +140,7 @@ const classes = {
   Migration20261123061000_AssetChanges,
   Migration20261123062000_Notifications,
   Migration20261123063000_WidgetVersions,
+  Migration20261123064500_WidgetLibrary,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -71,4 +71,5 @@ export const migrationNames = [
   'Migration20261123061000_AssetChanges',
   'Migration20261123062000_Notifications',
   'Migration20261123063000_WidgetVersions',
+  'Migration20261123064500_WidgetLibrary',
 ] as const;

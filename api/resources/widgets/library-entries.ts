@@ -1,0 +1,67 @@
+import type { z } from 'zod';
+import { WidgetLibraryEntry } from '#shared/db/entities/widget-library-entry.ts';
+import type { EntityManager } from '#shared/db/orm.ts';
+import { AppError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import { asStoredConfig } from '../../http/config-size.ts';
+import { containing, findPage } from '../../http/paging.ts';
+import { checkBindings } from './config.ts';
+import { type Bundle, type Entries, type Entry, type EntryList, StoredBundle } from './library-schemas.ts';
+
+/** Who looks: a tenant sees of others only what it can install. */
+type Viewer = { tenantID: string } | 'operator';
+
+export function presentEntry(entry: WidgetLibraryEntry, viewer: Viewer): z.input<typeof Entry> {
+  const { id, widgetTitle, widgetType } = entry;
+  const isOwn = viewer !== 'operator' && entry.sourceTenantID === viewer.tenantID;
+  const isShown = isOwn || viewer === 'operator';
+  return {
+    id,
+    libraryEntryID: id,
+    widgetTitle,
+    widgetDescription: entry.widgetDescription ?? null,
+    widgetType,
+    isOwn,
+    sourceTenantID: isShown ? (entry.sourceTenantID ?? null) : null,
+    publishedByUserID: isShown ? (entry.publishedByUserID ?? null) : null,
+    createdAt: entry.createdAt.toISOString(),
+    updatedAt: entry.updatedAt.toISOString(),
+  };
+}
+
+export async function listEntries(
+  em: EntityManager,
+  query: z.output<typeof EntryList>,
+  viewer: Viewer,
+): Promise<z.input<typeof Entries>> {
+  const where = query.search ? { widgetTitle: containing(query.search) } : {};
+  const { rows, fields } = await findPage(em, WidgetLibraryEntry, { where, query, exclude: ['bundle'] });
+  return { entries: rows.map((row) => presentEntry(row, viewer)), ...fields };
+}
+
+/** Writes an entry; nothing of the bundle but the widget itself is kept. */
+export async function publishEntry(
+  em: EntityManager,
+  bundle: Bundle,
+  by: { sourceTenantID: string | null; publishedByUserID: string | null },
+): Promise<WidgetLibraryEntry> {
+  const [item] = bundle.items;
+  if (!item) throw new Error('The schema of a bundle wants one widget');
+  const { widgetTitle, widgetDescription, widgetType, widgetConfig } = item.payload;
+  checkBindings(widgetConfig, ['bundle', 'items', 0, 'payload', 'widgetConfig']);
+  const stored = asStoredConfig(StoredBundle.parse(bundle), ['bundle']);
+  const values = { id: newID(), widgetTitle, widgetDescription, widgetType, bundle: stored, ...by };
+  const entry = em.create(WidgetLibraryEntry, values);
+  await em.persist(entry).flush();
+  return entry;
+}
+
+export async function getEntry(em: EntityManager, id: string): Promise<WidgetLibraryEntry> {
+  const entry = await em.findOne(WidgetLibraryEntry, { id });
+  if (!entry) throw noEntry();
+  return entry;
+}
+
+export function noEntry(): AppError {
+  return new AppError('NOT_FOUND', 'Library entry not found');
+}
