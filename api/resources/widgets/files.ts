@@ -69,10 +69,9 @@ export const readWidgetFile = tenantRoute({
   path: '/widgets/files',
   summary: 'Get a file that was uploaded for widgets',
   description:
-    'Returns the bytes of a file. Images, videos and sounds are sent with their type, others to be saved. For callers who may read or execute a widget.',
-  permission: 'widget.read',
+    'Returns the bytes of a file. Images, videos and sounds are sent with their type, others to be saved. For callers who may execute a widget.',
+  permission: 'widget.execute',
   filter: true,
-  alternative: 'widget.execute',
   query: z.object({ path: FilePath.describe('The `filePath` of the upload') }),
   produces: 'application/octet-stream',
   response: z.object({}),
