@@ -304,16 +304,10 @@ function readRedis(e: Pick<z.output<typeof Environment>, `REDIS_${string}` & key
 }
 
 function readS3(e: z.output<typeof Environment>): S3Place | undefined {
-  const [bucket, accessKeyId, secretAccessKey] = [
-    e.FILES_BUCKET,
-    e.FILES_ACCESS_KEY_ID,
-    e.FILES_SECRET_ACCESS_KEY,
-  ];
+  const [bucket, accessKeyId, secretAccessKey] = [e.FILES_BUCKET, e.FILES_ACCESS_KEY_ID, e.FILES_SECRET_ACCESS_KEY];
   if (!bucket) return undefined;
   if (!accessKeyId || !secretAccessKey)
-    throw new Error(
-      'Configuration: FILES_ACCESS_KEY_ID and FILES_SECRET_ACCESS_KEY are required with FILES_BUCKET',
-    );
+    throw new Error('Configuration: FILES_ACCESS_KEY_ID and FILES_SECRET_ACCESS_KEY are required with FILES_BUCKET');
   return { endpoint: e.FILES_ENDPOINT, region: e.FILES_REGION, bucket, accessKeyId, secretAccessKey };
 }
 
