@@ -19,6 +19,8 @@ import { createProducer, type Producer } from '#shared/producer.ts';
 import { createRuns, type Runs } from '#shared/runs.ts';
 import { createTenantLabel } from '#shared/tally.ts';
 import { createEvents, type Events } from '#shared/workflow-events.ts';
+import { ChangeRecorder } from './audit/changes.ts';
+import { type AuditTrail, createAuditTrail } from './audit/trail.ts';
 import { rememberIssuer, requireDevelopmentDatabase } from './auth/database-issuer.ts';
 import { createDevIssuer, type DevIssuer } from './auth/dev-issuer.ts';
 import { type Authenticator, createAuthenticator } from './auth/identify.ts';
@@ -52,6 +54,7 @@ export interface ApiContext {
   formLimits: FormLimits;
   authenticator: Authenticator;
   operators: Operators;
+  audit: AuditTrail;
   requestCount: RequestCount;
   refusals: Refusals;
   /** Bytes of bodies and answers that the process holds at once. */
@@ -90,7 +93,7 @@ export async function createApiContext(
   const dispatchPool = createDispatchPool(config.db, logger, 'gantry.api');
   resources.defer(() => dispatchPool.end());
   await requireSchema(pool);
-  const orm = await createOrm(config.db, logger);
+  const orm = await createOrm(config.db, logger, [new ChangeRecorder()]);
   resources.defer(() => orm.close());
   const entityPool = await orm.em.getConnection().getNativeClient();
   for (const lent of [pool, entityPool]) lendInTurns(lent);
@@ -117,6 +120,7 @@ export async function createApiContext(
   const drain = new AbortController();
   const streams = resources.use(createEventStreams({ pool, watch, logger, draining: drain.signal }));
 
+  const audit = resources.use(createAuditTrail({ pool, producer: jobs, flushMs: config.auditFlushMs, logger }));
   const intake = resources.use(createIntake({ pool, secrets, producer: jobs, logger }));
 
   const owned = resources.move();
@@ -143,6 +147,7 @@ export async function createApiContext(
     formLimits: createFormLimits(backplane),
     authenticator,
     operators,
+    audit,
     devIssuer,
     awaitedRuns,
     streams,

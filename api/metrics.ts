@@ -4,7 +4,10 @@ import { createTenantLabel } from '#shared/tally.ts';
 import type { OwnedApiContext } from './context.ts';
 
 /** Adds what an API process knows about itself. */
-export function addAPIMetrics(metrics: Metrics, { config, pools, asks, refusals, runs }: OwnedApiContext): Disposable {
+export function addAPIMetrics(
+  metrics: Metrics,
+  { config, pools, asks, refusals, runs, audit }: OwnedApiContext,
+): Disposable {
   const { add } = metrics;
   const { names: tenant } = createTenantLabel(config.metrics?.tenantIDs);
   const own = inProcess(metrics, 'api');
@@ -33,6 +36,10 @@ export function addAPIMetrics(metrics: Metrics, { config, pools, asks, refusals,
       labels: ['code', 'reason', ...tenant],
     },
     () => refusals.counts.samples,
+  );
+  add(
+    { name: 'gantry_audit_records_total', help: 'Records of audit trails', kind: 'counter', labels: ['outcome'] },
+    () => Object.entries(audit.counts).map(([outcome, value]) => ({ labels: { outcome }, value })),
   );
   return addProcessMetrics(own, pools);
 }

@@ -1,3 +1,4 @@
+import { type AuditRecord, insertFrom } from './audit/records.ts';
 import type { Caller } from './caller.ts';
 import { inTransaction, type Pool, type PoolClient } from './db/pool.ts';
 import { onClient } from './db/query.ts';
@@ -46,6 +47,8 @@ export interface NewRun {
   rerunOf?: string;
   /** The tick of a cron job whose work it is. */
   cronTickID?: string;
+  /** The entry of the audit trail for what has started it; written with the run. */
+  entry?: AuditRecord;
 }
 
 export interface Accepted {
@@ -62,13 +65,7 @@ type Queryable = Pick<PoolClient, 'query'>;
 /** Inserts runs, in order, and hands over as many as the window has room for. */
 export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promise<Accepted[]> {
   const rows = toRows(runs);
-  // Few runs have tags, and the others pay for no second table.
-  const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
-  const inserted = await on.query<Pick<Accepted, 'id' | 'priority'>>({
-    name: hasTags ? 'accept_tagged_runs' : 'accept_runs',
-    text: hasTags ? ACCEPT_TAGGED : ACCEPT,
-    values: [JSON.stringify(rows)],
-  });
+  const inserted = await on.query<Pick<Accepted, 'id' | 'priority'>>(accepting(runs, rows));
   const byID = new Map(inserted.rows.map((row) => [row.id, row.priority]));
   return rows.map(({ id, tenant_id: tenantID, class: kind }) => ({
     id,
@@ -77,6 +74,14 @@ export async function acceptRuns(on: Queryable, runs: readonly NewRun[]): Promis
     epoch: 0,
     priority: byID.get(id) ?? null,
   }));
+}
+
+/** Few runs have tags, and the others pay for no second table; so it is with entries of the audit trail. */
+function accepting(runs: readonly NewRun[], rows: ReturnType<typeof toRows>) {
+  const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
+  const entries = runs.flatMap(({ entry }) => entry ?? []);
+  const { name, text } = ACCEPT[hasTags ? 'tagged' : 'plain'][entries.length > 0 ? 'recorded' : 'silent'];
+  return { name, text, values: [JSON.stringify(rows), ...(entries.length > 0 ? [JSON.stringify(entries)] : [])] };
 }
 
 /** Inserts runs, in order, and hands over none. Returns their ids. */
@@ -201,9 +206,18 @@ asked as (select n, id, tenant_id, ${LINE} as line_id, class, limits is null and
 ${SKIPS},
 ${more}inserted as (${insert('left join skips on skips.id = r.id ', 'case when skips.id is not null then now() end')} returning id)
 select inserted.id, skips.priority from inserted left join skips on skips.id = inserted.id`;
-const ACCEPT = accept();
-const ACCEPT_TAGGED = accept(`${TAGGED},
-`);
+const RECORDED = `recorded as (${insertFrom('$2::jsonb')}),
+`;
+const ACCEPT = {
+  plain: {
+    silent: { name: 'accept_runs', text: accept() },
+    recorded: { name: 'accept_recorded_runs', text: accept(RECORDED) },
+  },
+  tagged: {
+    silent: { name: 'accept_tagged_runs', text: accept(`${TAGGED},\n`) },
+    recorded: { name: 'accept_recorded_tagged_runs', text: accept(`${TAGGED},\n${RECORDED}`) },
+  },
+};
 
 const INSERT_ALL = `with ${ASKED} ${insert('', 'null::timestamptz')}`;
 const INSERT_ALL_TAGGED = `with ${ASKED}, ${TAGGED} ${insert('', 'null::timestamptz')}`;

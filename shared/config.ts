@@ -159,6 +159,9 @@ export const Environment = z.object({
   RUN_RETENTION_MAX_DAYS: z.coerce.number().positive().optional(),
   QUERY_RUN_RETENTION_DAYS: z.coerce.number().positive().default(7),
   OPERATOR_AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(400),
+  AUDIT_BUFFER_SECONDS: z.coerce.number().positive().max(60).default(5),
+  AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(90),
+  AUDIT_RETENTION_MAX_DAYS: z.coerce.number().positive().default(400),
   SHUTDOWN_SECONDS: seconds(20),
 });
 
@@ -252,6 +255,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
       testBypass: e.AUTH_TEST_BYPASS,
     },
     apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS },
+    auditFlushMs: e.AUDIT_BUFFER_SECONDS * 1000,
     requestsPerMinute: { apiKey: e.API_KEY_REQUESTS_PER_MINUTE, user: e.USER_REQUESTS_PER_MINUTE },
     secrets: { keys: e.SECRETS_KEYS },
     outbound: { allow: e.OUTBOUND_ALLOW, deny: e.OUTBOUND_DENY },
@@ -282,6 +286,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
         maxRunsMs: Math.max(e.RUN_RETENTION_DAYS, e.RUN_RETENTION_MAX_DAYS ?? 0) * DAY_MS,
         queryRunsMs: e.QUERY_RUN_RETENTION_DAYS * DAY_MS,
         operatorAuditMs: e.OPERATOR_AUDIT_RETENTION_DAYS * DAY_MS,
+        auditMs: e.AUDIT_RETENTION_DAYS * DAY_MS,
+        maxAuditMs: e.AUDIT_RETENTION_MAX_DAYS * DAY_MS,
       },
     },
     sandbox: {

@@ -24,8 +24,8 @@ export function destination<S extends z.ZodType>(schema: S): S {
 }
 
 /** Masks secrets for an answer; empty ones stay empty. */
-export function maskSecrets(schema: z.ZodType, options: JsonObject): JsonObject {
-  return eachSecret(schema, options, () => MASK);
+export function maskSecrets(schema: z.ZodType, options: JsonObject, mask: string = MASK): JsonObject {
+  return eachSecret(schema, options, () => mask);
 }
 
 /** Seals secrets for the database. The context names the row and the column; each value is also bound to its path in them. */

@@ -16,6 +16,8 @@ import { createRunEnds } from '#shared/run-ends.ts';
 import { addHandOverMetrics } from '#shared/run-metrics.ts';
 import type { Runs } from '#shared/runs.ts';
 import { createEvents } from '#shared/workflow-events.ts';
+import { createTrailRetention } from './audit/retire-trails.ts';
+import { createTrailSeals } from './audit/seal-trails.ts';
 import { createCompletionKeeper } from './completion-webhooks.ts';
 import { createCronAlarms } from './cron/alarms.ts';
 import { createCronKeeper } from './cron/keeper.ts';
@@ -170,6 +172,8 @@ export async function createWorker({ config, logger, queueNames }: WorkerOptions
   const held = resources.use(createHeldRelease({ pool, producer, leads, logger }));
   const alarms = createCronAlarms({ pool, backplane });
   resources.use(createCronKeeper({ ticker: cron, alarms, pool, leads, logger }));
+  resources.use(createTrailSeals({ pool, leads, logger }));
+  resources.use(createTrailRetention({ pool, settings: config.worker.retention, leads, logger }));
   resources.use(startRetention({ pool, settings: config.worker.retention, logger }));
   suspects?.start();
   const metrics = createMetrics(logger);

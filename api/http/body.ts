@@ -48,8 +48,24 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
         'INVALID_REQUEST',
         `Content-Type: expected application/json, received ${quote(request.get('content-type'))}`,
       );
-    return { value: request.body, bytes: text?.length ?? 0 };
+    const bytes = text?.length ?? 0;
+    if (text && bytes > LARGE_BYTES) keepBeginning(response, text.subarray(0, BEGINNING).toString());
+    return { value: request.body, bytes };
   };
+}
+
+/** Longer bodies are shown by the beginning of their text: even to list the keys of an object may take as long as to parse it. */
+export const LARGE_BYTES = 50_000;
+/** Twice what the audit trail shows, because it leaves out what it hides. */
+export const BEGINNING = 4_000;
+
+function keepBeginning({ locals }: Response, text: string): void {
+  locals.beginning = text;
+}
+
+/** The beginning of the text of a large body; undefined for another. */
+export function beginningOf({ locals }: Response): string | undefined {
+  return (locals as { beginning?: string }).beginning;
 }
 
 function run(parser: RequestHandler, request: Request, response: Response): Promise<void> {

@@ -12,13 +12,15 @@ import type { Logger } from '#shared/logger.ts';
 import { atOnce, inTurns } from '#shared/pauses.ts';
 import type { Turn } from '#shared/turns.ts';
 import { withBytes } from '#shared/work.ts';
+import { recordingChanges } from '../audit/changes.ts';
+import { openEntry, type RequestEntry } from '../audit/request-entry.ts';
 import type { Identified } from '../auth/identify.ts';
 import { originOf } from '../auth/operator-session.ts';
 import { notFound } from '../auth/user-token.ts';
 import type { ApiContext } from '../context.ts';
 import { tenantEntityManager } from '../db/tenant-em.ts';
 import { createAuthorizer, denied } from './authorize.ts';
-import type { ReadBody } from './body.ts';
+import { LARGE_BYTES, type ReadBody } from './body.ts';
 import { describeUnknown, type Handling, openHandling, reportUnknown } from './handling.ts';
 import { ID } from './id.ts';
 import { answerAtMostOnce, answerOnce, createKeys, type Keys, noTenant, REPLAYED, readClaim } from './idempotency.ts';
@@ -57,7 +59,10 @@ export function mount(
       const handling = openHandling(request, response);
       const answer = await serve(route, { ...service, keys, request, response, handling });
       if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(answer.response)));
-      if (!response.headersSent) response.status(answer.status).json({ success: true, ...answer.response });
+      if (response.headersSent) return;
+      const text = JSON.stringify({ success: true, ...answer.response });
+      response.status(answer.status).type('json').send(text);
+      answered(response, text);
     });
 }
 
@@ -79,6 +84,24 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   if (!tenant.success || !identity.membership) throw denied('membership');
   const { tenantID } = tenant.data;
   const { membership } = identity;
+  const { response } = exchange;
+  const entry = openEntry(context.audit, { route, request, response, tenantID, identity });
+  return recorded(entry, response, () => serveMember(route, exchange, { tenantID, identity, membership, entry }));
+}
+
+interface Member {
+  tenantID: string;
+  identity: Identified;
+  membership: NonNullable<Identified['membership']>;
+  entry: RequestEntry;
+}
+
+async function serveMember(
+  route: RouteOf<'tenant'>,
+  exchange: Exchange,
+  { tenantID, identity, membership, entry }: Member,
+): Promise<StoredAnswer> {
+  const { context, request, handling } = exchange;
   const caller = callerOf(identity);
 
   const parsed = await parse(route, exchange, { tenantID, creatorID: identity.userID });
@@ -98,6 +121,7 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
   const { visible, require, holds } = authorizer;
   const file = () => readFile(route, exchange);
   const { response } = exchange;
+  if (route.method !== 'get' && !route.writesEntry) await entry.begin();
   const own: Omit<TenantInput<z.ZodType, z.ZodType, z.ZodType>, keyof Tools | keyof AnyParsed> = {
     tenantID,
     caller,
@@ -109,11 +133,34 @@ async function serveTenant(route: RouteOf<'tenant'>, exchange: Exchange): Promis
     reportUnknown: (found, at) => reportUnknown(handling, found, at),
     requireMatch: createMatch(route.conditional ? request.get('if-match') : undefined),
     idempotency,
+    entry,
     file,
     response,
   };
   const input: TenantInput<z.ZodType, z.ZodType, z.ZodType> = Object.assign(tools, parsed, own);
-  return handle(route, exchange, { input, tenantID, idempotency });
+  const work = () => handle(route, exchange, { input, tenantID, idempotency });
+  if (route.method === 'get') return work();
+  const { userID, apiKeyID } = identity;
+  return recordingChanges({ entryID: entry.id, tenantID, userID, apiKeyID: apiKeyID ?? null }, work);
+}
+
+/** The outcome is recorded when the answer is sent; that of a handler which sends it itself, at its end. */
+async function recorded(entry: RequestEntry, response: Response, work: () => Promise<StoredAnswer>): Promise<StoredAnswer> {
+  try {
+    const answer = await work();
+    if (response.headersSent) entry.end(response.statusCode);
+    else entries.set(response, entry);
+    return answer;
+  } catch (error) {
+    entry.fail(error);
+    throw error;
+  }
+}
+
+const entries = new WeakMap<Response, RequestEntry>();
+
+function answered(response: Response, text: string): void {
+  entries.get(response)?.end(response.statusCode, text);
 }
 
 async function serveUser(route: RouteOf<'user'>, exchange: Exchange): Promise<StoredAnswer> {
@@ -191,6 +238,7 @@ async function parse(route: Route, exchange: Exchange, turn: Turn): Promise<AnyP
     ],
     handling,
   );
+  // Each pass over such a body takes milliseconds: other requests have their turn between two of them.
   const isLarge = bytes > LARGE_BYTES;
   // The parser and the handler have turns of their own.
   if (isLarge) await nextTurn();
@@ -212,9 +260,6 @@ async function holdBytes(exchange: Exchange, turn: Turn, isRead: boolean): Promi
   // A body that no schema reads is not read here.
   if (isRead && length > LARGE_BYTES) await bytes.draw(2 * Math.min(length, maxBodyBytes));
 }
-
-/** Each pass over such a body takes milliseconds: other requests have their turn between two of them. */
-const LARGE_BYTES = 50_000;
 
 async function readFile({ upload, path }: Route, { request, handling }: Exchange): Promise<UploadedFile> {
   if (!upload) throw new Error(`${path} does not say that it takes a file`);

@@ -6,6 +6,7 @@ import type { StandingWorkflow } from '#shared/db/standing.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
+import type { RequestEntry } from '../audit/request-entry.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';
@@ -54,8 +55,10 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   etag?: (answer: z.output<R>) => number;
   /** Honours `If-Match`: the handler calls `requireMatch` once it has locked the asset. */
   conditional?: true;
-  /** The answer holds a secret: sent with `Cache-Control: no-store`. */
+  /** The answer holds a secret: sent with `Cache-Control: no-store`, and not kept in the audit trail. */
   isSecret?: true;
+  /** Fields of body and answer that may hold a secret, although their names do not say so: the audit trail hides them. */
+  hides?: readonly string[];
   /** 201 when the route creates something, 302 when it redirects (`response.redirect`), else 200. */
   status?: 200 | 201 | 302;
   /** Statuses to document beyond those derived from the other fields. */
@@ -103,6 +106,8 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   /** Throws PRECONDITION_FAILED if the request has an `If-Match` that does not name this version of the asset. */
   requireMatch(versionNumber: number): void;
   idempotency: IdempotencyClaim | undefined;
+  /** Of this request in the audit trail. */
+  entry: RequestEntry;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
   /** The file of a route with `upload`. */
@@ -216,6 +221,8 @@ export type TenantRouteDefinition<Path extends string, P extends Z, Q extends Z,
     alternative?: Permission;
     /** The workflow that `:workflowID` names is read with the caller's membership: one statement less. */
     withWorkflow?: true;
+    /** The handler's own statement writes the entry of the audit trail (`entry.take()`). */
+    writesEntry?: true;
     /** The path has an id, but policies have no rules for single objects of this type: the permission covers all of them. */
     onWholeType?: true;
     handle: Handler<TenantInput<P, Q, B>, R>;
@@ -250,6 +257,7 @@ export type Route =
       filter: boolean;
       alternative?: Permission;
       withWorkflow?: true;
+      writesEntry?: true;
       handle: ErasedHandler;
     })
   | (ErasedShapes & { realm: 'user'; handle: ErasedHandler; complete?: ErasedCompletion })

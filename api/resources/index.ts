@@ -4,6 +4,7 @@ import { accountRoutes } from './account/routes.ts';
 import { accountingRoutes, operatorAccountingRoutes } from './accounting/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { appPageRoutes } from './app-pages/routes.ts';
+import { auditRoutes } from './audit/routes.ts';
 import { cronJobRoutes } from './cron-jobs/routes.ts';
 import { dashboardRoutes } from './dashboards/routes.ts';
 import { databaseRoutes } from './database/routes.ts';
@@ -121,6 +122,11 @@ export const routeGroups: readonly RouteGroup[] = [
     tag: 'OAuth',
     description: 'Accounts at other services, connected by OAuth 2.0, that datasources use.',
     routes: [...oauthRoutes, ...oauthConnectionRoutes],
+  },
+  {
+    tag: 'Audit',
+    description: 'What was done in a tenant, by whom, and what it changed.',
+    routes: auditRoutes,
   },
   {
     tag: 'Operator',

@@ -1,5 +1,5 @@
 import { Migrator } from '@mikro-orm/migrations';
-import { MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
+import { type EventSubscriber, MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
 import type { Logger } from '../logger.ts';
 import { actorSubscriber } from './actor.ts';
 import { entities } from './entities/index.ts';
@@ -10,14 +10,18 @@ import type { DatabaseConfig } from './pool.ts';
 export type { EntityManager } from '@mikro-orm/postgresql';
 
 /** Opens the entity manager with a pool of its own. `schema.ts` checks the schema; entities are not discovered from disk. */
-export async function createOrm(config: DatabaseConfig, logger: Logger): Promise<MikroORM> {
+export async function createOrm(
+  config: DatabaseConfig,
+  logger: Logger,
+  subscribers: EventSubscriber[] = [],
+): Promise<MikroORM> {
   const orm = new MikroORM({
     clientUrl: config.url,
     entities,
     namingStrategy: Naming,
     pool: { min: 0, max: config.poolSize },
     extensions: [Migrator],
-    subscribers: [actorSubscriber],
+    subscribers: [actorSubscriber, ...subscribers],
     migrations: {
       migrationsList: migrations,
       snapshot: false,

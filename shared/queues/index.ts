@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { auditEntries } from './audit-entries.ts';
 import { cronTicks } from './cron-ticks.ts';
 import { datasourceMetadata } from './datasource-metadata.ts';
 import { datasourceTests } from './datasource-tests.ts';
@@ -22,6 +23,7 @@ export const queues = [
   workflowPlans,
   widgetData,
   cronTicks,
+  auditEntries,
 ] as const;
 
 export type AnyQueue = (typeof queues)[number];

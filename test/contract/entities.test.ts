@@ -118,6 +118,7 @@ test('every table either has a retention or is kept', async () => {
     'run_notice',
     'operator',
     'schema_migration',
+    'audit_progress',
   ];
   // Events, waits, requests and maps go with their runs; the attachments are deleted by the adapter of Socket.IO.
   const retired = [
@@ -134,6 +135,9 @@ test('every table either has a retention or is kept', async () => {
     'run_map',
     'map_chunk',
     'socket_io_attachments',
+    // Deleted with their seals (`workers/audit`).
+    'audit_record',
+    'audit_seal',
   ];
   const { rows } = await deployment.pool.query<{ tablename: string }>(
     `select tablename from pg_tables where schemaname = 'public'`,

@@ -42,6 +42,30 @@ const frozen: { [Name in QueueName]: unknown[] } = {
   'cron.ticks': [
     { tenantID: '01976e1c-0000-7000-8000-000000000003', cronJobID: '01976e1c-0000-7000-8000-000000000004' },
   ],
+  'audit.entries': [
+    {
+      batchID: '01976e1c-0000-7000-8000-000000000001',
+      records: [
+        {
+          id: '01976e1c-0000-7000-8000-000000000002',
+          tenantID: '01976e1c-0000-7000-8000-000000000003',
+          kind: 'entry',
+          entryID: null,
+          type: 'API_REQUEST',
+          action: 'GET',
+          userID: '01976e1c-0000-7000-8000-000000000001',
+          apiKeyID: null,
+          path: '/api/v1/tenants/01976e1c-0000-7000-8000-000000000003/workflows',
+          assetType: null,
+          assetID: null,
+          status: 200,
+          durationMs: 4,
+          details: {},
+          at: '2026-11-23T05:00:00.000Z',
+        },
+      ],
+    },
+  ],
 };
 
 const database = { schema: 'public', table: 'orders' };

@@ -7,6 +7,7 @@ const root = join(import.meta.dirname, '../..');
 
 /** Resources of the contract that have no routes yet. */
 const withoutRoutes = `ai audit bundle`.split(' ');
+const withoutRoutes = `ai bundle widgetLibrary`.split(' ');
 
 /** Permissions of the contract without an operation. */
 const withoutOperation = [

@@ -348,6 +348,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/forms/:token': { submittedData: { a: 1 } },
   'post /api/v1/tenants/:tenantID/dashboards': aDashboard,
   'post /api/v1/tenants/:tenantID/app-pages': anAppPage,
+  'patch /api/v1/tenants/:tenantID/audit/retention': { days: 30 },
   'post /api/v1/tenants/:tenantID/folders': { entityType: 'workflow', folderTitle: 'A folder' },
   'post /api/v1/tenants/:tenantID/folders/move': { entityType: 'workflow', entityIDs: ['{workflowID}'] },
   'post /api/v1/tenants/:tenantID/widgets': { widgetTitle: 'A widget', widgetType: 'table', widgetConfig: {} },

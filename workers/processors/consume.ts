@@ -68,7 +68,8 @@ export function consume<D extends AnyQueue>(
   const { ended, seconds, tenant } = context.jobs;
 
   function count(payload: z.output<D['payload']> | undefined, outcome: string, ms: number): void {
-    const labels = { queue: name, ...tenant.of(payload?.tenantID) };
+    const tenantID = payload && 'tenantID' in payload ? payload.tenantID : undefined;
+    const labels = { queue: name, ...tenant.of(tenantID) };
     ended.add({ ...labels, outcome });
     seconds.add(labels, ms / 1000);
   }

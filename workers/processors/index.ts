@@ -7,6 +7,7 @@ import { tenantDatabase } from '#shared/queues/tenant-database.ts';
 import { widgetData } from '#shared/queues/widget-data.ts';
 import { workflowPlans } from '#shared/queues/workflow-plans.ts';
 import { answerQuestions } from './answer-questions.ts';
+import { storeAuditEntries } from './audit-entries.ts';
 import type { Processor } from './consume.ts';
 import { processCronTick } from './cron-ticks.ts';
 import { answerDatasourceMetadata } from './datasource-metadata.ts';
@@ -30,4 +31,5 @@ export const processors = {
   'workflow.plans': answerQuestions(workflowPlans, answerWorkflowPlan),
   'widget.data': answerQuestions(widgetData, answerWidgetData),
   'cron.ticks': processCronTick,
+  'audit.entries': storeAuditEntries,
 } satisfies { [D in AnyQueue as D['name']]: Processor<D> };

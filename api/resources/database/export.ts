@@ -5,9 +5,9 @@ import type { JsonObject } from '#shared/json.ts';
 import { DATABASE_EXPORT, DatabaseExport } from '#shared/queues/tenant-database.ts';
 import { forgetResult, type ResultOwner, readResultPage } from '#shared/result-pages.ts';
 import type { ApiContext } from '../../context.ts';
+import { exportFormats, type Portions } from '../../http/export-formats.ts';
 import { tenantRoute } from '../../http/route.ts';
 import { askDatabase } from './database-route.ts';
-import { exportFormats, type Portions } from './export-formats.ts';
 import { ExportQuery, exportSpellings, RowsExport, TableName } from './schemas.ts';
 
 export const exportRows = tenantRoute({

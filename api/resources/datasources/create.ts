@@ -20,6 +20,7 @@ export const createDatasource = tenantRoute({
     ...typeAccess(body.datasourceType),
   ],
   body: DatasourceCreate,
+  hides: ['value'],
   response: Changed,
   idempotent: 'transaction',
 

@@ -25,6 +25,7 @@ export const testGivenDatasource = tenantRoute({
     ...secretAccess(body),
   ],
   body: DatasourceTest,
+  hides: ['value'],
   response: ConnectionResult,
   idempotent: false,
   errors: ['502', '504'],

@@ -29,6 +29,7 @@ export const updateDatasource = tenantRoute({
   ],
   params: DatasourceID,
   body: DatasourceUpdate,
+  hides: ['value'],
   response: Changed,
   errors: ['409'],
 

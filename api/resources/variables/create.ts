@@ -18,6 +18,7 @@ export const createVariable = tenantRoute({
   status: 201,
   permission: 'variable.create',
   body: VariableCreate,
+  hides: ['value'],
   response: z.object({ variable: Variable }),
   errors: ['409'],
   idempotent: 'transaction',

@@ -19,6 +19,7 @@ export const updateVariable = tenantRoute({
   object: ({ params }) => `variable:${params.variableID}`,
   params: VariableID,
   body: VariableUpdate,
+  hides: ['value'],
   response: z.object({ variable: Variable }),
 
   async handle({ params, body, em, tenantID, log }, { secrets, backplane }) {

@@ -20,9 +20,10 @@ export const executeWorkflow = tenantRoute({
   spellings: runSpellings,
   response: Execution,
   idempotent: 'handler',
+  writesEntry: true,
 
   async handle(input, context) {
-    const { params, query, body, caller, tenantID, idempotency, signal } = input;
+    const { params, query, body, caller, tenantID, idempotency, entry, signal } = input;
     const { runs, awaitedRuns } = context;
     const { versionID, version } = await chooseVersion(input, context, query.version);
 
@@ -34,6 +35,7 @@ export const executeWorkflow = tenantRoute({
       {
         ...run,
         tags: body.tags,
+        entry: entry.take(),
         ...(body.startAt && { startAt: body.startAt }),
         ...(expected && { awaitedBy: awaitedRuns.channel }),
       },

@@ -1,6 +1,7 @@
 import { ApiKey } from './api-key.ts';
 import { AppPage } from './app-page.ts';
 import { AssetVersion } from './asset-version.ts';
+import { AuditRecord } from './audit-record.ts';
 import { CollectionRequest } from './collection-request.ts';
 import { CronBackfill } from './cron-backfill.ts';
 import { CronJob } from './cron-job.ts';
@@ -87,4 +88,5 @@ export const entities = [
   Operator,
   OperatorSession,
   OperatorAudit,
+  AuditRecord,
 ];

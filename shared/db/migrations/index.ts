@@ -62,6 +62,7 @@ import { Migration20261123031500_BriefEvents } from './Migration20261123031500_B
 import { Migration20261123032000_Folders } from './Migration20261123032000_Folders.ts';
 import { Migration20261123053000_Pages } from './Migration20261123053000_Pages.ts';
 import { Migration20261123053000_Widgets } from './Migration20261123053000_Widgets.ts';
+import { Migration20261123060000_AuditTrail } from './Migration20261123060000_AuditTrail.ts';
 import { Migration20261123060500_FileStores } from './Migration20261123060500_FileStores.ts';
 import { Migration20261123060500_HeldLengths } from './Migration20261123060500_HeldLengths.ts';
 import { Migration20261123061000_AssetChanges } from './Migration20261123061000_AssetChanges.ts';
@@ -135,6 +136,7 @@ const classes = {
   Migration20261123032000_Folders,
   Migration20261123053000_Pages,
   Migration20261123053000_Widgets,
+  Migration20261123060000_AuditTrail,
   Migration20261123060500_FileStores,
   Migration20261123060500_HeldLengths,
   Migration20261123061000_AssetChanges,

@@ -66,6 +66,7 @@ export const migrationNames = [
   'Migration20261123032000_Folders',
   'Migration20261123053000_Pages',
   'Migration20261123053000_Widgets',
+  'Migration20261123060000_AuditTrail',
   'Migration20261123060500_FileStores',
   'Migration20261123060500_HeldLengths',
   'Migration20261123061000_AssetChanges',

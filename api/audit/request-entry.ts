@@ -1,0 +1,150 @@
+import { type Hiding, REDACTED, readable, readableHeaders, readableText, readableURL } from '#shared/audit/readable.ts';
+import type { AuditRecord } from '#shared/audit/records.ts';
+import { toAppError, toWireError } from '#shared/errors.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import { maskSecrets } from '#shared/secret.ts';
+import type { Identified } from '../auth/identify.ts';
+import { beginningOf } from '../http/body.ts';
+import type { Request, Response, Route } from '../http/route.ts';
+import type { AuditTrail } from './trail.ts';
+
+export interface RequestEntry {
+  readonly id: string;
+  /** Writes the entry before the handler of a request that may change something. */
+  begin(): Promise<void>;
+  /** The entry, for a handler whose own statement writes it. */
+  take(): AuditRecord;
+  /** How the request has ended, with the text of its answer. */
+  end(status: number, answer?: string): void;
+  fail(error: unknown): void;
+}
+
+interface Asked {
+  route: Extract<Route, { realm: 'tenant' }>;
+  request: Request;
+  response: Response;
+  tenantID: string;
+  identity: Pick<Identified, 'userID' | 'apiKeyID'>;
+}
+
+/** The entry of a tenant's request in its audit trail. */
+export function openEntry(trail: AuditTrail, { route, request, response, tenantID, identity }: Asked): RequestEntry {
+  const id = newID();
+  const at = new Date();
+  const began = performance.now();
+  let written: 'no' | 'yes' | 'by the handler' = 'no';
+
+  function entry(): AuditRecord {
+    return {
+      id,
+      tenantID,
+      kind: 'entry',
+      entryID: null,
+      type: 'API_REQUEST',
+      action: request.method,
+      userID: identity.userID,
+      apiKeyID: identity.apiKeyID ?? null,
+      path: request.path.slice(0, MAX_PATH_LENGTH),
+      ...assetOf(route, request),
+      status: null,
+      durationMs: null,
+      details: { request: describeRequest(route, request, response) },
+      at,
+    };
+  }
+
+  /** A handler that has failed, or has found the answer of an earlier request, may not have written it. */
+  function isCertain(status: number): boolean {
+    return written === 'yes' || (status < 400 && request.headers['idempotency-key'] === undefined);
+  }
+
+  function finish(status: number, said: () => JsonObject): void {
+    const durationMs = Math.round(performance.now() - began);
+    const details: JsonObject = { response: { statusCode: status, ...said() } };
+    if (written === 'no') {
+      const whole = entry();
+      return trail.note({ ...whole, status, durationMs, details: { ...whole.details, ...details } });
+    }
+    // One that is there stays as it is.
+    if (!isCertain(status)) trail.note(entry());
+    trail.note({ ...OUTCOME, id: newID(), tenantID, entryID: id, status, durationMs, details, at: new Date() });
+  }
+
+  return {
+    id,
+    async begin() {
+      await trail.write(entry());
+      written = 'yes';
+    },
+    take() {
+      written = 'by the handler';
+      return entry();
+    },
+    end: (status, answer) => finish(status, () => (answer === undefined ? {} : bodyOf(route, answer))),
+    fail(error) {
+      const known = toAppError(error);
+      finish(known.status, () => {
+        const { code, message } = toWireError(known);
+        return { error: readable({ code, message }) };
+      });
+    },
+  };
+}
+
+/** An outcome says nothing again that its entry says. */
+const OUTCOME = {
+  kind: 'outcome',
+  userID: null,
+  apiKeyID: null,
+  path: null,
+  assetType: null,
+  assetID: null,
+  action: '',
+  type: 'API_REQUEST',
+} as const;
+
+const MAX_PATH_LENGTH = 500;
+
+function describeRequest(route: Asked['route'], request: Request, response: Response): JsonObject {
+  const { body } = request as { body?: unknown };
+  const isShown = body !== undefined && body !== null;
+  const beginning = beginningOf(response);
+  return {
+    operation: route.name,
+    method: request.method,
+    url: readableURL(request.originalUrl),
+    ip: request.ip ?? null,
+    requestID: String(response.getHeader('x-request-id') ?? ''),
+    headers: readableHeaders(request.headers),
+    ...(isShown && { body: beginning === undefined ? readable(body, hidingOf(route)) : readableText(beginning, hidingOf(route), true) }),
+  };
+}
+
+function bodyOf(route: Asked['route'], answer: string): JsonObject {
+  return { body: route.isSecret ? REDACTED : readableText(answer, hidingOf(route)) };
+}
+
+function hidingOf({ hides, body }: Asked['route']): Hiding {
+  return {
+    names: hides && new Set(hides),
+    ...(body && { mask: (copy) => maskSecrets(body, copy, REDACTED) }),
+  };
+}
+
+interface Asset {
+  assetType: string | null;
+  assetID: string | null;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The first asset that the path names below the tenant. */
+function assetOf({ path }: Asked['route'], { params }: Request): Asset {
+  for (const [, name = ''] of path.matchAll(/:(\w+)ID\b/g)) {
+    if (name === 'tenant') continue;
+    const id: unknown = params[`${name}ID`];
+    if (typeof id === 'string' && uuid.test(id)) return { assetType: name, assetID: id.toLowerCase() };
+  }
+  return { assetType: null, assetID: null };
+}

@@ -1,0 +1,102 @@
+import { type AuditRecord, insertAuditRecords } from '#shared/audit/records.ts';
+import { batched } from '#shared/batched.ts';
+import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
+import { newID } from '#shared/ids.ts';
+import type { JsonObject } from '#shared/json.ts';
+import type { Logger } from '#shared/logger.ts';
+import type { Producer } from '#shared/producer.ts';
+import { auditEntries } from '#shared/queues/audit-entries.ts';
+
+/** Records that wait together are sent when they are so many, or after some time. */
+const BATCH = 50;
+/** Records that a process holds while the queue is away. Beyond them the newest are lost, and counted. */
+const MAX_WAITING = 5_000;
+/** A reading client is not to wait for the queue, and nothing waits for this. */
+const PATIENCE_MS = 5_000;
+
+/** Writes the audit trail of tenants. */
+export interface AuditTrail {
+  /** Resolves when the record is durable. Records of one moment share a statement. */
+  write(record: AuditRecord): Promise<void>;
+  /** Leaves the record to a buffer, which is stored within some seconds. A process that dies loses it. Never throws. */
+  note(record: AuditRecord): void;
+  /** Totals so far, for metrics. */
+  readonly counts: { written: number; noted: number; lost: number };
+}
+
+/** Disposing it sends what the buffer holds. */
+export function createAuditTrail({
+  pool,
+  producer,
+  flushMs,
+  logger,
+}: {
+  pool: Pool;
+  producer: Pick<Producer, 'enqueue'>;
+  /** Time that a record may wait for others. */
+  flushMs: number;
+  logger: Logger;
+}): AuditTrail & AsyncDisposable {
+  const insert = batched(async (records: AuditRecord[]) => {
+    await insertAuditRecords(pool, records);
+    return records;
+  }, isRefusedStatement);
+  const counts = { written: 0, noted: 0, lost: 0 };
+  let waiting: AuditRecord[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let sending: Promise<void> | undefined;
+
+  function send(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    sending ??= sendAll().finally(() => {
+      sending = undefined;
+      if (waiting.length > 0) timer ??= setTimeout(send, flushMs).unref();
+    });
+  }
+
+  /** In jobs of one batch each. Those that the queue does not take wait for the next time. */
+  async function sendAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH);
+      try {
+        // The records are the JSON that the rows are made of; a date becomes its text.
+        const records = batch as unknown as JsonObject[];
+        await producer.enqueue(auditEntries, [{ batchID: newID(), records }], { patienceMs: PATIENCE_MS });
+      } catch (error) {
+        logger.warn({ err: error, waiting: waiting.length }, 'entries of the audit trail wait for the queue');
+        return;
+      }
+      waiting = waiting.slice(batch.length);
+    }
+  }
+
+  return {
+    counts,
+    async write(record) {
+      await insert(record);
+      counts.written += 1;
+    },
+    note(record) {
+      counts.noted += 1;
+      if (waiting.length >= MAX_WAITING) {
+        counts.lost += 1;
+        return;
+      }
+      waiting.push(record);
+      if (waiting.length >= BATCH) send();
+      else timer ??= setTimeout(send, flushMs).unref();
+    },
+    async [Symbol.asyncDispose]() {
+      clearTimeout(timer);
+      await sending;
+      await sendAll();
+      clearTimeout(timer);
+      // The queue is away: the rows are where it would have brought them.
+      if (waiting.length > 0)
+        await insertAuditRecords(pool, waiting).catch((error: unknown) =>
+          logger.error({ err: error, lost: waiting.length }, 'entries of the audit trail are lost'),
+        );
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { countEntries, MAX_NUMBERED, readEntries } from '#shared/audit/read-records.ts';
+import { AppError } from '#shared/errors.ts';
+import { invalidField } from '#shared/workflow/issues.ts';
+import { ID } from '../../http/id.ts';
+import { tenantRoute } from '../../http/route.ts';
+import { exportAuditLogs } from './export.ts';
+import { presentEntry } from './present.ts';
+import { AuditList, AuditLogs, AuditRetention, AuditRetentionUpdate, SealList, Seals } from './schemas.ts';
+import { verifyAuditTrail } from './verify.ts';
+
+const TenantID = z.object({ tenantID: ID });
+const DAY_MS = 86_400_000;
+
+const listAuditLogs = tenantRoute({
+  name: 'listAuditLogs',
+  method: 'get',
+  path: '/audit',
+  summary: 'List the audit trail',
+  description:
+    'Returns what was done in the tenant, newest first: who, when, from where, with which outcome, and what it changed from what to what.',
+  permission: 'audit.list',
+  query: AuditList,
+  isSecret: true,
+  response: AuditLogs,
+
+  async handle({ query: { page, pageSize, cursor, ...filter }, tenantID }, { pool }) {
+    const offset = cursor === undefined ? (page - 1) * pageSize : 0;
+    if (offset + pageSize > MAX_NUMBERED)
+      throw invalidField('page', `expected one of the newest ${MAX_NUMBERED} entries; older ones are read by cursor`);
+    const place = { tenantID, filter, before: cursor };
+    const [{ entries, next }, count] = await Promise.all([
+      readEntries(pool, place, { limit: pageSize, offset }),
+      cursor === undefined ? countEntries(pool, place) : undefined,
+    ]);
+    return {
+      auditLogs: entries.map((entry) => presentEntry(tenantID, entry)),
+      ...(count !== undefined && { auditLogsCount: count }),
+      nextPage: count !== undefined && offset + pageSize < count ? page + 1 : null,
+      pageSize,
+      nextCursor: next === undefined ? null : Buffer.from(next).toString('base64url'),
+    };
+  },
+});
+
+const listAuditSeals = tenantRoute({
+  name: 'listAuditSeals',
+  method: 'get',
+  path: '/audit/seals',
+  summary: 'List the seals of the audit trail',
+  description:
+    'Returns the seals, oldest first. Keep them elsewhere: with them it can be shown that nobody has written the trail anew.',
+  permission: 'audit.list',
+  query: SealList,
+  response: Seals,
+
+  async handle({ query: { after, limit }, tenantID }, { pool }) {
+    const { rows } = await pool.query<{
+      number: number;
+      rowCount: number;
+      newestAt: Date;
+      hash: string;
+      createdAt: Date;
+    }>(
+      `select number, row_count as "rowCount", newest_at as "newestAt", encode(hash, 'hex') as hash, created_at as "createdAt"
+       from audit_seal where tenant_id = $1 and number > $2 order by number limit $3`,
+      [tenantID, after, limit],
+    );
+    return {
+      seals: rows.map(({ newestAt, createdAt, ...seal }) => ({
+        ...seal,
+        newestAt: newestAt.toISOString(),
+        createdAt: createdAt.toISOString(),
+      })),
+      nextAfter: rows.length === limit ? (rows.at(-1)?.number ?? null) : null,
+    };
+  },
+});
+
+const getAuditRetention = tenantRoute({
+  name: 'getAuditRetention',
+  method: 'get',
+  path: '/audit/retention',
+  summary: 'Get how long the audit trail is kept',
+  description: 'Returns how long entries of the tenant are kept.',
+  permission: 'tenant.read',
+  object: ({ params }) => `tenant:${params.tenantID}`,
+  params: TenantID,
+  response: z.object({ retention: AuditRetention }),
+
+  async handle({ tenantID }, { pool, config }) {
+    const { rows } = await pool.query<{ days: number | null }>('select audit_days as days from tenant where id = $1', [
+      tenantID,
+    ]);
+    const [row] = rows;
+    if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
+    const { auditMs, maxAuditMs } = config.worker.retention;
+    const maxDays = maxAuditMs / DAY_MS;
+    return { retention: { days: row.days, inForce: Math.min(row.days ?? auditMs / DAY_MS, maxDays), maxDays } };
+  },
+});
+
+const updateAuditRetention = tenantRoute({
+  name: 'updateAuditRetention',
+  method: 'patch',
+  path: '/audit/retention',
+  summary: 'Set how long the audit trail is kept',
+  description: 'Sets how long entries of the tenant are kept. Older ones are deleted within minutes, with their seals.',
+  permission: 'tenant.update',
+  object: ({ params }) => `tenant:${params.tenantID}`,
+  params: TenantID,
+  body: AuditRetentionUpdate,
+  response: z.object({ retention: AuditRetention }),
+
+  async handle({ tenantID, body: { days } }, { pool, config }) {
+    const { auditMs, maxAuditMs } = config.worker.retention;
+    const maxDays = maxAuditMs / DAY_MS;
+    if ((days ?? 0) > maxDays) throw invalidField('days', `must be at most ${maxDays} in this deployment`);
+    await pool.query('update tenant set audit_days = $2 where id = $1', [tenantID, days]);
+    return { retention: { days, inForce: Math.min(days ?? auditMs / DAY_MS, maxDays), maxDays } };
+  },
+});
+
+export const auditRoutes = [
+  listAuditLogs,
+  exportAuditLogs,
+  listAuditSeals,
+  verifyAuditTrail,
+  getAuditRetention,
+  updateAuditRetention,
+];

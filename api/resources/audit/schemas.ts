@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { MAX_NUMBERED } from '#shared/audit/read-records.ts';
+import { auditTypes } from '#shared/audit/records.ts';
+import { JsonObject } from '#shared/json.ts';
+import { quote } from '#shared/quote.ts';
+import { ID } from '../../http/id.ts';
+import { standardPage } from '../../http/paging.ts';
+import { exampleAuditLog, exampleSeal } from './examples.ts';
+
+const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+const Status = z.union([z.enum(['success', 'failure', 'unknown']), z.coerce.number().int().min(100).max(599)], {
+  error: ({ input }) =>
+    `expected success, failure, unknown or a status such as 404, received ${quote(JSON.stringify(input) ?? 'nothing')}`,
+});
+
+export const AuditFilter = z.object({
+  userID: ID.optional().describe('Who did it; for an API key, its creator'),
+  apiKeyID: ID.optional().describe('The API key by which it was done'),
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
+  path: z.string().min(1).max(500).optional().describe('The beginning of the path'),
+  status: Status.optional().describe('`unknown` is an action that is under way, or whose process has died'),
+  assetType: z.string().min(1).max(32).optional().describe('As paths name its id: `dataQuery` for `{dataQueryID}`'),
+  assetID: ID.optional().describe('Requests that name the asset or have changed it: its history'),
+  from: Moment.optional(),
+  to: Moment.optional(),
+});
+
+const Cursor = z
+  .string()
+  .max(40)
+  .transform((text, check) => {
+    const seq = Buffer.from(text, 'base64url').toString();
+    if (/^\d{1,18}$/.test(seq)) return seq;
+    check.addIssue({
+      code: 'custom',
+      message: `expected the nextCursor of a page of this list, received ${quote(text)}`,
+    });
+    return z.NEVER;
+  });
+
+export const AuditList = AuditFilter.extend({
+  page: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_NUMBERED)
+    .default(1)
+    .describe(`Of the newest ${MAX_NUMBERED} entries; older ones are read by \`cursor\``),
+  pageSize: z.coerce.number().int().min(1).max(standardPage.max).default(standardPage.pageSize),
+  cursor: Cursor.optional().describe('The `nextCursor` of the page before'),
+});
+
+const Change = z
+  .object({
+    assetType: z.string(),
+    assetID: z.uuid(),
+    action: z.string().describe('`create`, `update` or `delete`'),
+    changes: JsonObject.describe('By field, `from` what `to` what'),
+  })
+  .meta({ id: 'AuditChange' });
+
+export const AuditLog = z
+  .object({
+    auditLogID: z.uuid(),
+    tenantID: z.uuid(),
+    type: z.enum(auditTypes),
+    subType: z.string().describe('The method of a request, or what was done'),
+    userID: z.uuid().nullable(),
+    apiKeyID: z.uuid().nullable(),
+    success: z.boolean().nullable().describe('Null while the outcome is unknown'),
+    outcome: z.enum(['success', 'failure', 'unknown']),
+    error: z.object({ status: z.int() }).meta({ id: 'AuditError' }).nullable(),
+    path: z.string().nullable(),
+    asset: z.object({ type: z.string(), id: z.uuid() }).meta({ id: 'AuditAsset' }).nullable(),
+    changes: z.array(Change),
+    metadata: JsonObject.describe('Request and response without secrets; a body of more than 2000 characters is cut'),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'AuditLog', examples: [exampleAuditLog] });
+
+export const AuditLogs = z
+  .object({
+    auditLogs: z.array(AuditLog),
+    auditLogsCount: z.int().optional().describe(`Counted up to ${MAX_NUMBERED}; absent with \`cursor\``),
+    nextPage: z.int().nullable(),
+    pageSize: z.int(),
+    nextCursor: z
+      .string()
+      .nullable()
+      .describe('For `cursor`; null at the end of the trail. A page may be short, or empty, before it'),
+  })
+  .meta({ id: 'AuditLogPage' });
+
+export const ExportQuery = AuditFilter.extend({
+  format: z.enum(['csv', 'jsonl']).default('csv').describe('`jsonl` has one JSON object in each line'),
+});
+
+const Hash = z.string().superRefine((text, check) => {
+  const message = `expected 64 hexadecimal digits, received ${quote(text)}`;
+  if (!/^[0-9a-f]{64}$/.test(text)) check.addIssue({ code: 'custom', message });
+});
+
+export const Seal = z
+  .object({
+    number: z.int(),
+    rowCount: z.int(),
+    newestAt: z.iso.datetime(),
+    hash: Hash.describe('SHA-256 over the hash before it and all rows of this seal'),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'AuditSeal', examples: [exampleSeal] });
+
+export const SealList = z.object({
+  after: z.coerce.number().int().min(0).default(0).describe('Seals with a higher number'),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+});
+
+export const Seals = z.object({ seals: z.array(Seal), nextAfter: z.int().nullable() }).meta({ id: 'AuditSeals' });
+
+export const VerifyQuery = z
+  .object({
+    number: z.coerce.number().int().min(1).optional().describe('Of a seal that was kept elsewhere'),
+    hash: Hash.optional().describe('Its hash, as it was kept'),
+  })
+  .superRefine(({ number, hash }, check) => {
+    if ((number === undefined) === (hash === undefined)) return;
+    const [path, other] = number === undefined ? ['number', 'hash'] : ['hash', 'number'];
+    check.addIssue({ code: 'custom', path: [path], message: `is required together with ${other}` });
+  });
+
+const Problem = z
+  .object({
+    number: z.int(),
+    message: z.string(),
+    from: z.iso.datetime().nullable(),
+    to: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'AuditProblem' });
+
+export const Verification = z
+  .object({
+    isIntact: z.boolean(),
+    seals: z.int().describe('That were checked'),
+    rows: z.int(),
+    unsealedRows: z.int().describe('Younger than the last seal'),
+    problem: Problem.nullable().describe('The first seal that does not fit its rows'),
+  })
+  .meta({ id: 'AuditVerification' });
+
+export const AuditRetention = z
+  .object({
+    days: z.int().nullable().describe('As set here. Null: as set for the deployment'),
+    inForce: z.number().describe('Days that entries are kept'),
+    maxDays: z.number().describe('The most that this deployment allows'),
+  })
+  .meta({ id: 'AuditRetention', examples: [{ days: 180, inForce: 180, maxDays: 400 }] });
+
+export const AuditRetentionUpdate = z
+  .object({ days: z.int().min(1).max(36_500).nullable() })
+  .meta({ id: 'AuditRetentionUpdate', examples: [{ days: 180 }] });

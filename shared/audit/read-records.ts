@@ -1,0 +1,133 @@
+import type { Pool } from '../db/pool.ts';
+import type { JsonObject } from '../json.ts';
+import type { AuditType } from './records.ts';
+
+/** An entry of the trail, with how it ended and what it changed. */
+export interface AuditEntry {
+  seq: string;
+  id: string;
+  type: AuditType;
+  action: string;
+  userID: string | null;
+  apiKeyID: string | null;
+  apiKeyTitle: string | null;
+  path: string | null;
+  assetType: string | null;
+  assetID: string | null;
+  /** Null: under way, or its process has died. */
+  status: number | null;
+  durationMs: number | null;
+  details: JsonObject;
+  outcome: JsonObject | null;
+  changes: { assetType: string; assetID: string; action: string; changes: JsonObject }[] | null;
+  createdAt: Date;
+}
+
+export interface AuditFilter {
+  userID?: string | undefined;
+  apiKeyID?: string | undefined;
+  method?: string | undefined;
+  /** The beginning of a path. */
+  path?: string | undefined;
+  status?: 'success' | 'failure' | 'unknown' | number | undefined;
+  assetType?: string | undefined;
+  assetID?: string | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
+interface Place {
+  tenantID: string;
+  filter: AuditFilter;
+  /** Entries older than this one. */
+  before?: string | undefined;
+}
+
+/** Rows that a page looks at for entries that fit. A rare filter goes on with the next page. */
+const LOOKED = 20_000;
+/** Entries that can be reached and are counted by pages with numbers; older ones are read by `cursor`. */
+export const MAX_NUMBERED = 10_000;
+
+/** A page of entries, newest first, and where the next one begins; undefined at the end. */
+export async function readEntries(
+  pool: Pool,
+  { tenantID, filter, before }: Place,
+  { limit, offset = 0 }: { limit: number; offset?: number },
+): Promise<{ entries: AuditEntry[]; next: string | undefined }> {
+  const { text, values } = conditions(filter, [tenantID, before ?? MAX_SEQ]);
+  const { rows } = await pool.query<AuditEntry & { last: string | null }>({
+    text: select(text, { limit: limit + 1, offset }),
+    values,
+  });
+  const found = rows.filter(({ id }) => id !== null);
+  const hasMore = found.length > limit;
+  const entries = found.slice(0, limit);
+  return { entries, next: hasMore ? entries.at(-1)?.seq : (rows[0]?.last ?? undefined) };
+}
+
+/** How many entries fit, counted up to `MAX_NUMBERED`. */
+export async function countEntries(pool: Pool, { tenantID, filter }: Place): Promise<number> {
+  const { text, values } = conditions(filter, [tenantID, MAX_SEQ]);
+  const { rows } = await pool.query<{ n: number }>({
+    text: `select count(*)::int as n from (select from audit_record e ${OUTCOME} where ${text} limit ${MAX_NUMBERED}) as found`,
+    values,
+  });
+  return rows[0]?.n ?? 0;
+}
+
+const MAX_SEQ = '9223372036854775807';
+
+const OUTCOME = `left join audit_record o on o.entry_id = e.id and o.kind = 'outcome'`;
+const STATUS = 'coalesce(o.status, e.status)';
+
+function conditions(filter: AuditFilter, values: unknown[]): { text: string; values: unknown[] } {
+  const parts = [`e.tenant_id = $1`, `e.seq < $2::bigint`, `e.kind = 'entry'`];
+  const add = (part: (place: string) => string, value: unknown) => {
+    if (value === undefined) return;
+    values.push(value);
+    parts.push(part(`$${values.length}`));
+  };
+  add((n) => `e.user_id = ${n}::uuid`, filter.userID);
+  add((n) => `e.api_key_id = ${n}::uuid`, filter.apiKeyID);
+  add((n) => `e.action = ${n}`, filter.method);
+  add((n) => `starts_with(e.path, ${n})`, filter.path);
+  add((n) => `e.created_at >= ${n}::timestamptz`, filter.from);
+  add((n) => `e.created_at < ${n}::timestamptz`, filter.to);
+  add((n) => `e.asset_type = ${n}`, filter.assetID === undefined ? filter.assetType : undefined);
+  // By the entry's own path, or because it has changed the asset.
+  add(
+    (
+      n,
+    ) => `(e.seq in (select a.seq from audit_record a where a.tenant_id = $1 and a.asset_id = ${n}::uuid and a.kind = 'entry')
+    or e.id in (select a.entry_id from audit_record a where a.tenant_id = $1 and a.asset_id = ${n}::uuid and a.kind = 'change'))`,
+    filter.assetID,
+  );
+  const { status } = filter;
+  if (status === 'unknown') parts.push(`${STATUS} is null`);
+  else if (status === 'success') parts.push(`${STATUS} < 400`);
+  else if (status === 'failure') parts.push(`${STATUS} >= 400`);
+  else add((n) => `${STATUS} = ${n}::int`, status);
+  return { text: parts.join(' and '), values };
+}
+
+// A page reads the newest rows below its place. `last` is where it stopped looking, if it did not come to the end.
+const select = (where: string, { limit, offset }: { limit: number; offset: number }) => `
+with looked as materialized (
+  select min(seq) as seq, count(*) as n from (
+    select seq from audit_record where tenant_id = $1 and seq < $2::bigint order by seq desc limit ${LOOKED + 10 * offset}) as newest
+),
+found as materialized (
+  select e.seq, e.id, e.type, e.action, e.user_id, e.api_key_id, e.path, e.asset_type, e.asset_id, ${STATUS} as status,
+    coalesce(o.duration_ms, e.duration_ms) as duration_ms, e.details, o.details as outcome, e.created_at
+  from audit_record e ${OUTCOME}
+  where ${where} and e.seq >= (select seq from looked)
+  order by e.seq desc limit ${limit} offset ${offset}
+)
+select found.seq::text, found.id, found.type, found.action, found.user_id as "userID", found.api_key_id as "apiKeyID", k.api_key_name as "apiKeyTitle",
+  found.path, found.asset_type as "assetType", found.asset_id as "assetID", found.status, found.duration_ms as "durationMs", found.details, found.outcome,
+  found.created_at as "createdAt",
+  (select json_agg(json_build_object('assetType', c.asset_type, 'assetID', c.asset_id, 'action', c.action, 'changes', c.details -> 'changes') order by c.seq)
+    from audit_record c where c.entry_id = found.id and c.kind = 'change') as changes,
+  case when looked.n = ${LOOKED + 10 * offset} then looked.seq::text end as last
+from looked left join found on true left join api_key k on k.id = found.api_key_id
+order by found.seq desc`;

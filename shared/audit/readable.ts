@@ -1,0 +1,165 @@
+import { isSealed } from '../crypto.ts';
+import { storable } from '../db/storable.ts';
+import { isJsonObject, type Json, type JsonObject } from '../json.ts';
+
+/** Characters of a body that the trail keeps. */
+const MAX_BODY_LENGTH = 2_000;
+export const REDACTED = '[REDACTED]';
+const MAX_DEPTH = 30;
+
+/** Parts of the names of secret values, in any object. */
+const secretName =
+  /passw(or)?d|^pass$|passphrase|passcode|secret|token|credential|authorization|cookie|api-?_?key|private-?_?key|access-?_?key|signature|bearer|connection-?_?(string|url|uri)|^dsn$|^pwd$|^otp$|^pin$/i;
+/** Names that contain one of those, and are not secret. */
+const harmlessName =
+  /^(idempotencyKey|tokens?(Count|Limit|Used)|max_?Tokens|createdByApiKeyID|hasPassword|isSecret|secretName|apiKey(ID|Title)s?|page_?token)$/i;
+
+export function isSecretName(name: string): boolean {
+  return secretName.test(name) && !harmlessName.test(name);
+}
+
+export interface Hiding {
+  /** Names that hold a secret in this value, beside those that say so themselves. */
+  names?: ReadonlySet<string> | undefined;
+  /** Hides what a schema declares to be secret, in what is left of the value. */
+  mask?: (copy: JsonObject) => JsonObject;
+}
+
+/**
+ * A value as the trail keeps it: without secrets, and with at most 2000 characters as JSON. A longer one becomes
+ * `{_truncated: "its beginning"}`. Takes as long as what is kept, however large the value is.
+ */
+export function readable(value: unknown, { names, mask }: Hiding = {}): Json {
+  const budget = { left: MAX_BODY_LENGTH };
+  const kept = copyOf(value, names, budget, 0);
+  const copy = mask && isJsonObject(kept) ? mask(kept) : kept;
+  const text = JSON.stringify(copy);
+  const isWhole = budget.left >= 0 && text.length <= MAX_BODY_LENGTH;
+  return isWhole ? copy : { _truncated: storable(text.slice(0, MAX_BODY_LENGTH)) };
+}
+
+/** Characters of a text that are read for what is kept of it. */
+const BEGINNING = 4_000;
+
+/** The same of a text of JSON. Of a long one only the beginning is read. */
+export function readableText(text: string, hiding: Hiding, isCut = text.length > BEGINNING): Json {
+  const shown = readable(isCut ? parseBeginning(text.slice(0, BEGINNING)) : JSON.parse(text), hiding);
+  const isMarked = isJsonObject(shown) && '_truncated' in shown;
+  return isCut && !isMarked ? { _truncated: JSON.stringify(shown) } : shown;
+}
+
+/** What the beginning of a JSON text has as whole values. */
+function parseBeginning(text: string): unknown {
+  const open: string[] = [];
+  let [end, closing] = [0, ''];
+  let isInText = false;
+  for (let at = 0; at < text.length && open.length <= MAX_DEPTH; at += 1) {
+    const character = text[at] ?? '';
+    if (isInText) {
+      if (character === '\\') at += 1;
+      else isInText = character !== '"';
+      continue;
+    }
+    isInText = character === '"';
+    if (character === '{' || character === '[') open.unshift(character === '{' ? '}' : ']');
+    if (character === '}' || character === ']') open.shift();
+    if ('{}[],'.includes(character)) [end, closing] = [at + (character === ',' ? 0 : 1), open.join('')];
+  }
+  return end === 0 ? null : JSON.parse(text.slice(0, end) + closing);
+}
+
+interface Budget {
+  left: number;
+}
+
+function copyOf(value: unknown, names: Hiding['names'], budget: Budget, depth: number): Json {
+  if (typeof value === 'string') return textOf(value, budget);
+  if (value instanceof Date) return textOf(Number.isNaN(value.getTime()) ? '' : value.toISOString(), budget);
+  if (typeof value !== 'object' || value === null) {
+    budget.left -= 4;
+    return typeof value === 'number' || typeof value === 'boolean' ? value : null;
+  }
+  if (depth === MAX_DEPTH) {
+    budget.left = -1;
+    return null;
+  }
+  return Array.isArray(value) ? listOf(value, names, budget, depth) : objectOf(value, names, budget, depth);
+}
+
+function objectOf(value: object, names: Hiding['names'], budget: Budget, depth: number): JsonObject {
+  const copy: JsonObject = {};
+  // Not `Object.keys`: it would list a million keys of which ten are kept.
+  for (const name in value) {
+    if (budget.left < 0) break;
+    const child: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+    if (child === undefined) continue;
+    const key = storable(name.slice(0, 200));
+    budget.left -= key.length + 3;
+    const isHidden = child !== null && child !== '' && (isSecretName(name) || names?.has(name) === true);
+    copy[key] = isHidden ? hidden(budget) : copyOf(child, names, budget, depth + 1);
+  }
+  return copy;
+}
+
+function listOf(list: readonly unknown[], names: Hiding['names'], budget: Budget, depth: number): Json[] {
+  const copy: Json[] = [];
+  for (const item of list) {
+    if (budget.left < 0) break;
+    copy.push(copyOf(item, names, budget, depth + 1));
+    budget.left -= 1;
+  }
+  return copy;
+}
+
+function hidden(budget: Budget): string {
+  budget.left -= REDACTED.length + 2;
+  return REDACTED;
+}
+
+function textOf(text: string, budget: Budget): string {
+  const isSecret: boolean = isSealed(text);
+  if (isSecret) return hidden(budget);
+  const kept = text.length > budget.left ? text.slice(0, Math.max(budget.left, 0) + 1) : text;
+  budget.left -= kept.length + 2;
+  if (kept.length < text.length) budget.left = -1;
+  return storable(withoutUserinfo(kept));
+}
+
+/** The credentials of an address: `https://user:password@host`. */
+function withoutUserinfo(text: string): string {
+  return text.includes('://') ? text.replaceAll(/:\/\/[^\s/?#@"'<>]*@/g, `://${REDACTED}@`) : text;
+}
+
+/** Headers without credentials, each cut. */
+export function readableHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): JsonObject {
+  const kept: JsonObject = {};
+  let count = 0;
+  for (const name in headers) {
+    const value = headers[name];
+    if (value === undefined || isSecretName(name) || withoutMeaning.has(name)) continue;
+    count += 1;
+    if (count > MAX_HEADERS) break;
+    kept[name] = storable(withoutUserinfo(String(value).slice(0, MAX_HEADER_LENGTH)));
+  }
+  return kept;
+}
+
+const MAX_HEADERS = 30;
+const MAX_HEADER_LENGTH = 300;
+/** Of the connection, not of the request. */
+const withoutMeaning: ReadonlySet<string> = new Set(['connection', 'accept-encoding', 'accept']);
+
+/** A path with its query, without the values of parameters that are secret by their name. */
+export function readableURL(url: string): string {
+  const at = url.indexOf('?');
+  if (at < 0) return url.slice(0, MAX_URL_LENGTH);
+  const fields = url.slice(at + 1, at + 1 + 2 * MAX_URL_LENGTH).split('&');
+  const query = fields.map((field) => {
+    const name = field.split('=', 1)[0] ?? '';
+    return field.length > name.length && (isSecretName(name) || oauthNames.has(name)) ? `${name}=${REDACTED}` : field;
+  });
+  return `${url.slice(0, at)}?${query.join('&')}`.slice(0, MAX_URL_LENGTH);
+}
+
+const MAX_URL_LENGTH = 1_000;
+const oauthNames: ReadonlySet<string> = new Set(['code', 'state']);

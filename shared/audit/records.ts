@@ -1,0 +1,56 @@
+import type { Pool, PoolClient } from '../db/pool.ts';
+import type { JsonObject } from '../json.ts';
+
+/**
+ * A row of the audit trail. Rows are only ever added: what becomes known later of an entry is a row of its own, because a seal covers
+ * the rows as they were written.
+ */
+export interface AuditRecord {
+  id: string;
+  tenantID: string;
+  /** `entry`: something was done. `outcome`: how it ended. `change`: what it changed of an asset. */
+  kind: 'entry' | 'outcome' | 'change';
+  /** The entry to which an outcome or a change belongs. */
+  entryID: string | null;
+  type: AuditType;
+  /** The method of a request, or what was done. */
+  action: string;
+  userID: string | null;
+  apiKeyID: string | null;
+  /** Of a request, without the query. */
+  path: string | null;
+  assetType: string | null;
+  assetID: string | null;
+  /** Null: not known yet. */
+  status: number | null;
+  durationMs: number | null;
+  /** Without secrets, cut. */
+  details: JsonObject;
+  at: Date;
+}
+
+export const auditTypes = ['API_REQUEST', 'OPERATOR_REQUEST', 'RUN_START', 'ASSET_CHANGE'] as const;
+export type AuditType = (typeof auditTypes)[number];
+
+type Queryable = Pick<Pool | PoolClient, 'query'>;
+
+/** Adds records; those that are there already stay as they are. */
+export async function insertAuditRecords(on: Queryable, records: readonly AuditRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  await on.query({ name: 'insert_audit_records', text: INSERT, values: [JSON.stringify(records)] });
+}
+
+/** The table's columns and those of the JSON, for statements that add records beside something else. */
+const COLUMNS = `id, tenant_id, kind, entry_id, type, action, user_id, api_key_id, path, asset_type, asset_id, status, duration_ms, details, created_at`;
+const VALUES = `r.id, r."tenantID", r.kind, r."entryID", r.type, r.action, r."userID", r."apiKeyID", r.path, r."assetType", r."assetID", r.status, r."durationMs", r.details, r.at`;
+const SHAPE = `id uuid, "tenantID" uuid, kind text, "entryID" uuid, type text, action text, "userID" uuid, "apiKeyID" uuid, path text, "assetType" text,
+  "assetID" uuid, status int, "durationMs" int, details jsonb, at timestamptz`;
+
+/** An insert from a JSON expression that holds a list of records. Those of a tenant that is deleted by now are left out. */
+export const insertFrom = (json: string) => `
+insert into audit_record (${COLUMNS})
+select ${VALUES} from jsonb_to_recordset(${json}) as r(${SHAPE})
+where exists (select from tenant t where t.id = r."tenantID") order by r.id
+on conflict (id) do nothing`;
+
+const INSERT = insertFrom('$1::jsonb');

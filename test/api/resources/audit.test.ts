@@ -1,0 +1,289 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/ids.ts';
+import { retireTrails } from '#workers/audit/retire-trails.ts';
+import { createTrailSeals } from '#workers/audit/seal-trails.ts';
+import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { testLogger } from '../../support/environment.ts';
+import { anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
+import { eventually } from '../../support/settle.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+beforeAll(async () => {
+  cluster = await startCluster({ workers: ['audit.entries'], settings: { AUDIT_BUFFER_SECONDS: '0.05' } });
+  tenant = await aTenant(cluster);
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const admin = (of = tenant) => cluster.as(of.creator).in(of);
+
+interface Log {
+  auditLogID: string;
+  subType: string;
+  outcome: string;
+  success: boolean | null;
+  userID: string;
+  path: string;
+  asset: { type: string; id: string } | null;
+  changes: { assetType: string; action: string; changes: Record<string, unknown> }[];
+  metadata: {
+    request: Record<string, unknown>;
+    response?: Record<string, unknown>;
+    authType: string;
+    apiKeyTitle: string;
+  };
+}
+
+async function logs(query = '', of = tenant): Promise<Log[]> {
+  return (await admin(of).get(`T/audit?pageSize=100&${query}`)).body.auditLogs;
+}
+
+/** A new tenant with entries whose outcomes are known. */
+async function sealedTenant(count: number): Promise<{ of: TestTenant; rows: number }> {
+  const of = await aTenant(cluster);
+  for (let n = 0; n < count; n += 1)
+    await admin(of).post('T/folders', { folderTitle: `F${n}`, entityType: 'workflow' });
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query(`select from audit_record where tenant_id = $1 and kind = 'outcome'`, [
+      of.id,
+    ]);
+    expect(rows).toHaveLength(count);
+  });
+  await seal();
+  const { rows } = await cluster.pool.query('select from audit_record where tenant_id = $1', [of.id]);
+  return { of, rows: rows.length };
+}
+
+async function seal(): Promise<void> {
+  const { rows } = await cluster.pool.query<{ seq: string }>('select max(seq) as seq from audit_record');
+  await using _ = createTrailSeals({ pool: cluster.pool, leads: () => true, logger: testLogger, ageMs: 10 });
+  await eventually(async () => {
+    const progress = await cluster.pool.query<{ done: boolean }>(
+      'select sealed_to >= $1::bigint as done from audit_progress',
+      [rows[0]?.seq],
+    );
+    expect(progress.rows[0]?.done).toBe(true);
+  });
+}
+
+test('a change is recorded with who, from where, its outcome, and from what to what', async () => {
+  const created = await admin().post('T/variables', { name: 'limit', value: 5 });
+  const { id } = created.body.variable;
+  await admin().patch(`T/variables/${id}`, { value: 6 });
+  await admin().delete(`T/variables/${id}`);
+
+  const history = await eventuallyKnown(() => logs(`assetID=${id}`), 3);
+  expect(history.map(({ subType, outcome, changes }) => [subType, outcome, changes[0]?.action])).toEqual([
+    ['DELETE', 'success', 'delete'],
+    ['PATCH', 'success', 'update'],
+    ['POST', 'success', 'create'],
+  ]);
+  const [, patched] = history;
+  expect(patched?.changes[0]).toMatchObject({
+    assetType: 'variable',
+    changes: { value: { from: { is: 5 }, to: { is: 6 } } },
+  });
+  expect(patched).toMatchObject({
+    userID: tenant.creator.id,
+    asset: { type: 'variable', id },
+    metadata: {
+      authType: 'token',
+      request: { operation: 'updateVariable', ip: expect.stringContaining('127.0.0.1') },
+      response: { statusCode: 200 },
+    },
+  });
+  expect(JSON.stringify(patched)).not.toContain('authorization');
+});
+
+async function eventuallyKnown(read: () => Promise<Log[]>, count: number): Promise<Log[]> {
+  let found: Log[] = [];
+  await eventually(async () => {
+    found = await read();
+    expect(found).toHaveLength(count);
+    expect(found.filter(({ outcome }) => outcome === 'unknown')).toEqual([]);
+  });
+  return found;
+}
+
+test('secrets are in no record: declared, by name, or of an answer', async () => {
+  const secret = `hush-${newID()}`;
+  await admin().post('T/variables', { name: 'key', value: secret, isSecret: true });
+  await admin().post('T/datasources', {
+    datasourceTitle: 'D',
+    datasourceType: 'postgresql',
+    datasourceOptions: { host: 'db.example', password: secret, connectionString: `postgres://u:${secret}@h/d` },
+  });
+  await admin().post('T/datasources', {
+    datasourceTitle: 'R',
+    datasourceType: 'restapi',
+    datasourceOptions: { url: 'https://api.example', headers: [{ key: 'x-special', value: secret }] },
+  });
+  await admin().post('T/apikeys', { apiKeyName: 'K', permissions: [] });
+  await admin().get(`T/workflows?token=${secret}`);
+  await eventually(async () => {
+    const found = await logs();
+    expect(
+      found.filter(({ path, outcome }) => /variables|datasources|apikeys|workflows/.test(path) && outcome !== 'unknown')
+        .length,
+    ).toBeGreaterThanOrEqual(4);
+  });
+  const { rows } = await cluster.pool.query<{ text: string }>(`select details::text as text from audit_record`);
+  expect(rows.map(({ text }) => text.indexOf(secret)).filter((at) => at >= 0)).toEqual([]);
+  expect(rows.some(({ text }) => /"apiKey": "(?!\[REDACTED\])/.test(text))).toBe(false);
+});
+
+test('a run is accepted with its entry, in one statement, and a repeated request has an entry of its own', async () => {
+  const workflow = await aWorkflow(cluster, { tenant });
+  const headers = { 'idempotency-key': newID() };
+  const first = await admin().post(`T/workflows/${workflow.id}/execute`, { args: { a: 1 } }, headers);
+  const again = await admin().post(`T/workflows/${workflow.id}/execute`, { args: { a: 1 } }, headers);
+  expect(again.body.instanceID).toBe(first.body.instanceID);
+  const found = await eventuallyKnown(
+    () => logs(`assetID=${workflow.id}&method=POST&path=/api/v1/tenants/${tenant.id}/workflows/${workflow.id}`),
+    2,
+  );
+  expect(found.map(({ success }) => success)).toEqual([true, true]);
+
+  const refused = await admin().post(`T/workflows/${workflow.id}/execute?version=${newID()}`, {});
+  expect(refused.status).toBe(404);
+  await eventually(async () => {
+    const [last] = await logs(`assetID=${workflow.id}&status=404`);
+    expect(last).toMatchObject({ success: false, metadata: { response: { error: { code: 'NOT_FOUND' } } } });
+  });
+});
+
+test('refused requests are recorded, and what strangers try is not', async () => {
+  const stranger = await aTenant(cluster);
+  const own = await aTenant(cluster);
+  await cluster.as(stranger.creator).in(own).get('T/workflows');
+  await admin(own).post('T/folders', { folderTitle: 5 });
+  await admin(own).get(`T/workflows/${newID()}`);
+  const found = await eventuallyKnown(() => logs(`status=failure`, own), 2);
+  expect(found.map(({ subType, metadata }) => [subType, metadata.response?.statusCode])).toEqual([
+    ['GET', 404],
+    ['POST', 400],
+  ]);
+  expect((await logs('', own)).every(({ userID }) => userID === own.creator.id)).toBe(true);
+});
+
+test('filters narrow the list, pages join without a gap, and wrong fields are named', async () => {
+  const own = await aTenant(cluster);
+  const key = await anApiKey(cluster, { tenant: own });
+  for (let n = 0; n < 7; n += 1) await admin(own).post('T/folders', { folderTitle: `F${n}`, entityType: 'workflow' });
+  await cluster.withKey(key).in(own).get('T/folders');
+  await eventually(async () =>
+    expect((await logs(`method=POST&status=success`, own)).length).toBeGreaterThanOrEqual(7),
+  );
+  await eventually(async () => {
+    const byKey = await logs(`apiKeyID=${key.id}`, own);
+    expect(byKey).toMatchObject([{ subType: 'GET', metadata: { authType: 'apiKey' } }]);
+  });
+
+  const all = await logs('path=/api/v1/tenants/&method=POST', own);
+  const joined: Log[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await admin(own).get(
+      `T/audit?pageSize=3&method=POST&path=/api/v1/tenants/${cursor && `&cursor=${cursor}`}`,
+    );
+    joined.push(...body.auditLogs);
+    cursor = body.nextCursor;
+  }
+  expect(joined.map(({ auditLogID }) => auditLogID)).toEqual(all.map(({ auditLogID }) => auditLogID));
+  const second = (await admin(own).get('T/audit?pageSize=3&page=2&method=POST&path=/api/v1/tenants/')).body;
+  expect(second).toMatchObject({ auditLogsCount: all.length, nextPage: 3 });
+  expect(second.auditLogs.map(({ auditLogID }: Log) => auditLogID)).toEqual(
+    all.slice(3, 6).map(({ auditLogID }) => auditLogID),
+  );
+
+  const wrong = await admin(own).get('T/audit?status=maybe&cursor=x&from=yesterday');
+  expect(wrong.status).toBe(400);
+  expect(wrong.body.error.details.issues.map(({ path }: { path: string[] }) => path[0]).sort()).toEqual([
+    'cursor',
+    'from',
+    'status',
+  ]);
+});
+
+test('an export has every entry, as CSV without formulas and as JSON lines', async () => {
+  const own = await aTenant(cluster);
+  await admin(own).post('T/folders', { folderTitle: '=1+1', entityType: 'workflow' });
+  await eventuallyKnown(() => logs('method=POST', own), 1);
+  const headers = { authorization: `Bearer ${await cluster.tokenFor(own.creator)}`, 'user-agent': '=cmd()' };
+  const get = async (format: string) =>
+    (await fetch(`${cluster.baseURL}/api/v1/tenants/${own.id}/audit/export?format=${format}`, { headers })).text();
+  const lines = (await get('jsonl'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.at(-1)).toMatchObject({ subType: 'POST', changes: [{ changes: { folderTitle: { to: '=1+1' } } }] });
+  await eventually(async () => {
+    const csv = await get('csv');
+    expect(csv.split('\r\n')[0]).toMatch(/^createdAt,auditLogID,type,subType,path,status/);
+    expect(csv).toContain(`'=cmd()`);
+  });
+});
+
+test('seals verify; a row that is changed, removed, added or moved is found, and a seal that was kept elsewhere', async () => {
+  const verify = async (of: TestTenant, query = '') => (await admin(of).get(`T/audit/verify?${query}`)).body;
+  const { of, rows } = await sealedTenant(3);
+  expect(await verify(of)).toMatchObject({ isIntact: true, rows: expect.any(Number), problem: null });
+  expect((await verify(of)).rows).toBeGreaterThanOrEqual(rows - 1);
+  const { seals } = (await admin(of).get('T/audit/seals')).body;
+  expect(await verify(of, `number=${seals[0].number}&hash=${seals[0].hash}`)).toMatchObject({ isIntact: true });
+  expect(await verify(of, `number=${seals[0].number}&hash=${'0'.repeat(64)}`)).toMatchObject({ isIntact: false });
+
+  const tampering = [
+    `update audit_record set status = 200, details = '{}' where tenant_id = $1 and seq = (select min(seq) from audit_record where tenant_id = $1)`,
+    'delete from audit_record where tenant_id = $1 and seq = (select min(seq) from audit_record where tenant_id = $1)',
+    `insert into audit_record (seq, id, tenant_id, kind, type, action, details, created_at) overriding system value
+     select min(seq) - 1, uuidv7(), tenant_id, 'entry', 'API_REQUEST', 'GET', '{}', now() from audit_record where tenant_id = $1 group by tenant_id`,
+    `with two as (select seq, lead(seq) over (order by seq) as other from audit_record where tenant_id = $1 order by seq limit 1)
+     update audit_record r set id = uuidv7() from two where r.tenant_id = $1 and r.seq = two.other`,
+    `update audit_seal set hash = sha256('other') where tenant_id = $1 and number = 1`,
+  ];
+  for (const statement of tampering) {
+    const { of: victim } = await sealedTenant(2);
+    expect(await verify(victim)).toMatchObject({ isIntact: true });
+    await cluster.pool.query(statement, [victim.id]);
+    expect(await verify(victim), statement).toMatchObject({ isIntact: false, problem: { number: 1 } });
+  }
+});
+
+test('a row whose transaction is slow is sealed when it is there', async () => {
+  const own = await aTenant(cluster);
+  const client = await cluster.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(
+      `insert into audit_record (id, tenant_id, kind, type, action, details, created_at) values ($1, $2, 'entry', 'API_REQUEST', 'GET', '{}', now())`,
+      [newID(), own.id],
+    );
+    await admin(own).post('T/folders', { folderTitle: 'F', entityType: 'workflow' });
+    await using _ = createTrailSeals({ pool: cluster.pool, leads: () => true, logger: testLogger, ageMs: 10 });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
+  await seal();
+  expect((await admin(own).get('T/audit/verify')).body).toMatchObject({ isIntact: true });
+});
+
+test('old entries are deleted with their seals, as long as their tenant keeps them', async () => {
+  const [{ of: short }, { of: long }] = [await sealedTenant(2), await sealedTenant(2)];
+  await admin(long).patch('T/audit/retention', { days: 200 });
+  expect((await admin(long).patch('T/audit/retention', { days: 500 })).body.error.details.issues[0].path).toEqual([
+    'days',
+  ]);
+  await seal();
+  await cluster.pool.query(`update audit_seal set newest_at = now() - interval '100 days' where tenant_id = any($1)`, [
+    [short.id, long.id],
+  ]);
+  const DAY_MS = 86_400_000;
+  while ((await retireTrails(cluster.pool, { auditMs: 90 * DAY_MS, maxAuditMs: 400 * DAY_MS })) > 0);
+  expect((await logs('method=POST', short)).length).toBe(0);
+  expect((await logs('method=POST', long)).length).toBe(2);
+  await admin(short).post('T/folders', { folderTitle: 'F', entityType: 'workflow' });
+  await seal();
+  expect((await admin(short).get('T/audit/verify')).body).toMatchObject({ isIntact: true });
+});

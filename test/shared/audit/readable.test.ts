@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { isSecretName, readable, readableHeaders, readableText, readableURL } from '#shared/audit/readable.ts';
+import { datasources } from '#shared/datasources/index.ts';
+
+test('values whose names say that they are secret are hidden, at any depth', () => {
+  expect(
+    readable({
+      user: 'ann',
+      password: 'p',
+      nested: [{ api_key: 'k', apiKeyID: 'id', accessToken: 't', url: 'https://u:p@host/a' }],
+      empty: { token: '', secret: null },
+    }),
+  ).toEqual({
+    user: 'ann',
+    password: '[REDACTED]',
+    nested: [{ api_key: '[REDACTED]', apiKeyID: 'id', accessToken: '[REDACTED]', url: 'https://[REDACTED]@host/a' }],
+    empty: { token: '', secret: null },
+  });
+});
+
+test('a body of more than 2000 characters is cut, in time that does not grow with it', () => {
+  expect(readable({ text: 'a'.repeat(1_980) })).toEqual({ text: 'a'.repeat(1_980) });
+  const { _truncated: cut } = readable({ text: 'a'.repeat(3_000) }) as { _truncated: string };
+  expect(cut).toHaveLength(2_000);
+  expect(cut).toMatch(/^{"text":"a+$/);
+
+  const large = { rows: Array.from({ length: 1_000_000 }, () => ({ a: 1 })) };
+  const began = performance.now();
+  expect(readable(large)).toEqual({ _truncated: expect.any(String) });
+  expect(performance.now() - began).toBeLessThan(5);
+});
+
+test('of a long text only the beginning is read', () => {
+  const rows = JSON.stringify({ password: 'p', rows: Array.from({ length: 1_000 }, (_, n) => ({ n, text: 'a "b" {' })) });
+  const { _truncated: cut } = readableText(rows, {}) as { _truncated: string };
+  expect(cut).toMatch(/^{"password":"\[REDACTED\]","rows":\[{"n":0,"text":"a \\"b\\" {"},/);
+  expect(cut.length).toBe(2_000);
+  expect(readableText(`{"a":"${'x'.repeat(5_000)}"}`, {})).toEqual({ _truncated: '{}' });
+  expect(readableText('['.repeat(5_000), {})).toEqual({ _truncated: expect.any(String) });
+  expect(readableText('{"a":1}', {})).toEqual({ a: 1 });
+});
+
+test('what Postgres does not store is replaced', () => {
+  expect(readable({ 'a\0': 'b\0', half: '\ud800' })).toEqual({ 'a\uFFFD': 'b\uFFFD', half: '\uFFFD' });
+  // A pair that the cut would divide.
+  expect(JSON.stringify(readable({ a: `${'x'.repeat(1_992)}😀😀` })).isWellFormed()).toBe(true);
+});
+
+test('headers and addresses are kept without credentials', () => {
+  const headers = {
+    authorization: 'Bearer t',
+    cookie: 'a',
+    'x-api-key': 'k',
+    'user-agent': 'curl',
+    'x-auth-token': 't',
+  };
+  expect(readableHeaders(headers)).toEqual({ 'user-agent': 'curl' });
+  expect(readableURL('/a/b?limit=1&token=t&code=c&empty')).toBe('/a/b?limit=1&token=[REDACTED]&code=[REDACTED]&empty');
+});
+
+test('every field that a datasource type declares to be a secret is hidden by its name, or its name is known', () => {
+  const names = new Set<string>();
+  for (const { options } of datasources)
+    collect(z.toJSONSchema(options, { unrepresentable: 'any', io: 'input' }), names);
+  expect(names.size).toBeGreaterThan(10);
+  // Of headers, parameters and cookies, which the routes of datasources hide.
+  expect([...names].filter((name) => !isSecretName(name))).toEqual(['value']);
+});
+
+function collect(schema: unknown, names: Set<string>): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'properties')
+      for (const [name, property] of Object.entries(value as object))
+        if (typeof property === 'object' && property?.['x-secret'] === true) names.add(name);
+    collect(value, names);
+  }
+}

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from '#shared/db/pool.ts';
+import type { Logger } from '#shared/logger.ts';
+import { keep } from '../keep.ts';
+
+interface Needs {
+  pool: Pool;
+  settings: { auditMs: number; maxAuditMs: number };
+  leads(): boolean;
+  logger: Logger;
+  everyMs?: number;
+}
+
+/** Rows of a statement, beside those of its last seal. */
+const BATCH = 2_000;
+
+/** Deletes sealed entries that are older than their tenant keeps them, with their seals: the oldest seal that stays is whole. */
+export function createTrailRetention({ pool, settings, leads, logger, everyMs = 60_000 }: Needs): AsyncDisposable {
+  let isStopping = false;
+  const step = { name: 'retention of audit trails', everyMs, firstAfterMs: 1 + Math.random() * everyMs, run };
+  const kept = keep(step, logger);
+
+  /** Rests after each batch for as long as it took. */
+  async function run(): Promise<void> {
+    if (!leads()) return;
+    for (let deleted = 1; deleted > 0 && !isStopping; ) {
+      const began = performance.now();
+      deleted = await retireTrails(pool, settings);
+      if (deleted > 0) await sleep(performance.now() - began);
+    }
+  }
+
+  return {
+    async [Symbol.asyncDispose]() {
+      isStopping = true;
+      await kept[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Deletes the oldest seals with their rows. Returns how many seals it deleted. */
+export async function retireTrails(pool: Pool, { auditMs, maxAuditMs }: Needs['settings']): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>({
+    name: 'retire_audit_trails',
+    text: RETIRE,
+    values: [auditMs / 1000, maxAuditMs / 1000],
+  });
+  return rows[0]?.n ?? 0;
+}
+
+// What was written while its tenant was deleted goes at once. Whole seals, with as many rows as a statement takes: a seal without a part of its rows would look like one that was tampered with.
+const RETIRE = `
+with old as materialized (
+  select s.tenant_id, s.number, s.from_seq, s.to_seq, sum(s.row_count) over (order by s.newest_at, s.tenant_id, s.number) - s.row_count as before
+  from audit_seal s left join tenant t on t.id = s.tenant_id
+  where t.id is null or s.newest_at < now() - make_interval(secs => least(coalesce(t.audit_days * 86400::float8, $1::float8), $2::float8))
+  order by s.newest_at, s.tenant_id, s.number limit 200
+),
+gone as (
+  delete from audit_record r using old
+  where old.before < ${BATCH} and r.tenant_id = old.tenant_id and r.seq > old.from_seq and r.seq <= old.to_seq
+),
+ended as (
+  delete from audit_seal s using old
+  where old.before < ${BATCH} and s.tenant_id = old.tenant_id and s.number = old.number returning 1
+)
+select count(*)::int as n from ended`;
