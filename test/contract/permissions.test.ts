@@ -6,8 +6,7 @@ import { permissions, splitPermission } from '#shared/policy/permissions.ts';
 const root = join(import.meta.dirname, '../..');
 
 /** Resources of the contract that have no routes yet. */
-const withoutRoutes = `ai audit bundle`.split(' ');
-const withoutRoutes = `ai bundle widgetLibrary`.split(' ');
+const withoutRoutes = 'ai bundle'.split(' ');
 
 /** Permissions of the contract without an operation. */
 const withoutOperation = [
