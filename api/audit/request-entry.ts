@@ -117,7 +117,9 @@ function describeRequest(route: Asked['route'], request: Request, response: Resp
     ip: request.ip ?? null,
     requestID: String(response.getHeader('x-request-id') ?? ''),
     headers: readableHeaders(request.headers),
-    ...(isShown && { body: beginning === undefined ? readable(body, hidingOf(route)) : readableText(beginning, hidingOf(route), true) }),
+    ...(isShown && {
+      body: beginning === undefined ? readable(body, hidingOf(route)) : readableText(beginning, hidingOf(route), true),
+    }),
   };
 }
 

@@ -145,7 +145,11 @@ async function serveMember(
 }
 
 /** The outcome is recorded when the answer is sent; that of a handler which sends it itself, at its end. */
-async function recorded(entry: RequestEntry, response: Response, work: () => Promise<StoredAnswer>): Promise<StoredAnswer> {
+async function recorded(
+  entry: RequestEntry,
+  response: Response,
+  work: () => Promise<StoredAnswer>,
+): Promise<StoredAnswer> {
   try {
     const answer = await work();
     if (response.headersSent) entry.end(response.statusCode);

@@ -52,18 +52,13 @@ export function readableText(text: string, hiding: Hiding, isCut = text.length >
 function parseBeginning(text: string): unknown {
   const open: string[] = [];
   let [end, closing] = [0, ''];
-  let isInText = false;
-  for (let at = 0; at < text.length && open.length <= MAX_DEPTH; at += 1) {
-    const character = text[at] ?? '';
-    if (isInText) {
-      if (character === '\\') at += 1;
-      else isInText = character !== '"';
-      continue;
-    }
-    isInText = character === '"';
-    if (character === '{' || character === '[') open.unshift(character === '{' ? '}' : ']');
-    if (character === '}' || character === ']') open.shift();
-    if ('{}[],'.includes(character)) [end, closing] = [at + (character === ',' ? 0 : 1), open.join('')];
+  // Texts, as far as they go, and the marks of objects and lists.
+  for (const { 0: found, index } of text.matchAll(/"(?:[^"\\]|\\.)*"?|[{}[\],]/gs)) {
+    if (found.startsWith('"')) continue;
+    if (found === '{' || found === '[') open.unshift(found === '{' ? '}' : ']');
+    if (found === '}' || found === ']') open.shift();
+    [end, closing] = [index + (found === ',' ? 0 : 1), open.join('')];
+    if (open.length > MAX_DEPTH) break;
   }
   return end === 0 ? null : JSON.parse(text.slice(0, end) + closing);
 }

@@ -32,7 +32,10 @@ test('a body of more than 2000 characters is cut, in time that does not grow wit
 });
 
 test('of a long text only the beginning is read', () => {
-  const rows = JSON.stringify({ password: 'p', rows: Array.from({ length: 1_000 }, (_, n) => ({ n, text: 'a "b" {' })) });
+  const rows = JSON.stringify({
+    password: 'p',
+    rows: Array.from({ length: 1_000 }, (_, n) => ({ n, text: 'a "b" {' })),
+  });
   const { _truncated: cut } = readableText(rows, {}) as { _truncated: string };
   expect(cut).toMatch(/^{"password":"\[REDACTED\]","rows":\[{"n":0,"text":"a \\"b\\" {"},/);
   expect(cut.length).toBe(2_000);
