@@ -48,6 +48,8 @@ export function readableText(text: string, hiding: Hiding, isCut = text.length >
   return isCut && !isMarked ? { _truncated: JSON.stringify(shown) } : shown;
 }
 
+const closers: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
+
 /** What the beginning of a JSON text has as whole values. */
 function parseBeginning(text: string): unknown {
   const open: string[] = [];
@@ -55,8 +57,9 @@ function parseBeginning(text: string): unknown {
   // Texts, as far as they go, and the marks of objects and lists.
   for (const { 0: found, index } of text.matchAll(/"(?:[^"\\]|\\.)*"?|[{}[\],]/gs)) {
     if (found.startsWith('"')) continue;
-    if (found === '{' || found === '[') open.unshift(found === '{' ? '}' : ']');
-    if (found === '}' || found === ']') open.shift();
+    const closer = closers[found];
+    if (closer) open.unshift(closer);
+    else if (found !== ',') open.shift();
     [end, closing] = [index + (found === ',' ? 0 : 1), open.join('')];
     if (open.length > MAX_DEPTH) break;
   }
