@@ -7,18 +7,8 @@ import { maskSecrets } from '#shared/secret.ts';
 import type { Identified } from '../auth/identify.ts';
 import { beginningOf } from '../http/body.ts';
 import type { Request, Response, Route } from '../http/route.ts';
+import type { RequestEntry } from './entry.ts';
 import type { AuditTrail } from './trail.ts';
-
-export interface RequestEntry {
-  readonly id: string;
-  /** Writes the entry before the handler of a request that may change something. */
-  begin(): Promise<void>;
-  /** The entry, for a handler whose own statement writes it. */
-  take(): AuditRecord;
-  /** How the request has ended, with the text of its answer. */
-  end(status: number, answer?: string): void;
-  fail(error: unknown): void;
-}
 
 interface Asked {
   route: Extract<Route, { realm: 'tenant' }>;

@@ -6,7 +6,7 @@ import type { StandingWorkflow } from '#shared/db/standing.ts';
 import type { IdempotencyClaim } from '#shared/idempotency.ts';
 import type { Logger } from '#shared/logger.ts';
 import type { Permission, ResourcePermission } from '#shared/policy/permissions.ts';
-import type { RequestEntry } from '../audit/request-entry.ts';
+import type { RequestEntry } from '../audit/entry.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { OperatorSession } from '../auth/operator-session.ts';
 import type { ApiContext } from '../context.ts';

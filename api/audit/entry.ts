@@ -1,0 +1,13 @@
+import type { AuditRecord } from '#shared/audit/records.ts';
+
+/** The entry of a request in the audit trail of its tenant. */
+export interface RequestEntry {
+  readonly id: string;
+  /** Writes the entry before the handler of a request that may change something. */
+  begin(): Promise<void>;
+  /** The entry, for a handler whose own statement writes it. */
+  take(): AuditRecord;
+  /** How the request has ended, with the text of its answer. */
+  end(status: number, answer?: string): void;
+  fail(error: unknown): void;
+}
