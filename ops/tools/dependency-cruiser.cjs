@@ -27,7 +27,7 @@ const packageRules = [
   only('pg-only-in-the-pool', ['pg'], '^shared/(db|backplane)/|^workers/(tenant-database|postgresql)/|^ops/'),
   only('mysql2-only-in-its-connector', ['mysql2'], '^workers/connectors/'),
   only('files-of-strangers-only-in-their-readers', ['@duckdb', 'csv-parse', 'fflate'], '^workers/files/'),
-  only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/files/|^api/resources/database/'),
+  only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/files/|^api/http/export-formats'),
   only(
     'messaging-only-in-its-connectors',
     ['nodemailer', 'imapflow', '@nats-io', 'amqplib', 'mqtt-packet'],
