@@ -98,7 +98,7 @@ const MAX_PATH_LENGTH = 500;
 
 function describeRequest(route: Asked['route'], request: Request, response: Response): JsonObject {
   const { body } = request as { body?: unknown };
-  const isShown = body !== undefined && body !== null;
+  const isShown = body !== undefined && body !== null && !route.isPrivate;
   const beginning = beginningOf(response);
   return {
     operation: route.name,
@@ -114,7 +114,7 @@ function describeRequest(route: Asked['route'], request: Request, response: Resp
 }
 
 function bodyOf(route: Asked['route'], answer: string): JsonObject {
-  return { body: route.isSecret ? REDACTED : readableText(answer, hidingOf(route)) };
+  return { body: route.isSecret || route.isPrivate ? REDACTED : readableText(answer, hidingOf(route)) };
 }
 
 function hidingOf({ hides, body }: Asked['route']): Hiding {

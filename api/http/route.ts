@@ -57,6 +57,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   conditional?: true;
   /** The answer holds a secret: sent with `Cache-Control: no-store`, and not kept in the audit trail. */
   isSecret?: true;
+  /** Inputs and results of queries, which are stored sealed only: the audit trail keeps neither body nor answer. */
+  isPrivate?: true;
   /** Fields of body and answer that may hold a secret, although their names do not say so: the audit trail hides them. */
   hides?: readonly string[];
   /** 201 when the route creates something, 302 when it redirects (`response.redirect`), else 200. */

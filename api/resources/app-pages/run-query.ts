@@ -19,6 +19,7 @@ export const runPageQuery = tenantRoute({
   body: PageInputs,
   spellings: runSpellings,
   response: DataQueryAnswer,
+  isPrivate: true,
   idempotent: 'outside',
   errors: ['409'],
 

@@ -43,6 +43,7 @@ export const runDataQuery = tenantRoute({
   body: DataQueryRun,
   spellings: inputSpellings,
   response: DataQueryAnswer,
+  isPrivate: true,
   idempotent: 'outside',
   errors: ['409'],
 
@@ -76,6 +77,7 @@ export const testStoredDataQuery = tenantRoute({
   body: DataQueryInputs,
   spellings: inputSpellings,
   response: DataQueryAnswer,
+  isPrivate: true,
   idempotent: false,
   errors: ['409', '502', '504'],
 
@@ -101,6 +103,7 @@ export const testGivenDataQuery = tenantRoute({
   body: DataQueryTest,
   spellings: testSpellings,
   response: DataQueryAnswer,
+  isPrivate: true,
   errors: ['502', '504'],
 
   async handle({ query: { explain }, body: { dataQuery, inputs }, reportUnknown, ...input }, { producer }) {

@@ -28,6 +28,7 @@ export const readWidgetData = tenantRoute({
   params: WidgetID,
   query: DataQuery,
   response: WidgetData,
+  isPrivate: true,
   errors: ['504'],
 
   async handle({ params: { widgetID }, query: { fresh, state }, tenantID, caller, signal }, { producer }) {
@@ -48,6 +49,7 @@ export const readGivenWidgetData = tenantRoute({
   ],
   body: WidgetDataRequest,
   response: WidgetData,
+  isPrivate: true,
   idempotent: false,
   errors: ['504'],
 
@@ -75,6 +77,7 @@ export const readManyWidgetData = tenantRoute({
   query: FreshQuery,
   body: WidgetDataBulk,
   response: WidgetsData,
+  isPrivate: true,
   idempotent: false,
 
   async handle({ query: { fresh }, body, em, tenantID, caller, signal, visible }, { producer }) {
