@@ -1,4 +1,4 @@
-import { AwsClient } from 'aws4fetch';
+import type { AwsClient } from 'aws4fetch';
 import type { BlobStore } from './store.ts';
 
 export interface S3Place {
@@ -14,10 +14,11 @@ const TIMEOUT_MS = 30_000;
 
 /** Files as objects in a bucket of the deployment, by path addresses. Requests are repeated twice, since each may be. */
 export function createS3Store({ endpoint, bucket, ...credentials }: S3Place): BlobStore {
-  const client = new AwsClient({ ...credentials, service: 's3', retries: 2 });
+  let client: AwsClient | undefined;
   const base = (endpoint ?? `https://s3.${credentials.region}.amazonaws.com`).replace(/\/+$/, '');
 
   async function send(method: 'GET' | 'PUT' | 'DELETE', key: string, bytes?: Buffer): Promise<Response | undefined> {
+    client ??= await openClient(credentials);
     const answer = await client.fetch(`${base}/${bucket}/${key}`, {
       method,
       // A buffer may be a part of a larger one, which fetch would send whole.
@@ -43,4 +44,10 @@ export function createS3Store({ endpoint, bucket, ...credentials }: S3Place): Bl
       await send('DELETE', key);
     },
   };
+}
+
+/** Loaded with the first file: most deployments have no bucket. */
+async function openClient(credentials: Pick<S3Place, 'region' | 'accessKeyId' | 'secretAccessKey'>): Promise<AwsClient> {
+  const { AwsClient } = await import('aws4fetch');
+  return new AwsClient({ ...credentials, service: 's3', retries: 2 });
 }
