@@ -7,6 +7,7 @@ import {
   childrenOf,
   eventName,
   LEAVES_BRANCHES,
+  namesChild,
   planStep,
   type Step,
   valueAfter,
@@ -107,7 +108,7 @@ function planShape(random: Random, { isChild }: { isChild: boolean }): Shape {
   const end = !isChild && random.between(1, 5) === 1 ? 'failure' : 'success';
   while (steps.length < count) {
     const step = planStep(random);
-    if (isChild && childrenOf(step) > 0) continue;
+    if (isChild && namesChild(step)) continue;
     const others = [...steps, step];
     const cancels = end === 'failure' || others.some(({ kind }) => kind === 'aside');
     if (cancels && others.some(({ kind }) => LEAVES_BRANCHES.has(kind))) continue;

@@ -162,8 +162,13 @@ export function valueAfter(step: Step, value: number): number {
 }
 
 export function childrenOf(step: Step): number {
-  if (step.kind === 'child') return 1;
-  return 'inner' in step && step.inner === 'child' ? step.items.length : 0;
+  if (!namesChild(step)) return 0;
+  return 'items' in step ? step.items.length : 1;
+}
+
+/** Whether the graph of the step names the child, even if a loop over nothing starts none. */
+export function namesChild(step: Step): boolean {
+  return step.kind === 'child' || ('inner' in step && step.inner === 'child');
 }
 
 /** What an event is called that a step of a shape waits for, so that a person who reads it knows what to send. */

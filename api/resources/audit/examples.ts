@@ -1,5 +1,5 @@
 const tenantID = '01976e1c-0000-7000-8000-000000000003';
-const dataQueryID = '01976e1c-0000-7000-8000-00000000000a';
+const folderID = '01976e1c-0000-7000-8000-00000000000a';
 
 export const exampleAuditLog = {
   auditLogID: '01976e1c-0000-7000-8000-0000000000a1',
@@ -11,27 +11,27 @@ export const exampleAuditLog = {
   success: true,
   outcome: 'success' as const,
   error: null,
-  path: `/api/v1/tenants/${tenantID}/queries/${dataQueryID}`,
-  asset: { type: 'dataQuery', id: dataQueryID },
+  path: `/api/v1/tenants/${tenantID}/folders/${folderID}`,
+  asset: { type: 'folder', id: folderID },
   changes: [
     {
-      assetType: 'dataQuery',
-      assetID: dataQueryID,
+      assetType: 'folder',
+      assetID: folderID,
       action: 'update',
-      changes: { dataQueryTitle: { from: 'Orders', to: 'Open orders' } },
+      changes: { folderTitle: { from: 'Orders', to: 'Open orders' } },
     },
   ],
   metadata: {
     request: {
-      operation: 'updateDataQuery',
+      operation: 'updateFolder',
       method: 'PATCH',
-      url: `/api/v1/tenants/${tenantID}/queries/${dataQueryID}`,
+      url: `/api/v1/tenants/${tenantID}/folders/${folderID}`,
       ip: '203.0.113.7',
       requestID: '01976e1c-0000-7000-8000-0000000000b1',
       headers: { 'user-agent': 'Mozilla/5.0' },
-      body: { dataQueryTitle: 'Open orders' },
+      body: { folderTitle: 'Open orders' },
     },
-    response: { statusCode: 200, body: { dataQuery: { dataQueryTitle: 'Open orders' } } },
+    response: { statusCode: 200, body: { folder: { folderTitle: 'Open orders' } } },
     durationMs: 14,
     authType: 'token' as const,
     apiKeyID: null,

@@ -20,7 +20,7 @@ export const AuditFilter = z.object({
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
   path: z.string().min(1).max(500).optional().describe('The beginning of the path'),
   status: Status.optional().describe('`unknown` is an action that is under way, or whose process has died'),
-  assetType: z.string().min(1).max(32).optional().describe('As paths name its id: `dataQuery` for `{dataQueryID}`'),
+  assetType: z.string().min(1).max(32).optional().describe('As paths name its id: `folder` for `{folderID}`'),
   assetID: ID.optional().describe('Requests that name the asset or have changed it: its history'),
   from: Moment.optional(),
   to: Moment.optional(),
