@@ -47,7 +47,9 @@ export function createS3Store({ endpoint, bucket, ...credentials }: S3Place): Bl
 }
 
 /** Loaded with the first file: most deployments have no bucket. */
-async function openClient(credentials: Pick<S3Place, 'region' | 'accessKeyId' | 'secretAccessKey'>): Promise<AwsClient> {
+async function openClient(
+  credentials: Pick<S3Place, 'region' | 'accessKeyId' | 'secretAccessKey'>,
+): Promise<AwsClient> {
   const { AwsClient } = await import('aws4fetch');
   return new AwsClient({ ...credentials, service: 's3', retries: 2 });
 }
