@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { backplaneFree, longestFirst, measuringMemory, root } from './test-files.ts';
+import { backplaneFree, longestFirst, measuringMemory, needingTheMachine, root } from './test-files.ts';
 
 /** Set by run-tests.ts: the backplanes of this run, one or both. */
 const backplanes = (process.env.GANTRY_TEST_BACKPLANES ?? 'postgres').split(',');
@@ -16,8 +16,17 @@ const projects = backplanes.flatMap((backplane, index) => {
       name: backplane,
       env,
       include: ['test/**/*.test.ts'],
-      exclude: [...exclude, ...measuringMemory],
+      exclude: [...exclude, ...measuringMemory, ...needingTheMachine],
       isolate: false,
+    },
+    {
+      name: `${backplane}, afterwards`,
+      env,
+      include: [...needingTheMachine],
+      exclude: [...exclude],
+      isolate: true,
+      maxWorkers: 1,
+      sequence: { groupOrder: 1 },
     },
   ];
 });
