@@ -33,8 +33,8 @@ export const measuringMemory: readonly string[] = testFiles.filter((file) =>
 );
 
 /**
- * How long a request holds the event loop is measured in processor time, which other processes lengthen by half through the caches they
- * share; and thousands of requests within a time limit need the machine. They run when the others have ended.
+ * Run when the others have ended. Beside two other processes a request held the event loop for 47 and 74 ms where 45 and 53 are allowed,
+ * and the malformed requests failed; alone both files pass. The cause is not known.
  */
 export const needingTheMachine: readonly string[] = [
   'test/contract/event-loop.test.ts',
