@@ -49,7 +49,7 @@ const listAuditSeals = tenantRoute({
   path: '/audit/seals',
   summary: 'List the seals of the audit trail',
   description:
-    'Returns the seals, oldest first. Keep them elsewhere: with them it can be shown that nobody has written the trail anew.',
+    'Returns the seals, oldest first. Keep them elsewhere: a trail that was written anew has other seals.',
   permission: 'audit.list',
   query: SealList,
   response: Seals,
