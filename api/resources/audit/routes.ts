@@ -48,8 +48,7 @@ const listAuditSeals = tenantRoute({
   method: 'get',
   path: '/audit/seals',
   summary: 'List the seals of the audit trail',
-  description:
-    'Returns the seals, oldest first. Keep them elsewhere: a trail that was written anew has other seals.',
+  description: 'Returns the seals, oldest first. Keep them elsewhere: a trail that was written anew has other seals.',
   permission: 'audit.list',
   query: SealList,
   response: Seals,
