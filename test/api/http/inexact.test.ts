@@ -17,13 +17,28 @@ test.each([
     expect(await findInexact(Buffer.from(make('x'.repeat(length))))).toBe(expected);
 });
 
-test('a large text is read in portions that are short before the compiler has seen the code too', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    '--no-opt',
-    '--no-sparkplug',
-    join(import.meta.dirname, '../../support/hold-of-scan.ts'),
-  ]);
-
-  const { json, hold } = JSON.parse(stdout);
-  expect(hold).toBeLessThan(3 * json);
+test.each([
+  ['1e400', 'a: 1e400'],
+  ['1E+308', undefined],
+  ['2E+308', 'a: 2E+308'],
+  ['1e-400', undefined],
+  ['-123456789012345', undefined],
+  ['9007199254740993', 'a: 9007199254740993'],
+])('of %s', async (number, expected) => {
+  expect(await findInexact(Buffer.from(`{"a":${number}}`))).toBe(expected);
 });
+
+test.each([15, 16])(
+  'a large text of numbers of %i digits is read in portions that are short before the compiler has seen the code too',
+  async (digits) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--no-opt',
+      '--no-sparkplug',
+      join(import.meta.dirname, '../../support/hold-of-scan.ts'),
+      String(digits),
+    ]);
+
+    const { json, hold } = JSON.parse(stdout);
+    expect(hold).toBeLessThan(3 * json);
+  },
+);
