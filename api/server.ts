@@ -13,6 +13,7 @@ import type { OpenAPI } from './http/openapi/types.ts';
 import { reference } from './http/reference/reference.ts';
 import { requestID } from './http/request-id.ts';
 import type { RouteGroup } from './http/route.ts';
+import { describeEvents } from './realtime/describe-events.ts';
 import { otherMethods } from './resources/webhooks/other-methods.ts';
 
 const timeouts = {
@@ -50,6 +51,7 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup[]): E
   app.get('/health', health);
   app.get('/ready', readiness(context));
   app.get('/openapi.json', (_request, response) => void response.json(document()));
+  app.get('/asyncapi.json', (request, response) => void response.json(describeEvents(request.get('host'))));
   app.use('/docs', reference(document));
   mount(
     app,

@@ -1,6 +1,7 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { AppError, toAppError } from '#shared/errors.ts';
 import { requireValue } from '#shared/parse-value.ts';
+import { clientEvents } from '#shared/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/status.ts';
 import type { ApiContext } from '../context.ts';
 import { ID } from '../http/id.ts';
@@ -22,30 +23,22 @@ const maxRooms = 500;
 export function attachClientEvents(socket: ClientSocket, context: EventContext): void {
   socket.on(
     'workflow_run_join',
-    answer(socket, context, (payload) => joinRun(socket, context, requireValue(RunJoin, payload))),
+    answer(socket, context, (payload) =>
+      joinRun(socket, context, requireValue(clientEvents.workflow_run_join, payload)),
+    ),
   );
   socket.on(
     'join_room',
-    answer(socket, context, (payload) => joinRoom(socket, context, requireValue(Room, payload, ['room']))),
+    answer(socket, context, (payload) =>
+      joinRoom(socket, context, requireValue(clientEvents.join_room, payload, ['room'])),
+    ),
   );
   socket.on(
     'leave_room',
-    answer(socket, context, (payload) => leaveRoom(socket, requireValue(Room, payload, ['room']))),
+    answer(socket, context, (payload) => leaveRoom(socket, requireValue(clientEvents.leave_room, payload, ['room']))),
   );
   socket.on('disconnect', () => leaveAll(socket));
 }
-
-/** Older clients call a run's id `runId`. */
-const RunJoin = z
-  .object({ instanceID: ID.optional(), runId: ID.optional(), lastSeq: z.int().min(0).default(0) })
-  .transform(({ instanceID, runId, lastSeq }, check) => {
-    const id = instanceID ?? runId;
-    if (id) return { instanceID: id, lastSeq };
-    check.addIssue({ code: 'custom', path: ['instanceID'], message: 'is required' });
-    return z.NEVER;
-  });
-
-const Room = z.string().min(1).max(255);
 
 interface Joined {
   answer: { instanceID: string; status: RunStatus; seq: number };
@@ -57,7 +50,7 @@ interface Joined {
 async function joinRun(
   socket: ClientSocket,
   context: EventContext,
-  { instanceID, lastSeq }: z.output<typeof RunJoin>,
+  { instanceID, lastSeq }: z.output<typeof clientEvents.workflow_run_join>,
 ): Promise<Joined> {
   await stillSignedIn(socket, context);
   const { grant, version, status, seq } = await findJoinable(context, socket.data.userID, instanceID);

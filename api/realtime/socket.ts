@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
-import type { ServerEvent, ServerMessage, ServerPayload, TenantEvent, TenantPayload } from '#shared/realtime/events.ts';
-import type { IntakeUpdate } from '#shared/realtime/intake.ts';
+import type { AnyServerEvent, AnyServerPayload, ServerMessage } from '#shared/realtime/events.ts';
 import type { LISTENER_BROADCAST, ListenerNotice } from '#shared/realtime/listener-events.ts';
 import type { ListenerTest, TEST_BROADCAST } from '#shared/realtime/listener-tests.ts';
 import type { RUN_BROADCAST, RunBroadcast } from '#shared/realtime/publish.ts';
@@ -9,13 +8,7 @@ import type { REMINDER_BROADCAST, ReminderNotice } from '#shared/realtime/remind
 import type { Grant } from './join.ts';
 import type { Deliver } from './watched-run.ts';
 
-type ServerToClient = { [E in ServerEvent]: (payload: ServerPayload<E>) => void } & {
-  [E in TenantEvent]: (payload: TenantPayload<E>) => void;
-} & {
-  workflow_intake_update: (update: IntakeUpdate) => void;
-  listener_event: (event: Omit<ListenerNotice, 'tenantID' | 'appPageID'>) => void;
-  listener_test_event: (event: Omit<ListenerTest, 'tenantID'>) => void;
-};
+type ServerToClient = { [E in AnyServerEvent]: (payload: AnyServerPayload<E>) => void };
 type Interserver = {
   [RUN_BROADCAST]: (broadcast: RunBroadcast) => void;
   [LISTENER_BROADCAST]: (broadcast: ListenerNotice[]) => void;

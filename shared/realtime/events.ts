@@ -2,21 +2,16 @@ import { z } from 'zod';
 import { Json, JsonObject } from '../json.ts';
 import { MapProgress } from '../map-plan.ts';
 import { LogLevel } from '../nodes/log.ts';
-import { moreOfError, moreOfRunError } from '../run-errors.ts';
 import { IterationPath } from '../workflow/frame.ts';
 import { NodeStatus, RunStatus } from '../workflow/status.ts';
 import { AssetChange } from './asset-changes.ts';
+import { clientEvents } from './client-events.ts';
+import { IntakeUpdate } from './intake.ts';
+import { ListenerNotice } from './listener-events.ts';
+import { ListenerTest } from './listener-tests.ts';
 import { Notification } from './notifications.ts';
-
-const RunErrorShape = z.object({ code: z.string(), message: z.string(), ...moreOfError });
-
-/** What a run waits for; of several waits the one that a user can act on. */
-const RunWait = z.object({
-  reason: z.enum(['delay', 'input', 'event', 'child']),
-  until: z.iso.datetime().optional(),
-  collectionRequestID: z.uuid().optional(),
-});
-export type RunWait = z.infer<typeof RunWait>;
+import { AttemptErrorShape, RunErrorShape, RunWait } from './run-shapes.ts';
+import { widgetEvents } from './widget-events.ts';
 
 const ofChange = {
   instanceID: z.uuid(),
@@ -43,7 +38,7 @@ export const serverEvents = {
     exit: z.string().nullable(),
     output: Json,
     outputOmitted: z.boolean().optional(),
-    error: RunErrorShape.nullable(),
+    error: AttemptErrorShape.nullable(),
     reusedFrom: z.uuid().optional(),
     isPinned: z.boolean().optional(),
     refusedWrite: z.string().optional(),
@@ -55,11 +50,7 @@ export const serverEvents = {
     status: RunStatus,
     output: Json,
     outputOmitted: z.boolean().optional(),
-    error: RunErrorShape.extend({
-      nodeID: z.string().nullable(),
-      attempt: z.int().nullable(),
-      ...moreOfRunError,
-    }).nullable(),
+    error: RunErrorShape.nullable(),
     waiting: RunWait.optional(),
     at: z.iso.datetime(),
   }),
@@ -107,8 +98,24 @@ export const tenantEvents = {
   }),
 } as const;
 
-export type TenantEvent = keyof typeof tenantEvents;
-export type TenantPayload<E extends TenantEvent> = z.input<(typeof tenantEvents)[E]>;
+/** Events that the server sends to sockets in other rooms, to whom they matter now: slow sockets, and those that are away, miss them. */
+export const roomEvents = {
+  /** To `tenant:<tenantID>`. */
+  workflow_intake_update: IntakeUpdate,
+  /** To `listener:app_page:<appPageID>`. */
+  listener_event: ListenerNotice.omit({ tenantID: true, appPageID: true }),
+  /** To `listener_test:<listenerID>`. */
+  listener_test_event: ListenerTest.omit({ tenantID: true }),
+} as const;
+
+/** Every event on sockets, by who sends it. Contracts: payloads only grow. */
+export const events = {
+  client: clientEvents,
+  server: { ...serverEvents, ...tenantEvents, ...roomEvents, ...widgetEvents },
+} as const;
+
+export type AnyServerEvent = keyof typeof events.server;
+export type AnyServerPayload<E extends AnyServerEvent> = z.input<(typeof events.server)[E]>;
 
 export type ServerEvent = keyof typeof serverEvents;
 export type ServerPayload<E extends ServerEvent> = z.input<(typeof serverEvents)[E]>;

@@ -4,7 +4,8 @@ import type { ShownError } from '../run-errors.ts';
 import { type LogSize, type Printed, wordCut } from '../run-logs.ts';
 import { type IterationPath, innermost } from '../workflow/frame.ts';
 import type { NodeStatus, RunStatus } from '../workflow/status.ts';
-import type { RunWait, ServerMessage } from './events.ts';
+import type { ServerMessage } from './events.ts';
+import type { RunWait } from './run-shapes.ts';
 
 /** A node that an outcome has started; with its frame if that is not the frame of the outcome. */
 export type Started = string | { nodeID: string; frame: IterationPath };

@@ -231,4 +231,12 @@ describe('the document of a server', () => {
     expect(body.openapi).toBe('3.1.0');
     expect(Object.keys(body.paths)).toContain('/dev/token');
   });
+
+  test('has the document of the events beside it, which names the server that was asked', async () => {
+    const { status, body } = await api.send('GET', '/asyncapi.json');
+
+    expect(status).toBe(200);
+    expect(body.servers.api.host).toBe(new URL(api.url).host);
+    expect(Object.keys(body.operations)).toContain('send_workflow_node_update');
+  });
 });

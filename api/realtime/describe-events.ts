@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import { ClientFailure, clientAnswers } from '#shared/realtime/client-events.ts';
+import { events } from '#shared/realtime/events.ts';
+import { createComponents } from '../http/openapi/components.ts';
+import type { Schema } from '../http/openapi/types.ts';
+
+export interface AsyncAPI {
+  asyncapi: '3.1.0';
+  info: object;
+  defaultContentType: string;
+  servers: Record<string, object>;
+  channels: Record<string, { address: string; description: string; messages: Record<string, Schema> }>;
+  operations: Record<string, object>;
+  components: { messages: Record<string, object>; schemas: Record<string, Schema>; securitySchemes: object };
+}
+
+/** The events on sockets as an AsyncAPI document, made of their contracts. `host`: of the server that the document names. */
+export function describeEvents(host = 'localhost:8080'): AsyncAPI {
+  const { schemas, toSchema, add } = createComponents({});
+  const messages: Record<string, object> = {};
+  const operations: Record<string, object> = {};
+  const inChannel: Record<string, Schema> = {};
+
+  function addMessage(name: string, payload: z.ZodType, io: 'input' | 'output'): Schema {
+    messages[name] = {
+      name,
+      title: titleOf(name),
+      contentType: 'application/json',
+      payload: add(name, toSchema(payload, io)),
+    };
+    inChannel[name] = { $ref: `#/components/messages/${name}` };
+    return { $ref: `#/channels/socket/messages/${name}` };
+  }
+
+  const failure = addMessage('failure', ClientFailure, 'output');
+  for (const [name, contract] of entriesOf(events.client)) {
+    const message = addMessage(name, contract, 'input');
+    const answer = addMessage(`${name}_answer`, clientAnswers[name], 'output');
+    operations[`receive_${name}`] = {
+      action: 'receive',
+      channel: { $ref: '#/channels/socket' },
+      summary: `The client sends ${name}`,
+      description: 'Answered by the acknowledgement, if the client asks for one.',
+      messages: [message],
+      reply: { channel: { $ref: '#/channels/socket' }, messages: [answer, failure] },
+    };
+  }
+  for (const [name, contract] of entriesOf(events.server))
+    operations[`send_${name}`] = {
+      action: 'send',
+      channel: { $ref: '#/channels/socket' },
+      summary: `The server sends ${name}`,
+      messages: [addMessage(name, contract, 'output')],
+    };
+
+  return {
+    asyncapi: '3.1.0',
+    info: {
+      title: 'Gantry events',
+      version: '1.0.0',
+      description:
+        'Events on Socket.IO connections. Messages of a run have its `seq`, which counts its changes without a gap: a client that reconnects names the last one it has, to any API process.',
+      license: { name: 'Unlicensed', url: 'https://spdx.org/licenses/' },
+    },
+    defaultContentType: 'application/json',
+    servers: {
+      api: {
+        host,
+        protocol: 'socketio',
+        pathname: '/socket.io/',
+        description: 'Any API process',
+        security: [{ $ref: '#/components/securitySchemes/idToken' }],
+      },
+    },
+    channels: {
+      socket: { address: '/', description: 'The namespace in which all events are', messages: inChannel },
+    },
+    operations,
+    components: {
+      messages,
+      schemas: sorted(schemas),
+      securitySchemes: {
+        idToken: {
+          type: 'httpApiKey',
+          in: 'query',
+          name: 'token',
+          description: 'The ID token of a user, in the field `auth.token` of the handshake of Socket.IO',
+        },
+      },
+    },
+  };
+}
+
+/** `Object.entries` with the names of the keys. Safe for a constant table. */
+function entriesOf<T extends object>(table: T): [keyof T & string, T[keyof T]][] {
+  return Object.entries(table) as [keyof T & string, T[keyof T]][];
+}
+
+/** `widget_send_input` as `Widget send input`. */
+function titleOf(name: string): string {
+  const words = name.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function sorted(schemas: Record<string, Schema>): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
+}

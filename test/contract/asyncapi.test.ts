@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { Parser } from '@asyncapi/parser';
+import { expect, test } from 'vitest';
+import { describeEvents } from '#api/realtime/describe-events.ts';
+import { events } from '#shared/realtime/events.ts';
+
+const document = describeEvents();
+
+test('the document in the repository matches the contracts of the events ("npm run openapi" writes it)', async () => {
+  const written = JSON.parse(await readFile(new URL('../../ops/asyncapi.json', import.meta.url), 'utf8'));
+
+  expect(written).toEqual(JSON.parse(JSON.stringify(document)));
+});
+
+test("AsyncAPI's parser finds nothing to complain about", async () => {
+  const { document: parsed, diagnostics } = await new Parser().parse(JSON.stringify(document));
+
+  expect(diagnostics.map(({ message, path }) => `${path.join('.')}: ${message}`)).toEqual([]);
+  expect(parsed?.operations().filterByReceive()).toHaveLength(Object.keys(events.client).length);
+  expect(parsed?.operations().filterBySend()).toHaveLength(Object.keys(events.server).length);
+});
+
+test('every event has a message whose payload is a schema of its own', () => {
+  const { messages, schemas } = document.components;
+
+  for (const name of [...Object.keys(events.client), ...Object.keys(events.server)]) {
+    expect(messages[name]).toMatchObject({ payload: { $ref: `#/components/schemas/${name}` } });
+    expect(Object.keys(schemas[name] ?? {}).length, name).toBeGreaterThan(0);
+  }
+});
