@@ -3,6 +3,7 @@ import type { Pool } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
 import type { Producer } from '../producer.ts';
 import { type CountedQuota, createCountedQuota } from '../runs-in-flight.ts';
+import { createPace, type Pace } from './pace.ts';
 import { createListenerReader, type ListenerReader } from './read-listeners.ts';
 import { createEventRecorder, type EventRecorder } from './record-events.ts';
 
@@ -10,6 +11,7 @@ import { createEventRecorder, type EventRecorder } from './record-events.ts';
 export interface Intake extends AsyncDisposable {
   readonly reader: ListenerReader;
   readonly recorder: EventRecorder;
+  readonly pace: Pace;
   /** The quota of events that wait to be processed. */
   readonly events: CountedQuota;
   /** The quota of bytes. */
@@ -28,6 +30,7 @@ export function createIntake({ pool, secrets, producer, logger }: Dependencies):
   return {
     reader: createListenerReader({ pool, secrets }),
     recorder,
+    pace: createPace(),
     events: createCountedQuota(pool, 'listenerEvents'),
     bytes: createCountedQuota(pool, 'listenerEventBytes'),
     [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ADD_COUNTS, ADD_USAGE, RECORD_EVENTS } from '../db/listener-events.ts';
+import { RECORD_EVENTS } from '../db/listener-events.ts';
 import { isRefusedStatement, type Pool } from '../db/pool.ts';
 import { storable, storableJSON } from '../db/storable.ts';
 import type { Json, JsonObject } from '../json.ts';
@@ -7,6 +7,7 @@ import type { Logger } from '../logger.ts';
 import type { Producer } from '../producer.ts';
 import { listenerEvents } from '../queues/listener-events.ts';
 import { createTurns } from '../turns.ts';
+import { createReceived } from './count-received.ts';
 import { createFreeTurn } from './free-turns.ts';
 
 /** An event as it arrived. */
@@ -61,14 +62,17 @@ interface Waiting {
 /** Rows and bytes of bodies in one statement. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4_000_000;
+/** Of a statement beside the lanes. */
+const FEW_ROWS = 50;
 /** Nothing waits for it, and what is not added is added again from the rows only after a while. */
 const HAND_OVER_PATIENCE_MS = 2_000;
 /** Jobs of a tenant that go before those of others in one statement. */
 const FIRST = 50;
 
 /**
- * Records events of all tenants together: those that arrive while a statement is under way share the next one, in which tenants take
- * turns. If a statement is refused for its data, its halves are tried until the one event at fault is alone.
+ * Records events of all tenants together: those that arrive while the lanes have statements under way share the next one, in which
+ * tenants take turns. Events of tenants with none under way do not wait for statements that others have filled: they share a small one
+ * beside the lanes. If a statement is refused for its data, its halves are tried until the one event at fault is alone.
  */
 export function createEventRecorder({
   pool,
@@ -78,47 +82,82 @@ export function createEventRecorder({
   flushMs = 1_000,
 }: Dependencies): EventRecorder {
   const line = createTurns<Waiting>();
-  const usage = createUsage(pool, logger);
+  const received = createReceived(pool, logger);
   const freeTurn = createFreeTurn({ pool, producer, logger });
   /** Keys of events in statements under way: the next event of one waits, so that it is not recorded before. */
   const underWay = new Set<string>();
+  /** Events in statements under way. */
+  const byTenant = new Map<string, number>();
   let busy = 0;
+  let isBusyBeside = false;
   let isClosed = false;
 
-  function begin(): void {
+  function beginLane(): void {
     if (busy >= lanes || line.size === 0) return;
     busy += 1;
     void drain();
+  }
+
+  function beginBeside(): void {
+    if (isBusyBeside) return;
+    isBusyBeside = true;
+    void drainBeside();
   }
 
   async function drain(): Promise<void> {
     // Others of this turn of the event loop come along.
     await new Promise((resolve) => setImmediate(resolve));
     while (line.size > 0) {
-      begin();
-      const batch = nextBatch();
+      beginLane();
+      const batch = nextBatch({ maxRows: MAX_ROWS });
       // Another lane goes on with them.
       if (batch.length === 0) break;
-      const keys = batch.flatMap(({ event }) => keyOf(event) ?? []);
-      for (const key of keys) underWay.add(key);
-      await attempt(batch);
-      for (const key of keys) underWay.delete(key);
+      await recordBatch(batch);
     }
     busy -= 1;
   }
 
-  function nextBatch(): Waiting[] {
+  async function drainBeside(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const isAlone = ({ tenantID }: NewEvent) => !byTenant.has(tenantID);
+    for (;;) {
+      const batch = nextBatch({ maxRows: FEW_ROWS, isAmong: isAlone });
+      if (batch.length === 0) break;
+      await recordBatch(batch);
+    }
+    isBusyBeside = false;
+  }
+
+  function nextBatch({ maxRows, isAmong }: { maxRows: number; isAmong?: (event: NewEvent) => boolean }): Waiting[] {
     const batch: Waiting[] = [];
     let bytes = 0;
-    while (batch.length < MAX_ROWS) {
+    while (batch.length < maxRows) {
       const next = line.take(
-        ({ event }) => (bytes === 0 || bytes + event.body.length <= MAX_BYTES) && !underWay.has(keyOf(event) ?? ''),
+        ({ event }) =>
+          (bytes === 0 || bytes + event.body.length <= MAX_BYTES) &&
+          !underWay.has(keyOf(event) ?? '') &&
+          isAmong?.(event) !== false,
       );
       if (!next) break;
       batch.push(next);
       bytes += next.event.body.length;
     }
     return batch;
+  }
+
+  async function recordBatch(batch: readonly Waiting[]): Promise<void> {
+    const keys = batch.flatMap(({ event }) => keyOf(event) ?? []);
+    for (const key of keys) underWay.add(key);
+    for (const { event } of batch) count(event, 1);
+    await attempt(batch);
+    for (const { event } of batch) count(event, -1);
+    for (const key of keys) underWay.delete(key);
+  }
+
+  function count({ tenantID }: NewEvent, change: 1 | -1): void {
+    const events = (byTenant.get(tenantID) ?? 0) + change;
+    if (events > 0) byTenant.set(tenantID, events);
+    else byTenant.delete(tenantID);
   }
 
   async function attempt(batch: readonly Waiting[]): Promise<void> {
@@ -138,7 +177,7 @@ export function createEventRecorder({
     }
     const byID = new Map(rows.map((row) => [row.id, row]));
     for (const { event, resolve } of batch) {
-      usage.add(event);
+      received.add(event);
       resolve({ eventID: event.id, duplicateOf: byID.get(event.id)?.duplicateOf ?? null });
     }
     void handOver(batch.filter(({ event }) => byID.get(event.id)?.isDispatched));
@@ -173,21 +212,23 @@ export function createEventRecorder({
   const flushing = (async () => {
     while (!isClosed) {
       await sleep(flushMs, undefined, { ref: false });
-      await usage.flush();
+      await received.flush();
     }
   })();
 
   return {
     record(event) {
       const { promise, resolve, reject } = Promise.withResolvers<Recorded>();
-      line.add({ tenantID: event.tenantID }, { event, resolve, reject });
-      begin();
+      const { tenantID } = event;
+      line.add({ tenantID }, { event, resolve, reject });
+      if (busy < lanes) beginLane();
+      else if (!byTenant.has(tenantID)) beginBeside();
       return promise;
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
       void flushing;
-      await usage.flush();
+      await received.flush();
     },
   };
 }
@@ -237,37 +278,5 @@ function rowOf(event: NewEvent, { n, at }: { n: number; at: number }): Record<st
     order_key: event.orderKey ?? null,
     awaited_by: event.awaitedBy ?? null,
     replay_of: event.replayOf ?? null,
-  };
-}
-
-interface Sum {
-  events: number;
-  bytes: number;
-}
-
-/** What was received since the last flush. A process that is killed loses a second of it, which only counts and quotas notice. */
-function createUsage(pool: Pool, logger: Logger) {
-  let byTenant = new Map<string, Sum>();
-  let byListener = new Map<string, { events: number; at: Date }>();
-
-  return {
-    add({ tenantID, listenerID, body }: NewEvent): void {
-      const sum = byTenant.get(tenantID) ?? { events: 0, bytes: 0 };
-      sum.events += 1;
-      sum.bytes += body.length;
-      byTenant.set(tenantID, sum);
-      const events = (byListener.get(listenerID)?.events ?? 0) + 1;
-      byListener.set(listenerID, { events, at: new Date() });
-    },
-    async flush(): Promise<void> {
-      if (byTenant.size === 0) return;
-      const tenants = [...byTenant].map(([tenant_id, sum]) => ({ tenant_id, ...sum }));
-      const listeners = [...byListener].map(([listener_id, sum]) => ({ listener_id, ...sum }));
-      byTenant = new Map();
-      byListener = new Map();
-      const report = (error: unknown) => logger.warn({ err: error }, 'counts of events are lost');
-      await pool.query(ADD_USAGE, [JSON.stringify(tenants)]).catch(report);
-      await pool.query(ADD_COUNTS, [JSON.stringify(listeners)]).catch(report);
-    },
   };
 }

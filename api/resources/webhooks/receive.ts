@@ -22,6 +22,7 @@ export const PREFIX = '/webhooks/v1/inbound/';
 export async function receiveDelivery(request: Request, response: Response, context: ApiContext): Promise<void> {
   const { listener, params } = await findListener(request, context);
   const { tenantID } = listener;
+  await context.intake.pace(tenantID);
   // Safe: both are what the type's own schemas have parsed.
   const options = listener.options as WebhookOptions;
   const config = webhook.config.parse(listener.config);
@@ -45,6 +46,7 @@ export async function receiveDelivery(request: Request, response: Response, cont
   const bound = config.answerMode === 'result' ? listener.actions.find(startsWorkflow) : undefined;
   if (!bound) {
     const { eventID, duplicateOf } = await context.intake.recorder.record(event);
+    await context.intake.pace(tenantID);
     const ids = { listenerID: listener.id, eventID, ...(duplicateOf && { duplicateOf }) };
     return send(response, acknowledge(config, ids), { isHead });
   }

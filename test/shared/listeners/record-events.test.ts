@@ -258,6 +258,36 @@ test('an event waits while an earlier one of its key is recorded, and others do 
     );
 });
 
+test('a tenant does not wait for statements that another has filled', async () => {
+  const { pool } = deployment;
+  const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+  let statements = 0;
+  const slow = new Proxy(pool, {
+    get(target, key) {
+      if (key !== 'query') return Reflect.get(target, key, target);
+      return async (statement: string) => {
+        statements += 1;
+        if (statements <= 2) await isHeld;
+        return target.query(statement);
+      };
+    },
+  });
+  await using recorder = recorderOf(aQueue().producer, { pool: slow });
+  const tenantID = newID();
+  const many = Array.from({ length: 1_200 }, () => recorder.record(anEvent({ tenantID })));
+  await eventually(() => expect(statements).toBe(2));
+
+  await Promise.all([recorder.record(anEvent()), recorder.record(anEvent())]);
+  await recorder.record(anEvent());
+
+  // Those of the tenant with statements under way stayed where they were.
+  expect(statements).toBe(4);
+  expect(await countOf('true', tenantID)).toBe(0);
+  release();
+  await Promise.all(many);
+  expect(await countOf('true', tenantID)).toBe(1_200);
+});
+
 test('counts of events and bytes reach the listener and the quota', async () => {
   const { pool } = deployment;
   const [tenantID, datasourceID, listenerID] = [newID(), newID(), newID()];
