@@ -1,7 +1,6 @@
 import { ADD_COUNTS, ADD_USAGE } from '../db/listener-events.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Logger } from '../logger.ts';
-import type { NewEvent } from './record-events.ts';
 
 /** What was received since the last flush. A process that is killed loses a second of it, which only counts and quotas notice. */
 export function createReceived(pool: Pool, logger: Logger) {
@@ -9,7 +8,7 @@ export function createReceived(pool: Pool, logger: Logger) {
   let byListener = new Map<string, { events: number; at: Date }>();
 
   return {
-    add({ tenantID, listenerID, body }: NewEvent): void {
+    add({ tenantID, listenerID, body }: Event): void {
       const sum = byTenant.get(tenantID) ?? { events: 0, bytes: 0 };
       sum.events += 1;
       sum.bytes += body.length;
@@ -28,6 +27,12 @@ export function createReceived(pool: Pool, logger: Logger) {
       await pool.query(ADD_COUNTS, [JSON.stringify(listeners)]).catch(report);
     },
   };
+}
+
+interface Event {
+  tenantID: string;
+  listenerID: string;
+  body: Buffer;
 }
 
 interface Sum {
