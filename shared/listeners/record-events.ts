@@ -88,6 +88,8 @@ export function createEventRecorder({
   const underWay = new Set<string>();
   /** Events in statements under way. */
   const byTenant = new Map<string, number>();
+  /** Tenants of the statement beside the lanes: their next events wait for it, so that one lane keeps the order of each tenant. */
+  let beside: ReadonlySet<string> = new Set();
   let busy = 0;
   let isBusyBeside = false;
   let isClosed = false;
@@ -109,7 +111,7 @@ export function createEventRecorder({
     await new Promise((resolve) => setImmediate(resolve));
     while (line.size > 0) {
       beginLane();
-      const batch = nextBatch({ maxRows: MAX_ROWS });
+      const batch = nextBatch({ maxRows: MAX_ROWS, isAmong: ({ tenantID }) => !beside.has(tenantID) });
       // Another lane goes on with them.
       if (batch.length === 0) break;
       await recordBatch(batch);
@@ -119,16 +121,18 @@ export function createEventRecorder({
 
   async function drainBeside(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    const isAlone = ({ tenantID }: NewEvent) => !byTenant.has(tenantID);
     for (;;) {
-      const batch = nextBatch({ maxRows: FEW_ROWS, isAmong: isAlone });
+      const batch = nextBatch({ maxRows: FEW_ROWS, isAmong: ({ tenantID }) => !byTenant.has(tenantID) });
       if (batch.length === 0) break;
+      beside = new Set(batch.map(({ event }) => event.tenantID));
       await recordBatch(batch);
+      beside = new Set();
+      beginLane();
     }
     isBusyBeside = false;
   }
 
-  function nextBatch({ maxRows, isAmong }: { maxRows: number; isAmong?: (event: NewEvent) => boolean }): Waiting[] {
+  function nextBatch({ maxRows, isAmong }: { maxRows: number; isAmong: (event: NewEvent) => boolean }): Waiting[] {
     const batch: Waiting[] = [];
     let bytes = 0;
     while (batch.length < maxRows) {
@@ -136,7 +140,7 @@ export function createEventRecorder({
         ({ event }) =>
           (bytes === 0 || bytes + event.body.length <= MAX_BYTES) &&
           !underWay.has(keyOf(event) ?? '') &&
-          isAmong?.(event) !== false,
+          isAmong(event),
       );
       if (!next) break;
       batch.push(next);

@@ -225,27 +225,34 @@ test('events of a key have jobs one after the other, in the order of their recei
   await expect(dispatched).rejects.toThrow('listener_event_turn');
 });
 
-test('an event waits while an earlier one of its key is recorded, and others do not', async () => {
-  const { pool } = deployment;
-  const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
-  let statements = 0;
-  const slow = new Proxy(pool, {
+/** A pool that holds its first statements until each is released. */
+function aHeldPool(held: number) {
+  const holds = Array.from({ length: held }, () => Promise.withResolvers<void>());
+  const state = { statements: 0, release: (nth: number) => holds[nth]?.resolve() };
+  const pool = new Proxy(deployment.pool, {
     get(target, key) {
       if (key !== 'query') return Reflect.get(target, key, target);
       return async (statement: string) => {
-        statements += 1;
-        if (statements === 1) await isHeld;
+        const nth = state.statements;
+        state.statements += 1;
+        await holds[nth]?.promise;
         return target.query(statement);
       };
     },
   });
-  await using recorder = recorderOf(aQueue().producer, { pool: slow });
+  return Object.assign(state, { pool });
+}
+
+test('an event waits while an earlier one of its key is recorded, and others do not', async () => {
+  const { pool } = deployment;
+  const slow = aHeldPool(1);
+  await using recorder = recorderOf(aQueue().producer, { pool: slow.pool });
   const [tenantID, listenerID] = [newID(), newID()];
   const events = Array.from({ length: 620 }, (_, n) => anEvent({ tenantID, listenerID, orderKey: `k${n % 3}` }));
   const all = Promise.all(events.map((event) => recorder.record(event)));
-  await eventually(() => expect(statements).toBe(1));
+  await eventually(() => expect(slow.statements).toBe(1));
   await recorder.record(anEvent());
-  release();
+  slow.release(0);
   await all;
 
   const { rows } = await pool.query<{ id: string; key: string }>(
@@ -259,33 +266,47 @@ test('an event waits while an earlier one of its key is recorded, and others do 
 });
 
 test('a tenant does not wait for statements that another has filled', async () => {
-  const { pool } = deployment;
-  const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
-  let statements = 0;
-  const slow = new Proxy(pool, {
-    get(target, key) {
-      if (key !== 'query') return Reflect.get(target, key, target);
-      return async (statement: string) => {
-        statements += 1;
-        if (statements <= 2) await isHeld;
-        return target.query(statement);
-      };
-    },
-  });
-  await using recorder = recorderOf(aQueue().producer, { pool: slow });
+  const slow = aHeldPool(2);
+  await using recorder = recorderOf(aQueue().producer, { pool: slow.pool });
   const tenantID = newID();
   const many = Array.from({ length: 1_200 }, () => recorder.record(anEvent({ tenantID })));
-  await eventually(() => expect(statements).toBe(2));
+  await eventually(() => expect(slow.statements).toBe(2));
 
   await Promise.all([recorder.record(anEvent()), recorder.record(anEvent())]);
   await recorder.record(anEvent());
 
   // Those of the tenant with statements under way stayed where they were.
-  expect(statements).toBe(4);
+  expect(slow.statements).toBe(4);
   expect(await countOf('true', tenantID)).toBe(0);
-  release();
+  slow.release(0);
+  slow.release(1);
   await Promise.all(many);
   expect(await countOf('true', tenantID)).toBe(1_200);
+});
+
+test('with one lane the events of a tenant are recorded in their order, also those beside the lane', async () => {
+  // The lane has the first statement, and the second is beside it.
+  const slow = aHeldPool(2);
+  await using recorder = recorderOf(aQueue().producer, { pool: slow.pool, lanes: 1 });
+  const tenantID = newID();
+  const order: number[] = [];
+  const record = (n: number) => recorder.record(anEvent({ tenantID })).then(() => order.push(n));
+  const filling = recorder.record(anEvent());
+  await eventually(() => expect(slow.statements).toBe(1));
+  const first = record(0);
+  await eventually(() => expect(slow.statements).toBe(2));
+  const later = [1, 2, 3].map(record);
+  const others = Array.from({ length: 60 }, () => recorder.record(anEvent()));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([slow.statements, order]).toEqual([2, []]);
+
+  slow.release(0);
+  await Promise.all([filling, ...others]);
+  expect(order).toEqual([]);
+  slow.release(1);
+  await Promise.all([first, ...later]);
+
+  expect(order).toEqual([0, 1, 2, 3]);
 });
 
 test('counts of events and bytes reach the listener and the quota', async () => {
